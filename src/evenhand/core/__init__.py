@@ -1,0 +1,1 @@
+"""The core that the four methods share; it imports nothing else of evenhand."""

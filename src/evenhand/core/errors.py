@@ -1,0 +1,101 @@
+"""Every error that evenhand raises on purpose.
+
+    EvenhandError                    exit code 2 unless said otherwise
+    ├── UsageError                   a wrong argument, name or value
+    │   ├── SpaceError               a space that cannot be built or sampled
+    │   ├── ConfigError              a file that cannot be read as configuration
+    │   ├── DataError                a frame or data set that cannot be used
+    │   ├── LedgerError              a ledger that cannot be opened or does not fit
+    │   └── MissingExtra             an optional dependency that is not installed
+    └── SubjectError                 exit code 4: the software under test failed
+        ├── SubjectCrashed           non-zero exit, exception, refused connection
+        ├── SubjectTimeout           no answer in the time allowed
+        ├── BadOutcome               an answer that is no outcome: empty, garbage, NaN, wrong count
+        └── NotDeterministic         two answers to the same question
+
+Each message is one sentence that names the file, field and value, and what to do. The command line prints the message
+alone and exits with `exit_code`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class EvenhandError(Exception):
+    """Base of all errors raised on purpose."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class UsageError(EvenhandError, ValueError):
+    """A wrong argument, name or value."""
+
+
+class SpaceError(UsageError):
+    """A space that cannot be built, sampled or enumerated."""
+
+
+class ConfigError(UsageError):
+    """A file that cannot be read as configuration."""
+
+
+class DataError(UsageError):
+    """A frame or data set that cannot be used."""
+
+
+class LedgerError(UsageError):
+    """A ledger that cannot be opened, or that belongs to another space or subject."""
+
+
+class MissingExtra(UsageError, ImportError):
+    """An optional dependency that is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an optional dependency; install it with: pip install 'evenhand[{extra}]'")
+
+
+class SubjectError(EvenhandError):
+    """The software under test failed; what it had answered before is kept."""
+
+    exit_code: ClassVar[int] = 4
+
+
+class SubjectCrashed(SubjectError):
+    """The software under test exited with an error, raised, or refused the connection."""
+
+
+class SubjectTimeout(SubjectError):
+    """The software under test gave no answer in the time allowed."""
+
+
+class BadOutcome(SubjectError):
+    """The software under test answered with something that is no outcome."""
+
+
+class NotDeterministic(SubjectError):
+    """The software under test gave two answers to the same question."""
+
+
+def nearest(name: object, valid: Iterable[object]) -> str:
+    """Return the end of an error sentence: the nearest valid choice, and all of them.
+
+    >>> nearest("sexx", ["age", "sex"])
+    "did you mean 'sex'? Valid choices are 'age', 'sex'"
+    """
+    choices = [str(choice) for choice in valid]
+    if not choices:
+        return "there are no valid choices"
+    shown = ", ".join(repr(choice) for choice in choices[:12]) + (", …" if len(choices) > 12 else "")
+    close = difflib.get_close_matches(str(name), choices, n=1, cutoff=0.5)
+    return f"did you mean {close[0]!r}? Valid choices are {shown}" if close else f"valid choices are {shown}"
+
+
+def clip(text: str, width: int = 120) -> str:
+    """Return the text on one line, cut to `width` characters, for use inside an error sentence."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= width else flat[: width - 1] + "…"

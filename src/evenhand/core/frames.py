@@ -1,0 +1,263 @@
+"""Frames in and out: infer features from any dataframe that narwhals reads, and build native frames from codes.
+
+A `Layout` remembers the user's engine and dtypes. Building a frame takes each category's levels, once converted to the
+user's own dtype, by code; numbers are cast column by column. Nothing loops over rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.core.errors import DataError, nearest
+from evenhand.core.feature import Feature, category, integer, real
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from evenhand.core.feature import Label, Points
+
+ENGINES = ("pandas", "polars", "pyarrow")
+_MOST_DECIMALS = 3
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a native frame looks: its engine and the dtype of each column; a column without one gets the engine's own."""
+
+    engine: str = "pandas"
+    dtypes: Mapping[str, Any] = field(default_factory=dict)
+
+    def build(self, features: Sequence[Feature], columns: Sequence[int], points: Points) -> Any:
+        """Return the chosen columns of encoded points as a frame of the user's engine."""
+        if self.engine == "polars":
+            return self._polars(features, columns, points)
+        if self.engine == "pyarrow":
+            return self._pyarrow(features, columns, points)
+        return self._pandas(features, columns, points)
+
+    def _pandas(self, features: Sequence[Feature], columns: Sequence[int], points: Points) -> Any:
+        import pandas as pd
+
+        shared = self._shared_number_dtype(features, columns)
+        if shared is not None:
+            # One block: pandas hands it on without a copy per column.
+            block = points.T[list(columns)] if len(columns) < len(features) else points.T
+            names = [features[column].name for column in columns]
+            return pd.DataFrame(block.astype(shared, copy=False).T, columns=names, copy=False)
+        made = {features[column].name: self._pandas_column(features[column], points[:, column]) for column in columns}
+        return pd.DataFrame(made, copy=False)
+
+    def _shared_number_dtype(self, features: Sequence[Feature], columns: Sequence[int]) -> Any:
+        found = {self._number_dtype(features[column]) for column in columns}
+        return found.pop() if len(found) == 1 else None
+
+    def _number_dtype(self, feature: Feature) -> Any:
+        """Return the numpy dtype of a numeric column, None where it is a category or no numpy dtype."""
+        if feature.kind == "category":
+            return None
+        dtype = self.dtypes.get(feature.name)
+        if dtype is None:
+            return np.dtype(np.int64 if feature.kind == "integer" else np.float64)
+        return dtype if isinstance(dtype, np.dtype) else None
+
+    def _pandas_column(self, feature: Feature, column: NDArray[np.float64]) -> Any:
+        import pandas as pd
+
+        dtype = self._number_dtype(feature)
+        if dtype is not None:
+            return column.astype(dtype)
+        if feature.kind != "category":
+            plain = column.astype(np.int64) if feature.kind == "integer" else column
+            return pd.array(plain, dtype=self.dtypes[feature.name])
+        return _pandas_levels(feature.levels, self.dtypes.get(feature.name)).take(column.astype(np.intp))
+
+    def _polars(self, features: Sequence[Feature], columns: Sequence[int], points: Points) -> Any:
+        import polars as pl
+
+        made = []
+        for feature, column in ((features[c], points[:, c]) for c in columns):
+            dtype = self.dtypes.get(feature.name)
+            if feature.kind == "category":
+                levels = pl.Series(feature.name, list(feature.levels), dtype=dtype)
+                made.append(levels.gather(column.astype(np.uint32)))
+            else:
+                plain = column.astype(np.int64) if feature.kind == "integer" else column
+                made.append(pl.Series(feature.name, np.ascontiguousarray(plain), dtype=None).cast(dtype or _pl(feature)))
+        return pl.DataFrame(made)
+
+    def _pyarrow(self, features: Sequence[Feature], columns: Sequence[int], points: Points) -> Any:
+        import pyarrow as pa
+
+        made = {}
+        for feature, column in ((features[c], points[:, c]) for c in columns):
+            dtype = self.dtypes.get(feature.name)
+            if feature.kind != "category":
+                plain = column.astype(np.int64) if feature.kind == "integer" else column
+                made[feature.name] = pa.array(plain) if dtype is None else pa.array(plain).cast(dtype)
+                continue
+            codes = pa.array(column.astype(np.int32))
+            if dtype is not None and pa.types.is_dictionary(dtype):
+                levels = pa.array(list(feature.levels), type=dtype.value_type)
+                made[feature.name] = pa.DictionaryArray.from_arrays(codes, levels).cast(dtype)
+            else:
+                made[feature.name] = pa.array(list(feature.levels), type=dtype).take(codes)
+        return pa.table(made)
+
+
+def _pl(feature: Feature) -> Any:
+    import polars as pl
+
+    return pl.Int64 if feature.kind == "integer" else pl.Float64
+
+
+def _pandas_levels(levels: tuple[Label, ...], dtype: Any) -> Any:
+    import pandas as pd
+
+    if dtype is None:
+        return pd.Series(list(levels)).array
+    if isinstance(dtype, np.dtype):
+        packed = np.empty(len(levels), dtype=dtype)
+        packed[:] = list(levels)
+        return packed
+    return pd.array(list(levels), dtype=dtype)
+
+
+def eager(frame: Any) -> Any:
+    """Return any dataframe as an eager narwhals frame, or say that it is none."""
+    import narwhals as nw
+
+    try:
+        found = nw.from_native(frame)
+    except TypeError:
+        raise DataError(
+            f"a {type(frame).__name__} is no dataframe that evenhand reads; give it a pandas, polars or pyarrow frame"
+        ) from None
+    return found.collect() if isinstance(found, nw.LazyFrame) else found
+
+
+def layout_of(frame: Any) -> Layout:
+    """Remember engine and dtypes of an eager narwhals frame; engines without a native column builder become pandas."""
+    engine = frame.implementation.value
+    native = frame.to_native()
+    if engine == "pandas":
+        return Layout("pandas", dict(native.dtypes.items()))
+    if engine == "polars":
+        return Layout("polars", dict(native.schema.items()))
+    if engine == "pyarrow":
+        return Layout("pyarrow", {name: native.schema.field(name).type for name in native.column_names})
+    return Layout()
+
+
+def infer(frame: Any, names: Iterable[str], declared: Mapping[str, Mapping[str, Any]]) -> list[Feature]:
+    """Infer a feature per column from an eager narwhals frame; `declared` overrides what is inferred.
+
+    Text, categorical and boolean columns become categories, whole numbers integers, other numbers reals. A real column
+    written with at most three decimals keeps that step, so that generated values look like recorded ones.
+    """
+    found = []
+    for name in names:
+        table = declared.get(name, {})
+        check_missing(frame, name)
+        base = _infer_column(name, frame[name], want=table.get("kind"))
+        found.append(Feature.from_dict(name, table, base) if table else base)
+    return found
+
+
+def check_missing(frame: Any, name: str) -> None:
+    """Refuse a column with missing values, saying how many there are and where the first one is."""
+    column = frame[name]
+    missing = column.is_null()
+    if column.dtype.is_float():
+        missing = missing | column.is_nan()
+    mask = np.asarray(missing.to_numpy(), dtype=np.bool_)
+    if mask.any():
+        raise DataError(
+            f"column {name!r} has {int(mask.sum()):,} missing values, the first in row {int(mask.argmax())}; "
+            f"fill or drop them first"
+        )
+
+
+def _infer_column(name: str, column: Any, want: str | None) -> Feature:
+    import narwhals as nw
+
+    if len(column) == 0:
+        raise DataError(f"column {name!r} has no rows to infer a feature from")
+    dtype = column.dtype
+    if dtype in (nw.Categorical, nw.Enum) and want in (None, "category"):
+        return category(name, _declared_levels(column) or _sorted_levels(column))
+    if dtype in (nw.String, nw.Object, nw.Boolean) or want == "category":
+        return category(name, _sorted_levels(column))
+    if dtype.is_integer():
+        return integer(name, int(column.min()), int(column.max()))
+    if dtype.is_numeric():
+        return _infer_real(name, column.cast(nw.Float64).to_numpy(), want)
+    raise DataError(
+        f"column {name!r} has dtype {dtype}, which evenhand cannot sample; drop it or turn it into a number or a text"
+    )
+
+
+def _declared_levels(column: Any) -> list[Label]:
+    levels = list(column.cat.get_categories().to_list())
+    present = set(column.unique().to_list())
+    return levels if present <= set(levels) else []
+
+
+def _sorted_levels(column: Any) -> list[Label]:
+    levels = [value.item() if isinstance(value, np.generic) else value for value in column.unique().to_list()]
+    try:
+        return sorted(levels)
+    except TypeError:
+        return sorted(levels, key=lambda level: (type(level).__name__, str(level)))
+
+
+def _infer_real(name: str, values: NDArray[np.float64], want: str | None) -> Feature:
+    if not np.isfinite(values).all():
+        row = int(np.argmin(np.isfinite(values)))
+        raise DataError(f"column {name!r} holds {values[row]} in row {row}; replace it by a finite number")
+    low, high = float(values.min()), float(values.max())
+    if want != "real" and (values == np.floor(values)).all() and max(-low, high) < 2**53:
+        return integer(name, int(low), int(high))
+    for decimals in range(1, _MOST_DECIMALS + 1):
+        if (np.round(values, decimals) == values).all():
+            return real(name, low, high, step=10.0**-decimals)
+    return real(name, low, high)
+
+
+def encode_column(feature: Feature, values: Any, *, where: str) -> NDArray[np.float64]:
+    """Encode one column of labels, naming the first value that the feature cannot take."""
+    if feature.kind == "category":
+        return _encode_levels(feature, values, where=where)
+    try:
+        column = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        bad = next(value for value in values if isinstance(value, str) or value is None)
+        raise DataError(f"{where}: {feature.name!r} = {bad!r} is not a number") from None
+    inside = feature.inside(column)
+    if not inside.all():
+        row = int(np.argmin(inside))
+        raise DataError(
+            f"{where}: {feature.name!r} = {column[row]:g} in row {row} is outside its domain, {feature.domain}"
+        )
+    return feature.snap(column)
+
+
+def _encode_levels(feature: Feature, values: Any, *, where: str) -> NDArray[np.float64]:
+    import pandas as pd
+
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = list(values) if not isinstance(values, np.ndarray) else values
+    codes = pd.Index(list(feature.levels), dtype=object).get_indexer(objects)
+    if (codes < 0).any():
+        row = int(np.argmax(codes < 0))
+        raise DataError(
+            f"{where}: {feature.name!r} = {objects[row]!r} in row {row} is not one of its levels; "
+            f"{nearest(objects[row], feature.levels)}"
+        )
+    return np.asarray(codes, dtype=np.float64)
+
+

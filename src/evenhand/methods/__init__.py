@@ -1,0 +1,1 @@
+"""The verbs: each module imports the core only."""
