@@ -1,0 +1,168 @@
+"""A fitted scikit-learn estimator or pipeline, asked in the form it was trained on."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from evenhand.core.errors import SubjectCrashed, UsageError, clip, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from evenhand.core.feature import Points
+    from evenhand.core.space import Space
+
+Output = Literal["label", "score"]
+
+
+class EstimatorAdapter:
+    """Calls `predict`, or `predict_proba` where a threshold or the score itself is asked for."""
+
+    dear = False
+
+    def __init__(
+        self, model: Any, *, positive: Any = None, threshold: float | None = None, output: Output = "label"
+    ) -> None:
+        if output not in ("label", "score"):
+            raise UsageError(f"output = {output!r}; {nearest(output, ('label', 'score'))}")
+        if threshold is not None and not 0 < threshold < 1:
+            raise UsageError(f"threshold = {threshold!r} must lie between 0 and 1")
+        self.model = model
+        self.positive = positive
+        self.threshold = threshold
+        self.output = output
+        _need_fitted(model)
+        if threshold is not None or output == "score":
+            self._need_scores()
+
+    @property
+    def identity(self) -> str:
+        """Name the fitted model by the hash of its pickled form."""
+        import joblib
+
+        return f"estimator:{type(self.model).__name__}:{joblib.hash(self.model)}:{self.threshold}:{self.output}"
+
+    @property
+    def name(self) -> str:
+        """The model's class, for messages."""
+        return type(self.model).__name__
+
+    def check(self, space: Space) -> None:
+        """Refuse a space whose features are not the columns the model was trained on."""
+        self._native(space.draw(1, np.random.default_rng(0)), space)
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+    @property
+    def classes(self) -> list[Any] | None:
+        """The labels the model can give, where it says so."""
+        found = getattr(self.model, "classes_", None)
+        return None if found is None or isinstance(found, list) else list(np.asarray(found).tolist())
+
+    def run(self, points: Points, space: Space) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
+        """Answer all points in one call."""
+        inputs = self._native(points, space)
+        try:
+            outcomes = self._ask(inputs)
+        except Exception as error:
+            raise SubjectCrashed(
+                f"{type(self.model).__name__} raised {type(error).__name__} on {len(points):,} inputs: {clip(str(error))}"
+            ) from error
+        yield np.arange(len(points)), outcomes
+
+    def _ask(self, inputs: Any) -> NDArray[np.generic]:
+        if self.output == "label" and self.threshold is None:
+            return np.asarray(self.model.predict(inputs))
+        scores = self._scores(inputs)
+        if self.output == "score":
+            return scores
+        high, low = self._pair()
+        packed = np.asarray([low, high])
+        return np.asarray(packed[(scores >= self.threshold).astype(np.intp)])
+
+    def _scores(self, inputs: Any) -> NDArray[np.float64]:
+        if hasattr(self.model, "predict_proba"):
+            column = self._classes().index(self._pair()[0])
+            return np.asarray(self.model.predict_proba(inputs)[:, column], dtype=np.float64)
+        scores = np.asarray(self.model.decision_function(inputs), dtype=np.float64)
+        return scores if self._classes().index(self._pair()[0]) == 1 else -scores
+
+    def _classes(self) -> list[Any]:
+        return self.classes or []
+
+    def _pair(self) -> tuple[Any, Any]:
+        """Return the positive label and, of two, the other one."""
+        labels = self._classes()
+        if self.positive is None:
+            return labels[-1], labels[0]
+        others = [label for label in labels if label != self.positive]
+        return self.positive, others[0]
+
+    def _need_scores(self) -> None:
+        name = type(self.model).__name__
+        if not (hasattr(self.model, "predict_proba") or (self.output == "score" and hasattr(self.model, "decision_function"))):
+            raise UsageError(f"{name} has no predict_proba, which a threshold or output='score' needs")
+        labels = self._classes()
+        if len(labels) != 2:
+            raise UsageError(f"{name} has {len(labels)} classes; a threshold or output='score' needs two")
+        if self.positive is not None and self.positive not in labels:
+            raise UsageError(f"positive = {self.positive!r} is no class of {name}; {nearest(self.positive, labels)}")
+
+    def _native(self, points: Points, space: Space) -> Any:
+        names = getattr(self.model, "feature_names_in_", None)
+        if names is not None:
+            return _named_columns(self.model, names, points, space)
+        if points.shape[1] == len(space.passed) and all(f.kind != "category" for f in space.features):
+            return points
+        frame = space.native(points)
+        return frame.to_numpy() if hasattr(frame, "to_numpy") else np.column_stack(frame.columns)
+
+
+def _named_columns(model: Any, names: Any, points: Points, space: Space) -> Any:
+    wanted = list(names)
+    offered = [space.names[position] for position in space.passed]
+    if wanted == offered:
+        return space.native(points)
+    for name in wanted:
+        if name not in offered:
+            raise UsageError(
+                f"{type(model).__name__} was trained with column {name!r}, which the space does not pass; "
+                f"{nearest(name, offered)}"
+            )
+    for name in offered:
+        if name not in wanted:
+            raise UsageError(
+                f"feature {name!r} is no input of {type(model).__name__}; leave it out of the space, or mark it "
+                f"passed=False to group by it all the same"
+            )
+    return space.layout.build(space.features, [space.index(name) for name in wanted], points)
+
+
+def _need_fitted(model: Any) -> None:
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    if isinstance(model, type):
+        raise UsageError(f"{model.__name__} is a class; pass a fitted instance of it")
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        raise UsageError(f"{type(model).__name__} is not fitted; call fit before testing it") from None
+    except TypeError:
+        return  # something with predict() that is no scikit-learn estimator
+
+
+def bytecode(function: Any) -> str:
+    """Return a hash of what a function does, so that an edited function is another subject."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return ""
+    parts = [code.co_code.hex(), repr(code.co_names)]
+    parts += [repr(const) for const in code.co_consts if not hasattr(const, "co_code")]
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]

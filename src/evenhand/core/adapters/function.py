@@ -1,0 +1,66 @@
+"""A function that takes a frame of inputs and returns one outcome each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.core.adapters.estimator import bytecode
+from evenhand.core.errors import BadOutcome, EvenhandError, SubjectCrashed, clip
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from evenhand.core.feature import Points
+    from evenhand.core.space import Space
+
+
+class FunctionAdapter:
+    """Calls a vectorised function: frame in, outcomes out."""
+
+    dear = False
+
+    def __init__(self, function: Callable[[Any], Any], *, identity: str | None = None) -> None:
+        self.function = function
+        self._identity = identity
+
+    @property
+    def name(self) -> str:
+        """The function's name, for messages."""
+        return getattr(self.function, "__qualname__", type(self.function).__name__)
+
+    @property
+    def identity(self) -> str:
+        """Name the function by module, name and bytecode."""
+        module = getattr(self.function, "__module__", "?")
+        return self._identity or f"function:{module}:{self.name}:{bytecode(self.function)}"
+
+    def check(self, space: Space) -> None:
+        """Any space fits: the function sees a frame of it."""
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+    def run(self, points: Points, space: Space) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
+        """Answer all points in one call."""
+        try:
+            answer = self.function(space.native(points))
+        except EvenhandError:
+            raise
+        except Exception as error:
+            raise SubjectCrashed(
+                f"{self.name} raised {type(error).__name__} on {len(points):,} inputs: {clip(str(error))}"
+            ) from error
+        outcomes = answer.to_numpy() if hasattr(answer, "to_numpy") else np.asarray(answer)
+        if outcomes.shape[:1] != (len(points),):
+            raise BadOutcome(
+                f"{self.name} returned {_size(outcomes)} for {len(points):,} inputs; it must return one per input"
+            )
+        yield np.arange(len(points)), outcomes
+
+
+def _size(outcomes: NDArray[Any]) -> str:
+    return f"{outcomes.shape[0]:,} outcomes" if outcomes.ndim else f"the single value {clip(repr(outcomes.item()))}"

@@ -1,0 +1,263 @@
+"""Case, Finding, Result: evidence that reads well, replays, and round-trips through versioned JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import metadata, resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.budget import Spent
+from evenhand.core.errors import UsageError
+from evenhand.core.estimate import Estimate, StopReason, Verdict
+from evenhand.core.feature import Label
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+FORMAT = 1
+EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.UNDECIDED: 3, None: 0}
+"""The one gate policy for the command line, pytest and Python: undecided is not a pass."""
+_RANK = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1, Verdict.PASS: 2, None: 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One replayable witness: two inputs that differ only in the features at issue, and their outcomes."""
+
+    individual: Mapping[str, Label]
+    twin: Mapping[str, Label]
+    outcomes: tuple[Any, Any]
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """Names of the features in which the two differ."""
+        return tuple(name for name, value in self.individual.items() if self.twin.get(name) != value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the case as JSON holds it."""
+        return {
+            "individual": {name: _json(value) for name, value in self.individual.items()},
+            "twin": {name: _json(value) for name, value in self.twin.items()},
+            "outcomes": [_json(outcome) for outcome in self.outcomes],
+        }
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> Case:
+        """Rebuild a case from `to_dict`."""
+        first, second = table["outcomes"]
+        return cls(dict(table["individual"]), dict(table["twin"]), (first, second))
+
+    def __str__(self) -> str:
+        changes = ", ".join(f"{name} {self.individual[name]} → {self.twin[name]}" for name in self.changed)
+        same = ", ".join(f"{name} {value}" for name, value in self.individual.items() if name not in self.changed)
+        return f"{changes}: {self.outcomes[0]} → {self.outcomes[1]} (with {same})"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One sentence of evidence: what is claimed of which features, how sure, and concrete cases."""
+
+    claim: str
+    about: Any
+    estimate: Estimate
+    limit: float | None = None
+    cases: tuple[Case, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Pass, fail or undecided against the limit; None where none was given."""
+        return None if self.limit is None else self.estimate.verdict(self.limit)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the finding as JSON holds it."""
+        return {
+            "claim": self.claim,
+            "about": list(self.about) if isinstance(self.about, tuple) else self.about,
+            "estimate": self.estimate.to_dict(),
+            "limit": self.limit,
+            "verdict": self.verdict,
+            "cases": [case.to_dict() for case in self.cases],
+        }
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> Finding:
+        """Rebuild a finding from `to_dict`."""
+        about = table["about"]
+        return cls(
+            table["claim"],
+            tuple(about) if isinstance(about, list) else about,
+            Estimate.from_dict(table["estimate"]),
+            table["limit"],
+            tuple(Case.from_dict(case) for case in table["cases"]),
+        )
+
+    def __str__(self) -> str:
+        against = "" if self.limit is None else f" against a limit of {self.limit:g}: {self.verdict}"
+        return f"{self.claim}: {self.estimate}{against}"
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that a result depends on."""
+    found = {"python": platform.python_version()}
+    for name in ("evenhand", "numpy", "pandas", "scikit-learn"):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a verb found: findings with the best evidence first, and all that is needed to repeat the run."""
+
+    job: str
+    findings: Sequence[Finding]
+    seed: int
+    spent: Spent
+    stop: StopReason
+    space: Mapping[str, Any]
+    notes: Sequence[str] = ()
+    versions: Mapping[str, str] = field(default_factory=versions)
+
+    def __post_init__(self) -> None:
+        ranked = sorted(self.findings, key=lambda f: (_RANK[f.verdict], -f.estimate.low, -f.estimate.value))
+        object.__setattr__(self, "findings", tuple(ranked))
+        object.__setattr__(self, "notes", tuple(self.notes))
+
+    @property
+    def worst(self) -> Finding:
+        """The finding with the best evidence of discrimination."""
+        if not self.findings:
+            raise UsageError(f"this {self.job} has no findings")
+        return self.findings[0]
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Fail if any finding fails, undecided if any is undecided, pass if all pass; None where no limit was given."""
+        found = {finding.verdict for finding in self.findings} - {None}
+        return min(found, key=lambda verdict: _RANK[verdict], default=None)
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of this verdict: 0 pass, 1 discrimination found, 3 undecided."""
+        return EXIT_CODES[self.verdict]
+
+    def check(self) -> Result:
+        """Return the result if it passes; raise an AssertionError that tells the story if it fails or is undecided."""
+        if self.exit_code:
+            raise AssertionError(self.story())
+        return self
+
+    def story(self) -> str:
+        """Return the findings that do not pass, each with its simplest case, as text."""
+        lines = [f"{self.job}: {self.verdict}"]
+        for finding in self.findings:
+            if finding.verdict is not Verdict.PASS:
+                lines.append(f"  {finding}")
+                lines += [f"    {case}" for case in finding.cases[:1]]
+        return "\n".join(lines)
+
+    def to_frame(self) -> Any:
+        """Return one row per finding as a pandas frame."""
+        import pandas as pd
+
+        rows = [
+            {
+                "about": ", ".join(finding.about) if isinstance(finding.about, tuple) else str(finding.about),
+                **finding.estimate.to_dict(),
+                "limit": finding.limit,
+                "verdict": finding.verdict,
+                "claim": finding.claim,
+            }
+            for finding in self.findings
+        ]
+        return pd.DataFrame(rows)
+
+    def _stable(self) -> dict[str, Any]:
+        """Return all that depends on seed, subject and settings alone, not on how the run went."""
+        return {
+            "format": FORMAT,
+            "job": self.job,
+            "verdict": self.verdict,
+            "seed": self.seed,
+            "findings": [finding.to_dict() for finding in self.findings],
+            "stop": self.stop,
+            "queries": self.spent.queries,
+            "space": self.space,
+            "versions": dict(self.versions),
+            "notes": list(self.notes),
+        }
+
+    @property
+    def digest(self) -> str:
+        """A hash that two runs share exactly when they found the same, whatever they cost."""
+        return hashlib.sha256(_dump(self._stable()).encode()).hexdigest()
+
+    def to_json(self, path: str | PathLike[str] | None = None) -> str:
+        """Return the result as JSON, and write it to `path` where one is given."""
+        table = self._stable()
+        del table["queries"]
+        text = _dump({**table, "spent": self.spent.to_dict(), "digest": self.digest})
+        if path is not None:
+            try:
+                Path(path).write_text(text, encoding="utf-8")
+            except OSError as error:
+                raise UsageError(f"{path}: cannot write the result: {error.strerror}") from None
+        return text
+
+    @classmethod
+    def from_json(cls, path: str | PathLike[str]) -> Result:
+        """Read a result that `to_json` wrote."""
+        try:
+            table = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise UsageError(f"{path}: cannot read the result: {error.strerror}") from None
+        except ValueError:
+            raise UsageError(f"{path}: this is not a JSON file") from None
+        return cls.from_dict(table, where=str(path))
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any], *, where: str = "result") -> Result:
+        """Rebuild a result from the parsed JSON."""
+        if not isinstance(table, Mapping) or "format" not in table or "findings" not in table:
+            raise UsageError(f"{where}: this is no evenhand result")
+        if table["format"] != FORMAT:
+            raise UsageError(f"{where}: result format {table['format']} is not {FORMAT}; use the evenhand that wrote it")
+        try:
+            return cls(
+                table["job"],
+                [Finding.from_dict(finding) for finding in table["findings"]],
+                table["seed"],
+                Spent(**table["spent"]),
+                StopReason(table["stop"]),
+                table["space"],
+                table.get("notes", ()),
+                table["versions"],
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise UsageError(f"{where}: this evenhand result is damaged ({type(error).__name__}: {error})") from None
+
+    def __str__(self) -> str:
+        return "\n".join(str(finding) for finding in self.findings)
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of a result."""
+    text = resources.files("evenhand").joinpath("schema", f"result-{FORMAT}.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))
+
+
+def _dump(table: Mapping[str, Any]) -> str:
+    return json.dumps(table, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _json(value: Any) -> Any:
+    """Return a label or outcome as JSON can hold it; infinities become text."""
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,443 @@
+"""Subject: the only place where the software under test is called."""
+
+from __future__ import annotations
+
+import time
+from itertools import filterfalse
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.core.adapters.base import as_outcomes, parse_outcome
+from evenhand.core.errors import BadOutcome, NotDeterministic, UsageError, clip, nearest
+from evenhand.core.outcomes import check_differs
+from evenhand.core.space import Space
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from evenhand.core.adapters.base import Adapter, Scalar
+    from evenhand.core.adapters.estimator import Output
+    from evenhand.core.feature import Points
+    from evenhand.core.ledger import Ledger
+    from evenhand.core.outcomes import Differs
+
+    Outcomes = NDArray[Any]
+
+ROWS_AT_ONCE = 131_072
+"""How many inputs a model in this process is asked at once: enough to drown the cost of a call, and little memory."""
+WORTH_REMEMBERING = 2e-5
+"""Seconds per answer from which looking an answer up is clearly cheaper than asking again."""
+MOST_REMEMBERED = 4_000_000
+"""Answers kept in memory; beyond that only the ledger remembers."""
+
+
+class Subject:
+    """The software under test, with what is known of its answers.
+
+    Parameters
+    ----------
+    model
+        A fitted scikit-learn estimator or pipeline, or a function that takes a frame of inputs and returns one outcome
+        each. Other kinds of software have constructors of their own: `command`, `stream`, `http`, `onnx`, `saved`.
+    space
+        What an input can be.
+    positive
+        The favourable outcome; group scores compare how often groups get it.
+    labels
+        All outcomes there are; any other is an error.
+    threshold, output
+        For classifiers with two classes: take the label from `predict_proba` and this threshold, or the score itself
+        as the outcome (``output="score"``).
+    differs
+        When two outcomes differ: None (labels differ), a number γ, or a distance function in [0, 1].
+    memo
+        Remember answers in memory; by default where an answer is dear.
+    ledger
+        A file that keeps every executed test and its outcome, for this run and the next.
+
+    Examples
+    --------
+    >>> from evenhand.core.feature import category, integer
+    >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)])
+    >>> subject = Subject(lambda frame: frame["age"] >= 21, space, positive=True)
+    >>> subject.decide([{"sex": "F", "age": 20}]).tolist(), subject.asked
+    ([False], 1)
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        space: Space,
+        *,
+        positive: Any = None,
+        labels: Sequence[Any] | None = None,
+        threshold: float | None = None,
+        output: Output = "label",
+        differs: Differs = None,
+        memo: bool | None = None,
+        ledger: str | PathLike[str] | None = None,
+    ) -> None:
+        if not isinstance(space, Space):
+            raise UsageError(f"space = {clip(repr(space))} is no Space; build one with Space(...) or Space.from_frame(...)")
+        adapter = _adapt(model, positive=positive, threshold=threshold, output=output)
+        self._set_up(adapter, space, positive=positive, labels=labels, differs=differs, memo=memo, ledger=ledger)
+
+    def _set_up(
+        self,
+        adapter: Adapter,
+        space: Space,
+        *,
+        positive: Any,
+        labels: Sequence[Any] | None,
+        differs: Differs,
+        memo: bool | None,
+        ledger: str | PathLike[str] | None,
+    ) -> None:
+        adapter.check(space)
+        self.adapter = adapter
+        self.space = space
+        self.labels = None if labels is None else tuple(labels)
+        if self.labels is not None and positive is not None and positive not in self.labels:
+            raise UsageError(f"positive = {positive!r} is not in labels; {nearest(positive, self.labels)}")
+        self.positive = positive
+        self.differs = check_differs(differs)
+        self.asked = 0
+        self.executed = 0
+        # A classifier picks from its classes, so its answers need no search for missing values.
+        self._closed = bool(getattr(adapter, "classes", None))
+        self._memo: dict[bytes, Scalar] | None = {} if (adapter.dear if memo is None else memo) else None
+        self._undecided_memo = memo is None and not adapter.dear
+        self._ledger: Ledger | None = None
+        if ledger is not None:
+            from evenhand.core.ledger import Ledger
+
+            self._ledger = Ledger(ledger, space=space.digest, subject=adapter.identity)
+
+    @classmethod
+    def _of(cls, adapter: Adapter, space: Space, options: Mapping[str, Any]) -> Subject:
+        subject = cls.__new__(cls)
+        known = {"positive": None, "labels": None, "differs": None, "memo": None, "ledger": None}
+        for name in options:
+            if name not in known:
+                raise UsageError(f"unknown option {name!r} of a subject; {nearest(name, known)}")
+        subject._set_up(adapter, space, **{**known, **options})
+        return subject
+
+    @classmethod
+    def command(
+        cls,
+        argv: Sequence[str],
+        space: Space,
+        *,
+        workers: int | None = None,
+        timeout: float = 30.0,
+        cwd: str | PathLike[str] | None = None,
+        env: Mapping[str, str] | None = None,
+        identity: str | None = None,
+        **options: Any,
+    ) -> Subject:
+        """Test a program, one process per input: ``["./loan", "{age}", "{sex}"]``, or ``{*}`` for all values in order."""
+        from evenhand.core.adapters.command import CommandAdapter
+
+        adapter = CommandAdapter(argv, workers=workers, timeout=timeout, cwd=cwd, env=env, identity=identity)
+        return cls._of(adapter, space, _as_printed(options))
+
+    @classmethod
+    def stream(
+        cls,
+        argv: Sequence[str],
+        space: Space,
+        *,
+        workers: int = 1,
+        timeout: float = 30.0,
+        restarts: int = 3,
+        cwd: str | PathLike[str] | None = None,
+        env: Mapping[str, str] | None = None,
+        identity: str | None = None,
+        **options: Any,
+    ) -> Subject:
+        """Test a long-lived program: one JSON object per line in, one outcome per line out."""
+        from evenhand.core.adapters.stream import StreamAdapter
+
+        adapter = StreamAdapter(
+            argv, workers=workers, timeout=timeout, restarts=restarts, cwd=cwd, env=env, identity=identity
+        )
+        return cls._of(adapter, space, _as_printed(options))
+
+    @classmethod
+    def http(
+        cls,
+        url: str,
+        space: Space,
+        *,
+        batch: int = 256,
+        concurrency: int = 4,
+        timeout: float = 30.0,
+        retries: int = 3,
+        backoff: float = 0.2,
+        headers: Mapping[str, str] | None = None,
+        single: bool = False,
+        identity: str | None = None,
+        **options: Any,
+    ) -> Subject:
+        """Test an HTTP service that takes JSON batches of inputs and returns a JSON list of outcomes."""
+        from evenhand.core.adapters.http import HttpAdapter
+
+        adapter = HttpAdapter(
+            url,
+            batch=batch,
+            concurrency=concurrency,
+            timeout=timeout,
+            retries=retries,
+            backoff=backoff,
+            headers=headers,
+            single=single,
+            identity=identity,
+        )
+        return cls._of(adapter, space, options)
+
+    @classmethod
+    def onnx(
+        cls,
+        path: str | PathLike[str],
+        space: Space,
+        *,
+        output: Output = "label",
+        threads: int = 1,
+        positive: Any = None,
+        **options: Any,
+    ) -> Subject:
+        """Test an ONNX model file (extra: onnx)."""
+        from evenhand.core.adapters.onnx import OnnxAdapter
+
+        adapter = OnnxAdapter(path, output=output, positive=positive, threads=threads)
+        return cls._of(adapter, space, {**options, "positive": positive})
+
+    @classmethod
+    def saved(
+        cls,
+        path: str | PathLike[str],
+        space: Space,
+        *,
+        trusted: Sequence[str] | None = None,
+        allow_pickle: bool = False,
+        **options: Any,
+    ) -> Subject:
+        """Test a fitted estimator saved with skops, or, where you trust the file to run code, with pickle or joblib."""
+        from evenhand.core.adapters.saved import load_model
+
+        return cls(load_model(path, trusted=trusted, allow_pickle=allow_pickle), space, **options)
+
+    def decide(self, inputs: Any) -> Outcomes:
+        """Return one outcome per input; `inputs` is a frame, a list of dictionaries, or encoded points."""
+        points = self._encoded(inputs)
+        self.asked += len(points)
+        if self._memo is None and self._ledger is None:
+            return self._ask_all(points)
+        return self._recall(points)
+
+    def _encoded(self, inputs: Any) -> Points:
+        if isinstance(inputs, np.ndarray) and inputs.dtype == np.float64 and inputs.ndim == 2:
+            if inputs.shape[1] != len(self.space.features):
+                raise UsageError(
+                    f"points of {inputs.shape[1]} columns do not fit a space of {len(self.space.features)} features"
+                )
+            return inputs
+        return self.space.encode(inputs)
+
+    def _ask_all(self, points: Points) -> Outcomes:
+        """Ask without looking anything up, in batches that fit in memory."""
+        start = time.perf_counter()
+        parts = [self._ask(points[at : at + ROWS_AT_ONCE]) for at in range(0, len(points), ROWS_AT_ONCE)]
+        if self._undecided_memo and len(points) >= 64:
+            self._undecided_memo = False
+            if (time.perf_counter() - start) / len(points) > WORTH_REMEMBERING:
+                self._memo = {}
+        if not parts:
+            return np.empty(0)
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _ask(self, points: Points) -> Outcomes:
+        answered: Outcomes | None = None
+        for rows, outcomes in self.adapter.run(points, self.space):
+            checked = self._checked(outcomes, len(rows))
+            self.executed += len(rows)
+            if len(rows) == len(points) and answered is None:
+                return checked
+            if answered is None:
+                answered = np.empty(len(points), dtype=object)
+            answered[rows] = checked
+        return as_outcomes([] if answered is None else answered.tolist())
+
+    def _recall(self, points: Points) -> Outcomes:
+        """Ask only what neither memory nor ledger knows, each input once, and write every answer down as it comes."""
+        keys = self._keys(points)
+        memory = {} if self._memo is None else self._memo
+        unknown = list(filterfalse(memory.__contains__, dict.fromkeys(keys)))
+        fresh: dict[bytes, Scalar] = {}
+        if unknown and self._ledger is not None:
+            fresh.update(self._ledger.known(unknown))
+            unknown = list(filterfalse(fresh.__contains__, unknown))
+        if unknown:
+            first = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
+            rows = np.fromiter(map(first.__getitem__, unknown), dtype=np.intp, count=len(unknown))
+            for part, outcomes in self.adapter.run(points[rows], self.space):
+                answers = self._checked(outcomes, len(part)).tolist()
+                asked = [unknown[row] for row in part.tolist()]
+                self.executed += len(asked)
+                if self._ledger is not None:
+                    self._ledger.record(asked, answers)
+                fresh.update(zip(asked, answers, strict=True))
+                self._remember(dict(zip(asked, answers, strict=True)))
+        self._remember(fresh)
+        return as_outcomes([memory[key] if key in memory else fresh[key] for key in keys])
+
+    def _remember(self, fresh: dict[bytes, Scalar]) -> None:
+        if self._memo is not None and len(self._memo) + len(fresh) <= MOST_REMEMBERED:
+            self._memo.update(fresh)
+
+    def _keys(self, points: Points) -> list[bytes]:
+        """Return the bytes of what the software sees of each input; features it is not passed do not count."""
+        seen = np.ascontiguousarray(points[:, list(self.space.passed)]) + 0.0  # turns -0.0 into 0.0
+        packed = seen.view(np.dtype((np.void, seen.shape[1] * 8))).ravel()
+        return list(packed.tolist())
+
+    def _checked(self, outcomes: Outcomes, expected: int) -> Outcomes:
+        if outcomes.ndim != 1 or len(outcomes) != expected:
+            raise BadOutcome(
+                f"{self.name} returned outcomes of shape {outcomes.shape} for {expected:,} inputs; "
+                f"it must return one per input"
+            )
+        if outcomes.dtype.kind == "f":
+            self._refuse(np.isnan(outcomes), outcomes)
+        elif outcomes.dtype.kind == "O" and not self._closed:
+            import pandas as pd
+
+            self._refuse(pd.isna(outcomes), outcomes)
+            if self.adapter.dear:
+                self._refuse_mixed(outcomes)
+        if self.labels is not None:
+            strange = set(outcomes.tolist()).difference(self.labels)
+            if strange:
+                value = min(strange, key=str)
+                raise BadOutcome(
+                    f"{self.name} answered {clip(repr(value))}, which is no outcome; {nearest(value, self.labels)}"
+                )
+        elif self.positive is not None and self.adapter.dear:
+            self._refuse_other_kind(outcomes)
+        return outcomes
+
+    def _refuse(self, missing: NDArray[np.bool_], outcomes: Outcomes) -> None:
+        if missing.any():
+            value = outcomes[int(missing.argmax())]
+            raise BadOutcome(f"{self.name} answered {value} to {int(missing.sum()):,} of {len(outcomes):,} inputs")
+
+    def _refuse_mixed(self, outcomes: Outcomes) -> None:
+        texts = [isinstance(outcome, str) for outcome in outcomes.tolist()]
+        if any(texts) and not all(texts):
+            words = outcomes[texts.index(True)]
+            raise BadOutcome(
+                f"{self.name} answered the text {clip(repr(words))} beside numbers; an outcome is always one or the other"
+            )
+
+    def _refuse_other_kind(self, outcomes: Outcomes) -> None:
+        if len(outcomes) and isinstance(self.positive, str) != isinstance(outcomes.tolist()[0], str):
+            raise BadOutcome(
+                f"{self.name} answered {clip(repr(outcomes.tolist()[0]))}, which cannot be compared with "
+                f"positive = {self.positive!r}; one is a text and the other a number"
+            )
+
+    @property
+    def name(self) -> str:
+        """The software under test in a few words, for messages."""
+        return clip(getattr(self.adapter, "name", None) or self.adapter.identity, 60)
+
+    def favourable(self, outcomes: Outcomes) -> NDArray[np.bool_]:
+        """Tell which outcomes are the positive one."""
+        if self.positive is not None:
+            return np.asarray(outcomes == self.positive, dtype=np.bool_)
+        if outcomes.dtype.kind in "biu" and bool(((outcomes == 0) | (outcomes == 1)).all()):
+            return outcomes.astype(np.bool_)
+        raise UsageError(f"say which outcome of {self.name} is the favourable one, with positive=…")
+
+    def need_deterministic(self, inputs: Any) -> None:
+        """Ask some inputs a second time, and raise where the answers differ: a causal test assumes that they do not.
+
+        With a ledger the check is made once and noted there, so that a second run asks nothing twice.
+        """
+        points = self._encoded(inputs)
+        if self._ledger is not None and self._ledger.noted("deterministic"):
+            return
+        first = self.decide(points)
+        second = self._ask(points)
+        self.asked += len(points)
+        moved = np.flatnonzero(np.asarray(first != second, dtype=np.bool_))
+        if len(moved):
+            person = self.space.records(points[moved[:1]])[0]
+            raise NotDeterministic(
+                f"{self.name} gave {len(moved):,} of {len(points):,} inputs another outcome when asked again, such as "
+                f"{first[moved[0]]!r} and then {second[moved[0]]!r} to {clip(str(person), 200)}; fix its random seed "
+                f"or its state, since a causal test needs one answer per input"
+            )
+        if self._ledger is not None:
+            self._ledger.note("deterministic", f"{len(points)} inputs asked twice")
+
+    def close(self) -> None:
+        """Release processes, connections and files; the subject may be used again afterwards."""
+        self.adapter.close()
+        if self._ledger is not None:
+            self._ledger.close()
+
+    def __enter__(self) -> Subject:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Workers ask afresh: memory is not worth shipping, and outcomes are the same.
+        return {**vars(self), "_memo": None if self._memo is None else {}}
+
+    def __repr__(self) -> str:
+        return f"Subject({self.name}, {self.space})"
+
+
+def _as_printed(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Read outcomes that the user names as a program's own output is read, so that "1" and 1 are the same."""
+    read = dict(options)
+    if isinstance(read.get("positive"), str):
+        read["positive"] = parse_outcome(read["positive"])
+    if read.get("labels") is not None:
+        read["labels"] = [parse_outcome(label) if isinstance(label, str) else label for label in read["labels"]]
+    return read
+
+
+def as_subject(subject: Any, space: Space | None, **options: Any) -> Subject:
+    """Return a Subject as it is, or wrap a model or function with its space."""
+    if isinstance(subject, Subject):
+        if space is not None and space != subject.space:
+            raise UsageError("the subject has a space of its own, which differs from the one given; pass one of them")
+        return subject
+    if space is None:
+        raise UsageError(f"{type(subject).__name__} has no space; pass space=… or wrap it in a Subject")
+    return Subject(subject, space, **options)
+
+
+def _adapt(model: Any, *, positive: Any, threshold: float | None, output: Output) -> Adapter:
+    from evenhand.core.adapters.estimator import EstimatorAdapter
+    from evenhand.core.adapters.function import FunctionAdapter
+
+    if hasattr(model, "predict"):
+        return EstimatorAdapter(model, positive=positive, threshold=threshold, output=output)
+    if not callable(model):
+        raise UsageError(
+            f"{clip(repr(model))} is neither a fitted estimator nor a function; for a program, a service or a file "
+            f"use Subject.command, stream, http, onnx or saved"
+        )
+    if threshold is not None or output != "label":
+        raise UsageError("threshold and output are for estimators; let the function return what you want to test")
+    return FunctionAdapter(model)
