@@ -1,0 +1,117 @@
+"""Fitted models in files: skops by default, pickle and joblib only where the user says so."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.errors import MissingExtra, UsageError, clip, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from os import PathLike
+
+_SKOPS = (".skops",)
+_PICKLES = (".pkl", ".pickle", ".joblib")
+
+
+def load_model(path: str | PathLike[str], *, trusted: Sequence[str] | None = None, allow_pickle: bool = False) -> Any:
+    """Return the fitted estimator that a file holds.
+
+    Parameters
+    ----------
+    path
+        A `.skops` file; or a `.pkl`, `.pickle` or `.joblib` file, with `allow_pickle`.
+    trusted
+        Types that a skops file may hold beyond those that skops knows to be harmless. Recent versions of skops want
+        `sklearn.tree._tree.Tree` here for trees and forests: a forged one can crash the process that asks it.
+    allow_pickle
+        Loading a pickle or joblib file runs whatever code its author put into it, so it must be allowed by name.
+    """
+    file = Path(path)
+    suffix = file.suffix.lower()
+    if suffix == ".onnx":
+        raise UsageError(f"'{file}' is an ONNX model: give it as onnx = \"{file.name}\", or to Subject.onnx")
+    if suffix not in _SKOPS + _PICKLES:
+        raise UsageError(
+            f"the model '{file}' has the unknown suffix '{file.suffix}'; {nearest(suffix, _SKOPS + _PICKLES)}"
+        )
+    _check_readable(file)
+    if suffix in _SKOPS:
+        return _checked(_from_skops(file, trusted or ()), file)
+    if not allow_pickle:
+        raise UsageError(
+            f"the model '{file}' is a pickle, and loading one runs any code that its author put into it: save the "
+            "model with skops instead, or allow it with allow_pickle = true if you trust where the file comes from"
+        )
+    return _checked(_from_pickle(file), file)
+
+
+def identity_of(path: str | PathLike[str]) -> str:
+    """Name a model file by its content, so that a ledger of another model can be refused."""
+    file = Path(path)
+    _check_readable(file)
+    with file.open("rb") as opened:
+        return "file:" + hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _check_readable(file: Path) -> None:
+    try:
+        file.open("rb").close()
+    except FileNotFoundError as error:
+        known = {*_SKOPS, *_PICKLES, ".onnx"}
+        beside = sorted(other.name for other in file.parent.glob("*") if other.suffix.lower() in known)
+        hint = nearest(file.name, beside) if beside else "check the path"
+        raise UsageError(f"the model file '{file}' does not exist; {hint}") from error
+    except OSError as error:
+        raise UsageError(f"the model file '{file}' cannot be read: {error.strerror}") from error
+
+
+def _from_skops(file: Path, trusted: Sequence[str]) -> Any:
+    try:
+        import skops.io
+    except ImportError as error:
+        raise MissingExtra(f"loading '{file}'", "skops") from error
+    try:
+        unknown = [name for name in skops.io.get_untrusted_types(file=file) if name not in trusted]
+        if not unknown:
+            return skops.io.load(file, trusted=list(trusted))
+    except Exception as error:  # a damaged archive fails in many ways: zip, JSON, missing keys, missing modules
+        raise UsageError(f"the file '{file}' cannot be loaded by skops: {clip(_reason(error))}") from error
+    raise UsageError(
+        f"the model '{file}' holds types that skops does not know to be harmless; if you trust them, allow them with "
+        f"trusted = {sorted({*trusted, *unknown})}"
+    )
+
+
+def _from_pickle(file: Path) -> Any:
+    import joblib
+
+    try:
+        return joblib.load(file)
+    except Exception as error:  # unpickling runs foreign code, which may raise anything
+        raise UsageError(f"the model '{file}' cannot be unpickled: {clip(_reason(error))}") from error
+
+
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _checked(model: Any, file: Path) -> Any:
+    if not callable(getattr(model, "predict", None)):
+        raise UsageError(
+            f"the file '{file}' holds a {type(model).__name__}, which cannot predict; save the whole model"
+        )
+    from sklearn.base import BaseEstimator
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    if isinstance(model, BaseEstimator):
+        try:
+            check_is_fitted(model)
+        except NotFittedError as error:
+            raise UsageError(
+                f"the {type(model).__name__} in '{file}' is not fitted: fit it before saving it"
+            ) from error
+    return model
