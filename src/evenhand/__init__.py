@@ -1,0 +1,97 @@
+"""evenhand: fairness testing for decision software.
+
+>>> import evenhand as eh
+>>> space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90)], protected=["sex"])
+>>> result = eh.measure(lambda people: (people["age"] > 40) & (people["sex"] == "M"), space, limit=0.05)
+>>> print(result.verdict)
+fail
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evenhand import datasets as datasets
+    from evenhand.core.budget import Budget as Budget
+    from evenhand.core.errors import EvenhandError as EvenhandError
+    from evenhand.core.errors import SubjectError as SubjectError
+    from evenhand.core.errors import UsageError as UsageError
+    from evenhand.core.estimate import Estimate as Estimate
+    from evenhand.core.estimate import StopReason as StopReason
+    from evenhand.core.estimate import Verdict as Verdict
+    from evenhand.core.feature import Feature as Feature
+    from evenhand.core.feature import category as category
+    from evenhand.core.feature import integer as integer
+    from evenhand.core.feature import real as real
+    from evenhand.core.results import Case as Case
+    from evenhand.core.results import Finding as Finding
+    from evenhand.core.results import Result as Result
+    from evenhand.core.samplers import uniform as uniform
+    from evenhand.core.sequential import needed as needed
+    from evenhand.core.space import Space as Space
+    from evenhand.core.subject import Subject as Subject
+    from evenhand.methods.measure import measure as measure
+
+# Names are imported when they are first used: `evenhand --help` and `import evenhand` stay light.
+_HOMES = {
+    "Budget": "core.budget",
+    "Case": "core.results",
+    "Estimate": "core.estimate",
+    "EvenhandError": "core.errors",
+    "Feature": "core.feature",
+    "Finding": "core.results",
+    "Result": "core.results",
+    "Space": "core.space",
+    "StopReason": "core.estimate",
+    "Subject": "core.subject",
+    "SubjectError": "core.errors",
+    "UsageError": "core.errors",
+    "Verdict": "core.estimate",
+    "category": "core.feature",
+    "datasets": "",
+    "integer": "core.feature",
+    "measure": "methods.measure",
+    "needed": "core.sequential",
+    "real": "core.feature",
+    "uniform": "core.samplers",
+}
+
+__all__ = [
+    "Budget",
+    "Case",
+    "Estimate",
+    "EvenhandError",
+    "Feature",
+    "Finding",
+    "Result",
+    "Space",
+    "StopReason",
+    "Subject",
+    "SubjectError",
+    "UsageError",
+    "Verdict",
+    "category",
+    "datasets",
+    "integer",
+    "measure",
+    "needed",
+    "real",
+    "uniform",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
+    home = _HOMES[name]
+    if not home:
+        return import_module(f"evenhand.{name}")
+    found = getattr(import_module(f"evenhand.{home}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 from evenhand.core.budget import Spent
 from evenhand.core.errors import UsageError
 from evenhand.core.estimate import Estimate, StopReason, Verdict
-from evenhand.core.feature import Label
 
 if TYPE_CHECKING:
     from os import PathLike
+
+    from evenhand.core.feature import Label
 
 FORMAT = 1
 EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.UNDECIDED: 3, None: 0}
@@ -229,7 +230,9 @@ class Result:
         if not isinstance(table, Mapping) or "format" not in table or "findings" not in table:
             raise UsageError(f"{where}: this is no evenhand result")
         if table["format"] != FORMAT:
-            raise UsageError(f"{where}: result format {table['format']} is not {FORMAT}; use the evenhand that wrote it")
+            raise UsageError(
+                f"{where}: result format {table['format']} is not {FORMAT}; use the evenhand that wrote it"
+            )
         try:
             return cls(
                 table["job"],

@@ -1,1 +1,1 @@
-"""Ways to ask the software under test: each adapter turns encoded points into its native form and back into outcomes."""
+"""How to ask the software under test: encoded points into its native form, its answers into outcomes."""

@@ -1,0 +1,44 @@
+# Every target sets up what it needs in .venv; nothing but Python 3.11+ and make has to be there.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+RUN    := $(BIN)/python -m
+
+.PHONY: demo test test-all check bench clean help
+
+help:           ## what there is
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "evenhand needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(BIN)/python pyproject.toml
+	$(RUN) pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.tested: $(VENV)/.installed requirements-dev.txt
+	$(RUN) pip install --quiet --disable-pip-version-check --editable '.[light]' --requirement requirements-dev.txt
+	@touch $@
+
+demo: $(VENV)/.installed  ## test a small loan program with a planted bias
+	$(BIN)/evenhand demo
+
+test: $(VENV)/.tested     ## the tests of the core and the light extras
+	$(RUN) pytest -n 2 -m 'not heavy'
+
+test-all: $(VENV)/.tested ## all tests, heavy extras included
+	$(RUN) pytest -n 2
+
+check: $(VENV)/.tested    ## lint, format and types
+	$(RUN) ruff check .
+	$(RUN) ruff format --check .
+	$(RUN) mypy
+
+bench: $(VENV)/.tested    ## the benchmarks; they print ratios and write benchmarks/results/*.json
+	$(BIN)/python benchmarks/coverage.py
+	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/transport.py
+
+clean:          ## remove the environment and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

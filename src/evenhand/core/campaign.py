@@ -1,0 +1,192 @@
+"""Sample until decided: the loop between a sampler and an estimate, the same for any batch size and number of workers.
+
+Draws are numbered, and the plan looks at them at fixed numbers. Cheap subjects are asked ahead in large batches, dear
+ones exactly up to the next look; either way the estimate rests on the draws up to the look that stopped it.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from evenhand.core.errors import UsageError
+from evenhand.core.estimate import StopReason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from evenhand.core.budget import Meter
+    from evenhand.core.estimate import Estimate
+    from evenhand.core.parallel import Workers
+    from evenhand.core.results import Case
+    from evenhand.core.sequential import Plan
+    from evenhand.core.subject import Subject
+
+CASES = 3
+"""Cases shown with each finding."""
+WAVE_SECONDS = 0.2
+"""How much work is asked ahead of the next look, in seconds per worker."""
+MOST_AHEAD = 131_072
+"""The most draws that are asked ahead, per worker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What was found among a range of draws."""
+
+    hits: NDArray[Any]
+    """The hit, or distance in [0, 1], of each draw."""
+    witnesses: list[tuple[int, Case]]
+    """The first few hits, each with the number of its draw."""
+    asked: int
+    executed: int
+
+
+class Count(Protocol):
+    """Counts hits among numbered draws; it is shipped to workers, so it must pickle."""
+
+    @property
+    def subject(self) -> Subject:
+        """The software under test."""
+        ...
+
+    def __call__(self, bounds: tuple[int, int]) -> Counted:
+        """Count among the draws from the first to before the second bound."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a campaign ended."""
+
+    estimate: Estimate
+    stop: StopReason
+    cases: tuple[Case, ...]
+    """The first hits among the draws that the estimate rests on."""
+    executed: int
+
+
+def sample(plan: Plan, count: Count, *, cost: int, meter: Meter, workers: Workers, task: str) -> Outcome:
+    """Draw and count until the plan stops, or the budget is spent.
+
+    Parameters
+    ----------
+    plan
+        When to look and when to stop.
+    count
+        Counts hits among draws.
+    cost
+        How many inputs each draw asks for; budgets are in inputs.
+    """
+    most = None if meter.left == float("inf") else int(meter.left // cost)
+    if most == 0:
+        raise UsageError(f"budget: {int(meter.left):,} queries are left, but one draw takes {cost:,}; raise queries")
+    hits = _Hits()
+    pace = _Pace(dear=count.subject.adapter.dear, width=workers.width)
+    looks = _Looks(plan.looks(most))
+    try:
+        while True:
+            look = looks.next
+            if hits.n < look:
+                stop = pace.until(hits.n, look, most)
+                hits.add(_wave(count, hits.n, stop, workers, pace, in_process=workers.width == 1 or pace.dear))
+            judgement = plan.judge(hits.upto(look), look, last=look == most)
+            meter.report(task, _share(plan, judgement.estimate, look, most), f"{look * cost:,} inputs")
+            reason = judgement.stop
+            if reason is None and meter.late:
+                judgement, reason = plan.judge(hits.upto(look), look, last=True), StopReason.SECONDS
+            if reason is not None:
+                break
+            looks.advance()
+    except KeyboardInterrupt:
+        if looks.done is None:
+            raise
+        look = looks.done
+        judgement, reason = plan.judge(hits.upto(look), look, last=True), StopReason.INTERRUPTED
+    meter.queries += look * cost
+    return Outcome(judgement.estimate, reason, hits.cases(look), hits.executed)
+
+
+class _Looks:
+    """The looks of a plan, and the last one that was judged."""
+
+    def __init__(self, looks: Iterator[int]) -> None:
+        self._looks = iter(looks)
+        self.done: int | None = None
+        self.next = next(self._looks)
+
+    def advance(self) -> None:
+        self.done = self.next
+        self.next = next(self._looks)
+
+
+class _Hits:
+    """The hits of all draws so far."""
+
+    def __init__(self) -> None:
+        self._sums: NDArray[np.float64] = np.zeros(1)
+        self._witnesses: list[tuple[int, Case]] = []
+        self.executed = 0
+
+    @property
+    def n(self) -> int:
+        return len(self._sums) - 1
+
+    def upto(self, n: int) -> float:
+        return float(self._sums[n])
+
+    def cases(self, n: int) -> tuple[Case, ...]:
+        return tuple(case for number, case in self._witnesses if number < n)[:CASES]
+
+    def add(self, parts: list[Counted]) -> None:
+        fresh = np.concatenate([part.hits for part in parts])
+        self._sums = np.concatenate([self._sums, self._sums[-1] + np.cumsum(fresh, dtype=np.float64)])
+        for part in parts:
+            self.executed += part.executed
+            if len(self._witnesses) < CASES:
+                self._witnesses += part.witnesses
+
+
+class _Pace:
+    """How far to ask ahead. It follows the clock, which may change what a run costs but never what it finds."""
+
+    def __init__(self, *, dear: bool, width: int) -> None:
+        self.dear = dear
+        self.width = width
+        self._ahead = 0
+
+    def until(self, start: int, look: int, most: int | None) -> int:
+        stop = look if self.dear else max(look, start + self._ahead)
+        return stop if most is None else min(stop, most)
+
+    def learn(self, draws: int, seconds: float) -> None:
+        affordable = int(WAVE_SECONDS * draws / max(seconds, 1e-6))
+        self._ahead = min(affordable, MOST_AHEAD, 8 * draws) * self.width
+
+
+def _wave(count: Count, start: int, stop: int, workers: Workers, pace: _Pace, *, in_process: bool) -> list[Counted]:
+    began = time.perf_counter()
+    if in_process or stop - start < 2 * workers.width:
+        parts = [count((start, stop))]
+    else:
+        edges = np.linspace(start, stop, workers.width + 1).astype(int).tolist()
+        parts = workers.map(count, list(pairwise(edges)))
+        count.subject.asked += sum(part.asked for part in parts)
+        count.subject.executed += sum(part.executed for part in parts)
+    pace.learn((stop - start) // (1 if in_process else workers.width) or 1, time.perf_counter() - began)
+    return parts
+
+
+def _share(plan: Plan, estimate: Estimate, look: int, most: int | None) -> float | None:
+    """Return how far a run is, as the larger of the shares of its margin and of its budget."""
+    shares = [look / most] if most else []
+    if plan.margin is not None:
+        reached = max(estimate.high - estimate.value, estimate.value - estimate.low)
+        shares.append(min(1.0, (plan.margin / max(reached, 1e-12)) ** 2))
+    return max(shares, default=None)

@@ -1,0 +1,48 @@
+"""The public names are a contract."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import evenhand as eh
+
+PUBLIC = [
+    "Budget",
+    "Case",
+    "Estimate",
+    "EvenhandError",
+    "Feature",
+    "Finding",
+    "Result",
+    "Space",
+    "StopReason",
+    "Subject",
+    "SubjectError",
+    "UsageError",
+    "Verdict",
+    "category",
+    "datasets",
+    "integer",
+    "measure",
+    "needed",
+    "real",
+    "uniform",
+]
+
+
+def test_all_is_pinned_and_every_name_is_there():
+    assert sorted(eh.__all__) == sorted(PUBLIC)
+    assert all(getattr(eh, name) is not None for name in PUBLIC)
+    assert dir(eh) == sorted(PUBLIC)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    assert not hasattr(eh, "mesure")
+
+
+def test_names_for_type_checkers_are_the_names_at_run_time():
+    tree = ast.parse(Path(eh.__file__).read_text(encoding="utf-8"))
+    imported = {alias.asname for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert imported - {None} == set(PUBLIC)
+    assert set(eh._HOMES) == set(PUBLIC)

@@ -1,0 +1,138 @@
+"""Results: the JSON document, its schema, its round trip, and the one gate policy."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+
+import evenhand as eh
+from evenhand.core.budget import Budget, Meter, Spent
+from evenhand.core.errors import UsageError
+from evenhand.core.results import Case, Finding, Result, schema
+
+
+def finding(low: float, high: float, limit: float | None = 0.1, name: str = "sex") -> Finding:
+    estimate = eh.Estimate((low + high) / 2, low, high, 100, 0.95, "exact", "all inputs, uniformly")
+    case = Case({"sex": "F", "age": 30}, {"sex": "M", "age": 30}, ("deny", "approve"))
+    return Finding(f"changing only {name} changes the outcome", (name,), estimate, limit, (case,))
+
+
+def result(*findings: Finding, seconds: float = 1.0, executed: int = 10) -> Result:
+    space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90)], protected=["sex"])
+    return Result(
+        "measure", findings, 7, Spent(20, executed, seconds), eh.StopReason.MARGIN, space.to_dict(), ["a note"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("findings", "verdict", "code"),
+    [
+        ([finding(0.2, 0.3)], "fail", 1),
+        ([finding(0.0, 0.05)], "pass", 0),
+        ([finding(0.05, 0.15)], "undecided", 3),
+        ([finding(0.0, 0.05), finding(0.05, 0.15)], "undecided", 3),
+        ([finding(0.0, 0.05), finding(0.05, 0.15), finding(0.2, 0.3)], "fail", 1),
+        ([finding(0.2, 0.3, limit=None)], None, 0),
+    ],
+)
+def test_one_gate_policy(findings, verdict, code):
+    made = result(*findings)
+    assert made.verdict == verdict
+    assert made.exit_code == code
+    if code:
+        with pytest.raises(AssertionError, match="changing only sex"):
+            made.check()
+    else:
+        assert made.check() is made
+
+
+def test_the_story_names_claim_estimate_limit_and_case():
+    with pytest.raises(AssertionError) as caught:
+        result(finding(0.2, 0.3), finding(0.0, 0.01, name="race")).check()
+    story = str(caught.value)
+    assert "25.0 % (20.0 % to 30.0 %" in story
+    assert "limit of 0.1" in story
+    assert "sex F → M: deny → approve" in story
+    assert "race" not in story  # what passes is not part of the story
+
+
+def test_best_evidence_comes_first():
+    made = result(finding(0.0, 0.01), finding(0.3, 0.5, name="race"), finding(0.2, 0.9, name="age"))
+    assert [f.about for f in made.findings] == [("race",), ("age",), ("sex",)]
+    assert made.worst.about == ("race",)
+    with pytest.raises(UsageError, match="no findings"):
+        _ = result().worst
+
+
+def test_json_round_trips_and_fits_the_schema(tmp_path):
+    made = result(finding(0.2, 0.3), finding(0.0, 0.01, limit=None, name="race"))
+    file = tmp_path / "result.json"
+    text = made.to_json(file)
+    table = json.loads(text)
+    jsonschema.Draft202012Validator.check_schema(schema())
+    jsonschema.validate(table, schema())
+    assert file.read_text(encoding="utf-8") == text
+    again = Result.from_json(file)
+    assert again == made
+    assert again.to_json() == text
+
+
+def test_the_schema_refuses_what_is_not_a_result():
+    table = json.loads(result(finding(0.2, 0.3)).to_json())
+    for change in ({"format": 2}, {"verdict": "ok"}, {"seed": -1}, {"digest": "x"}, {"more": 1}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({**table, **change}, schema())
+
+
+def test_the_digest_ignores_what_a_run_cost_and_nothing_else():
+    made = result(finding(0.2, 0.3))
+    assert made.digest == result(finding(0.2, 0.3), seconds=9.0, executed=0).digest
+    assert made.digest != result(finding(0.2, 0.31)).digest
+    assert made.digest != Result("measure", made.findings, 8, made.spent, made.stop, made.space, made.notes).digest
+
+
+def test_unwritable_missing_damaged_and_foreign_files(tmp_path):
+    made = result(finding(0.2, 0.3))
+    with pytest.raises(UsageError, match="cannot write"):
+        made.to_json(tmp_path / "no" / "folder.json")
+    with pytest.raises(UsageError, match="cannot read"):
+        Result.from_json(tmp_path / "missing.json")
+    for name, text, words in (
+        ("text.json", "hello", "not a JSON file"),
+        ("list.json", "[]", "no evenhand result"),
+        ("new.json", '{"format": 99, "findings": []}', "format 99"),
+        ("damaged.json", '{"format": 1, "findings": [{}]}', "damaged"),
+    ):
+        file = tmp_path / name
+        file.write_text(text)
+        with pytest.raises(UsageError, match=words) as caught:
+            Result.from_json(file)
+        assert name in str(caught.value)
+
+
+def test_infinite_outcomes_are_written_as_text():
+    case = Case({"sex": "F"}, {"sex": "M"}, (float("inf"), 1.0))
+    made = result(Finding("c", ("sex",), eh.Estimate.exact(1, 4), None, (case,)))
+    assert json.loads(made.to_json())["findings"][0]["cases"][0]["outcomes"] == ["inf", 1.0]
+
+
+def test_to_frame_has_a_row_per_finding():
+    frame = result(finding(0.2, 0.3), finding(0.0, 0.01, name="race")).to_frame()
+    assert frame["about"].tolist() == ["sex", "race"]
+    assert frame["verdict"].tolist() == ["fail", "pass"]
+    assert {"value", "low", "high", "n", "level", "method", "limit", "claim"} <= set(frame.columns)
+
+
+def test_budget_refuses_nonsense_and_the_meter_counts():
+    for wrong in ({"queries": 0}, {"queries": -1}, {"seconds": 0}, {"findings": True}, {"queries": "many"}):
+        with pytest.raises(UsageError, match="budget"):
+            Budget(**wrong)  # type: ignore[arg-type]
+    heard: list[object] = []
+    meter = Meter(Budget(queries=10), heard.append)
+    meter.queries += 4
+    meter.report("task", 0.5, "note")
+    assert meter.left == 6
+    assert not meter.late
+    assert len(heard) == 1
