@@ -186,12 +186,10 @@ SPREADS: tuple[tuple[tuple[float, ...], float | None, float], ...] = (
 )
 
 
-def spread_cells(most: int, seed: int = 2) -> list[dict[str, Any]]:
+def spread_cells(runs: int, seed: int = 2) -> list[dict[str, Any]]:
     """Simulate the spread of two to eight groups."""
     rng, rows = np.random.default_rng(seed), []
     for rates, limit, margin in SPREADS:
-        # Many groups have many pairs, and Bonferroni makes them the most conservative: fewer runs tell enough.
-        runs = most if len(rates) < 4 else most // 2
         held, mean, _ = simulate(SpreadPlan(0.95, margin, limit, groups=len(rates)), rates, runs, rng)
         row = {"kind": "spread", "p": list(rates), "level": 0.95, "margin": margin, "limit": limit, "runs": runs}
         rows.append({**row, "coverage": held / runs, "mean_n": mean, "p_value": below(held, runs, 0.95)})

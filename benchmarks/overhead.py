@@ -98,7 +98,10 @@ def measure(n: int, repeats: int) -> list[dict[str, Any]]:
         table.append(
             {"subject": name, "inputs": rows, "bare_ns": 1e9 * bare / rows, "ratio": ratio, "wanted": WANTED[name]}
         )
-        print(f"{name:20} bare {1e9 * bare / rows:8.0f} ns a row   ratio {ratio:5.2f}   wanted ≤ {WANTED[name]}", flush=True)
+        print(
+            f"{name:20} bare {1e9 * bare / rows:8.0f} ns a row   ratio {ratio:5.2f}   wanted ≤ {WANTED[name]}",
+            flush=True,
+        )
     return table
 
 

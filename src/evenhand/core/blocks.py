@@ -7,14 +7,14 @@ valid combinations (nothing is ever rejected), a large one by rejection with a b
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.core.errors import SpaceError
+from evenhand.core.errors import SpaceError, clip
+from evenhand.core.feature import combinations, count, product
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 
 LARGEST_TABLE = 1 << 20
 """Blocks with at most this many combinations are listed; the others are drawn by rejection."""
-RAREST = 1e-4
+RAREST = 1e-3
 """The smallest share of draws that may be valid before rejection gives up."""
 _TRIAL = 1 << 18
+_CELLS = 1 << 22
+"""Values that are checked against constraints at once, which bounds the memory of spaces with many features."""
 
 
 @dataclass(frozen=True)
@@ -45,21 +47,25 @@ class Block:
     @cached_property
     def combinations(self) -> int | float:
         """Number of combinations of values before constraints."""
-        return math.prod(feature.size for feature in self.features)
+        return combinations(feature.size for feature in self.features)
 
     @cached_property
     def _listed(self) -> Points | None:
         """The valid combinations, where the block is small enough to list them."""
         if not self.predicates or self.combinations > LARGEST_TABLE:
             return None
-        grids = np.meshgrid(*(feature.values() for feature in self.features), indexing="ij")
-        every = np.stack([grid.ravel() for grid in grids], axis=1)
+        every = product([feature.values() for feature in self.features])
         table = every[self._valid(every)]
         if len(table) == 0:
             raise SpaceError(
                 f"no input is valid: {self._said} exclude all {len(every):,} combinations of {self._names}"
             )
         return table
+
+    @property
+    def uncounted(self) -> bool:
+        """Whether constraints were not counted, since the block is too large to list."""
+        return bool(self.predicates) and self._listed is None
 
     @property
     def size(self) -> int | float:
@@ -71,24 +77,30 @@ class Block:
         if self._listed is not None:
             return self._listed
         if self.predicates:
-            raise SpaceError(f"{self._said} tie {self._names} together, which are too many combinations to enumerate")
+            raise SpaceError(
+                f"{self._said} tie {self._names} together, whose {count(self.combinations)} combinations are over the "
+                f"{LARGEST_TABLE:,} that are enumerated at once"
+            )
         return self.features[0].values()[:, None]
 
     @property
     def _said(self) -> str:
-        return "the constraints " + ", ".join(repr(text) for text in self.texts)
+        return "the constraints " + clip(", ".join(repr(text) for text in self.texts), 200)
 
     @property
     def _names(self) -> str:
-        return ", ".join(feature.name for feature in self.features)
+        return clip(", ".join(feature.name for feature in self.features), 200)
 
     def _valid(self, rows: Points) -> NDArray[np.bool_]:
-        # Predicates read whole points; columns outside the block are not theirs to read.
-        points: Points = np.zeros((len(rows), self.width), dtype=np.float64, order="F")
-        points[:, list(self.columns)] = rows
         mask = np.ones(len(rows), dtype=np.bool_)
-        for predicate in self.predicates:
-            mask &= predicate(points)
+        at_once = max(1, _CELLS // self.width)
+        for start in range(0, len(rows), at_once):
+            part = rows[start : start + at_once]
+            # Predicates read whole points; columns outside the block are not theirs to read.
+            points: Points = np.zeros((len(part), self.width), dtype=np.float64, order="F")
+            points[:, list(self.columns)] = part
+            for predicate in self.predicates:
+                mask[start : start + at_once] &= predicate(points)
         return mask
 
     def draw(self, rng: np.random.Generator, out: Points) -> None:
@@ -105,7 +117,7 @@ class Block:
     def _reject(self, rng: np.random.Generator, out: Points) -> None:
         filled = tried = 0
         while filled < len(out):
-            share = filled / tried if filled else 0.5
+            share = (filled + 1) / (tried + 2)
             trial: Points = np.empty((_trial(len(out) - filled, share), len(self.features)), order="F")
             for column, feature in enumerate(self.features):
                 feature.draw(len(trial), rng, trial[:, column])
@@ -116,7 +128,7 @@ class Block:
             if tried >= 4 * _TRIAL and filled < RAREST * tried:
                 raise SpaceError(
                     f"{self._said} accept only {filled:,} of {tried:,} uniform draws of {self._names}; "
-                    f"narrow the ranges of these features so that more than 1 in {round(1 / RAREST):,} is valid"
+                    f"narrow the ranges of these features so that at least 1 in {round(1 / RAREST):,} is valid"
                 )
 
 

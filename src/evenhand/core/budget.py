@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from evenhand.core.errors import UsageError
 
 
@@ -28,8 +30,14 @@ class Budget:
     def __post_init__(self) -> None:
         for name in ("queries", "seconds", "findings"):
             value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or value <= 0):
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float | np.integer) or not value > 0:
                 raise UsageError(f"budget: {name} = {value!r} must be a number over 0")
+            if name != "seconds":
+                if not math.isfinite(value) or value != int(value):
+                    raise UsageError(f"budget: {name} = {value!r} must be a whole number; None is no bound")
+                object.__setattr__(self, name, int(value))
 
 
 @dataclass(frozen=True, slots=True)

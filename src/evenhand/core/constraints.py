@@ -12,11 +12,11 @@ import ast
 import operator
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from evenhand.core.errors import SpaceError, nearest
+from evenhand.core.errors import SpaceError, clip, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from evenhand.core.feature import Feature, Points
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
+DEEPEST = 100
+"""How deep an expression may nest; evaluation recurses, and must not depend on how deep its caller is."""
 _QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|`([^`]+)`""")
 _ORDER: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
@@ -64,24 +66,28 @@ class Constraint:
         """Parse an expression over the given features, or say what is wrong with it."""
         index = {feature.name: (position, feature) for position, feature in enumerate(features)}
         names: dict[str, str] = {}
+        longest = max(map(len, index))  # an alias longer than every name is no feature's own
 
         def hide(match: re.Match[str]) -> str:
             if match.group(1) is not None:
                 return match.group(1)
-            alias = f"_quoted_{len(names)}"
+            alias = f"quoted{'_' * longest}{len(names)}"
             names[alias] = match.group(2)
             return alias
 
+        said = f"constraint {clip(repr(text))}"
         try:
             tree = ast.parse(_QUOTED.sub(hide, text).strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            raise SpaceError(f"constraint {text!r} is not an expression; write for example \"age >= 18\"") from None
+            raise SpaceError(f'{said} is not an expression; write for example "age >= 18"') from None
+        if _depth(tree) > DEEPEST:
+            raise SpaceError(f"{said} is nested more than {DEEPEST} levels deep; split it into several constraints")
         touched: dict[str, None] = {}
         for node in ast.walk(tree):
             if isinstance(node, ast.Name):
                 node.id = names.get(node.id, node.id)
                 if node.id not in index:
-                    raise SpaceError(f"constraint {text!r}: unknown feature {node.id!r}; {nearest(node.id, index)}")
+                    raise SpaceError(f"{said}: unknown feature {node.id!r}; {nearest(node.id, index)}")
                 touched[node.id] = None
         constraint = cls(text, tuple(touched), tree, index)
         constraint._truth(tree, np.zeros((0, len(index))))
@@ -92,7 +98,7 @@ class Constraint:
         return np.broadcast_to(self._truth(self._tree, points), len(points))
 
     def _fail(self, why: str) -> SpaceError:
-        return SpaceError(f"constraint {self.text!r}: {why}")
+        return SpaceError(f"constraint {clip(repr(self.text))}: {why}")
 
     def _truth(self, node: ast.expr, points: Points) -> Mask:
         match node:
@@ -123,6 +129,8 @@ class Constraint:
             if self._is_category(one) and isinstance(other, ast.Constant):
                 return self._compare_level(one, other.value, compare, flipped=flipped, points=points)
         if self._is_category(left) and self._is_category(right):
+            if compare not in (operator.eq, operator.ne):
+                self._need_order(left, right)
             return np.asarray(compare(self._levels(left, points), self._levels(right, points)), dtype=np.bool_)
         return np.asarray(compare(self._number(left, points), self._number(right, points)), dtype=np.bool_)
 
@@ -133,11 +141,18 @@ class Constraint:
         feature = self._features[node.id][1]
         if compare in (operator.eq, operator.ne):
             self._known(feature, value)
-        elif any(isinstance(level, str) for level in feature.levels) or isinstance(value, str):
-            raise self._fail(f"{feature.name!r} is a category of texts, which have no order; use == or in")
+        else:
+            self._need_order(node)
+            if not isinstance(value, int | float):
+                raise self._fail(f"{value!r} is compared with a number")
         return self._lookup(
             node.id, lambda level: bool(compare(value, level) if flipped else compare(level, value)), points
         )
+
+    def _need_order(self, *nodes: ast.expr) -> None:
+        for feature in (self._features[node.id][1] for node in nodes if isinstance(node, ast.Name)):
+            if any(isinstance(level, str) for level in feature.levels):
+                raise self._fail(f"{feature.name!r} is a category of texts, which have no order; use == or in")
 
     def _member(self, left: ast.expr, right: ast.expr, points: Points, *, negate: bool) -> Mask:
         if not isinstance(right, ast.List | ast.Tuple | ast.Set):
@@ -150,7 +165,7 @@ class Constraint:
             return self._lookup(left.id, lambda level: (level in values) != negate, points)
         if any(isinstance(value, str) for value in values):
             raise self._fail(f"{ast.unparse(left)!r} is a number; list numbers after 'in'")
-        return np.isin(self._number(left, points), np.asarray(values, dtype=np.float64), invert=negate)
+        return np.isin(self._number(left, points), [self._float(value) for value in values], invert=negate)
 
     def _known(self, feature: Feature, value: object) -> None:
         if value not in feature.levels:
@@ -180,10 +195,16 @@ class Constraint:
             return node.value
         raise self._fail(f"{ast.unparse(node)!r} is not a constant")
 
+    def _float(self, value: Any) -> float:
+        try:
+            return float(value)
+        except OverflowError:
+            raise self._fail("it holds a number that is too large") from None
+
     def _number(self, node: ast.expr, points: Points) -> NDArray[np.float64] | float:
         match node:
             case ast.Constant(value=bool() | int() | float() as value):
-                return float(value)
+                return self._float(value)
             case ast.Constant(value=value):
                 raise self._fail(f"{value!r} is compared with a number")
             case ast.Name(id=name):
@@ -201,3 +222,11 @@ class Constraint:
                         _ARITHMETIC[type(op)](np.asarray(self._number(left, points)), self._number(right, points))
                     )
         raise self._fail(f"{ast.unparse(node)!r} is not allowed; use names, constants, comparisons and + - * / %")
+
+
+def _depth(tree: ast.expr) -> int:
+    depth, level = 0, [cast("ast.AST", tree)]
+    while level and depth <= DEEPEST:
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        depth += 1
+    return depth

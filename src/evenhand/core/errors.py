@@ -57,6 +57,11 @@ class MissingExtra(UsageError, ImportError):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional dependency; install it with: pip install 'evenhand[{extra}]'")
+        self._made_of = (what, extra)
+
+    def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str]]:
+        # An error that does not unpickle takes the whole pool of workers down with it.
+        return MissingExtra, self._made_of
 
 
 class SubjectError(EvenhandError):
@@ -82,17 +87,23 @@ class NotDeterministic(SubjectError):
 
 
 def nearest(name: object, valid: Iterable[object]) -> str:
-    """Return the end of an error sentence: the nearest valid choice, and all of them.
+    """Return the end of an error sentence: the nearest valid choice, and the first dozen of all.
 
     >>> nearest("sexx", ["age", "sex"])
     "did you mean 'sex'? Valid choices are 'age', 'sex'"
+    >>> nearest("1", [0, 1])
+    'did you mean 1? Valid choices are 0, 1'
     """
-    choices = [str(choice) for choice in valid]
+    choices = {str(choice): clip(repr(choice), 60) for choice in valid}
     if not choices:
         return "there are no valid choices"
-    shown = ", ".join(repr(choice) for choice in choices[:12]) + (", …" if len(choices) > 12 else "")
-    close = difflib.get_close_matches(str(name), choices, n=1, cutoff=0.5)
-    return f"did you mean {close[0]!r}? Valid choices are {shown}" if close else f"valid choices are {shown}"
+    shown = ", ".join(list(choices.values())[:12]) + (", …" if len(choices) > 12 else "")
+    # The matcher is quadratic in the length of a word and linear in their number; a message must not take seconds.
+    words = {choice[:60]: choice for choice in list(choices)[:1000]}
+    close = difflib.get_close_matches(str(name)[:60], words, n=1, cutoff=0.5)
+    if not close:
+        return f"valid choices are {shown}"
+    return f"did you mean {choices[words[close[0]]]}? Valid choices are {shown}"
 
 
 def clip(text: str, width: int = 120) -> str:

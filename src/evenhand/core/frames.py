@@ -6,16 +6,18 @@ user's own dtype, by code; numbers are cast column by column. Nothing loops over
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.core.errors import DataError, nearest
+from evenhand.core.errors import DataError, clip, nearest
 from evenhand.core.feature import Feature, category, integer, real
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -32,8 +34,39 @@ class Layout:
     engine: str = "pandas"
     dtypes: Mapping[str, Any] = field(default_factory=dict)
 
+    def fitted(self, features: Sequence[Feature]) -> Layout:
+        """Return the layout for features that were declared otherwise than their columns are.
+
+        A number that its column's dtype cannot hold gets the engine's own dtype; a level that it cannot hold is an
+        error, since the software may depend on a categorical dtype.
+        """
+        dtypes = dict(self.dtypes)
+        for feature in features:
+            if self._holds(feature):
+                continue
+            if feature.kind == "category":
+                raise DataError(
+                    f"column {feature.name!r} has dtype {dtypes[feature.name]}, which does not hold the levels "
+                    f"{clip(', '.join(map(repr, feature.levels)))}; change the column's dtype first"
+                )
+            del dtypes[feature.name]
+        return replace(self, dtypes=dtypes)
+
+    def _holds(self, feature: Feature) -> bool:
+        ends = np.array([feature.low, feature.high, feature.low + (feature.step or (feature.high - feature.low) / 3)])
+        codes = feature.values() if feature.kind == "category" else feature.snap(np.minimum(ends, feature.high))
+        try:
+            frame = eager(self.build([feature], [0], codes[:, None]))
+            check_missing(frame, feature.name)
+            column = frame[feature.name]
+            values = column.to_list() if feature.kind == "category" else column.to_numpy()
+            found = encode_column(feature, values, where="frame")
+        except Exception:
+            return False
+        return bool(np.allclose(found, codes, rtol=1e-3, atol=0.0))
+
     def build(self, features: Sequence[Feature], columns: Sequence[int], points: Points) -> Any:
-        """Return the chosen columns of encoded points as a frame of the user's engine."""
+        """Return the chosen columns of encoded points as a frame of the user's engine, which may be written to."""
         if self.engine == "polars":
             return self._polars(features, columns, points)
         if self.engine == "pyarrow":
@@ -46,9 +79,10 @@ class Layout:
         shared = self._shared_number_dtype(features, columns)
         if shared is not None:
             # One block: pandas hands it on without a copy per column.
-            block = points.T[list(columns)] if len(columns) < len(features) else points.T
+            block: NDArray[Any] = points.T[list(columns)] if list(columns) != list(range(len(features))) else points.T
             names = [features[column].name for column in columns]
-            return pd.DataFrame(block.astype(shared, copy=False).T, columns=names, copy=False)
+            # Converted or not, it is a copy: functions, and models that scale in place, write to their inputs.
+            return pd.DataFrame(block.astype(shared).T, columns=names, copy=False)
         made = {features[column].name: self._pandas_column(features[column], points[:, column]) for column in columns}
         return pd.DataFrame(made, copy=False)
 
@@ -74,7 +108,9 @@ class Layout:
         if feature.kind != "category":
             plain = column.astype(np.int64) if feature.kind == "integer" else column
             return pd.array(plain, dtype=self.dtypes[feature.name])
-        return _pandas_levels(feature.levels, self.dtypes.get(feature.name)).take(column.astype(np.intp))
+        taken = _pandas_levels(feature.levels, self.dtypes.get(feature.name)).take(column.astype(np.intp))
+        # A bare array of objects would be read as pandas' own text dtype.
+        return pd.Series(taken, dtype=object, copy=False) if taken.dtype == object else taken
 
     def _polars(self, features: Sequence[Feature], columns: Sequence[int], points: Points) -> Any:
         import polars as pl
@@ -87,7 +123,9 @@ class Layout:
                 made.append(levels.gather(column.astype(np.uint32)))
             else:
                 plain = column.astype(np.int64) if feature.kind == "integer" else column
-                made.append(pl.Series(feature.name, np.ascontiguousarray(plain), dtype=None).cast(dtype or _pl(feature)))
+                made.append(
+                    pl.Series(feature.name, np.ascontiguousarray(plain), dtype=None).cast(dtype or _pl(feature))
+                )
         return pl.DataFrame(made)
 
     def _pyarrow(self, features: Sequence[Feature], columns: Sequence[int], points: Points) -> Any:
@@ -104,6 +142,8 @@ class Layout:
             if dtype is not None and pa.types.is_dictionary(dtype):
                 levels = pa.array(list(feature.levels), type=dtype.value_type)
                 made[feature.name] = pa.DictionaryArray.from_arrays(codes, levels).cast(dtype)
+            elif "view" in str(dtype):  # which pyarrow cannot take from
+                made[feature.name] = pa.array(list(feature.levels)).take(codes).cast(dtype)
             else:
                 made[feature.name] = pa.array(list(feature.levels), type=dtype).take(codes)
         return pa.table(made)
@@ -131,13 +171,26 @@ def eager(frame: Any) -> Any:
     """Return any dataframe as an eager narwhals frame, or say that it is none."""
     import narwhals as nw
 
+    names = getattr(frame, "columns", ()) if type(frame).__module__.startswith("pandas") else ()
+    for name in names:
+        if not isinstance(name, str):
+            raise DataError(
+                f"column name {name!r} is no text; rename the columns first, as with frame.columns.map(str)"
+            )
     try:
         found = nw.from_native(frame)
+        found = found.collect() if isinstance(found, nw.LazyFrame) else found
+        names = found.columns
     except TypeError:
         raise DataError(
             f"a {type(frame).__name__} is no dataframe that evenhand reads; give it a pandas, polars or pyarrow frame"
         ) from None
-    return found.collect() if isinstance(found, nw.LazyFrame) else found
+    except nw.exceptions.DuplicateError as error:
+        raise DataError(f"the frame has a column name twice ({clip(str(error))}); rename one of them") from None
+    for name in names:
+        if names.count(name) > 1:
+            raise DataError(f"the frame has two columns called {name!r}; rename one of them")
+    return found
 
 
 def layout_of(frame: Any) -> Layout:
@@ -163,8 +216,8 @@ def infer(frame: Any, names: Iterable[str], declared: Mapping[str, Mapping[str, 
     for name in names:
         table = declared.get(name, {})
         check_missing(frame, name)
-        base = _infer_column(name, frame[name], want=table.get("kind"))
-        found.append(Feature.from_dict(name, table, base) if table else base)
+        base = _infer_column(name, frame[name], want=table.get("kind") if isinstance(table, Mapping) else None)
+        found.append(base if table == {} else Feature.from_dict(name, table, base))
     return found
 
 
@@ -177,8 +230,8 @@ def check_missing(frame: Any, name: str) -> None:
     mask = np.asarray(missing.to_numpy(), dtype=np.bool_)
     if mask.any():
         raise DataError(
-            f"column {name!r} has {int(mask.sum()):,} missing values, the first in row {int(mask.argmax())}; "
-            f"fill or drop them first"
+            f"column {name!r} has missing values in {int(mask.sum()):,} of {len(mask):,} rows, the first in row "
+            f"{int(mask.argmax())}; fill or drop them first"
         )
 
 
@@ -188,43 +241,56 @@ def _infer_column(name: str, column: Any, want: str | None) -> Feature:
     if len(column) == 0:
         raise DataError(f"column {name!r} has no rows to infer a feature from")
     dtype = column.dtype
-    if dtype in (nw.Categorical, nw.Enum) and want in (None, "category"):
+    if dtype in (nw.Categorical, nw.Enum) or dtype in (nw.String, nw.Object, nw.Boolean) or want == "category":
         return category(name, _declared_levels(column) or _sorted_levels(column))
-    if dtype in (nw.String, nw.Object, nw.Boolean) or want == "category":
-        return category(name, _sorted_levels(column))
     if dtype.is_integer():
         return integer(name, int(column.min()), int(column.max()))
     if dtype.is_numeric():
-        return _infer_real(name, column.cast(nw.Float64).to_numpy(), want)
+        narrow = dtype == nw.Float32
+        return _infer_real(name, column.to_numpy() if narrow else column.cast(nw.Float64).to_numpy(), want)
     raise DataError(
         f"column {name!r} has dtype {dtype}, which evenhand cannot sample; drop it or turn it into a number or a text"
     )
 
 
 def _declared_levels(column: Any) -> list[Label]:
-    levels = list(column.cat.get_categories().to_list())
-    present = set(column.unique().to_list())
-    return levels if present <= set(levels) else []
+    """Return the levels that a categorical dtype lists, in its own order and with those that no row has."""
+    native = column.to_native()
+    categories: Any = getattr(getattr(native, "dtype", None), "categories", None)
+    if hasattr(categories, "to_list"):  # pandas' category, polars' Enum
+        return list(categories.to_list())
+    if hasattr(native, "unify_dictionaries") and hasattr(native.type, "value_type") and native.num_chunks:
+        return list(native.unify_dictionaries().chunk(0).dictionary.to_pylist())
+    return []
 
 
 def _sorted_levels(column: Any) -> list[Label]:
-    levels = [value.item() if isinstance(value, np.generic) else value for value in column.unique().to_list()]
+    try:
+        levels = [value.item() if isinstance(value, np.generic) else value for value in column.unique().to_list()]
+    except Exception as error:
+        raise DataError(
+            f"column {column.name!r} holds values that are no texts, numbers or truth values ({type(error).__name__})"
+        ) from None
     try:
         return sorted(levels)
     except TypeError:
         return sorted(levels, key=lambda level: (type(level).__name__, str(level)))
 
 
-def _infer_real(name: str, values: NDArray[np.float64], want: str | None) -> Feature:
-    if not np.isfinite(values).all():
-        row = int(np.argmin(np.isfinite(values)))
-        raise DataError(f"column {name!r} holds {values[row]} in row {row}; replace it by a finite number")
+def _infer_real(name: str, column: NDArray[np.floating[Any]], want: str | None) -> Feature:
+    if not np.isfinite(column).all():
+        row = int(np.argmin(np.isfinite(column)))
+        raise DataError(f"column {name!r} holds {column[row]} in row {row}; replace it by a finite number")
+    values = column.astype(np.float64)
     low, high = float(values.min()), float(values.max())
     if want != "real" and (values == np.floor(values)).all() and max(-low, high) < 2**53:
         return integer(name, int(low), int(high))
     for decimals in range(1, _MOST_DECIMALS + 1):
-        if (np.round(values, decimals) == values).all():
-            return real(name, low, high, step=10.0**-decimals)
+        if max(-low, high) * 10.0**decimals > 2.0 ** np.finfo(column.dtype).nmant:
+            break  # every number that large is written with so few decimals
+        written = np.round(values, decimals)
+        if (written.astype(column.dtype) == column).all():
+            return real(name, float(written.min()), float(written.max()), step=10.0**-decimals)
     return real(name, low, high)
 
 
@@ -232,32 +298,42 @@ def encode_column(feature: Feature, values: Any, *, where: str) -> NDArray[np.fl
     """Encode one column of labels, naming the first value that the feature cannot take."""
     if feature.kind == "category":
         return _encode_levels(feature, values, where=where)
-    try:
-        column = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        bad = next(value for value in values if isinstance(value, str) or value is None)
-        raise DataError(f"{where}: {feature.name!r} = {bad!r} is not a number") from None
+    numeric = isinstance(values, np.ndarray) and values.dtype.kind in "biuf"
+    given = values if numeric else _numbers(feature, values, where)
+    column = given.astype(np.float64)
+    if given.dtype.kind == "f" and given.dtype.itemsize < 8:
+        # A narrow float that is the nearest one to a value of the domain means that value.
+        meant = feature.snap(np.clip(column, feature.low, feature.high))
+        column = np.where(meant.astype(given.dtype) == given, meant, column)
     inside = feature.inside(column)
     if not inside.all():
         row = int(np.argmin(inside))
         raise DataError(
-            f"{where}: {feature.name!r} = {column[row]:g} in row {row} is outside its domain, {feature.domain}"
+            f"{where}: {feature.name!r} = {column[row]:.15g} in row {row} is outside its domain, {feature.domain}"
         )
     return feature.snap(column)
 
 
-def _encode_levels(feature: Feature, values: Any, *, where: str) -> NDArray[np.float64]:
+def _numbers(feature: Feature, values: Any, where: str) -> NDArray[np.float64]:
+    plain = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    for row, value in enumerate(plain):
+        if not isinstance(value, int | float | np.integer | np.floating | Decimal) or value != value:
+            raise DataError(f"{where}: {feature.name!r} = {clip(repr(value))} in row {row} is not a number")
+    return np.array(plain, dtype=np.float64)
+
+
+def _encode_levels(feature: Feature, values: Sequence[Any] | NDArray[Any], *, where: str) -> NDArray[np.float64]:
     import pandas as pd
 
-    objects = np.empty(len(values), dtype=object)
-    objects[:] = list(values) if not isinstance(values, np.ndarray) else values
-    codes = pd.Index(list(feature.levels), dtype=object).get_indexer(objects)
+    objects = np.fromiter(values, dtype=object, count=len(values))
+    try:
+        codes = pd.Index(list(feature.levels), dtype=object).get_indexer(pd.Index(objects, dtype=object))
+    except TypeError:  # something that cannot be looked up, and so is no level
+        codes = np.array([feature.levels.index(value) if value in feature.levels else -1 for value in values])
     if (codes < 0).any():
         row = int(np.argmax(codes < 0))
         raise DataError(
-            f"{where}: {feature.name!r} = {objects[row]!r} in row {row} is not one of its levels; "
+            f"{where}: {feature.name!r} = {clip(repr(objects[row]))} in row {row} is not one of its levels; "
             f"{nearest(objects[row], feature.levels)}"
         )
     return np.asarray(codes, dtype=np.float64)
-
-

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.core.errors import UsageError
+from evenhand.core.errors import UsageError, clip
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,9 +21,16 @@ def check_differs(differs: Differs) -> Differs:
     """Return a valid rule for what differs, or say what is wrong with it."""
     if differs is None or callable(differs):
         return differs
-    if isinstance(differs, bool) or not isinstance(differs, int | float) or not differs >= 0:
-        raise UsageError(f"differs = {differs!r} must be None, a number of 0 or more, or a function of two outcomes")
-    return differs
+    if isinstance(differs, bool) or not isinstance(differs, Real) or not differs >= 0:
+        raise UsageError(
+            f"differs = {clip(repr(differs))} must be None, a number of 0 or more, or a function of two outcomes"
+        )
+    return float(differs)
+
+
+def plain(value: Any) -> Any:
+    """Return an outcome as a plain Python value, for people and JSON."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def distance(differs: Differs, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
@@ -41,11 +49,21 @@ def distance(differs: Differs, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]
 
 
 def _graded(function: Callable[[Any, Any], Any], a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    found = np.asarray(function(a, b))
-    if found.shape != np.broadcast_shapes(a.shape, b.shape):
+    try:
+        found = np.asarray(function(a, b))
+    except Exception as error:
+        raise UsageError(f"differs raised {type(error).__name__}: {clip(str(error))}") from error
+    shape = np.broadcast_shapes(a.shape, b.shape)
+    if found.shape != shape:
         raise UsageError(
-            f"differs returned shape {found.shape} for outcomes of shape {a.shape}; it must compare arrays element by element"
+            f"differs returned shape {found.shape} for outcomes of shape {shape}; "
+            f"it must compare arrays element by element"
         )
-    if found.dtype != np.bool_ and not ((found >= 0) & (found <= 1)).all():
-        raise UsageError("differs returned a distance outside 0 to 1")
-    return found
+    if found.dtype.kind not in "biuf":
+        raise UsageError(f"differs returned {found.dtype} values; it must return truth values or numbers from 0 to 1")
+    if found.dtype.kind == "b":
+        return found
+    outside = ~((found >= 0) & (found <= 1))
+    if outside.any():
+        raise UsageError(f"differs returned {found[outside][0]}, which is no distance from 0 to 1")
+    return found.astype(np.float64, copy=False)

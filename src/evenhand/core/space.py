@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,8 +14,9 @@ import numpy as np
 
 from evenhand.core.blocks import Block, plan_blocks
 from evenhand.core.constraints import Constraint
-from evenhand.core.errors import DataError, SpaceError, UsageError, nearest
-from evenhand.core.feature import Feature, Label, Points
+from evenhand.core.errors import DataError, SpaceError, UsageError, clip, nearest
+from evenhand.core.feature import Feature, Label, Points, combinations, count, product
+from evenhand.core.fingerprint import fingerprint
 from evenhand.core.frames import Layout, check_missing, eager, encode_column, infer, layout_of
 
 if TYPE_CHECKING:
@@ -59,26 +60,29 @@ class Space:
     layout: Layout = field(default_factory=Layout, repr=False)
 
     def __post_init__(self) -> None:
+        if isinstance(self.features, str) or not isinstance(self.features, Iterable):
+            raise SpaceError(
+                f"features = {clip(repr(self.features))} must be a list; use category(), integer(), real()"
+            )
         features = tuple(self.features)
         if not features:
             raise SpaceError("a space needs at least one feature")
         for feature in features:
             if not isinstance(feature, Feature):
-                raise SpaceError(f"{feature!r} is no feature; build it with category(), integer() or real()")
+                raise SpaceError(f"{clip(repr(feature))} is no feature; build it with category(), integer() or real()")
         names = [feature.name for feature in features]
         for name in names:
             if names.count(name) > 1:
                 raise SpaceError(f"feature {name!r} is declared twice; give each feature its own name")
-        protected = (self.protected,) if isinstance(self.protected, str) else tuple(self.protected)
+        protected = _listed(self.protected)
         for name in protected:
             if name not in names:
                 raise SpaceError(f"protected feature {name!r} is not in the space; {nearest(name, names)}")
-        constraints = self.constraints
-        if isinstance(constraints, str) or callable(constraints):
-            constraints = (constraints,)
+            if protected.count(name) > 1:
+                raise SpaceError(f"protected feature {name!r} is named twice; name each feature once")
         object.__setattr__(self, "features", features)
         object.__setattr__(self, "protected", protected)
-        object.__setattr__(self, "constraints", tuple(constraints))
+        object.__setattr__(self, "constraints", _listed(self.constraints))
         self._predicates  # noqa: B018 (a wrong constraint is reported here, not at the first draw)
 
     @classmethod
@@ -107,13 +111,15 @@ class Space:
         """
         table = eager(frame)
         declared = dict(features or {})
-        hidden = (not_passed,) if isinstance(not_passed, str) else tuple(not_passed)
+        hidden = _listed(not_passed)
         for name in (*declared, *hidden, *([target] if target else [])):
             if name not in table.columns:
                 raise DataError(f"column {name!r} is not in the frame; {nearest(name, table.columns)}")
         declared |= {name: {**declared.get(name, {}), "passed": False} for name in hidden}
         names = [name for name in table.columns if name != target]
-        return cls(infer(table, names, declared), protected, constraints, layout_of(table))
+        found = infer(table, names, declared)
+        changed = [feature for feature in found if feature.name in declared]
+        return cls(found, protected, constraints, layout_of(table).fitted(changed))
 
     @classmethod
     def from_toml(cls, path: str | PathLike[str]) -> Space:
@@ -205,7 +211,7 @@ class Space:
         Where a constrained group of features is too large to enumerate, its constraints are not counted, and the
         number is an upper bound.
         """
-        return math.prod(block.size for block in self._blocks)
+        return combinations(block.size for block in self._blocks)
 
     def draw(self, n: int, rng: np.random.Generator) -> Points:
         """Draw `n` encoded inputs, uniform over all valid ones, independent, with replacement."""
@@ -216,13 +222,13 @@ class Space:
 
     def enumerate(self, most: int = MOST_ASSIGNMENTS) -> Points:
         """Return every valid input once, or refuse with the numbers where there are more than `most`."""
-        size = math.prod(feature.size for feature in self.features)
-        if size > most and (math.isinf(size) or self.size > most):
-            raise SpaceError(f"the space has {count(self.size)} inputs, over the {most:,} that are enumerated at once")
+        if self.size > most:
+            most_said = "up to " if any(block.uncounted for block in self._blocks) else ""
+            raise SpaceError(
+                f"the space has {most_said}{count(self.size)} inputs, over the {most:,} that are enumerated at once"
+            )
         tables = [block.table() for block in self._blocks]
         total = math.prod(len(table) for table in tables)
-        if total > most:
-            raise SpaceError(f"the space has {count(total)} inputs, over the {most:,} that are enumerated at once")
         out: Points = np.empty((total, len(self.features)), dtype=np.float64, order="F")
         repeat = total
         for block, table in zip(self._blocks, tables, strict=True):
@@ -244,15 +250,16 @@ class Space:
     def assignments(self, over: Over) -> Points:
         """Return every assignment of values to a set of features, one row each."""
         features = [self.features[position] for position in self.sets(over)]
-        total = math.prod(feature.variety for feature in features)
-        if math.isinf(total):
+        total = combinations(feature.variety for feature in features)
+        if total == math.inf:
             name = next(feature.name for feature in features if math.isinf(feature.variety))
             raise SpaceError(f"feature {name!r} is continuous; give it a step or bins to vary it")
         if total > MOST_ASSIGNMENTS:
-            product = " × ".join(f"{feature.name} {feature.variety:,}" for feature in features)
-            raise SpaceError(f"{product} = {total:,} assignments, over the {MOST_ASSIGNMENTS:,} that are listed at once")
-        grids = np.meshgrid(*(feature.values() for feature in features), indexing="ij")
-        return np.stack([grid.ravel() for grid in grids], axis=1)
+            factors = clip(" × ".join(f"{feature.name} {feature.variety:,}" for feature in features), 300)
+            raise SpaceError(
+                f"{factors} = {count(total)} assignments, over the {MOST_ASSIGNMENTS:,} that are listed at once"
+            )
+        return product([feature.values() for feature in features])
 
     def variants(self, points: Points, over: Over) -> Points:
         """Return every point under every assignment of a set of features, assignment by assignment.
@@ -260,7 +267,7 @@ class Space:
         With `m` assignments and `n` points, row ``j * n + i`` is point `i` under assignment `j`, so outcomes fold back
         with ``outcomes.reshape(m, n)``. Variants may break constraints; `valid` tells which.
         """
-        table = self.assignments(over)
+        points, table = self._shaped(points), self.assignments(over)
         rows = len(table) * len(points)
         if rows * len(self.features) * 8 > MOST_BYTES:
             raise SpaceError(
@@ -273,6 +280,17 @@ class Space:
         for column, position in enumerate(self.sets(over)):
             out[:, position].reshape(len(table), len(points))[:] = table[:, column, None]
         return out
+
+    def own(self, points: Points, over: Over) -> NDArray[np.intp]:
+        """Return which of the assignments of a set of features each point has itself; -1 where it has none of them."""
+        index = np.zeros(len(points), dtype=np.intp)
+        listed = np.ones(len(points), dtype=np.bool_)
+        for position in self.sets(over):
+            values, column = self.features[position].values(), points[:, position]
+            place = np.minimum(np.searchsorted(values, column), len(values) - 1)
+            listed &= values[place] == column
+            index = index * len(values) + place
+        return np.where(listed, index, -1)
 
     def decode(self, points: Points) -> Any:
         """Return encoded points as a frame of the user's own engine, labels, dtypes and column order."""
@@ -293,7 +311,7 @@ class Space:
 
     def encode(self, frame: Any) -> Points:
         """Encode a frame, or a list of dictionaries, of inputs in the user's own labels; other columns are ignored."""
-        columns, where = _columns_of(frame, self.names)
+        columns, where = _columns_of(frame, self.features)
         length = len(columns[self.names[0]])
         out: Points = np.empty((length, len(self.features)), dtype=np.float64, order="F")
         for position, feature in enumerate(self.features):
@@ -318,20 +336,30 @@ class _Function:
     function: Callable[[Any], Any]
 
     def mask(self, points: Points) -> NDArray[np.bool_]:
-        answer = np.asarray(self.function(self.space.decode(points)))
+        try:
+            answer = np.asarray(self.function(self.space.decode(points)))
+        except Exception as error:
+            raise SpaceError(
+                f"constraint {_named(self.function)} raised {type(error).__name__}: {clip(str(error))}"
+            ) from error
+        if answer.dtype == object and set(map(type, answer.ravel().tolist())) <= {bool}:
+            answer = answer.astype(np.bool_)  # pandas' nullable truth values
         if answer.shape != (len(points),) or answer.dtype != np.bool_:
             raise SpaceError(
-                f"constraint {_named(self.function)} returned {answer.dtype} of shape {answer.shape} for {len(points)} "
-                f"inputs; it must return one truth value per input"
+                f"constraint {_named(self.function)} returned {answer.dtype} of shape {answer.shape} for "
+                f"{len(points):,} inputs; it must return one truth value per input"
             )
         return answer
 
 
-def _columns_of(frame: Any, names: Sequence[str]) -> tuple[dict[str, Any], str]:
+def _columns_of(frame: Any, features: Sequence[Feature]) -> tuple[dict[str, Any], str]:
+    names = [feature.name for feature in features]
     if isinstance(frame, Mapping):
         frame = [frame]
     if isinstance(frame, list):
         for row, record in enumerate(frame):
+            if not isinstance(record, Mapping):
+                raise DataError(f"record {row} is {clip(repr(record))}, not a dictionary of values by feature name")
             for name in names:
                 if name not in record:
                     raise DataError(f"record {row} has no value for {name!r}; {nearest(name, record)}")
@@ -341,23 +369,20 @@ def _columns_of(frame: Any, names: Sequence[str]) -> tuple[dict[str, Any], str]:
         if name not in table.columns:
             raise DataError(f"column {name!r} is not in the frame; {nearest(name, table.columns)}")
         check_missing(table, name)
-    return {name: table[name].to_numpy() for name in names}, "frame"
+    # Lists, since narwhals packs some engines' texts into arrays of fixed width, which lose trailing NULs.
+    return {
+        feature.name: table[feature.name].to_list() if feature.kind == "category" else table[feature.name].to_numpy()
+        for feature in features
+    }, "frame"
 
 
 def _named(constraint: str | Callable[[Any], Any]) -> str:
     if isinstance(constraint, str):
         return constraint
-    code = getattr(constraint, "__code__", None)
-    mark = hashlib.sha256(code.co_code + repr(code.co_names).encode()).hexdigest()[:12] if code else ""
-    return f"{getattr(constraint, '__module__', '?')}:{getattr(constraint, '__qualname__', repr(constraint))}#{mark}"
+    name = getattr(constraint, "__qualname__", type(constraint).__qualname__)
+    return f"{getattr(constraint, '__module__', '?')}:{name}#{fingerprint(constraint)}"
 
 
-def count(number: float) -> str:
-    """Write a number of inputs for people: in full, or as a power of ten where that says more.
-
-    >>> count(146), count(2.5e20)
-    ('146', '2.5e+20')
-    """
-    if math.isinf(number):
-        return "infinitely many"
-    return f"{int(number):,}" if number < 1e9 else f"{number:.2g}"
+def _listed(given: Any) -> tuple[Any, ...]:
+    """Return one name or constraint, or a list of them, as a tuple."""
+    return (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)

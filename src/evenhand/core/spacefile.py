@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.errors import ConfigError, EvenhandError, nearest
+from evenhand.core.errors import ConfigError, EvenhandError, SpaceError, clip, nearest
 from evenhand.core.feature import Feature, category, integer
 from evenhand.core.space import Space
 
@@ -22,18 +24,27 @@ def read_toml(path: str | PathLike[str]) -> dict[str, Any]:
     """Parse a TOML file, or say in one sentence why it cannot be; of a pyproject.toml take [tool.evenhand]."""
     file = Path(path)
     try:
-        table = tomllib.loads(file.read_text(encoding="utf-8"))
+        table = tomllib.loads(_read(file))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{file}: is not valid TOML: {error}") from None
+    if file.name != "pyproject.toml":
+        return table
+    tools = table.get("tool", {})
+    ours = tools.get("evenhand", {}) if isinstance(tools, dict) else {}
+    if not isinstance(ours, dict):
+        raise ConfigError(f"{file}: tool.evenhand = {clip(repr(ours))} must be a table, [tool.evenhand]")
+    return ours
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise ConfigError(f"{file}: there is no such file; {_siblings(file)}") from None
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{file}: is not UTF-8 text") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{file}: is not valid TOML: {error}") from None
-    if file.name == "pyproject.toml":
-        table = table.get("tool", {}).get("evenhand", {})
-    return table
 
 
 def _siblings(file: Path) -> str:
@@ -49,32 +60,35 @@ def read_space(path: str | PathLike[str]) -> Space:
         return read_themis(file).space
     table = read_toml(file)
     if "space" not in table:
-        raise ConfigError(f"{file}: has no [space] table; {nearest('space', table)}")
+        wanted = "[tool.evenhand.space]" if file.name == "pyproject.toml" else "[space]"
+        raise ConfigError(f"{file}: has no {wanted} table; {nearest('space', table)}")
     return space_from_table(table["space"], file)
 
 
 def space_from_table(table: Mapping[str, Any], file: Path) -> Space:
     """Build a space from a `[space]` table; paths in it are relative to the file."""
+    if not isinstance(table, dict):
+        raise ConfigError(f"{file}: space = {clip(repr(table))} must be a table, [space]")
     for key in table:
         if key not in KEYS:
             raise ConfigError(f"{file}: [space] has an unknown key {key!r}; {nearest(key, KEYS)}")
-    for key, kind in (("from", str), ("target", str), ("features", dict)):
+    for key, kind, word in (("from", str, "text"), ("target", str, "text"), ("features", dict, "table")):
         if key in table and not isinstance(table[key], kind):
-            raise ConfigError(f"{file}: [space] {key} = {table[key]!r} must be a {kind.__name__}")
+            raise ConfigError(f"{file}: [space] {key} = {clip(repr(table[key]))} must be a {word}")
     for key in ("protected", "constraints"):
         value = table.get(key, [])
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise ConfigError(f"{file}: [space] {key} = {value!r} must be a list of texts")
+            raise ConfigError(f"{file}: [space] {key} = {clip(repr(value))} must be a list of texts")
     declared = table.get("features", {})
     for name, entry in declared.items():
         if not isinstance(entry, dict):
-            raise ConfigError(f"{file}: [space.features] {name} = {entry!r} must be a table")
+            raise ConfigError(f"{file}: [space.features] {name} = {clip(repr(entry))} must be a table")
     protected, constraints = table.get("protected", ()), table.get("constraints", ())
     try:
         if "from" in table:
             return _inferred(table, file, declared)
         if not declared:
-            raise ConfigError(f"{file}: [space] needs from = \"DATA.csv\" or a [space.features.NAME] table per feature")
+            raise ConfigError(f'{file}: [space] needs from = "DATA.csv" or a [space.features.NAME] table per feature')
         return Space([Feature.from_dict(name, entry) for name, entry in declared.items()], protected, constraints)
     except ConfigError:
         raise
@@ -96,18 +110,18 @@ def _inferred(table: Mapping[str, Any], file: Path, declared: dict[str, Any]) ->
 
 def _added(name: str, entry: Mapping[str, Any], columns: list[str]) -> Feature:
     if not {"levels", "low", "high"} & set(entry):
-        raise ConfigError(f"feature {name!r} is no column of the data and declares no values; {nearest(name, columns)}")
+        raise SpaceError(f"feature {name!r} is no column of the data and declares no values; {nearest(name, columns)}")
     return Feature.from_dict(name, entry)
 
 
+@dataclass(frozen=True, slots=True)
 class Themis:
     """The settings file of the original Themis: a space, a command, and what was to be tested."""
 
-    def __init__(self, space: Space, command: list[str], seed: int, tests: list[dict[str, Any]]) -> None:
-        self.space = space
-        self.command = command
-        self.seed = seed
-        self.tests = tests
+    space: Space
+    command: tuple[str, ...]
+    seed: int
+    tests: tuple[dict[str, Any], ...]
 
 
 def read_themis(path: str | PathLike[str]) -> Themis:
@@ -116,10 +130,7 @@ def read_themis(path: str | PathLike[str]) -> Themis:
     from xml.etree import ElementTree
 
     file = Path(path)
-    try:
-        text = file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from None
+    text = _read(file)
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise ConfigError(f"{file}: holds a document type, which a Themis settings file never needs; remove it")
     try:
@@ -129,14 +140,18 @@ def read_themis(path: str | PathLike[str]) -> Themis:
     features = [_themis_input(entry, file) for entry in root.iterfind("inputs/input")]
     if not features:
         raise ConfigError(f"{file}: has no <inputs><input>, so it is no Themis settings file")
-    tests = [_themis_test(entry, file) for entry in root.iterfind("tests/test")]
+    tests = tuple(_themis_test(entry, file) for entry in root.iterfind("tests/test"))
     named = dict.fromkeys(name for test in tests for name in test["over"])
     try:
         space = Space(features, tuple(named))
     except EvenhandError as error:
         raise ConfigError(f"{file}: {error}") from None
-    command = shlex.split(_text(root, "command", file, default=""))
-    return Themis(space, [*command, "{*}"] if command else [], int(_number(root, "seed", file, default=0)), tests)
+    try:
+        command = shlex.split(_text(root, "command", file, default=""))
+    except ValueError as error:
+        raise ConfigError(f"{file}: <command> = {root.findtext('command')!r} cannot be split: {error}") from None
+    seed = _number(root, "seed", file, default=0, whole=True)
+    return Themis(space, (*command, "{*}") if command else (), int(seed), tests)
 
 
 def _text(entry: Element, path: str, file: Path, default: str | None = None) -> str:
@@ -148,12 +163,15 @@ def _text(entry: Element, path: str, file: Path, default: str | None = None) -> 
     return found.strip()
 
 
-def _number(entry: Element, path: str, file: Path, default: float | None = None) -> float:
+def _number(entry: Element, path: str, file: Path, default: float | None = None, *, whole: bool = False) -> float:
     text = _text(entry, path, file, None if default is None else str(default))
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         raise ConfigError(f"{file}: <{path}> = {text!r} is not a number") from None
+    if not math.isfinite(number) or (whole and number != int(number)):
+        raise ConfigError(f"{file}: <{path}> = {text!r} is not a {'whole' if whole else 'finite'} number")
+    return number
 
 
 def _themis_input(entry: Element, file: Path) -> Feature:
@@ -162,10 +180,10 @@ def _themis_input(entry: Element, file: Path) -> Feature:
         if kind == "categorical":
             return category(name, [(value.text or "").strip() for value in entry.iterfind("values/value")])
         if kind == "continuousInt":
-            ends = [_number(entry, f"bounds/{end}", file) for end in ("lowerbound", "upperbound")]
+            ends = [_number(entry, f"bounds/{end}", file, whole=True) for end in ("lowerbound", "upperbound")]
             return integer(name, int(ends[0]), int(ends[1]))
-    except EvenhandError as error:
-        raise ConfigError(f"{file}: input {name!r}: {error}") from None
+    except SpaceError as error:
+        raise ConfigError(f"{file}: {error}") from None
     raise ConfigError(f"{file}: input {name!r} has type {kind!r}; {nearest(kind, ('categorical', 'continuousInt'))}")
 
 

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from itertools import filterfalse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from evenhand.core.adapters.base import as_outcomes, parse_outcome
-from evenhand.core.errors import BadOutcome, NotDeterministic, UsageError, clip, nearest
-from evenhand.core.outcomes import check_differs
+from evenhand.core.adapters.base import as_outcomes
+from evenhand.core.adapters.choose import adapt, as_printed
+from evenhand.core.answers import Answers
+from evenhand.core.errors import NotDeterministic, UsageError, clip, nearest
+from evenhand.core.memo import Memo
+from evenhand.core.outcomes import check_differs, plain
 from evenhand.core.space import Space
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from os import PathLike
+    from typing import Never
 
     from numpy.typing import NDArray
 
@@ -27,12 +32,11 @@ if TYPE_CHECKING:
 
     Outcomes = NDArray[Any]
 
+AGAIN = b"again:"
+"""Marks the second answer to an input."""
 ROWS_AT_ONCE = 131_072
 """How many inputs a model in this process is asked at once: enough to drown the cost of a call, and little memory."""
-WORTH_REMEMBERING = 2e-5
-"""Seconds per answer from which looking an answer up is clearly cheaper than asking again."""
-MOST_REMEMBERED = 4_000_000
-"""Answers kept in memory; beyond that only the ledger remembers."""
+OPTIONS = ("positive", "labels", "threshold", "output", "differs", "memo", "ledger")
 
 
 class Subject:
@@ -80,10 +84,14 @@ class Subject:
         differs: Differs = None,
         memo: bool | None = None,
         ledger: str | PathLike[str] | None = None,
+        **unknown: Never,
     ) -> None:
+        _refuse_unknown(unknown, OPTIONS)
         if not isinstance(space, Space):
-            raise UsageError(f"space = {clip(repr(space))} is no Space; build one with Space(...) or Space.from_frame(...)")
-        adapter = _adapt(model, positive=positive, threshold=threshold, output=output)
+            raise UsageError(
+                f"space = {clip(repr(space))} is no Space; build one with Space(...) or Space.from_frame(...)"
+            )
+        adapter = adapt(model, positive=positive, threshold=threshold, output=output)
         self._set_up(adapter, space, positive=positive, labels=labels, differs=differs, memo=memo, ledger=ledger)
 
     def _set_up(
@@ -97,9 +105,13 @@ class Subject:
         memo: bool | None,
         ledger: str | PathLike[str] | None,
     ) -> None:
+        if not space.passed:
+            raise UsageError("no feature of the space is passed to the software; leave passed=True on one of them")
         adapter.check(space)
         self.adapter = adapter
         self.space = space
+        if isinstance(labels, str) or not (labels is None or isinstance(labels, Iterable)):
+            raise UsageError(f"labels = {labels!r} must be a list of outcomes")
         self.labels = None if labels is None else tuple(labels)
         if self.labels is not None and positive is not None and positive not in self.labels:
             raise UsageError(f"positive = {positive!r} is not in labels; {nearest(positive, self.labels)}")
@@ -107,10 +119,12 @@ class Subject:
         self.differs = check_differs(differs)
         self.asked = 0
         self.executed = 0
+        # With scores, `positive` names the class that is scored and is no outcome itself.
+        self._scores = getattr(adapter, "output", "label") == "score"
         # A classifier picks from its classes, so its answers need no search for missing values.
-        self._closed = bool(getattr(adapter, "classes", None))
-        self._memo: dict[bytes, Scalar] | None = {} if (adapter.dear if memo is None else memo) else None
-        self._undecided_memo = memo is None and not adapter.dear
+        closed = bool(getattr(adapter, "classes", None))
+        self._answers = Answers(self.name, self.labels, None if self._scores else positive, closed)
+        self._memo = Memo(wanted=memo, dear=adapter.dear)
         self._ledger: Ledger | None = None
         if ledger is not None:
             from evenhand.core.ledger import Ledger
@@ -121,9 +135,7 @@ class Subject:
     def _of(cls, adapter: Adapter, space: Space, options: Mapping[str, Any]) -> Subject:
         subject = cls.__new__(cls)
         known = {"positive": None, "labels": None, "differs": None, "memo": None, "ledger": None}
-        for name in options:
-            if name not in known:
-                raise UsageError(f"unknown option {name!r} of a subject; {nearest(name, known)}")
+        _refuse_unknown(options, known)
         subject._set_up(adapter, space, **{**known, **options})
         return subject
 
@@ -140,11 +152,11 @@ class Subject:
         identity: str | None = None,
         **options: Any,
     ) -> Subject:
-        """Test a program, one process per input: ``["./loan", "{age}", "{sex}"]``, or ``{*}`` for all values in order."""
+        """Test a program, one process per input: ``["./loan", "{age}", "{sex}"]``, or ``{*}`` for all in order."""
         from evenhand.core.adapters.command import CommandAdapter
 
         adapter = CommandAdapter(argv, workers=workers, timeout=timeout, cwd=cwd, env=env, identity=identity)
-        return cls._of(adapter, space, _as_printed(options))
+        return cls._of(adapter, space, as_printed(options))
 
     @classmethod
     def stream(
@@ -166,7 +178,7 @@ class Subject:
         adapter = StreamAdapter(
             argv, workers=workers, timeout=timeout, restarts=restarts, cwd=cwd, env=env, identity=identity
         )
-        return cls._of(adapter, space, _as_printed(options))
+        return cls._of(adapter, space, as_printed(options))
 
     @classmethod
     def http(
@@ -236,9 +248,9 @@ class Subject:
         """Return one outcome per input; `inputs` is a frame, a list of dictionaries, or encoded points."""
         points = self._encoded(inputs)
         self.asked += len(points)
-        if self._memo is None and self._ledger is None:
-            return self._ask_all(points)
-        return self._recall(points)
+        if self._memo.on or self._ledger is not None:
+            return self._recall(points)
+        return self._ask_all(points)
 
     def _encoded(self, inputs: Any) -> Points:
         if isinstance(inputs, np.ndarray) and inputs.dtype == np.float64 and inputs.ndim == 2:
@@ -253,30 +265,30 @@ class Subject:
         """Ask without looking anything up, in batches that fit in memory."""
         start = time.perf_counter()
         parts = [self._ask(points[at : at + ROWS_AT_ONCE]) for at in range(0, len(points), ROWS_AT_ONCE)]
-        if self._undecided_memo and len(points) >= 64:
-            self._undecided_memo = False
-            if (time.perf_counter() - start) / len(points) > WORTH_REMEMBERING:
-                self._memo = {}
         if not parts:
-            return np.empty(0)
+            return as_outcomes([])
+        self._memo.observe(time.perf_counter() - start, len(points))
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _ask(self, points: Points) -> Outcomes:
         answered: Outcomes | None = None
         for rows, outcomes in self.adapter.run(points, self.space):
-            checked = self._checked(outcomes, len(rows))
+            checked = self._answers.check(outcomes, len(rows))
             self.executed += len(rows)
-            if len(rows) == len(points) and answered is None:
+            if answered is None and np.array_equal(rows, np.arange(len(points))):
                 return checked
             if answered is None:
                 answered = np.empty(len(points), dtype=object)
             answered[rows] = checked
         return as_outcomes([] if answered is None else answered.tolist())
 
-    def _recall(self, points: Points) -> Outcomes:
-        """Ask only what neither memory nor ledger knows, each input once, and write every answer down as it comes."""
-        keys = self._keys(points)
-        memory = {} if self._memo is None else self._memo
+    def _recall(self, points: Points, mark: bytes = b"") -> Outcomes:
+        """Ask only what neither memory nor ledger knows, each input once, and write every answer down as it comes.
+
+        Answers are kept under a mark, so that second answers to the same inputs do not meet the first.
+        """
+        keys = [mark + key for key in self._keys(points)] if mark else self._keys(points)
+        memory = self._memo.answers
         unknown = list(filterfalse(memory.__contains__, dict.fromkeys(keys)))
         fresh: dict[bytes, Scalar] = {}
         if unknown and self._ledger is not None:
@@ -285,71 +297,28 @@ class Subject:
         if unknown:
             first = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
             rows = np.fromiter(map(first.__getitem__, unknown), dtype=np.intp, count=len(unknown))
-            for part, outcomes in self.adapter.run(points[rows], self.space):
-                answers = self._checked(outcomes, len(part)).tolist()
-                asked = [unknown[row] for row in part.tolist()]
-                self.executed += len(asked)
-                if self._ledger is not None:
-                    self._ledger.record(asked, answers)
-                fresh.update(zip(asked, answers, strict=True))
-                self._remember(dict(zip(asked, answers, strict=True)))
-        self._remember(fresh)
+            for start in range(0, len(rows), ROWS_AT_ONCE):
+                batch = points[rows[start : start + ROWS_AT_ONCE]]
+                for answers in self._ask_new(batch, unknown[start : start + ROWS_AT_ONCE]):
+                    fresh.update(answers)
+                    self._memo.add(answers)
+        self._memo.add(fresh)
         return as_outcomes([memory[key] if key in memory else fresh[key] for key in keys])
 
-    def _remember(self, fresh: dict[bytes, Scalar]) -> None:
-        if self._memo is not None and len(self._memo) + len(fresh) <= MOST_REMEMBERED:
-            self._memo.update(fresh)
+    def _ask_new(self, points: Points, keys: list[bytes]) -> Iterator[dict[bytes, Scalar]]:
+        for rows, outcomes in self.adapter.run(points, self.space):
+            answers = self._answers.check(outcomes, len(rows)).tolist()
+            asked = [keys[row] for row in rows.tolist()]
+            self.executed += len(asked)
+            if self._ledger is not None:
+                self._ledger.record(asked, answers)
+            yield dict(zip(asked, answers, strict=True))
 
     def _keys(self, points: Points) -> list[bytes]:
         """Return the bytes of what the software sees of each input; features it is not passed do not count."""
         seen = np.ascontiguousarray(points[:, list(self.space.passed)]) + 0.0  # turns -0.0 into 0.0
         packed = seen.view(np.dtype((np.void, seen.shape[1] * 8))).ravel()
-        return list(packed.tolist())
-
-    def _checked(self, outcomes: Outcomes, expected: int) -> Outcomes:
-        if outcomes.ndim != 1 or len(outcomes) != expected:
-            raise BadOutcome(
-                f"{self.name} returned outcomes of shape {outcomes.shape} for {expected:,} inputs; "
-                f"it must return one per input"
-            )
-        if outcomes.dtype.kind == "f":
-            self._refuse(np.isnan(outcomes), outcomes)
-        elif outcomes.dtype.kind == "O" and not self._closed:
-            import pandas as pd
-
-            self._refuse(pd.isna(outcomes), outcomes)
-            if self.adapter.dear:
-                self._refuse_mixed(outcomes)
-        if self.labels is not None:
-            strange = set(outcomes.tolist()).difference(self.labels)
-            if strange:
-                value = min(strange, key=str)
-                raise BadOutcome(
-                    f"{self.name} answered {clip(repr(value))}, which is no outcome; {nearest(value, self.labels)}"
-                )
-        elif self.positive is not None and self.adapter.dear:
-            self._refuse_other_kind(outcomes)
-        return outcomes
-
-    def _refuse(self, missing: NDArray[np.bool_], outcomes: Outcomes) -> None:
-        if missing.any():
-            value = outcomes[int(missing.argmax())]
-            raise BadOutcome(f"{self.name} answered {value} to {int(missing.sum()):,} of {len(outcomes):,} inputs")
-
-    def _refuse_mixed(self, outcomes: Outcomes) -> None:
-        texts = [isinstance(outcome, str) for outcome in outcomes.tolist()]
-        if any(texts) and not all(texts):
-            words = outcomes[texts.index(True)]
-            raise BadOutcome(
-                f"{self.name} answered the text {clip(repr(words))} beside numbers; an outcome is always one or the other"
-            )
-
-    def _refuse_other_kind(self, outcomes: Outcomes) -> None:
-        if len(outcomes) and isinstance(self.positive, str) != isinstance(outcomes.tolist()[0], str):
-            raise BadOutcome(
-                f"{self.name} answered {clip(repr(outcomes.tolist()[0]))}, which cannot be compared with "
-                f"positive = {self.positive!r}; one is a text and the other a number"
-            )
+        return cast("list[bytes]", packed.tolist())
 
     @property
     def name(self) -> str:
@@ -358,6 +327,10 @@ class Subject:
 
     def favourable(self, outcomes: Outcomes) -> NDArray[np.bool_]:
         """Tell which outcomes are the positive one."""
+        if self._scores:
+            raise UsageError(
+                f"{self.name} gives scores, none of which is the favourable one; use threshold=… for labels"
+            )
         if self.positive is not None:
             return np.asarray(outcomes == self.positive, dtype=np.bool_)
         if outcomes.dtype.kind in "biu" and bool(((outcomes == 0) | (outcomes == 1)).all()):
@@ -367,24 +340,21 @@ class Subject:
     def need_deterministic(self, inputs: Any) -> None:
         """Ask some inputs a second time, and raise where the answers differ: a causal test assumes that they do not.
 
-        With a ledger the check is made once and noted there, so that a second run asks nothing twice.
+        A ledger keeps the second answers beside the first, so that the check itself is never repeated either.
         """
         points = self._encoded(inputs)
-        if self._ledger is not None and self._ledger.noted("deterministic"):
-            return
         first = self.decide(points)
-        second = self._ask(points)
+        second = self._ask(points) if self._ledger is None else self._recall(points, AGAIN)
         self.asked += len(points)
         moved = np.flatnonzero(np.asarray(first != second, dtype=np.bool_))
         if len(moved):
             person = self.space.records(points[moved[:1]])[0]
+            one, other = plain(first[moved[0]]), plain(second[moved[0]])
             raise NotDeterministic(
                 f"{self.name} gave {len(moved):,} of {len(points):,} inputs another outcome when asked again, such as "
-                f"{first[moved[0]]!r} and then {second[moved[0]]!r} to {clip(str(person), 200)}; fix its random seed "
-                f"or its state, since a causal test needs one answer per input"
+                f"{one!r} and then {other!r} to {clip(str(person), 200)}; fix its random seed or its state, since a "
+                f"causal test needs one answer per input"
             )
-        if self._ledger is not None:
-            self._ledger.note("deterministic", f"{len(points)} inputs asked twice")
 
     def close(self) -> None:
         """Release processes, connections and files; the subject may be used again afterwards."""
@@ -398,27 +368,16 @@ class Subject:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def __getstate__(self) -> dict[str, Any]:
-        # Workers ask afresh: memory is not worth shipping, and outcomes are the same.
-        return {**vars(self), "_memo": None if self._memo is None else {}}
-
     def __repr__(self) -> str:
         return f"Subject({self.name}, {self.space})"
-
-
-def _as_printed(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Read outcomes that the user names as a program's own output is read, so that "1" and 1 are the same."""
-    read = dict(options)
-    if isinstance(read.get("positive"), str):
-        read["positive"] = parse_outcome(read["positive"])
-    if read.get("labels") is not None:
-        read["labels"] = [parse_outcome(label) if isinstance(label, str) else label for label in read["labels"]]
-    return read
 
 
 def as_subject(subject: Any, space: Space | None, **options: Any) -> Subject:
     """Return a Subject as it is, or wrap a model or function with its space."""
     if isinstance(subject, Subject):
+        for name, value in options.items():
+            if value is not None:
+                raise UsageError(f"{name} = {clip(repr(value))} is for a bare model; give it to the Subject instead")
         if space is not None and space != subject.space:
             raise UsageError("the subject has a space of its own, which differs from the one given; pass one of them")
         return subject
@@ -427,17 +386,8 @@ def as_subject(subject: Any, space: Space | None, **options: Any) -> Subject:
     return Subject(subject, space, **options)
 
 
-def _adapt(model: Any, *, positive: Any, threshold: float | None, output: Output) -> Adapter:
-    from evenhand.core.adapters.estimator import EstimatorAdapter
-    from evenhand.core.adapters.function import FunctionAdapter
-
-    if hasattr(model, "predict"):
-        return EstimatorAdapter(model, positive=positive, threshold=threshold, output=output)
-    if not callable(model):
-        raise UsageError(
-            f"{clip(repr(model))} is neither a fitted estimator nor a function; for a program, a service or a file "
-            f"use Subject.command, stream, http, onnx or saved"
-        )
-    if threshold is not None or output != "label":
-        raise UsageError("threshold and output are for estimators; let the function return what you want to test")
-    return FunctionAdapter(model)
+def _refuse_unknown(given: Mapping[str, Any], known: Iterable[str]) -> None:
+    valid = list(known)
+    for name in given:
+        if name not in valid:
+            raise UsageError(f"unknown option {name!r} of a subject; {nearest(name, valid)}")

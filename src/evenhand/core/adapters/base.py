@@ -27,10 +27,15 @@ class Adapter(Protocol):
     first yields everything that has been answered, then raises a SubjectError that names the input.
     """
 
-    identity: str
-    """Names the software under test, so that a ledger of another one can be refused."""
-    dear: bool
-    """True where an answer costs a process, a request or a network hop, and so is worth remembering."""
+    @property
+    def identity(self) -> str:
+        """Name the software under test, so that a ledger of another one can be refused."""
+        ...
+
+    @property
+    def dear(self) -> bool:
+        """Tell whether an answer costs a process, a request or a network hop, and so is worth remembering."""
+        ...
 
     def check(self, space: Space) -> None:
         """Refuse a space that does not fit the software, before anything is run."""

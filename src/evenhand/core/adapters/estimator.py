@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from evenhand.core.adapters.base import as_outcomes
 from evenhand.core.errors import SubjectCrashed, UsageError, clip, nearest
 
 if TYPE_CHECKING:
@@ -30,22 +31,36 @@ class EstimatorAdapter:
     ) -> None:
         if output not in ("label", "score"):
             raise UsageError(f"output = {output!r}; {nearest(output, ('label', 'score'))}")
-        if threshold is not None and not 0 < threshold < 1:
+        if threshold is not None and not (isinstance(threshold, Real) and 0 < threshold < 1):
             raise UsageError(f"threshold = {threshold!r} must lie between 0 and 1")
         self.model = model
         self.positive = positive
         self.threshold = threshold
         self.output = output
         _need_fitted(model)
-        if threshold is not None or output == "score":
+        if self._scored:
             self._need_scores()
+        if positive is not None and self.classes and positive not in self.classes:
+            raise UsageError(f"positive = {positive!r} is no class of {self.name}; {nearest(positive, self.classes)}")
+
+    @property
+    def _scored(self) -> bool:
+        return self.threshold is not None or self.output == "score"
 
     @property
     def identity(self) -> str:
-        """Name the fitted model by the hash of its pickled form."""
+        """Name the fitted model by the hash of its pickled form, and how its answers are made."""
         import joblib
 
-        return f"estimator:{type(self.model).__name__}:{joblib.hash(self.model)}:{self.threshold}:{self.output}"
+        try:
+            model = joblib.hash(self.model)
+        except Exception as error:
+            raise UsageError(
+                f"{self.name} cannot be pickled ({clip(str(error))}), so a ledger cannot tell it from another model; "
+                f"test it without a ledger"
+            ) from None
+        asked = f"{self._pair()[0]!r}:{self.threshold}" if self._scored else ""
+        return f"estimator:{self.name}:{model}:{self.output}:{asked}"
 
     @property
     def name(self) -> str:
@@ -72,7 +87,7 @@ class EstimatorAdapter:
             outcomes = self._ask(inputs)
         except Exception as error:
             raise SubjectCrashed(
-                f"{type(self.model).__name__} raised {type(error).__name__} on {len(points):,} inputs: {clip(str(error))}"
+                f"{self.name} raised {type(error).__name__} on {len(points):,} inputs: {clip(str(error))}"
             ) from error
         yield np.arange(len(points)), outcomes
 
@@ -83,8 +98,7 @@ class EstimatorAdapter:
         if self.output == "score":
             return scores
         high, low = self._pair()
-        packed = np.asarray([low, high])
-        return np.asarray(packed[(scores >= self.threshold).astype(np.intp)])
+        return np.asarray(np.where(scores >= (self.threshold or 0.0), as_outcomes([high]), as_outcomes([low])))
 
     def _scores(self, inputs: Any) -> NDArray[np.float64]:
         if hasattr(self.model, "predict_proba"):
@@ -106,20 +120,27 @@ class EstimatorAdapter:
 
     def _need_scores(self) -> None:
         name = type(self.model).__name__
-        if not (hasattr(self.model, "predict_proba") or (self.output == "score" and hasattr(self.model, "decision_function"))):
+        if not (
+            hasattr(self.model, "predict_proba")
+            or (self.output == "score" and hasattr(self.model, "decision_function"))
+        ):
             raise UsageError(f"{name} has no predict_proba, which a threshold or output='score' needs")
         labels = self._classes()
         if len(labels) != 2:
             raise UsageError(f"{name} has {len(labels)} classes; a threshold or output='score' needs two")
-        if self.positive is not None and self.positive not in labels:
-            raise UsageError(f"positive = {self.positive!r} is no class of {name}; {nearest(self.positive, labels)}")
 
     def _native(self, points: Points, space: Space) -> Any:
         names = getattr(self.model, "feature_names_in_", None)
         if names is not None:
             return _named_columns(self.model, names, points, space)
+        taken = getattr(self.model, "n_features_in_", len(space.passed))
+        if taken != len(space.passed):
+            raise UsageError(
+                f"{self.name} was trained with {taken} columns, and the space passes {len(space.passed)}; "
+                f"declare the same columns in the same order"
+            )
         if points.shape[1] == len(space.passed) and all(f.kind != "category" for f in space.features):
-            return points
+            return points.copy(order="K")  # since some models work in place
         frame = space.native(points)
         return frame.to_numpy() if hasattr(frame, "to_numpy") else np.column_stack(frame.columns)
 
@@ -148,21 +169,9 @@ def _need_fitted(model: Any) -> None:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
-    if isinstance(model, type):
-        raise UsageError(f"{model.__name__} is a class; pass a fitted instance of it")
     try:
         check_is_fitted(model)
     except NotFittedError:
         raise UsageError(f"{type(model).__name__} is not fitted; call fit before testing it") from None
     except TypeError:
         return  # something with predict() that is no scikit-learn estimator
-
-
-def bytecode(function: Any) -> str:
-    """Return a hash of what a function does, so that an edited function is another subject."""
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return ""
-    parts = [code.co_code.hex(), repr(code.co_names)]
-    parts += [repr(const) for const in code.co_consts if not hasattr(const, "co_code")]
-    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.core.adapters.estimator import bytecode
+from evenhand.core.adapters.base import as_outcomes
 from evenhand.core.errors import BadOutcome, EvenhandError, SubjectCrashed, clip
+from evenhand.core.fingerprint import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,9 +35,9 @@ class FunctionAdapter:
 
     @property
     def identity(self) -> str:
-        """Name the function by module, name and bytecode."""
+        """Name the function by its module, its name and what it does."""
         module = getattr(self.function, "__module__", "?")
-        return self._identity or f"function:{module}:{self.name}:{bytecode(self.function)}"
+        return self._identity or f"function:{module}:{self.name}:{fingerprint(self.function)}"
 
     def check(self, space: Space) -> None:
         """Any space fits: the function sees a frame of it."""
@@ -54,7 +55,8 @@ class FunctionAdapter:
             raise SubjectCrashed(
                 f"{self.name} raised {type(error).__name__} on {len(points):,} inputs: {clip(str(error))}"
             ) from error
-        outcomes = answer.to_numpy() if hasattr(answer, "to_numpy") else np.asarray(answer)
+        # numpy would turn a list of texts and missing values into texts.
+        outcomes = as_outcomes(answer) if isinstance(answer, list | tuple) else np.asarray(answer)
         if outcomes.shape[:1] != (len(points),):
             raise BadOutcome(
                 f"{self.name} returned {_size(outcomes)} for {len(points):,} inputs; it must return one per input"
