@@ -188,6 +188,7 @@ def test_wald_reproduces_the_paper_and_its_failure():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
+        ({"limt": 0.1}, "did you mean 'limit'"),
         ({"over": "sexx"}, "did you mean 'sex'"),
         ({"over": []}, "over is empty"),
         ({"over": ["sex", "sex"]}, "'sex' twice"),

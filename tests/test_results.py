@@ -128,7 +128,7 @@ def test_to_frame_has_a_row_per_finding():
 def test_budget_refuses_nonsense_and_the_meter_counts():
     for wrong in ({"queries": 0}, {"queries": -1}, {"seconds": 0}, {"findings": True}, {"queries": "many"}):
         with pytest.raises(UsageError, match="budget"):
-            Budget(**wrong)  # type: ignore[arg-type]
+            Budget(**wrong)
     heard: list[object] = []
     meter = Meter(Budget(queries=10), heard.append)
     meter.queries += 4

@@ -362,6 +362,7 @@ class Predictor:
         (lambda: Subject(lambda frame: 1, NUMBERS, differs=-1), ["differs = -1"]),
         (lambda: Subject(lambda frame: 1, NUMBERS, postive=1), ["'postive'", "did you mean 'positive'?"]),
         (lambda: as_subject(lambda frame: 1, NUMBERS, ledgr="x"), ["'ledgr'", "did you mean 'ledger'?"]),
+        (lambda: Subject.stream([sys.executable], NUMBERS, timout=1), ["'timout'", "did you mean 'timeout'?"]),
         (lambda: Subject.stream([sys.executable], NUMBERS, memmo=True), ["'memmo'", "did you mean 'memo'?"]),
         (lambda: Subject(lambda frame: 1, eh.Space([eh.integer("a", 0, 1, passed=False)])), ["no feature", "passed"]),
     ],
@@ -484,7 +485,7 @@ class Shuffled:
 @pytest.mark.parametrize("parts", [1, 3])
 @pytest.mark.parametrize("memo", [False, True])
 def test_answers_in_any_order_find_their_inputs(parts, memo):
-    subject = Subject._of(Shuffled(parts), SPACE, {"memo": memo})
+    subject = Subject._of("stream", Shuffled(parts), SPACE, {"memo": memo})
     assert subject.decide(POINTS).tolist() == POINTS[:, 1].astype(int).tolist()
 
 
@@ -538,7 +539,9 @@ def test_a_ledger_of_another_subject_or_space_is_refused(tmp_path):
     Subject(older, SPACE, ledger=path).close()
     Subject(older, SPACE, ledger=path).close()
     refused(LedgerError, lambda: Subject(newer, SPACE, ledger=path), "another subject")
-    refused(LedgerError, lambda: Subject(older, eh.Space(SPACE.features), ledger=path), "another space")
+    Subject(older, eh.Space(SPACE.features), ledger=path).close()  # what is protected does not change an answer
+    recoded = eh.Space([eh.category("sex", ["M", "F"]), *SPACE.features[1:]])
+    refused(LedgerError, lambda: Subject(older, recoded, ledger=path), "another space")
 
 
 def enclosed(limit: Any) -> Any:

@@ -150,6 +150,15 @@ class Space:
         text = json.dumps(self.to_dict(), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
+    @cached_property
+    def encoding(self) -> str:
+        """A hash of how the software's inputs are encoded; spaces that share it can share answers.
+
+        Ranges, constraints and what is protected do not count: they say which inputs are asked, not what an input is.
+        """
+        seen = [(self.features[at].name, self.features[at].kind, self.features[at].levels) for at in self.passed]
+        return hashlib.sha256(json.dumps(seen).encode()).hexdigest()
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Space) and self.digest == other.digest
 

@@ -13,6 +13,7 @@ from evenhand.core.adapters.base import as_outcomes
 from evenhand.core.adapters.choose import adapt, as_printed
 from evenhand.core.answers import Answers
 from evenhand.core.errors import NotDeterministic, UsageError, clip, nearest
+from evenhand.core.keywords import checked_keywords, options_of, refuse_unknown
 from evenhand.core.memo import Memo
 from evenhand.core.outcomes import check_differs, plain
 from evenhand.core.space import Space
@@ -20,7 +21,6 @@ from evenhand.core.space import Space
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from os import PathLike
-    from typing import Never
 
     from numpy.typing import NDArray
 
@@ -36,7 +36,8 @@ AGAIN = b"again:"
 """Marks the second answer to an input."""
 ROWS_AT_ONCE = 131_072
 """How many inputs a model in this process is asked at once: enough to drown the cost of a call, and little memory."""
-OPTIONS = ("positive", "labels", "threshold", "output", "differs", "memo", "ledger")
+SHARED = ("positive", "labels", "differs", "memo", "ledger")
+"""Options that every kind of subject has."""
 
 
 class Subject:
@@ -72,6 +73,7 @@ class Subject:
     ([False], 1)
     """
 
+    @checked_keywords
     def __init__(
         self,
         model: Any,
@@ -84,9 +86,7 @@ class Subject:
         differs: Differs = None,
         memo: bool | None = None,
         ledger: str | PathLike[str] | None = None,
-        **unknown: Never,
     ) -> None:
-        _refuse_unknown(unknown, OPTIONS)
         if not isinstance(space, Space):
             raise UsageError(
                 f"space = {clip(repr(space))} is no Space; build one with Space(...) or Space.from_frame(...)"
@@ -129,14 +129,13 @@ class Subject:
         if ledger is not None:
             from evenhand.core.ledger import Ledger
 
-            self._ledger = Ledger(ledger, space=space.digest, subject=adapter.identity)
+            self._ledger = Ledger(ledger, space=space.encoding, subject=adapter.identity)
 
     @classmethod
-    def _of(cls, adapter: Adapter, space: Space, options: Mapping[str, Any]) -> Subject:
+    def _of(cls, kind: str, adapter: Adapter, space: Space, options: Mapping[str, Any]) -> Subject:
+        refuse_unknown(f"Subject.{kind}", options, [*options_of(getattr(cls, kind)), *SHARED])
         subject = cls.__new__(cls)
-        known = {"positive": None, "labels": None, "differs": None, "memo": None, "ledger": None}
-        _refuse_unknown(options, known)
-        subject._set_up(adapter, space, **{**known, **options})
+        subject._set_up(adapter, space, **{**dict.fromkeys(SHARED), **options})
         return subject
 
     @classmethod
@@ -156,7 +155,7 @@ class Subject:
         from evenhand.core.adapters.command import CommandAdapter
 
         adapter = CommandAdapter(argv, workers=workers, timeout=timeout, cwd=cwd, env=env, identity=identity)
-        return cls._of(adapter, space, as_printed(options))
+        return cls._of("command", adapter, space, as_printed(options))
 
     @classmethod
     def stream(
@@ -178,7 +177,7 @@ class Subject:
         adapter = StreamAdapter(
             argv, workers=workers, timeout=timeout, restarts=restarts, cwd=cwd, env=env, identity=identity
         )
-        return cls._of(adapter, space, as_printed(options))
+        return cls._of("stream", adapter, space, as_printed(options))
 
     @classmethod
     def http(
@@ -210,7 +209,7 @@ class Subject:
             single=single,
             identity=identity,
         )
-        return cls._of(adapter, space, options)
+        return cls._of("http", adapter, space, options)
 
     @classmethod
     def onnx(
@@ -227,7 +226,7 @@ class Subject:
         from evenhand.core.adapters.onnx import OnnxAdapter
 
         adapter = OnnxAdapter(path, output=output, positive=positive, threads=threads)
-        return cls._of(adapter, space, {**options, "positive": positive})
+        return cls._of("onnx", adapter, space, {**options, "positive": positive})
 
     @classmethod
     def saved(
@@ -384,10 +383,3 @@ def as_subject(subject: Any, space: Space | None, **options: Any) -> Subject:
     if space is None:
         raise UsageError(f"{type(subject).__name__} has no space; pass space=… or wrap it in a Subject")
     return Subject(subject, space, **options)
-
-
-def _refuse_unknown(given: Mapping[str, Any], known: Iterable[str]) -> None:
-    valid = list(known)
-    for name in given:
-        if name not in valid:
-            raise UsageError(f"unknown option {name!r} of a subject; {nearest(name, valid)}")

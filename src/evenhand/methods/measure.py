@@ -13,6 +13,7 @@ from evenhand.core.campaign import CASES, Counted, sample
 from evenhand.core.errors import UsageError, nearest
 from evenhand.core.estimate import StopReason
 from evenhand.core.intervals import check_level
+from evenhand.core.keywords import checked_keywords
 from evenhand.core.outcomes import distance, plain
 from evenhand.core.parallel import Workers
 from evenhand.core.results import Case, Finding, Result
@@ -41,6 +42,7 @@ ROWS = 262_144
 """The most variants that are built at once."""
 
 
+@checked_keywords
 def measure(
     subject: Any,
     space: Space | None = None,
