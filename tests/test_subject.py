@@ -360,7 +360,8 @@ class Predictor:
         (lambda: Subject(lambda frame: 1, NUMBERS, threshold=0.5), ["threshold", "for estimators"]),
         (lambda: Subject(lambda frame: 1, NUMBERS, output="score"), ["output", "for estimators"]),
         (lambda: Subject(lambda frame: 1, NUMBERS, differs=-1), ["differs = -1"]),
-        (lambda: Subject(lambda frame: 1, NUMBERS, postive=1), ["'postive'", "did you mean 'positive'?"]),
+        (lambda: Subject(lambda frame: 1, NUMBERS, postive=1), [  # type: ignore[call-arg]
+            "'postive'", "did you mean 'positive'?"]),
         (lambda: as_subject(lambda frame: 1, NUMBERS, ledgr="x"), ["'ledgr'", "did you mean 'ledger'?"]),
         (lambda: Subject.stream([sys.executable], NUMBERS, timout=1), ["'timout'", "did you mean 'timeout'?"]),
         (lambda: Subject.stream([sys.executable], NUMBERS, memmo=True), ["'memmo'", "did you mean 'memo'?"]),
