@@ -69,7 +69,6 @@ class Outcome:
     stop: StopReason
     cases: tuple[Case, ...]
     """The first hits among the draws that the estimate rests on."""
-    executed: int
 
 
 def sample(plan: Plan, count: Count, *, cost: int, meter: Meter, workers: Workers, task: str) -> Outcome:
@@ -110,7 +109,7 @@ def sample(plan: Plan, count: Count, *, cost: int, meter: Meter, workers: Worker
         look = looks.done
         judgement, reason = plan.judge(hits.upto(look), look, last=True), StopReason.INTERRUPTED
     meter.queries += look * cost
-    return Outcome(judgement.estimate, reason, hits.cases(look), hits.executed)
+    return Outcome(judgement.estimate, reason, hits.cases(look))
 
 
 class _Looks:
@@ -132,7 +131,6 @@ class _Hits:
     def __init__(self) -> None:
         self._sums: NDArray[np.float64] = np.zeros(1)
         self._witnesses: list[tuple[int, Case]] = []
-        self.executed = 0
 
     @property
     def n(self) -> int:
@@ -148,7 +146,6 @@ class _Hits:
         fresh = np.concatenate([part.hits for part in parts])
         self._sums = np.concatenate([self._sums, self._sums[-1] + np.cumsum(fresh, dtype=np.float64)])
         for part in parts:
-            self.executed += part.executed
             if len(self._witnesses) < CASES:
                 self._witnesses += part.witnesses
 

@@ -93,7 +93,7 @@ def measure(
     sets = feature_sets(tested.space, over)
     chosen = sampler or Uniform()
     plan = _plan(tested, len(sets), margin, level, limit, interval, chosen.population(tested.space))
-    findings, stops, executed = [], [], 0
+    findings, stops, before = [], [], tested.executed
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(budget or Budget(), hook)
         counts = [Causal(tested, Draws(chosen, tested.space, seed, "measure", kind, *names), names) for names in sets]
@@ -105,14 +105,13 @@ def measure(
             meter.queries += part.queries
             findings.append(_finding(count, outcome, limit=limit, level=level, sets=len(sets)))
             stops.append(outcome.stop)
-            executed += outcome.executed
             if outcome.stop is StopReason.INTERRUPTED:
                 break
     return Result(
         "measure",
         findings,
         seed,
-        Spent(meter.queries, executed, meter.seconds),
+        Spent(meter.queries, tested.executed - before, meter.seconds),
         _overall(stops),
         tested.space.to_dict(),
         notes + _notes(tested, sets),
@@ -250,7 +249,7 @@ def _finding(count: Causal, outcome: Outcome, *, limit: float | None, level: flo
     if sets > 1:
         estimate = replace(estimate, method=f"{estimate.method}, simultaneous over {sets}")
     names = " and ".join(count.names)
-    claim = f"changing only {names} changes the outcome of {estimate.value:.1%} of inputs"
+    claim = f"changing only {names} changes the outcome of {100 * estimate.value:.1f} % of inputs"
     return Finding(claim, count.names, estimate, limit, outcome.cases)
 
 
