@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import DataError, UsageError, nearest
@@ -88,9 +89,13 @@ def _config(space: Space, data: Path, target: str | None, positive: Any, file: P
     lines += [f"protected = {toml(list(space.protected))}"]
     lines += ['# constraints = ["age >= 18"]  # combinations that cannot occur are never tested', ""]
     for feature in space.features:
-        lines += [f"[space.features.{toml(feature.name)}]", *_declaration(feature), ""]
+        lines += [f"[space.features.{_key(feature.name)}]", *_declaration(feature), ""]
     lines += [_CHECK.format(over=toml([name])) for name in space.protected]
     return "\n".join(lines)
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml(name)
 
 
 def _relative(data: Path, file: Path) -> str:

@@ -109,7 +109,7 @@ class Ledger:
         """Close the file; the ledger may be used again afterwards."""
         with self._lock:
             if self._connection is not None:
-                self._connection.close()
+                self._close_file()
                 self._connection = None
 
     def __enter__(self) -> Self:
@@ -119,7 +119,7 @@ class Ledger:
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in {"_lock", "_connection"}}
+        return {name: value for name, value in vars(self).items() if name not in {"_lock", "_connection", "_close_file"}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -131,6 +131,7 @@ class Ledger:
             try:
                 if self._connection is None:
                     self._connection = self._opened()
+                    self._close_file = weakref.finalize(self, self._connection.close)
                 yield self._connection
             except sqlite3.Error as error:
                 raise self._refusal(error) from error
