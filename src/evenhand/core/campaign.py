@@ -6,6 +6,7 @@ ones exactly up to the next look; either way the estimate rests on the draws up 
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import dataclass
 from itertools import pairwise
@@ -87,64 +88,71 @@ def sample(plan: Plan, count: Count, *, cost: int, meter: Meter, workers: Worker
     if most == 0:
         raise UsageError(f"budget: {int(meter.left):,} queries are left, but one draw takes {cost:,}; raise queries")
     hits = _Hits()
-    pace = _Pace(dear=count.subject.adapter.dear, width=workers.width)
     looks = _Looks(plan.looks(most))
+    pace = _Pace(dear=count.subject.adapter.dear, width=workers.width)
+    seen: tuple[int, Any] | None = None
     try:
         while True:
-            look = looks.next
-            if hits.n < look:
-                stop = pace.until(hits.n, look, most)
-                hits.add(_wave(count, hits.n, stop, workers, pace, in_process=workers.width == 1 or pace.dear))
-            judgement = plan.judge(hits.upto(look), look, last=look == most)
-            meter.report(task, _share(plan, judgement.estimate, look, most), f"{look * cost:,} inputs")
+            stop = pace.until(hits.n, looks.next, most)
+            hits.add(_wave(count, hits.n, stop, workers, pace))
+            sizes = looks.upto(hits.n)
+            counts = hits.at(sizes)
+            at = min(int(plan.first_stop(counts, sizes)), len(sizes) - 1)
+            seen = sizes[at], counts[at]
+            judgement = plan.judge(seen[1], seen[0], last=seen[0] == most)
             reason = judgement.stop
             if reason is None and meter.late:
-                judgement, reason = plan.judge(hits.upto(look), look, last=True), StopReason.SECONDS
+                judgement, reason = plan.judge(seen[1], seen[0], last=True), StopReason.SECONDS
+            meter.report(task, _share(plan, judgement.estimate, seen[0], most), f"{seen[0] * cost:,} inputs")
             if reason is not None:
                 break
-            looks.advance()
     except KeyboardInterrupt:
-        if looks.done is None:
+        if seen is None:
             raise
-        look = looks.done
-        judgement, reason = plan.judge(hits.upto(look), look, last=True), StopReason.INTERRUPTED
-    meter.queries += look * cost
-    return Outcome(judgement.estimate, reason, hits.cases(look))
+        judgement, reason = plan.judge(seen[1], seen[0], last=True), StopReason.INTERRUPTED
+    meter.queries += seen[0] * cost
+    return Outcome(judgement.estimate, reason, hits.cases(seen[0]))
 
 
 class _Looks:
-    """The looks of a plan, and the last one that was judged."""
+    """The looks of a plan, in order."""
 
     def __init__(self, looks: Iterator[int]) -> None:
-        self._looks = iter(looks)
-        self.done: int | None = None
-        self.next = next(self._looks)
+        self._looks = looks
+        self.next = next(looks)
 
-    def advance(self) -> None:
-        self.done = self.next
-        self.next = next(self._looks)
+    def upto(self, n: int) -> list[int]:
+        """Take the looks up to n draws, of which there is at least one."""
+        taken = []
+        while self.next <= n:
+            taken.append(self.next)
+            self.next = next(self._looks, sys.maxsize)
+        return taken
 
 
 class _Hits:
-    """The hits of all draws so far."""
+    """The running sums of the last wave of draws; earlier waves have been looked at and are not needed again."""
 
     def __init__(self) -> None:
-        self._sums: NDArray[np.float64] = np.zeros(1)
+        self.n = 0
+        self._start = 0
+        self._before: Any = 0.0
+        self._sums: NDArray[np.float64] = np.zeros(0)
         self._witnesses: list[tuple[int, Case]] = []
 
-    @property
-    def n(self) -> int:
-        return len(self._sums) - 1
-
-    def upto(self, n: int) -> float:
-        return float(self._sums[n])
+    def at(self, sizes: list[int]) -> NDArray[np.float64]:
+        """Return the hits so far at each of these sizes, all within the last wave."""
+        return np.asarray(self._before + self._sums[np.asarray(sizes) - self._start - 1])
 
     def cases(self, n: int) -> tuple[Case, ...]:
         return tuple(case for number, case in self._witnesses if number < n)[:CASES]
 
     def add(self, parts: list[Counted]) -> None:
-        fresh = np.concatenate([part.hits for part in parts])
-        self._sums = np.concatenate([self._sums, self._sums[-1] + np.cumsum(fresh, dtype=np.float64)])
+        if len(self._sums):
+            self._before = self._before + self._sums[-1]
+        self._start = self.n
+        self._sums = np.cumsum(np.concatenate([part.hits for part in parts]), axis=0, dtype=np.float64)
+        self.n += len(self._sums)
         for part in parts:
             if len(self._witnesses) < CASES:
                 self._witnesses += part.witnesses
@@ -167,16 +175,17 @@ class _Pace:
         self._ahead = min(affordable, MOST_AHEAD, 8 * draws) * self.width
 
 
-def _wave(count: Count, start: int, stop: int, workers: Workers, pace: _Pace, *, in_process: bool) -> list[Counted]:
+def _wave(count: Count, start: int, stop: int, workers: Workers, pace: _Pace) -> list[Counted]:
     began = time.perf_counter()
-    if in_process or stop - start < 2 * workers.width:
+    # Dear subjects run processes or requests of their own side by side.
+    if pace.dear or workers.width == 1 or stop - start < 2 * workers.width:
         parts = [count((start, stop))]
     else:
         edges = np.linspace(start, stop, workers.width + 1).astype(int).tolist()
         parts = workers.map(count, list(pairwise(edges)))
         count.subject.asked += sum(part.asked for part in parts)
         count.subject.executed += sum(part.executed for part in parts)
-    pace.learn((stop - start) // (1 if in_process else workers.width) or 1, time.perf_counter() - began)
+    pace.learn(max(1, (stop - start) // len(parts)), time.perf_counter() - began)
     return parts
 
 

@@ -119,7 +119,9 @@ class Ledger:
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in {"_lock", "_connection", "_close_file"}}
+        return {
+            name: value for name, value in vars(self).items() if name not in {"_lock", "_connection", "_close_file"}
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
