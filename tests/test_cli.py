@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import textwrap
+import time
 import tomllib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -217,6 +219,21 @@ def test_wrong_settings_exit_with_2(run, config, tmp_path, arguments, words):
     script(tmp_path, "echo no")
     config(COMMAND)
     assert words in complaint(run("measure", *arguments, expect=2))
+
+
+def test_an_interrupt_prints_what_is_known_and_exits_with_130(config, tmp_path):
+    script(tmp_path, 'echo "$2" >> log; if [ "$2" -gt 40 ]; then echo yes; else echo no; fi')
+    config(COMMAND, space=SPACE.replace("high = 90", "high = 100000"))
+    command = [sys.executable, "-m", "evenhand.cli", "measure", "--margin", "0.005", "--over", "sex"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        while run.poll() is None and (not (tmp_path / "log").exists() or len((tmp_path / "log").read_text()) < 900):
+            time.sleep(0.01)
+        run.send_signal(signal.SIGINT)
+        out, err = run.communicate(timeout=60)
+    assert run.returncode == 130, err
+    assert "the run was interrupted" in out
+    assert "changing only sex" in out
+    assert err == ""
 
 
 def test_a_ledger_of_another_program_is_refused(run, config, tmp_path):

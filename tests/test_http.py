@@ -18,39 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.core.adapters.http import HttpAdapter
-from evenhand.core.errors import BadOutcome, EvenhandError, SubjectCrashed, SubjectTimeout, UsageError
+from evenhand.core.errors import BadOutcome, SubjectCrashed, SubjectTimeout, UsageError
 from evenhand.core.feature import Feature, category, integer
 from evenhand.core.space import Space
+from tests.helpers import collect, people, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-SPACE = Space([category("sex", ["F", "M"]), integer("age", 0, 100_000)], protected=["sex"])
-
-
-def people(*ages: int) -> Any:
-    return np.array([[age % 2, age] for age in ages], dtype=np.float64)
-
-
-def collect(adapter: Any, points: Any, space: Space = SPACE) -> tuple[Any, Any]:
-    """Run to the end or to the error; return the outcomes by row, and the error."""
-    found: dict[int, object] = {}
-    try:
-        for rows, outcomes in adapter.run(points, space):
-            assert len(rows) == len(outcomes) > 0
-            for row, outcome in zip(rows.tolist(), outcomes.tolist(), strict=True):
-                assert row not in found
-                found[row] = outcome
-    except EvenhandError as error:
-        return found, error
-    return found, None
-
-
-def sentence(error: object) -> str:
-    text = str(error)
-    assert "\n" not in text
-    assert len(text) < 1200
-    return text
 
 
 class Handler(BaseHTTPRequestHandler):

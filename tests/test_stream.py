@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,11 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.core.adapters.stream import StreamAdapter
-from evenhand.core.errors import BadOutcome, EvenhandError, SubjectCrashed, SubjectTimeout, UsageError
+from evenhand.core.errors import BadOutcome, SubjectCrashed, SubjectTimeout, UsageError
 from evenhand.core.feature import Feature, category, integer
 from evenhand.core.space import Space
+from tests.helpers import SPACE, collect, people, sentence
 
-SPACE = Space([category("sex", ["F", "M"]), integer("age", 0, 100_000)], protected=["sex"])
 BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
 LOOP = """
 import json, os, sys, time
@@ -30,31 +29,6 @@ for number, line in enumerate(sys.stdin):
     person = json.loads(line)
     age = person["age"]
 """
-
-
-def people(*ages: int) -> Any:
-    return np.array([[age % 2, age] for age in ages], dtype=np.float64)
-
-
-def collect(adapter: Any, points: Any, space: Space = SPACE) -> tuple[Any, Any]:
-    """Run to the end or to the error; return the outcomes by row, and the error."""
-    found: dict[int, object] = {}
-    try:
-        for rows, outcomes in adapter.run(points, space):
-            assert len(rows) == len(outcomes) > 0
-            for row, outcome in zip(rows.tolist(), outcomes.tolist(), strict=True):
-                assert row not in found
-                found[row] = outcome
-    except EvenhandError as error:
-        return found, error
-    return found, None
-
-
-def sentence(error: object) -> str:
-    text = str(error)
-    assert "\n" not in text
-    assert len(text) < 1200
-    return text
 
 
 @pytest.fixture

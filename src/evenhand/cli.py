@@ -103,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         print("evenhand: interrupted; what was executed is in the ledger, if there is one", file=sys.stderr)
-        return 130
+        return commands.INTERRUPTED
     except BrokenPipeError:
         # The reader of our output has gone; Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenhand.core.errors import UsageError
+from evenhand.core.estimate import StopReason
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from evenhand.core.results import Result
 
+INTERRUPTED = 130
+"""What a shell expects of a program that was interrupted, whatever it had found by then."""
 _MEANING = {0: "pass", 1: "discrimination found", 3: "undecided"}
 
 
@@ -86,4 +89,4 @@ def _finish(result: Result, file: str | None) -> int:
     )
     if file is not None:
         result.to_json(file)
-    return result.exit_code
+    return INTERRUPTED if result.stop is StopReason.INTERRUPTED else result.exit_code

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 TABLES = ("subject", "space", "checks")
 COMMON = ("positive", "labels", "differs", "memo", "ledger")
 OPTIONS: dict[str, tuple[str, ...]] = {
-    "estimator": ("threshold", "output", "trusted", "allow_pickle"),
-    "function": (),
+    "estimator": ("threshold", "output", "trusted", "allow_pickle", "identity"),
+    "function": ("identity",),
     "command": ("workers", "timeout", "cwd", "env", "identity"),
     "stream": ("workers", "timeout", "restarts", "cwd", "env", "identity"),
     "http": ("batch", "concurrency", "timeout", "retries", "backoff", "headers", "single", "identity"),

@@ -63,6 +63,8 @@ class Subject:
         Remember answers in memory; by default where an answer is dear.
     ledger
         A file that keeps every executed test and its outcome, for this run and the next.
+    identity
+        What to call the software in the ledger, where it is more, or less, than its code and data tell.
 
     Examples
     --------
@@ -86,12 +88,13 @@ class Subject:
         differs: Differs = None,
         memo: bool | None = None,
         ledger: str | PathLike[str] | None = None,
+        identity: str | None = None,
     ) -> None:
         if not isinstance(space, Space):
             raise UsageError(
                 f"space = {clip(repr(space))} is no Space; build one with Space(...) or Space.from_frame(...)"
             )
-        adapter = adapt(model, positive=positive, threshold=threshold, output=output)
+        adapter = adapt(model, positive=positive, threshold=threshold, output=output, identity=identity)
         self._set_up(adapter, space, positive=positive, labels=labels, differs=differs, memo=memo, ledger=ledger)
 
     def _set_up(

@@ -106,6 +106,7 @@ def measure(
             findings.append(_finding(count, outcome, limit=limit, level=level, sets=len(sets)))
             stops.append(outcome.stop)
             if outcome.stop is StopReason.INTERRUPTED:
+                notes += [f"{', '.join(missed)} was not measured" for missed in sets[number + 1 :]]
                 break
     return Result(
         "measure",

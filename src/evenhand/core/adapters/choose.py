@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from evenhand.core.adapters.estimator import Output
 
 
-def adapt(model: Any, *, positive: Any, threshold: float | None, output: Output) -> Adapter:
+def adapt(model: Any, *, positive: Any, threshold: float | None, output: Output, identity: str | None) -> Adapter:
     """Return the adapter of a fitted estimator or of a function."""
     if isinstance(model, type):
         raise UsageError(f"{model.__name__} is a class; pass a fitted instance of it, or a function")
     if hasattr(model, "predict"):
-        return EstimatorAdapter(model, positive=positive, threshold=threshold, output=output)
+        return EstimatorAdapter(model, positive=positive, threshold=threshold, output=output, identity=identity)
     if not callable(model):
         raise UsageError(
             f"{clip(repr(model))} is neither a fitted estimator nor a function; for a program, a service or a file "
@@ -29,7 +29,7 @@ def adapt(model: Any, *, positive: Any, threshold: float | None, output: Output)
         )
     if threshold is not None or output != "label":
         raise UsageError("threshold and output are for estimators; let the function return what you want to test")
-    return FunctionAdapter(model)
+    return FunctionAdapter(model, identity=identity)
 
 
 def as_printed(options: Mapping[str, Any]) -> dict[str, Any]:

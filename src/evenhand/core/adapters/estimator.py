@@ -27,7 +27,13 @@ class EstimatorAdapter:
     dear = False
 
     def __init__(
-        self, model: Any, *, positive: Any = None, threshold: float | None = None, output: Output = "label"
+        self,
+        model: Any,
+        *,
+        positive: Any = None,
+        threshold: float | None = None,
+        output: Output = "label",
+        identity: str | None = None,
     ) -> None:
         if output not in ("label", "score"):
             raise UsageError(f"output = {output!r}; {nearest(output, ('label', 'score'))}")
@@ -37,6 +43,7 @@ class EstimatorAdapter:
         self.positive = positive
         self.threshold = threshold
         self.output = output
+        self._identity = identity
         _need_fitted(model)
         if self._scored:
             self._need_scores()
@@ -52,14 +59,16 @@ class EstimatorAdapter:
         """Name the fitted model by the hash of its pickled form, and how its answers are made."""
         import joblib
 
+        asked = f"{self._pair()[0]!r}:{self.threshold}" if self._scored else ""
+        if self._identity is not None:
+            return f"{self._identity}:{self.output}:{asked}"
         try:
             model = joblib.hash(self.model)
         except Exception as error:
             raise UsageError(
                 f"{self.name} cannot be pickled ({clip(str(error))}), so a ledger cannot tell it from another model; "
-                f"test it without a ledger"
+                f"name it with identity=…, or test it without a ledger"
             ) from None
-        asked = f"{self._pair()[0]!r}:{self.threshold}" if self._scored else ""
         return f"estimator:{self.name}:{model}:{self.output}:{asked}"
 
     @property
