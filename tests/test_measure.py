@@ -69,7 +69,9 @@ def test_constraints_bound_both_inputs_and_twins():
 
 
 @pytest.mark.parametrize("model", [biased, lambda people: (people["age"] > 40) & (people["race"] == "a")])
-def test_same_seed_same_bytes(model, tmp_path):
+def test_same_seed_same_bytes(model, tmp_path, monkeypatch):
+    monkeypatch.setattr("evenhand.core.campaign.WAVE_SECONDS", 0.0)  # small waves, and all but the first are shared
+
     def run(seed=3, n_jobs=1, **options):
         result = eh.measure(
             eh.Subject(model, SPACE, **options), over=[("sex",), ("race",)], margin=0.005, seed=seed, n_jobs=n_jobs
@@ -87,6 +89,32 @@ def test_same_seed_same_bytes(model, tmp_path):
     assert run(ledger=tmp_path / "a.ledger") == first  # cold
     assert run(ledger=tmp_path / "a.ledger") == first  # warm
     assert run(seed=4) != first
+
+
+def test_work_is_shared_with_other_processes_and_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr("evenhand.core.campaign.WAVE_SECONDS", 0.0)
+
+    def signed(people):
+        (tmp_path / str(os.getpid())).touch()
+        return biased(people)
+
+    subject = eh.Subject(signed, SPACE, positive="approve")
+    result = eh.measure(subject, over="sex", margin=0.02, n_jobs=2)
+    assert len(list(tmp_path.iterdir())) >= 2
+    assert subject.executed == result.spent.executed >= result.spent.queries
+
+
+def test_an_error_in_another_process_is_the_same_error(monkeypatch):
+    monkeypatch.setattr("evenhand.core.campaign.WAVE_SECONDS", 0.0)
+    here = os.getpid()
+
+    def elsewhere(people):
+        if os.getpid() != here:
+            raise KeyError("income")
+        return biased(people)
+
+    with pytest.raises(SubjectCrashed, match="elsewhere raised KeyError"):
+        eh.measure(elsewhere, SPACE, over="sex", margin=0.02, n_jobs=2)
 
 
 def test_a_warm_ledger_executes_nothing(tmp_path):

@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 
+import joblib
 import pytest
 
 from evenhand.core.errors import MissingExtra, SubjectCrashed, UsageError
-from evenhand.core.parallel import Workers
+from evenhand.core.parallel import Workers, _Parcel
 from tests.helpers import refused
 
 
@@ -61,3 +63,29 @@ def test_a_wrong_number_of_workers_is_named(n_jobs):
 def test_minus_one_takes_every_core():
     assert Workers(-1).width == (os.cpu_count() or 1) or Workers(-1).width >= 1
     assert Workers(2).width == 2
+
+
+def test_a_function_is_shipped_once_and_nothing_is_left_behind(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    class Heavy:
+        def __getstate__(self):
+            (tmp_path / f"pickled-{time.monotonic_ns()}").touch()
+            return {}
+
+        def __call__(self, task):
+            return task * 2
+
+    heavy = Heavy()
+    with Workers(2) as workers:
+        for wave in range(3):
+            assert workers.map(heavy, [wave, wave + 1]) == [2 * wave, 2 * wave + 2]
+        assert len(list(tmp_path.glob("pickled-*"))) == 1
+        assert workers.map(lambda task: -task, [1, 2]) == [-1, -2]
+    assert not list(tmp_path.glob("evenhand-*"))
+
+
+def test_other_backends_get_the_function_itself():
+    with joblib.parallel_config(backend="threading"), Workers(2) as workers:
+        assert workers.map(lambda task: -task, [1, 2, 3]) == [-1, -2, -3]
+        assert not isinstance(workers._ship(abs), _Parcel)

@@ -32,9 +32,11 @@ if TYPE_CHECKING:
 CASES = 3
 """Cases shown with each finding."""
 WAVE_SECONDS = 0.2
-"""How much work is asked ahead of the next look, in seconds per worker."""
+"""How much work is always worth asking ahead of the next look, in seconds per worker."""
 MOST_AHEAD = 131_072
 """The most draws that are asked ahead, per worker."""
+GROWTH = 8
+"""How many times as large a wave may be as the one before it: early ones tell little of what a draw costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,29 +165,40 @@ class _Pace:
 
     def __init__(self, *, dear: bool, width: int) -> None:
         self.dear = dear
-        self.width = width
+        # Dear subjects run processes or requests of their own side by side.
+        self.width = 1 if dear else width
+        self._began = time.perf_counter()
+        self._seconds: float | None = None
         self._ahead = 0
 
     def until(self, start: int, look: int, most: int | None) -> int:
         stop = look if self.dear else max(look, start + self._ahead)
         return stop if most is None else min(stop, most)
 
-    def learn(self, draws: int, seconds: float) -> None:
-        affordable = int(WAVE_SECONDS * draws / max(seconds, 1e-6))
-        self._ahead = min(affordable, MOST_AHEAD, 8 * draws) * self.width
+    def spread(self, draws: int) -> bool:
+        """Tell whether a wave is enough work to share it."""
+        if self.width == 1 or self._seconds is None:
+            return False
+        return draws >= self.width and draws * self._seconds >= WAVE_SECONDS
+
+    def learn(self, draws: int, seconds: float, *, width: int) -> None:
+        self._seconds = seconds * width / draws
+        # A wave may take a tenth of what the run has taken so far: that bounds what is asked in vain.
+        allowed = max(WAVE_SECONDS, (time.perf_counter() - self._began) / 10)
+        affordable = int(allowed / max(self._seconds, 1e-9))
+        self._ahead = min(min(affordable, MOST_AHEAD) * self.width, GROWTH * draws)
 
 
 def _wave(count: Count, start: int, stop: int, workers: Workers, pace: _Pace) -> list[Counted]:
     began = time.perf_counter()
-    # Dear subjects run processes or requests of their own side by side.
-    if pace.dear or workers.width == 1 or stop - start < 2 * workers.width:
-        parts = [count((start, stop))]
-    else:
+    if pace.spread(stop - start):
         edges = np.linspace(start, stop, workers.width + 1).astype(int).tolist()
         parts = workers.map(count, list(pairwise(edges)))
         count.subject.asked += sum(part.asked for part in parts)
         count.subject.executed += sum(part.executed for part in parts)
-    pace.learn(max(1, (stop - start) // len(parts)), time.perf_counter() - began)
+    else:
+        parts = [count((start, stop))]
+    pace.learn(stop - start, time.perf_counter() - began, width=len(parts))
     return parts
 
 

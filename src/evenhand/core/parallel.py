@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from evenhand.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
+
+LOCAL = ("LokyBackend", "MultiprocessingBackend")
+"""Backends whose workers read the files of this machine."""
 
 
 class Workers:
@@ -28,6 +34,7 @@ class Workers:
             raise UsageError(f"n_jobs = {n_jobs!r} must be a whole number other than 0; -1 takes every core")
         self.n_jobs = n_jobs
         self._pool: Any = None
+        self._shipped: tuple[Any, Any] | None = None
 
     @property
     def width(self) -> int:
@@ -49,14 +56,57 @@ class Workers:
         if self._pool is not None:
             self._pool.__exit__(*error)
             self._pool = None
+        self._unship()
 
     def map(self, function: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
         """Return the function's answer to each task, in order."""
-        return list(self._map(function, tasks))
-
-    def _map(self, function: Callable[[Task], Answer], tasks: Sequence[Task]) -> Iterator[Answer]:
         if self._pool is None or len(tasks) == 1:
-            return map(function, tasks)
+            return [function(task) for task in tasks]
         import joblib
 
-        return iter(self._pool(joblib.delayed(function)(task) for task in tasks))
+        shipped = self._ship(function)
+        return list(self._pool(joblib.delayed(shipped)(task) for task in tasks))
+
+    def _ship(self, function: Any) -> Any:
+        """Return what is sent with each task: the function, or for workers on this machine only where it lies.
+
+        A large model would otherwise be pickled again for every task of every wave.
+        """
+        if self._shipped is None or self._shipped[0] is not function:
+            self._unship()
+            import joblib
+
+            backend = type(joblib.parallel.get_active_backend()[0]).__name__
+            self._shipped = (function, _Parcel.of(function) if backend in LOCAL else function)
+        return self._shipped[1]
+
+    def _unship(self) -> None:
+        if self._shipped is not None and isinstance(self._shipped[1], _Parcel):
+            Path(self._shipped[1].path).unlink(missing_ok=True)
+        self._shipped = None
+
+
+class _Parcel:
+    """A function in a file, which each worker unpacks once."""
+
+    _unpacked: tuple[str, Any] | None = None
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    @classmethod
+    def of(cls, function: Any) -> _Parcel:
+        import cloudpickle
+
+        handle, path = tempfile.mkstemp(prefix="evenhand-", suffix=".pickle")
+        with os.fdopen(handle, "wb") as file:
+            cloudpickle.dump(function, file)
+        return cls(path)
+
+    def __call__(self, task: Any) -> Any:
+        if _Parcel._unpacked is None or _Parcel._unpacked[0] != self.path:
+            import pickle
+
+            with Path(self.path).open("rb") as file:
+                _Parcel._unpacked = (self.path, pickle.load(file))  # noqa: S301 (we wrote it)
+        return _Parcel._unpacked[1](task)
