@@ -19,7 +19,8 @@ import numpy as np
 from scipy.special import betainc, gammaln, xlog1py, xlogy
 
 from evenhand.core import intervals
-from evenhand.core.sequential import Plan, SpreadPlan, look_sizes
+from evenhand.core.sequential import Plan, look_sizes
+from evenhand.core.spread import SpreadPlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from evenhand.core import intervals
 from evenhand.core.errors import UsageError
 from evenhand.core.estimate import StopReason, Verdict
-from evenhand.core.sequential import Plan, SpreadPlan, calibration, look_sizes, needed
+from evenhand.core.sequential import Plan, calibration, look_sizes, needed
+from evenhand.core.spread import SpreadPlan
 
 PLANS = [
     Plan(),

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, xlog1py, xlogy
 
-from evenhand.core import intervals
-from evenhand.core.sequential import Plan, SpreadPlan, look_sizes
+from evenhand.core import anytime, intervals
+from evenhand.core.sequential import Plan, look_sizes
+from evenhand.core.spread import SpreadPlan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,7 +85,7 @@ def test_the_mixture_holds_at_every_look_at_once(p):
     looks = np.array([*range(1, 200), *look_sizes(20_000)])
     looks = np.unique(looks)
     hits = np.cumsum(rng.binomial(np.diff(looks, prepend=0), p, (3000, looks.size)), axis=1)
-    ever = (intervals.log_mixture(hits, looks, p) >= np.log(1 / 0.1)).any(axis=1)
+    ever = (anytime.log_mixture(hits, looks, p) >= np.log(1 / 0.1)).any(axis=1)
     assert ever.mean() < 0.1
     peeking = np.zeros(3000, dtype=bool)
     for j in range(0, looks.size, 8):
@@ -96,7 +97,7 @@ def test_the_mixture_holds_at_every_look_at_once(p):
 def test_the_mixture_holds_for_grades():
     rng = np.random.default_rng(4)
     sums = np.cumsum(rng.beta(0.2, 0.8, (2000, 600)), axis=1)
-    ever = (intervals.log_mixture(sums, np.arange(1, 601), 0.2) >= np.log(1 / 0.1)).any(axis=1)
+    ever = (anytime.log_mixture(sums, np.arange(1, 601), 0.2) >= np.log(1 / 0.1)).any(axis=1)
     assert ever.mean() < 0.1
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from evenhand.core import anytime as always
 from evenhand.core import intervals
 from evenhand.core.errors import UsageError, nearest
 from evenhand.core.estimate import Estimate, StopReason, check_limit
@@ -40,7 +41,7 @@ WALD_FIRST_LOOK = 31
 DECIDE_SHARE = 0.25
 METHODS = ("exact", "anytime", "wilson", "wald")
 # Excluding by a hair more than needed keeps rounding from reporting an interval that touches the limit.
-_SLACK = 1e-6
+SLACK = 1e-6
 
 
 def calibration(alpha: float) -> float:
@@ -236,7 +237,7 @@ class Plan:
     def _interval(self, counts: Floats, sizes: Floats, level: float, method: str) -> Limits:
         find = {
             "exact": intervals.clopper_pearson,
-            "anytime": intervals.mixture,
+            "anytime": always.mixture,
             "wilson": intervals.wilson,
             "wald": intervals.wald,
         }[method]
@@ -257,9 +258,9 @@ class Plan:
             low, high = intervals.wilson(counts, sizes, self.level)
             return np.asarray((low >= under) & (high <= over))
         if self.method == "anytime":
-            bound = -math.log(1 - self.level) + _SLACK
-            low_ok = intervals.log_mixture(counts, sizes, under) >= bound
-            high_ok = intervals.log_mixture(counts, sizes, over) >= bound
+            bound = -math.log(1 - self.level) + SLACK
+            low_ok = always.log_mixture(counts, sizes, under) >= bound
+            high_ok = always.log_mixture(counts, sizes, over) >= bound
             return np.asarray((low_ok | (under <= 0)) & (high_ok | (over >= 1)))
         half_error = self.error_margin / 2
         low_ok = (under <= 0) | (betainc(np.maximum(counts, 1e-300), sizes - counts + 1, under) <= half_error)
@@ -272,107 +273,8 @@ class Plan:
             return np.zeros(np.broadcast_shapes(counts.shape, sizes.shape), dtype=bool)
         if self.limit == 0:
             return np.broadcast_to(counts > 0, np.broadcast_shapes(counts.shape, sizes.shape))
-        bound = -math.log(self.error_decide) + _SLACK
-        return np.asarray(intervals.log_mixture(counts, sizes, self.limit) >= bound)
-
-
-@dataclass(frozen=True)
-class SpreadPlan(Plan):
-    """When to stop estimating max p - min p over `groups` independent samples of n inputs each.
-
-    The margin and the limit refer to the spread itself. Hits are given per group, on the last axis; the estimate's n is
-    the total. The calibration was checked exactly for two groups and wide margins, by simulation up to eight groups.
-
-    >>> print(SpreadPlan(limit=0.1, groups=2).judge([70, 20], 100).estimate)
-    50.0 % (21.1 % to 72.9 %, 95 % level, n = 200, anytime)
-    """
-
-    groups: int = 2
-
-    _group_axes: ClassVar[int] = 1
-    # Each look costs an integral for every pair of groups, in time and in memory.
-    _block: ClassVar[int] = 1 << 8
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.groups < 2:
-            raise UsageError(f"groups is {self.groups}; a spread needs at least two groups")
-        if self.method == "wilson":
-            raise UsageError("interval 'wilson' has no form for a spread; use 'exact', 'anytime' or 'wald'")
-
-    def _counts(self, hits: ArrayLike) -> Floats:
-        counts = np.asarray(hits, dtype=float)
-        if counts.ndim < 1 or counts.shape[-1] != self.groups:
-            raise UsageError(f"hits has shape {counts.shape}; its last axis must hold the {self.groups} groups")
-        return counts
-
-    def _value(self, counts: Floats, sizes: Floats) -> Floats:
-        return np.asarray(np.ptp(counts, axis=-1) / sizes)
-
-    def _total(self, n: int) -> int:
-        return n * self.groups
-
-    def _interval(self, counts: Floats, sizes: Floats, level: float, method: str) -> Limits:
-        if method == "wald":
-            safe = np.maximum(sizes, 1)
-            value, half = self._value(counts, safe), intervals.z_score(level) * self._deviation(counts, safe)
-            low, high = np.maximum(value - half, 0.0), np.minimum(value + half, 1.0)
-            return np.where(sizes > 0, low, 0.0), np.where(sizes > 0, high, 1.0)
-        find = intervals.spread if method == "exact" else intervals.mixture_spread
-        return find(counts, sizes[..., None], level)
-
-    def _deviation(self, counts: Floats, sizes: Floats) -> Floats:
-        top, bottom = counts.max(axis=-1) / sizes, counts.min(axis=-1) / sizes
-        return np.asarray(np.sqrt((top * (1 - top) + bottom * (1 - bottom)) / sizes))
-
-    def _reached(self, counts: Floats, sizes: Floats) -> Flags:
-        deviation = self._deviation(counts, sizes)
-        if self.margin is None:
-            return np.zeros(deviation.shape, dtype=bool)
-        # A look too wide even for Wald's formula is not worth the integral; the rule stays a function of the hits.
-        near = np.asarray(intervals.z_score(1 - self.error_margin) * deviation < self.margin)
-        if self.method == "wald" or not near.any():
-            return near
-        hits, size = counts[near], np.broadcast_to(sizes, near.shape)[near]
-        value = np.ptp(hits, axis=-1) / size
-        stop = near.copy()
-        stop[near] = self._is_over(hits, size, value - self.margin)
-        hits, size, value = hits[stop[near]], size[stop[near]], value[stop[near]]
-        stop[stop] = self._is_under(hits, size, value + self.margin)
-        return stop
-
-    def _excluded(self, counts: Floats, sizes: Floats) -> Flags:
-        none = np.zeros(np.broadcast_shapes(counts.shape[:-1], sizes.shape), dtype=bool)
-        if self.limit is None or self.error_decide == 0.0:
-            return none
-        size = np.broadcast_to(sizes, none.shape)
-        limit = np.full(none.shape, self.limit)
-        over = self._is_over(counts, size, limit, anytime=True)
-        return np.asarray(over | self._is_under(counts, size, limit, anytime=True))
-
-    def _is_over(self, counts: Floats, size: Floats, bar: Floats, *, anytime: bool = False) -> Flags:
-        """Return where the spread's lower limit is at or over the bar."""
-        pairs = intervals.ordered_pairs(counts, np.broadcast_to(size[..., None], counts.shape))
-        at = np.broadcast_to(bar[..., None], pairs[0].shape)
-        if anytime or self.method == "anytime":
-            rate = intervals.mixture_tails(self.groups, self.error_decide or 1 - self.level)[0]
-            apart = (pairs[0] - pairs[2]) / pairs[1] > at
-            over = apart & (intervals.log_mixture_difference(*pairs, np.clip(at, 0, 1)) >= _SLACK - math.log(rate))
-            return np.asarray(over.any(axis=-1) | ((bar <= 0) & (not anytime)))
-        tail = intervals.spread_tails(self.groups, self.error_margin)[0]
-        return np.asarray((intervals.melded(*pairs)(at) <= tail).any(axis=-1) | (bar <= 0))
-
-    def _is_under(self, counts: Floats, size: Floats, bar: Floats, *, anytime: bool = False) -> Flags:
-        """Return where the spread's upper limit is under the bar."""
-        pairs = intervals.ordered_pairs(counts, np.broadcast_to(size[..., None], counts.shape))
-        at = np.broadcast_to(np.minimum(bar, 1.0)[..., None], pairs[0].shape)
-        if anytime or self.method == "anytime":
-            rate = intervals.mixture_tails(self.groups, self.error_decide or 1 - self.level)[1]
-            apart = (pairs[0] - pairs[2]) / pairs[1] < at
-            under = apart & (intervals.log_mixture_difference(*pairs, at) >= _SLACK - math.log(rate))
-            return np.asarray(under.all(axis=-1) | ((bar >= 1) & (not anytime)))
-        tail = intervals.spread_tails(self.groups, self.error_margin)[1]
-        return np.asarray((intervals.melded(*pairs)(-at) <= tail).all(axis=-1) | (bar >= 1))
+        bound = -math.log(self.error_decide) + SLACK
+        return np.asarray(always.log_mixture(counts, sizes, self.limit) >= bound)
 
 
 def needed(level: float = 0.95, margin: float = 0.05, p: float = 0.5, limit: float | None = None) -> int:
