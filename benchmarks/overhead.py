@@ -107,19 +107,29 @@ def measure(n: int, repeats: int) -> list[dict[str, Any]]:
     return table
 
 
+def peak() -> int:
+    """Return this process's peak memory in KiB; getrusage would count that of the process it was forked from."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        return next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
 def memory(n: int, name: str) -> tuple[float, float]:
     """Return the peak memory in GB of a process that tests one model, before and after the inputs."""
     code = (
-        "import sys, resource; sys.path.insert(0, sys.argv[1]); import overhead;"
+        "import sys; sys.path.insert(0, sys.argv[1]); import overhead;"
         "s = overhead.subjects(sys.argv[3])[sys.argv[3]][0];"
-        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
+        "before = overhead.peak();"
         "overhead.ours(s, int(sys.argv[2]), 0);"
-        "print(before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        "print(before, overhead.peak())"
     )
     command = [sys.executable, "-c", code, str(Path(__file__).parent), str(n), name]
     out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    before, peak = (int(kib) * 1024 / 1e9 for kib in out.split()[-2:])
-    return before, peak
+    before, after = (int(kib) * 1024 / 1e9 for kib in out.split()[-2:])
+    return before, after
 
 
 def main() -> None:
