@@ -263,9 +263,13 @@ def test_an_interrupt_keeps_what_is_known():
             raise KeyboardInterrupt
         return biased(people)
 
-    result = eh.measure(interrupted, SPACE, over="sex", margin=0.001)
+    result = eh.measure(interrupted, SPACE, over=[("sex",), ("race",)], margin=0.001, limit=0.07)
     assert result.stop is eh.StopReason.INTERRUPTED
-    assert result.worst.estimate.n >= 16
+    known = {finding.about: finding for finding in result.findings}
+    assert known["sex",].estimate.n >= 16
+    assert known["race",].claim == "race was not measured"
+    assert known["race",].verdict == result.verdict == "undecided"
+    assert eh.Result.from_dict(json.loads(result.to_json())).digest == result.digest
 
 
 def test_the_time_budget_ends_a_run():

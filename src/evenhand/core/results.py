@@ -114,6 +114,12 @@ def versions() -> dict[str, str]:
     return found
 
 
+def _evidence(finding: Finding) -> tuple[int, float, float]:
+    """Sort findings by their verdict, then by what is certain of them, then by their value; what is unknown is last."""
+    value = finding.estimate.value
+    return _RANK[finding.verdict], -finding.estimate.low, 1.0 if math.isnan(value) else -value
+
+
 @dataclass(frozen=True)
 class Result:
     """What a verb found: findings with the best evidence first, and all that is needed to repeat the run."""
@@ -128,7 +134,7 @@ class Result:
     versions: Mapping[str, str] = field(default_factory=versions)
 
     def __post_init__(self) -> None:
-        ranked = sorted(self.findings, key=lambda f: (_RANK[f.verdict], -f.estimate.low, -f.estimate.value))
+        ranked = sorted(self.findings, key=_evidence)
         object.__setattr__(self, "findings", tuple(ranked))
         object.__setattr__(self, "notes", tuple(self.notes))
 

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.core.budget import Budget, Meter, Spent, progress_bar
 from evenhand.core.campaign import CASES, Counted, sample
 from evenhand.core.errors import UsageError, nearest
-from evenhand.core.estimate import StopReason
+from evenhand.core.estimate import Estimate, StopReason
 from evenhand.core.intervals import check_level
 from evenhand.core.keywords import checked_keywords
 from evenhand.core.outcomes import distance, plain
@@ -106,7 +106,7 @@ def measure(
             findings.append(_finding(count, outcome, limit=limit, level=level, sets=len(sets)))
             stops.append(outcome.stop)
             if outcome.stop is StopReason.INTERRUPTED:
-                notes += [f"{', '.join(missed)} was not measured" for missed in sets[number + 1 :]]
+                findings += [_unmeasured(missed, plan, limit=limit, level=level) for missed in sets[number + 1 :]]
                 break
     return Result(
         "measure",
@@ -252,6 +252,12 @@ def _finding(count: Causal, outcome: Outcome, *, limit: float | None, level: flo
     names = " and ".join(count.names)
     claim = f"changing only {names} changes the outcome of {100 * estimate.value:.1f} % of inputs"
     return Finding(claim, count.names, estimate, limit, outcome.cases)
+
+
+def _unmeasured(names: tuple[str, ...], plan: Plan, *, limit: float | None, level: float) -> Finding:
+    """Say of a set that the run did not come to it, so that it cannot be taken for a pass."""
+    estimate = Estimate(math.nan, 0.0, 1.0, 0, level, plan.method, plan.population)
+    return Finding(f"{' and '.join(names)} was not measured", names, estimate, limit)
 
 
 def _overall(stops: Sequence[StopReason]) -> StopReason:
