@@ -85,15 +85,6 @@ def test_first_answer_wins(tmp_path):
         assert ledger.known([b"a", b"b"]) == {b"a": 1, b"b": 3}
 
 
-def test_notes_are_kept_and_the_last_stays(tmp_path):
-    with opened(tmp_path / "a.db") as ledger:
-        assert ledger.noted("deterministic") is None
-        ledger.note("deterministic", "yes")
-        ledger.note("deterministic", "no")
-    with opened(tmp_path / "a.db") as ledger:
-        assert ledger.noted("deterministic") == "no"
-
-
 scalars = st.one_of(
     st.booleans(),
     st.integers(),

@@ -145,3 +145,14 @@ def test_without_skops_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingExtra, match=r"evenhand\[skops\]"):
         load_model(tmp_path / "m.skops")
+
+
+def test_a_saved_model_is_known_to_a_ledger_by_its_file(tmp_path):
+    from evenhand import Space, Subject, integer
+
+    file = tmp_path / "model.pkl"
+    joblib.dump(LogisticRegression().fit([[0], [1]], [0, 1]), file)
+    subject = Subject.saved(file, Space([integer("x", 0, 1)]), allow_pickle=True, ledger=tmp_path / "a.ledger")
+    assert subject.adapter.identity.startswith(identity_of(file))
+    assert subject.decide([{"x": 0}, {"x": 1}]).tolist() == [0, 1]
+    subject.close()

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from evenhand.core.feature import Label, Points
 
-ENGINES = ("pandas", "polars", "pyarrow")
 _MOST_DECIMALS = 3
 
 

@@ -31,7 +31,6 @@ _ASKED_AT_ONCE = 900  # SQLite before 3.32 allows 999 variables in one statement
 _TRUE, _FALSE = b"true", b"false"
 _SCHEMA = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE note (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     # No type on `outcome`: SQLite then keeps 1, 1.0 and '1' apart.
     "CREATE TABLE test (key BLOB PRIMARY KEY, outcome NOT NULL) WITHOUT ROWID",
 )
@@ -85,17 +84,6 @@ class Ledger:
         rows = sorted(zip(keys, map(_kept, plain), strict=True), key=lambda row: row[0])
         with self._writing() as connection:
             connection.executemany("INSERT OR IGNORE INTO test VALUES (?, ?)", rows)
-
-    def note(self, name: str, value: str) -> None:
-        """Write down a small fact about the subject; the last one stays."""
-        with self._writing() as connection:
-            connection.execute("INSERT OR REPLACE INTO note VALUES (?, ?)", (name, value))
-
-    def noted(self, name: str) -> str | None:
-        """Return the fact noted under that name, or None."""
-        with self._using() as connection:
-            row = connection.execute("SELECT value FROM note WHERE name = ?", (name,)).fetchone()
-        return None if row is None else str(row[0])
 
     def __len__(self) -> int:
         with self._using() as connection:

@@ -239,12 +239,14 @@ class Subject:
         *,
         trusted: Sequence[str] | None = None,
         allow_pickle: bool = False,
+        identity: str | None = None,
         **options: Any,
     ) -> Subject:
         """Test a fitted estimator saved with skops, or, where you trust the file to run code, with pickle or joblib."""
-        from evenhand.core.adapters.saved import load_model
+        from evenhand.core.adapters.saved import identity_of, load_model
 
-        return cls(load_model(path, trusted=trusted, allow_pickle=allow_pickle), space, **options)
+        model = load_model(path, trusted=trusted, allow_pickle=allow_pickle)
+        return cls(model, space, identity=identity or identity_of(path), **options)
 
     def decide(self, inputs: Any) -> Outcomes:
         """Return one outcome per input; `inputs` is a frame, a list of dictionaries, or encoded points."""
