@@ -125,9 +125,9 @@ def wald(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
 def difference(k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike, level: float) -> Limits:
     """Return the melded exact interval for p1 - p2 of two independent samples (Fay, Proschan and Brittain, 2015).
 
-    Square-and-add (MOVER, Newcombe) on Clopper-Pearson limits was tried and rejected: by enumeration over sizes 1 to 60
-    it misses up to 1.9 times its nominal rate at level 0.95 and 8.7 times at 0.99, near |p1 - p2| = 1. The melded
-    interval never exceeded its nominal rate on either side for sizes 1 to 50 and levels 0.9 to 0.999.
+    Square-and-add (MOVER, Newcombe) on Clopper-Pearson limits was tried and rejected: by enumeration it misses over 1.5
+    times its nominal rate at level 0.95 and over 6 times at 0.99, near |p1 - p2| = 1, where the melded interval stays
+    within two thirds of it.
 
     >>> low, high = difference(30, 40, 12, 40, 0.95)
     >>> f"{low:.3f} {high:.3f}"
