@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from evenhand.core.adapters.command import CommandAdapter
 from evenhand.core.errors import BadOutcome, SubjectCrashed, SubjectTimeout, UsageError
 from evenhand.core.feature import Feature, category, integer, real
 from evenhand.core.space import Space
-from tests.helpers import SPACE, collect, people, sentence
+from tests.helpers import SPACE, collect, gone, people, sentence
 
 BOTH = ["{age}", "{sex}"]
 
@@ -36,22 +35,6 @@ def sh(tmp_path):
         return str(path)
 
     return write
-
-
-def alive(pid: int) -> bool:
-    """Tell whether a process runs; one that is dead and not yet reaped does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def gone(pid: int) -> bool:
-    for _ in range(200):
-        if not alive(pid):
-            return True
-        time.sleep(0.05)
-    return False
 
 
 def test_every_input_is_answered_once_by_its_own_process(sh):

@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +19,7 @@ from evenhand.core.adapters.stream import StreamAdapter
 from evenhand.core.errors import BadOutcome, SubjectCrashed, SubjectTimeout, UsageError
 from evenhand.core.feature import Feature, category, integer
 from evenhand.core.space import Space
-from tests.helpers import SPACE, collect, people, sentence
+from tests.helpers import SPACE, alive, collect, gone, people, sentence
 
 BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
 LOOP = """
@@ -46,22 +45,6 @@ def program(tmp_path):
     yield make
     for adapter in made:
         adapter.close()
-
-
-def alive(pid: int) -> bool:
-    """Tell whether a process runs; one that is dead and not yet reaped does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def gone(pid: int) -> bool:
-    for _ in range(200):
-        if not alive(pid):
-            return True
-        time.sleep(0.05)
-    return False
 
 
 @pytest.mark.parametrize("workers", [1, 3])

@@ -97,9 +97,7 @@ class Config:
             return self._built(kind, table[kind], options)
         except ConfigError:
             raise
-        except UsageError as error:
-            raise ConfigError(f"{self.file}: [subject]: {error}") from error
-        except TypeError as error:
+        except (UsageError, TypeError) as error:
             raise ConfigError(f"{self.file}: [subject]: {error}") from error
 
     def _built(self, kind: str, value: Any, options: dict[str, Any]) -> Subject:

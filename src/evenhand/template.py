@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import DataError, UsageError, nearest
+from evenhand.core.feature import plain
 from evenhand.core.files import read_frame
 from evenhand.core.space import Space
 
@@ -121,6 +122,4 @@ def toml(value: Any) -> str:
     if isinstance(value, str):
         # JSON escapes all that TOML forbids but the delete character.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if hasattr(value, "item"):
-        value = value.item()
-    return json.dumps(value)
+    return json.dumps(plain(value))

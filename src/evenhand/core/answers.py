@@ -9,6 +9,7 @@ import numpy as np
 
 from evenhand.core.adapters.base import as_outcomes
 from evenhand.core.errors import BadOutcome, clip, nearest
+from evenhand.core.feature import plain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,17 +64,17 @@ class Answers:
         import pandas as pd
 
         self._refuse_missing(pd.isna(outcomes), outcomes)
-        plain = [value.item() if isinstance(value, np.generic) else value for value in values]
-        for value in plain:
+        unwrapped = [plain(value) for value in values]
+        for value in unwrapped:
             if not isinstance(value, str | int | float):
                 raise self._no_outcome(f"answered {clip(repr(value))}")
-        texts = [isinstance(value, str) for value in plain]
+        texts = [isinstance(value, str) for value in unwrapped]
         if any(texts) and not all(texts):
             raise BadOutcome(
-                f"{self.name} answered the text {clip(repr(plain[texts.index(True)]))} beside numbers; "
+                f"{self.name} answered the text {clip(repr(unwrapped[texts.index(True)]))} beside numbers; "
                 f"an outcome is always one or the other"
             )
-        return as_outcomes(plain)
+        return as_outcomes(unwrapped)
 
     def _no_outcome(self, what: str) -> BadOutcome:
         return BadOutcome(f"{self.name} {what}; an outcome is a text, a number or a truth value")

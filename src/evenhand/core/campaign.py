@@ -6,6 +6,7 @@ ones exactly up to the next look; either way the estimate rests on the draws up 
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from dataclasses import dataclass
@@ -86,7 +87,7 @@ def sample(plan: Plan, count: Count, *, cost: int, meter: Meter, workers: Worker
     cost
         How many inputs each draw asks for; budgets are in inputs.
     """
-    most = None if meter.left == float("inf") else int(meter.left // cost)
+    most = None if math.isinf(meter.left) else int(meter.left // cost)
     if most == 0:
         raise UsageError(f"budget: {int(meter.left):,} queries are left, but one draw takes {cost:,}; raise queries")
     hits = _Hits()

@@ -156,7 +156,11 @@ class Feature:
         """Return encoded values as the user writes them, as plain Python values."""
         if self.kind == "category":
             return [self.levels[code] for code in column.astype(np.intp).tolist()]
-        return list((column.astype(np.int64) if self.kind == "integer" else column).tolist())
+        return list(self.numbers(column).tolist())
+
+    def numbers(self, column: NDArray[np.float64]) -> NDArray[Any]:
+        """Return the encoded values of a numeric feature in its own type: whole numbers, or as they are."""
+        return column.astype(np.int64) if self.kind == "integer" else column
 
     def inside(self, column: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Tell which encoded values this feature can take."""
@@ -244,7 +248,7 @@ def integer(name: str, low: int, high: int, *, step: int = 1, bins: Any = None, 
     >>> integer("age", 20, 60, step=20).values().tolist()
     [20.0, 40.0, 60.0]
     """
-    return Feature(name, "integer", low=_plain(low), high=_plain(high), step=_plain(step), bins=_bins(name, bins),
+    return Feature(name, "integer", low=plain(low), high=plain(high), step=plain(step), bins=_bins(name, bins),
                    passed=passed)  # fmt: skip
 
 
@@ -256,7 +260,7 @@ def real(
     >>> real("rate", 0, 1, step=0.25).size
     5
     """
-    return Feature(name, "real", low=_plain(low), high=_plain(high), step=_plain(step), bins=_bins(name, bins),
+    return Feature(name, "real", low=plain(low), high=plain(high), step=plain(step), bins=_bins(name, bins),
                    passed=passed)  # fmt: skip
 
 
@@ -270,12 +274,17 @@ def decimals_of(number: float) -> int:
     return len(text.partition(".")[2])
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return a numpy scalar as the Python value it stands for, and anything else as it is.
+
+    >>> plain(np.int8(3)), plain("a")
+    (3, 'a')
+    """
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _bins(name: str, bins: Any) -> int | tuple[float, ...] | None:
-    bins = _plain(bins)
+    bins = plain(bins)
     if bins is None or (isinstance(bins, int) and not isinstance(bins, bool) and bins >= 1):
         return bins
     if isinstance(bins, list | tuple | np.ndarray) and len(bins) >= 2:
@@ -289,7 +298,7 @@ def _bins(name: str, bins: Any) -> int | tuple[float, ...] | None:
 def _levels(name: str, levels: Any) -> tuple[Label, ...]:
     if isinstance(levels, str | Mapping) or not isinstance(levels, Iterable):
         raise SpaceError(f"feature {name!r}: levels must be a list, not {clip(repr(levels))}")
-    return tuple(_plain(level) for level in levels)
+    return tuple(plain(level) for level in levels)
 
 
 def _checked(name: str, table: Mapping[str, Any], base: Feature | None) -> dict[str, Any]:
@@ -307,7 +316,7 @@ def _checked(name: str, table: Mapping[str, Any], base: Feature | None) -> dict[
     for key in ("low", "high", "step", "bins") if kind == "category" else ("levels",):
         if key in table:
             raise SpaceError(f"feature {name!r}: {key} = {clip(repr(table[key]))} does not go with kind = {kind!r}")
-    given = {key: _plain(value) for key, value in table.items() if key != "name"} | {"kind": kind}
+    given = {key: plain(value) for key, value in table.items() if key != "name"} | {"kind": kind}
     if "levels" in given:
         given["levels"] = _levels(name, given["levels"])
     if "bins" in given:

@@ -1,11 +1,14 @@
-"""Fingerprints of functions, so that an edited function, or one that uses another model, is another subject."""
+"""Fingerprints of functions and files, so that what was edited, or uses another model, is another subject."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _PLAIN = (str, int, float, bool, bytes, type(None))
 
@@ -21,6 +24,12 @@ def fingerprint(function: Any) -> str:
     """
     text = "\x1f".join(_Reader().parts(function))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def file_digest(path: Path) -> str:
+    """Return the sha256 of a file's content; OSError where it cannot be read."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class _Reader:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.core.errors import DataError, clip, nearest
-from evenhand.core.feature import Feature, category, integer, real
+from evenhand.core.feature import Feature, category, integer, plain, real
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -105,8 +105,7 @@ class Layout:
         if dtype is not None:
             return column.astype(dtype)
         if feature.kind != "category":
-            plain = column.astype(np.int64) if feature.kind == "integer" else column
-            return pd.array(plain, dtype=self.dtypes[feature.name])
+            return pd.array(feature.numbers(column), dtype=self.dtypes[feature.name])
         taken = _pandas_levels(feature.levels, self.dtypes.get(feature.name)).take(column.astype(np.intp))
         # A bare array of objects would be read as pandas' own text dtype.
         return pd.Series(taken, dtype=object, copy=False) if taken.dtype == object else taken
@@ -121,10 +120,8 @@ class Layout:
                 levels = pl.Series(feature.name, list(feature.levels), dtype=dtype)
                 made.append(levels.gather(column.astype(np.uint32)))
             else:
-                plain = column.astype(np.int64) if feature.kind == "integer" else column
-                made.append(
-                    pl.Series(feature.name, np.ascontiguousarray(plain), dtype=None).cast(dtype or _pl(feature))
-                )
+                numbers = pl.Series(feature.name, np.ascontiguousarray(feature.numbers(column)))
+                made.append(numbers if dtype is None else numbers.cast(dtype))
         return pl.DataFrame(made)
 
     def _pyarrow(self, features: Sequence[Feature], columns: Sequence[int], points: Points) -> Any:
@@ -134,8 +131,8 @@ class Layout:
         for feature, column in ((features[c], points[:, c]) for c in columns):
             dtype = self.dtypes.get(feature.name)
             if feature.kind != "category":
-                plain = column.astype(np.int64) if feature.kind == "integer" else column
-                made[feature.name] = pa.array(plain) if dtype is None else pa.array(plain).cast(dtype)
+                numbers = pa.array(feature.numbers(column))
+                made[feature.name] = numbers if dtype is None else numbers.cast(dtype)
                 continue
             codes = pa.array(column.astype(np.int32))
             if dtype is not None and pa.types.is_dictionary(dtype):
@@ -146,12 +143,6 @@ class Layout:
             else:
                 made[feature.name] = pa.array(list(feature.levels), type=dtype).take(codes)
         return pa.table(made)
-
-
-def _pl(feature: Feature) -> Any:
-    import polars as pl
-
-    return pl.Int64 if feature.kind == "integer" else pl.Float64
 
 
 def _pandas_levels(levels: tuple[Label, ...], dtype: Any) -> Any:
@@ -240,7 +231,7 @@ def _infer_column(name: str, column: Any, want: str | None) -> Feature:
     if len(column) == 0:
         raise DataError(f"column {name!r} has no rows to infer a feature from")
     dtype = column.dtype
-    if dtype in (nw.Categorical, nw.Enum) or dtype in (nw.String, nw.Object, nw.Boolean) or want == "category":
+    if dtype in (nw.Categorical, nw.Enum, nw.String, nw.Object, nw.Boolean) or want == "category":
         return category(name, _declared_levels(column) or _sorted_levels(column))
     if dtype.is_integer():
         return integer(name, int(column.min()), int(column.max()))
@@ -265,7 +256,7 @@ def _declared_levels(column: Any) -> list[Label]:
 
 def _sorted_levels(column: Any) -> list[Label]:
     try:
-        levels = [value.item() if isinstance(value, np.generic) else value for value in column.unique().to_list()]
+        levels = [plain(value) for value in column.unique().to_list()]
     except Exception as error:
         raise DataError(
             f"column {column.name!r} holds values that are no texts, numbers or truth values ({type(error).__name__})"
@@ -314,11 +305,11 @@ def encode_column(feature: Feature, values: Any, *, where: str) -> NDArray[np.fl
 
 
 def _numbers(feature: Feature, values: Any, where: str) -> NDArray[np.float64]:
-    plain = values.tolist() if isinstance(values, np.ndarray) else list(values)
-    for row, value in enumerate(plain):
+    given = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    for row, value in enumerate(given):
         if not isinstance(value, int | float | np.integer | np.floating | Decimal) or value != value:
             raise DataError(f"{where}: {feature.name!r} = {clip(repr(value))} in row {row} is not a number")
-    return np.array(plain, dtype=np.float64)
+    return np.array(given, dtype=np.float64)
 
 
 def _encode_levels(feature: Feature, values: Sequence[Any] | NDArray[Any], *, where: str) -> NDArray[np.float64]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.core.errors import BadOutcome, LedgerError, clip
+from evenhand.core.feature import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -80,8 +81,8 @@ class Ledger:
 
     def record(self, keys: Sequence[bytes], outcomes: Sequence[object] | NDArray[np.generic]) -> None:
         """Write outcomes down, all or none; where a key has an outcome already, the first one stays."""
-        plain = outcomes.tolist() if isinstance(outcomes, np.ndarray) else outcomes
-        rows = sorted(zip(keys, map(_kept, plain), strict=True), key=lambda row: row[0])
+        listed = outcomes.tolist() if isinstance(outcomes, np.ndarray) else outcomes
+        rows = sorted(zip(keys, map(_kept, listed), strict=True), key=lambda row: row[0])
         with self._writing() as connection:
             connection.executemany("INSERT OR IGNORE INTO test VALUES (?, ?)", rows)
 
@@ -228,19 +229,19 @@ def _code(error: sqlite3.Error) -> int:
 
 def _kept(outcome: object) -> str | int | float | bytes:
     """Return the outcome as SQLite keeps it exactly; what it has no type for becomes JSON in a blob."""
-    plain = outcome.item() if isinstance(outcome, np.generic) else outcome
-    if isinstance(plain, bool):
-        return _TRUE if plain else _FALSE
-    if isinstance(plain, int):
-        return plain if -(2**63) <= plain < 2**63 else json.dumps(plain).encode()
-    if isinstance(plain, float):
-        return json.dumps(plain).encode() if math.isnan(plain) else plain
-    if isinstance(plain, str):
+    value = plain(outcome)
+    if isinstance(value, bool):
+        return _TRUE if value else _FALSE
+    if isinstance(value, int):
+        return value if -(2**63) <= value < 2**63 else json.dumps(value).encode()
+    if isinstance(value, float):
+        return json.dumps(value).encode() if math.isnan(value) else value
+    if isinstance(value, str):
         try:
-            plain.encode()
+            value.encode()
         except UnicodeEncodeError:
-            return json.dumps(plain).encode()
-        return plain
+            return json.dumps(value).encode()
+        return value
     raise BadOutcome(
         f"{clip(repr(outcome), 40)} is a {type(outcome).__name__}: an outcome is a str, int, float or bool"
     )

@@ -28,11 +28,6 @@ def check_differs(differs: Differs) -> Differs:
     return float(differs)
 
 
-def plain(value: Any) -> Any:
-    """Return an outcome as a plain Python value, for people and JSON."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def distance(differs: Differs, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     """Return how far apart outcomes are: truth values for labels and γ, numbers in [0, 1] for a function.
 

@@ -13,9 +13,10 @@ from evenhand.core.adapters.base import as_outcomes
 from evenhand.core.adapters.choose import adapt, as_printed
 from evenhand.core.answers import Answers
 from evenhand.core.errors import NotDeterministic, UsageError, clip, nearest
+from evenhand.core.feature import plain
 from evenhand.core.keywords import checked_keywords, options_of, refuse_unknown
 from evenhand.core.memo import Memo
-from evenhand.core.outcomes import check_differs, plain
+from evenhand.core.outcomes import check_differs
 from evenhand.core.space import Space
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from evenhand.core.budget import Budget, Meter, Spent, progress_bar
 from evenhand.core.campaign import CASES, Counted, sample
 from evenhand.core.errors import UsageError, nearest
 from evenhand.core.estimate import Estimate, StopReason
+from evenhand.core.feature import plain
 from evenhand.core.intervals import check_level
 from evenhand.core.keywords import checked_keywords
-from evenhand.core.outcomes import distance, plain
+from evenhand.core.outcomes import distance
 from evenhand.core.parallel import Workers
 from evenhand.core.results import Case, Finding, Result
 from evenhand.core.samplers import Draws, Uniform
@@ -173,7 +175,7 @@ class Causal:
     draws: Draws
     names: tuple[str, ...]
 
-    @property
+    @cached_property
     def cost(self) -> int:
         """Inputs asked per draw: its variants, and itself where it is none of them (binned continuous features)."""
         space = self.subject.space

@@ -44,7 +44,8 @@ class EstimatorAdapter:
         self.threshold = threshold
         self.output = output
         self._identity = identity
-        _need_fitted(model)
+        if not is_fitted(model):
+            raise UsageError(f"{self.name} is not fitted; call fit before testing it")
         if self._scored:
             self._need_scores()
         if positive is not None and self.classes and positive not in self.classes:
@@ -128,15 +129,14 @@ class EstimatorAdapter:
         return self.positive, others[0]
 
     def _need_scores(self) -> None:
-        name = type(self.model).__name__
         if not (
             hasattr(self.model, "predict_proba")
             or (self.output == "score" and hasattr(self.model, "decision_function"))
         ):
-            raise UsageError(f"{name} has no predict_proba, which a threshold or output='score' needs")
+            raise UsageError(f"{self.name} has no predict_proba, which a threshold or output='score' needs")
         labels = self._classes()
         if len(labels) != 2:
-            raise UsageError(f"{name} has {len(labels)} classes; a threshold or output='score' needs two")
+            raise UsageError(f"{self.name} has {len(labels)} classes; a threshold or output='score' needs two")
 
     def _native(self, points: Points, space: Space) -> Any:
         names = getattr(self.model, "feature_names_in_", None)
@@ -174,13 +174,15 @@ def _named_columns(model: Any, names: Any, points: Points, space: Space) -> Any:
     return space.layout.build(space.features, [space.index(name) for name in wanted], points)
 
 
-def _need_fitted(model: Any) -> None:
+def is_fitted(model: Any) -> bool:
+    """Tell whether a model can be asked; one that is no scikit-learn estimator is taken at its word."""
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
     try:
         check_is_fitted(model)
     except NotFittedError:
-        raise UsageError(f"{type(model).__name__} is not fitted; call fit before testing it") from None
+        return False
     except TypeError:
-        return  # something with predict() that is no scikit-learn estimator
+        return True
+    return True

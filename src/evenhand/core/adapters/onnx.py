@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from evenhand.core.errors import BadOutcome, MissingExtra, SubjectCrashed, UsageError, clip, nearest
+from evenhand.core.fingerprint import file_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -67,8 +67,7 @@ class OnnxAdapter:
         self._digest = _sha256(self.path)
         # A score is another answer than a label: a ledger of the one must not serve the other.
         self.identity = f"onnx:{self._digest}" + (f":score:{positive!r}" if output == "score" else "")
-        self._running: tuple[int, Any] | None = None
-        self._session()
+        self._running: tuple[int, Any] | None = (os.getpid(), _load(self.path, threads))
 
     def check(self, space: Space) -> None:
         """Refuse a space whose features are not the inputs of the model."""
@@ -187,8 +186,7 @@ def _load(path: Path, threads: int) -> Any:
 
 def _sha256(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return file_digest(path)
     except OSError as error:
         raise UsageError(f"the ONNX file '{path}' cannot be read: {error.strerror}") from error
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from evenhand.core.errors import SubjectError, UsageError, clip
+from evenhand.core.fingerprint import file_digest
 
 if TYPE_CHECKING:
     import subprocess
@@ -145,8 +146,7 @@ def fingerprint(kind: str, argv: Sequence[str], program: str, cwd: str | None) -
     for path in [Path(program), *(Path(cwd or ".", argument) for argument in argv[1:])]:
         try:
             if path.is_file():
-                with path.open("rb") as file:
-                    digest.update(hashlib.file_digest(file, "sha256").digest())
+                digest.update(bytes.fromhex(file_digest(path)))
         except (OSError, ValueError):
             continue  # an argument that cannot be a path, or a file only the program may read
     return f"{kind}:{json.dumps(list(argv))} sha256:{digest.hexdigest()}"

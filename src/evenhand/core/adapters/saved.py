@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenhand.core.adapters.estimator import is_fitted
 from evenhand.core.errors import MissingExtra, UsageError, clip, nearest
+from evenhand.core.fingerprint import file_digest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,8 +53,7 @@ def identity_of(path: str | PathLike[str]) -> str:
     """Name a model file by its content, so that a ledger of another model can be refused."""
     file = Path(path)
     _check_readable(file)
-    with file.open("rb") as opened:
-        return "file:" + hashlib.file_digest(opened, "sha256").hexdigest()
+    return f"file:{file_digest(file)}"
 
 
 def _check_readable(file: Path) -> None:
@@ -103,15 +103,6 @@ def _checked(model: Any, file: Path) -> Any:
         raise UsageError(
             f"the file '{file}' holds a {type(model).__name__}, which cannot predict; save the whole model"
         )
-    from sklearn.base import BaseEstimator
-    from sklearn.exceptions import NotFittedError
-    from sklearn.utils.validation import check_is_fitted
-
-    if isinstance(model, BaseEstimator):
-        try:
-            check_is_fitted(model)
-        except NotFittedError as error:
-            raise UsageError(
-                f"the {type(model).__name__} in '{file}' is not fitted: fit it before saving it"
-            ) from error
+    if not is_fitted(model):
+        raise UsageError(f"the {type(model).__name__} in '{file}' is not fitted: fit it before saving it")
     return model
