@@ -163,6 +163,16 @@ def test_deciding_stops_early():
     assert easy.spent.queries < hard.spent.queries / 3
 
 
+def test_the_reason_given_is_the_one_that_leaves_most_open():
+    def at_the_limit(people):
+        return (people["rate"] < 0.505) & (people["sex"] == "M")  # 51 of 101 rates
+
+    result = eh.measure(at_the_limit, SPACE, over=[("race",), ("sex",)], limit=0.5, margin=0.1)
+    verdicts = {finding.about: finding.verdict for finding in result.findings}
+    assert verdicts == {("race",): "pass", ("sex",): "undecided"}
+    assert result.stop is eh.StopReason.MARGIN
+
+
 def test_cases_replay_and_change_only_what_is_at_issue():
     result = eh.measure(biased, SPACE, over=["sex", "race"], margin=0.05)
     assert 1 <= len(result.worst.cases) <= 3

@@ -37,6 +37,14 @@ if TYPE_CHECKING:
     Over = str | Sequence[str] | Sequence[tuple[str, ...]]
 
 KINDS = ("causal",)
+LIMITING = (
+    StopReason.INTERRUPTED,
+    StopReason.SECONDS,
+    StopReason.QUERIES,
+    StopReason.MARGIN,
+    StopReason.DECIDED,
+)
+"""Why sampling of a set may end, from what leaves most open to what leaves nothing open."""
 MARGIN = 0.05
 CHECKED = 32
 """Inputs that are asked twice to see whether the subject is deterministic."""
@@ -263,10 +271,8 @@ def _unmeasured(names: tuple[str, ...], plan: Plan, *, limit: float | None, leve
 
 
 def _overall(stops: Sequence[StopReason]) -> StopReason:
-    """Return the reason that limits what can be said: an interrupt or a spent budget before anything else."""
-    order = list(StopReason)[::-1]
-    urgent = (StopReason.INTERRUPTED, StopReason.SECONDS, StopReason.QUERIES)
-    return next((reason for reason in urgent if reason in stops), max(stops, key=order.index))
+    """Return the reason that limits most what can be said of all sets together."""
+    return next(reason for reason in LIMITING if reason in stops)
 
 
 def _notes(subject: Subject, sets: Sequence[tuple[str, ...]]) -> list[str]:
