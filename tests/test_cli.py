@@ -394,6 +394,15 @@ def test_a_reader_that_leaves_early_is_no_error(config, tmp_path):
     assert done.stderr == ""
 
 
+def test_an_interrupt_before_anything_is_known(monkeypatch, capsys):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("evenhand.cli._parser", interrupted)
+    assert main(["data", "list"]) == 130
+    assert capsys.readouterr().err.startswith("evenhand: interrupted")
+
+
 def test_main_returns_a_code_to_python(capsys):
     assert main(["--version"]) == 0
     assert main(["nonsense"]) == 2

@@ -231,6 +231,23 @@ def test_interrupt_kills_the_processes(sh, tmp_path):
     assert gone(int(marker.read_text()))
 
 
+@pytest.mark.parametrize("begun", [False, True])
+def test_interrupt_while_a_thread_is_being_started(sh, tmp_path, monkeypatch, begun):
+    start = threading.Thread.start
+
+    def interrupted(thread):
+        monkeypatch.undo()
+        if begun:
+            start(thread)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    body = f"echo $$ > {tmp_path}/$1.new; mv {tmp_path}/$1.new {tmp_path}/$1.pid; sleep 300"
+    with pytest.raises(KeyboardInterrupt):
+        collect(CommandAdapter([sh(body), *BOTH], workers=2), people(1, 2))
+    assert all(gone(int(path.read_text())) for path in tmp_path.glob("*.pid"))
+
+
 def test_caller_that_stops_early_leaves_no_process(sh, tmp_path):
     body = f"if [ $1 = 0 ]; then echo 0; else echo $$ > {tmp_path}/$1.pid; sleep 300; fi"
     answers: Any = CommandAdapter([sh(body), *BOTH], workers=2).run(people(0, 1, 2), SPACE)

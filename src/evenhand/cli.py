@@ -79,6 +79,16 @@ def _parser() -> _Parser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    try:
+        return _run(argv)
+    except KeyboardInterrupt:
+        from evenhand.commands import INTERRUPTED
+
+        print("evenhand: interrupted; what was executed is in the ledger, if there is one", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _run(argv: Sequence[str] | None) -> int:
     parser = _parser()
     try:
         options = parser.parse_args(argv)
@@ -101,9 +111,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except EvenhandError as error:
         print("evenhand: " + " ".join(str(error).split()), file=sys.stderr)
         return error.exit_code
-    except KeyboardInterrupt:
-        print("evenhand: interrupted; what was executed is in the ledger, if there is one", file=sys.stderr)
-        return commands.INTERRUPTED
     except BrokenPipeError:
         # The reader of our output has gone; Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

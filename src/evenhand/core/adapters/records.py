@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
@@ -191,8 +192,8 @@ def fan_out(
     try:
         while True:
             while not errors and open_jobs < window and (job := next(jobs, None)) is not None:
+                begun, open_jobs = begun + 1, open_jobs + 1  # first, so that no interrupt leaves a job uncounted
                 inbox.put((begun, job))
-                begun, open_jobs = begun + 1, open_jobs + 1
                 if len(threads) < width:
                     threads.append(threading.Thread(target=loop, daemon=True))
                     threads[-1].start()
@@ -221,7 +222,8 @@ def fan_out(
             inbox.put(None)
         limit = time.monotonic() + 1.0
         for thread in threads:  # daemons: a job that cannot be ended must not hold an interrupted caller
-            thread.join(max(0.0, limit - time.monotonic()))
+            with contextlib.suppress(RuntimeError):  # interrupted while it was being started
+                thread.join(max(0.0, limit - time.monotonic()))
 
 
 def _gather(outbox: queue.SimpleQueue[R], most: int) -> list[R]:
