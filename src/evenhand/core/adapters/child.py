@@ -14,11 +14,12 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from evenhand.core.adapters.base import Scalar, parse_outcome
-from evenhand.core.adapters.records import KEPT_ERRORS, MOST_OUTPUT, ending, kill_group, last_words, words
-from evenhand.core.errors import BadOutcome, SubjectCrashed, UsageError, clip
+from evenhand.core.adapters.program import KEPT_ERRORS, MOST_OUTPUT, ending, kill_group, last_words
+from evenhand.core.adapters.records import words
+from evenhand.core.errors import BadOutcome, SubjectCrashed, clip
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from evenhand.core.adapters.program import Program
 
 GRACE = 1.0
 """Seconds left to a process for its last words, once another has failed or its input has ended."""
@@ -30,35 +31,17 @@ Answer = tuple[int, Scalar]
 class Child:
     """One process, what it has been dealt (`todo`), and what it has been sent and has not answered (`sent`)."""
 
-    def __init__(self, argv: Sequence[str], program: str, cwd: str | None, env: Mapping[str, str] | None) -> None:
-        self.name = clip(shlex.join(argv))
+    def __init__(self, program: Program) -> None:
+        self.name = clip(shlex.join(program.argv))
         self.todo: deque[Task] = deque()
         self.sent: deque[Task] = deque()
-        self._command = (argv, program, cwd, env)
+        self._program = program
         self._deaths = 0
         self.start()
 
     def start(self) -> None:
         """Start the process, for the first time or again."""
-        argv, program, cwd, env = self._command
-        pipe = subprocess.PIPE
-        try:
-            self.process = subprocess.Popen(
-                argv,
-                executable=program,
-                stdin=pipe,
-                stdout=pipe,
-                stderr=pipe,
-                bufsize=0,
-                process_group=0,
-                cwd=cwd,
-                env=env,
-            )
-        except (OSError, ValueError) as error:
-            raise UsageError(
-                f"the program {self.name} cannot be run: {getattr(error, 'strerror', None) or error}; check that "
-                f"{program} is a program (a script needs a first line such as '#!/bin/sh')"
-            ) from None
+        self.process = self._program.start(self._program.argv, stdin=subprocess.PIPE, kind="program")
         pipes = (self.process.stdin, self.process.stdout, self.process.stderr)
         self._into, self.out, self.errors = (stream.fileno() for stream in pipes if stream is not None)
         for descriptor in (self._into, self.out, self.errors):

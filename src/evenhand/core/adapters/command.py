@@ -14,22 +14,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.core.adapters.base import Scalar, as_outcomes, parse_outcome
-from evenhand.core.adapters.records import (
-    DECODED,
+from evenhand.core.adapters.program import (
     KEPT_ERRORS,
     MOST_OUTPUT,
+    Program,
     checked_argv,
-    chunks,
     ending,
-    fan_out,
-    find_program,
-    fingerprint,
     kill_group,
     last_words,
-    seconds,
-    shown,
-    whole,
 )
+from evenhand.core.adapters.records import DECODED, chunks, fan_out, seconds, shown, whole
 from evenhand.core.errors import BadOutcome, SubjectCrashed, SubjectTimeout, UsageError, clip, nearest
 
 if TYPE_CHECKING:
@@ -74,13 +68,11 @@ class CommandAdapter:
         self.argv = checked_argv(argv)
         self.workers = (os.cpu_count() or 1) if workers is None else whole("workers", workers, 1)
         self.timeout = seconds("timeout", timeout)
-        self.cwd = None if cwd is None else os.fspath(cwd)
-        self.env = None if env is None else dict(env)
         self._parts = [_parse(argument) for argument in self.argv]
         if any(named for _, named in self._parts[0]):
             raise UsageError(f"the program's name {self.argv[0]!r} may not contain a placeholder; name one program")
-        self._program = find_program(_fill(self._parts[0], {}), self.cwd, self.env)
-        self.identity = identity or fingerprint("command", self.argv, self._program, self.cwd)
+        self._program = Program.of(self.argv, cwd, env, name=_fill(self._parts[0], {}))
+        self.identity = identity or self._program.identity("command")
 
     def check(self, space: Space) -> None:
         """Refuse a template that does not fit the space, before anything is run."""
@@ -136,7 +128,7 @@ class CommandAdapter:
 
     def _execute(self, argv: list[str], running: _Running) -> Scalar:
         deadline = time.monotonic() + self.timeout
-        with self._start(argv) as process:
+        with self._program.start(argv, stdin=subprocess.DEVNULL, kind="command") as process:
             running.add(process)
             try:
                 out, err = _collect(process, deadline)
@@ -154,32 +146,6 @@ class CommandAdapter:
         if process.returncode:
             raise SubjectCrashed(f"the command {_shown(argv)} {ending(process.returncode)}; {last_words(err)}")
         return _read(out, argv)
-
-    def _start(self, argv: list[str]) -> subprocess.Popen[bytes]:
-        try:
-            return subprocess.Popen(
-                argv,
-                executable=self._program,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-                # Not a new session: Linux would give each its own scheduling group, which costs a quarter of the speed.
-                process_group=0,
-                cwd=self.cwd,
-                env=self.env,
-            )
-        except ValueError as error:
-            raise UsageError(
-                f"the command {_shown(argv)} cannot be run, as an argument is not valid: {error}"
-            ) from None
-        except BlockingIOError as error:
-            raise SubjectCrashed(f"the command {_shown(argv)} could not be started: {error.strerror}") from None
-        except OSError as error:
-            raise UsageError(
-                f"the command {_shown(argv)} cannot be run: {error.strerror}; check that {self._program} is a program "
-                "(a script needs a first line such as '#!/bin/sh')"
-            ) from None
 
 
 class _Running:

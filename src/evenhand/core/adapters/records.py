@@ -1,27 +1,19 @@
-"""What the adapters to running programs share: records in the user's labels, words for failures, a bounded pool."""
+"""What the adapters to programs and services share: records in the user's labels, checked options, a bounded pool."""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import math
-import os
 import queue
-import shlex
-import shutil
-import signal
 import threading
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from evenhand.core.errors import SubjectError, UsageError, clip
-from evenhand.core.fingerprint import file_digest
 
 if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator
 
     import numpy as np
     from numpy.typing import NDArray
@@ -29,9 +21,6 @@ if TYPE_CHECKING:
     from evenhand.core.adapters.base import Scalar
     from evenhand.core.space import Space
 
-MOST_OUTPUT = 1 << 20
-"""Bytes of standard output after which a program is stopped: an outcome is one line."""
-KEPT_ERRORS = 1 << 13
 DECODED = 4096
 """Rows decoded at a time, so that memory does not grow with the number of inputs."""
 LINGER = 0.004
@@ -72,85 +61,6 @@ def words(record: Record) -> str:
 def shown(text: str, width: int = 240) -> str:
     """Return text that any terminal can print on one line."""
     return clip(text.encode("utf-8", "backslashreplace").decode("utf-8"), width)
-
-
-def last_words(stderr: bytes, width: int = 240) -> str:
-    """Return the end of what was printed on standard error, where programs say why they died."""
-    flat = " ".join(stderr.decode("utf-8", "replace").split())
-    if not flat:
-        return "nothing on standard error"
-    return "standard error: " + (flat if len(flat) <= width else "…" + flat[1 - width :])
-
-
-def ending(code: int) -> str:
-    """Say how a process ended.
-
-    >>> ending(3), ending(-9)
-    ('exited with code 3', 'was killed by SIGKILL')
-    """
-    if code >= 0:
-        return f"exited with code {code}"
-    try:
-        return f"was killed by {signal.Signals(-code).name}"
-    except ValueError:
-        return f"was killed by signal {-code}"
-
-
-def kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process that was started in its own process group, and its children."""
-    if process.returncode is None:
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            process.kill()
-
-
-def checked_argv(argv: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
-    """Return the command as a tuple of text, or say what is wrong with it."""
-    if isinstance(argv, str | bytes):
-        raise UsageError(
-            f"the command {argv!r} must be a list such as {str(argv).split()!r}, one element per argument, as there is "
-            "no shell"
-        )
-    parts = []
-    for argument in argv:
-        if not isinstance(argument, str | os.PathLike):
-            raise UsageError(f"the argument {argument!r} of the command is no text; write it as {str(argument)!r}")
-        parts.append(os.fspath(argument))
-    if not parts or not parts[0]:
-        raise UsageError("the command is empty; its first element must name a program")
-    return tuple(parts)
-
-
-def find_program(name: str, cwd: str | None, env: Mapping[str, str] | None) -> str:
-    """Return the path of the program, relative paths being seen from `cwd` as the operating system does."""
-    if cwd is not None and not Path(cwd).is_dir():
-        raise UsageError(f"the working directory {cwd!r} of the command {name!r} is no directory; check cwd")
-    if os.path.dirname(name):  # noqa: PTH120 - Path("./loan") would forget the "./"
-        path = Path(cwd or ".", name).absolute()
-        if not path.is_file():
-            raise UsageError(
-                f"the program {name!r} does not exist as a file at {path}; check the command's first element"
-            )
-        if not os.access(path, os.X_OK):
-            raise UsageError(f"the program {name!r} is not executable; run: chmod +x {shlex.quote(str(path))}")
-        return str(path)
-    found = shutil.which(name, path=None if env is None else env.get("PATH", os.defpath))
-    if found is None:
-        raise UsageError(f"the program {name!r} is not on the PATH; give its path (such as './{name}') or install it")
-    return str(Path(found).absolute())
-
-
-def fingerprint(kind: str, argv: Sequence[str], program: str, cwd: str | None) -> str:
-    """Name a program by its command and by the content of the files in it, so that an edited program is another one."""
-    digest = hashlib.sha256()
-    for path in [Path(program), *(Path(cwd or ".", argument) for argument in argv[1:])]:
-        try:
-            if path.is_file():
-                digest.update(bytes.fromhex(file_digest(path)))
-        except (OSError, ValueError):
-            continue  # an argument that cannot be a path, or a file only the program may read
-    return f"{kind}:{json.dumps(list(argv))} sha256:{digest.hexdigest()}"
 
 
 def whole(name: str, value: object, low: int) -> int:

@@ -14,16 +14,8 @@ import numpy as np
 
 from evenhand.core.adapters.base import as_outcomes
 from evenhand.core.adapters.child import GRACE, Answer, Child, Task, end, readable, wait
-from evenhand.core.adapters.records import (
-    check_json,
-    checked_argv,
-    chunks,
-    find_program,
-    fingerprint,
-    last_words,
-    seconds,
-    whole,
-)
+from evenhand.core.adapters.program import Program, checked_argv, last_words
+from evenhand.core.adapters.records import check_json, chunks, seconds, whole
 from evenhand.core.errors import SubjectError, SubjectTimeout, UsageError
 
 if TYPE_CHECKING:
@@ -69,15 +61,13 @@ class StreamAdapter:
         env: Mapping[str, str] | None = None,
         identity: str | None = None,
     ) -> None:
-        self.argv = checked_argv(argv)
+        command = checked_argv(argv)
         self.workers = whole("workers", workers, 1)
         self.timeout = seconds("timeout", timeout)
         self.restarts = whole("restarts", restarts, 0)
         self.batch = whole("batch", batch, 1)
-        self.cwd = None if cwd is None else os.fspath(cwd)
-        self.env = None if env is None else dict(env)
-        self._program = find_program(self.argv[0], self.cwd, self.env)
-        self.identity = identity or fingerprint("stream", self.argv, self._program, self.cwd)
+        self._program = Program.of(command, cwd, env)
+        self.identity = identity or self._program.identity("stream")
         self._open()
 
     def _open(self) -> None:
@@ -135,7 +125,7 @@ class StreamAdapter:
             try:
                 child = self._idle.pop()
             except IndexError:
-                team.append(Child(self.argv, self._program, self.cwd, self.env))
+                team.append(Child(self._program))
             else:
                 if child.silent():
                     team.append(child)
