@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import ConfigError, UsageError, nearest
 from evenhand.core.spacefile import read_themis, read_toml, space_from_table
+from evenhand.core.subject import SHARED, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from os import PathLike
 
     from evenhand.core.space import Space
-    from evenhand.core.subject import Subject
 
 TABLES = ("subject", "space", "checks")
-COMMON = ("positive", "labels", "differs", "memo", "ledger")
 OPTIONS: dict[str, tuple[str, ...]] = {
     "estimator": ("threshold", "output", "trusted", "allow_pickle", "identity"),
     "function": ("identity",),
@@ -59,7 +58,8 @@ class Config:
     def space(self) -> Space:
         """The space that the file declares."""
         if "themis" in self.table:
-            return read_themis(self.file).space
+            space: Space = self.table["themis"]
+            return space
         if "space" not in self.table:
             raise ConfigError(f"{self.file}: has no [space] table; say what an input can be")
         return space_from_table(self.table["space"], self.file)
@@ -85,7 +85,7 @@ class Config:
             told = ", ".join(kinds) if kinds else "none"
             raise ConfigError(f"{self.file}: [subject] must have exactly one of {', '.join(OPTIONS)}, but has {told}")
         kind = kinds[0]
-        allowed = (kind, *COMMON, *OPTIONS[kind])
+        allowed = (kind, *SHARED, *OPTIONS[kind])
         for key in table:
             if key not in allowed:
                 raise ConfigError(f"{self.file}: [subject] has an unknown key {key!r}; {nearest(key, allowed)}")
@@ -101,8 +101,6 @@ class Config:
             raise ConfigError(f"{self.file}: [subject]: {error}") from error
 
     def _built(self, kind: str, value: Any, options: dict[str, Any]) -> Subject:
-        from evenhand.core.subject import Subject
-
         makers: dict[str, Callable[..., Subject]] = {
             "estimator": Subject.saved,
             "function": Subject,
@@ -168,7 +166,7 @@ def _of_themis(file: Path) -> dict[str, Any]:
     for check in checks:
         if not check["over"]:
             del check["over"]
-    return {"themis": True, "subject": {"command": list(settings.command), "positive": 1}, "checks": checks}
+    return {"themis": settings.space, "subject": {"command": list(settings.command), "positive": 1}, "checks": checks}
 
 
 def settings_of(config: Config, job: str, given: Mapping[str, Any]) -> dict[str, Any]:

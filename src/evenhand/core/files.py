@@ -25,9 +25,7 @@ def read_frame(path: str | PathLike[str]) -> pd.DataFrame:
     try:
         file.open("rb").close()
     except OSError as error:
-        beside = sorted(other.name for other in file.parent.glob("*") if other.name.lower().endswith(SUFFIXES))
-        hint = nearest(file.name, beside) if beside else "check the path"
-        raise DataError(f"'{file}' cannot be read ({error.strerror}); {hint}") from error
+        raise DataError(f"'{file}' cannot be read ({error.strerror}); {beside(file, SUFFIXES)}") from error
     if suffix is None:
         raise DataError(f"'{file}' has the unknown suffix '{file.suffix}'; {nearest(file.suffix, SUFFIXES)}")
     try:
@@ -43,6 +41,12 @@ def read_frame(path: str | PathLike[str]) -> pd.DataFrame:
     if not len(frame) or not len(frame.columns):
         raise DataError(f"'{file}' has no rows; it needs a line of column names and at least one row")
     return frame
+
+
+def beside(file: Path, suffixes: tuple[str, ...], otherwise: str = "check the path") -> str:
+    """Return the end of an error sentence about a missing file: the nearest of its kind in the same folder."""
+    found = sorted(other.name for other in file.parent.glob("*") if other.name.lower().endswith(suffixes))
+    return nearest(file.name, found) if found else otherwise
 
 
 def read_csv(file: Any, **options: Any) -> pd.DataFrame:

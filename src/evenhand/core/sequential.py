@@ -263,8 +263,8 @@ class Plan:
             high_ok = always.log_mixture(counts, sizes, over) >= bound
             return np.asarray((low_ok | (under <= 0)) & (high_ok | (over >= 1)))
         half_error = self.error_margin / 2
-        low_ok = (under <= 0) | (betainc(np.maximum(counts, 1e-300), sizes - counts + 1, under) <= half_error)
-        high_ok = (over >= 1) | (betaincc(counts + 1, np.maximum(sizes - counts, 1e-300), over) <= half_error)
+        low_ok = (under <= 0) | (betainc(np.maximum(counts, intervals.TINY), sizes - counts + 1, under) <= half_error)
+        high_ok = (over >= 1) | (betaincc(counts + 1, np.maximum(sizes - counts, intervals.TINY), over) <= half_error)
         return np.asarray(low_ok & high_ok)
 
     def _excluded(self, counts: Floats, sizes: Floats) -> Flags:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import ConfigError, EvenhandError, SpaceError, clip, nearest
 from evenhand.core.feature import Feature, category, integer
+from evenhand.core.files import beside, read_frame
 from evenhand.core.space import Space
 
 if TYPE_CHECKING:
@@ -40,17 +41,13 @@ def _read(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise ConfigError(f"{file}: there is no such file; {_siblings(file)}") from None
+        otherwise = f"write one with: evenhand init DATA.csv -o {file.name}"
+        hint = beside(file, (file.suffix.lower(),), otherwise)
+        raise ConfigError(f"{file}: there is no such file; {hint}") from None
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{file}: is not UTF-8 text") from None
-
-
-def _siblings(file: Path) -> str:
-    folder = file.parent
-    found = [entry.name for entry in folder.glob(f"*{file.suffix}")] if folder.is_dir() else []
-    return nearest(file.name, sorted(found)) if found else f"write one with: evenhand init DATA.csv -o {file.name}"
 
 
 def read_space(path: str | PathLike[str]) -> Space:
@@ -97,8 +94,6 @@ def space_from_table(table: Mapping[str, Any], file: Path) -> Space:
 
 
 def _inferred(table: Mapping[str, Any], file: Path, declared: dict[str, Any]) -> Space:
-    from evenhand.core.files import read_frame
-
     frame = read_frame(file.parent / table["from"])
     # A feature that only the table knows is one the data lack; it comes last.
     added = {name: entry for name, entry in declared.items() if name not in frame.columns}

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.core.adapters.base import Adapter, Scalar
-    from evenhand.core.adapters.estimator import Output
+    from evenhand.core.adapters.base import Adapter, Output, Scalar
     from evenhand.core.feature import Points
     from evenhand.core.ledger import Ledger
     from evenhand.core.outcomes import Differs
@@ -298,6 +297,7 @@ class Subject:
         fresh: dict[bytes, Scalar] = {}
         if unknown and self._ledger is not None:
             fresh.update(self._ledger.known(unknown))
+            self._memo.add(fresh)
             unknown = list(filterfalse(fresh.__contains__, unknown))
         if unknown:
             first = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
@@ -307,7 +307,6 @@ class Subject:
                 for answers in self._ask_new(batch, unknown[start : start + ROWS_AT_ONCE]):
                     fresh.update(answers)
                     self._memo.add(answers)
-        self._memo.add(fresh)
         return as_outcomes([memory[key] if key in memory else fresh[key] for key in keys])
 
     def _ask_new(self, points: Points, keys: list[bytes]) -> Iterator[dict[bytes, Scalar]]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 import numpy as np
+
+from evenhand.core.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 Scalar = str | int | float | bool
 """One outcome, as a person would write it down."""
+Output = Literal["label", "score"]
+"""What of a model's answer is the outcome."""
 
 
 class Adapter(Protocol):
@@ -48,6 +52,12 @@ class Adapter(Protocol):
     def close(self) -> None:
         """Release processes and connections; the adapter may be used again afterwards."""
         ...
+
+
+def check_output(output: str) -> None:
+    """Refuse an output that is neither label nor score."""
+    if output not in get_args(Output):
+        raise UsageError(f"output = {output!r}; {nearest(output, get_args(Output))}")
 
 
 def parse_outcome(text: str) -> Scalar:

@@ -12,8 +12,7 @@ from evenhand.core.errors import UsageError, clip
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evenhand.core.adapters.base import Adapter
-    from evenhand.core.adapters.estimator import Output
+    from evenhand.core.adapters.base import Adapter, Output
 
 
 def adapt(model: Any, *, positive: Any, threshold: float | None, output: Output, identity: str | None) -> Adapter:

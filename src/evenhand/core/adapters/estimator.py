@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.core.adapters.base import as_outcomes
+from evenhand.core.adapters.base import as_outcomes, check_output
 from evenhand.core.errors import SubjectCrashed, UsageError, clip, nearest
 
 if TYPE_CHECKING:
@@ -15,10 +15,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evenhand.core.adapters.base import Output
     from evenhand.core.feature import Points
     from evenhand.core.space import Space
-
-Output = Literal["label", "score"]
 
 
 class EstimatorAdapter:
@@ -35,8 +34,7 @@ class EstimatorAdapter:
         output: Output = "label",
         identity: str | None = None,
     ) -> None:
-        if output not in ("label", "score"):
-            raise UsageError(f"output = {output!r}; {nearest(output, ('label', 'score'))}")
+        check_output(output)
         if threshold is not None and not (isinstance(threshold, Real) and 0 < threshold < 1):
             raise UsageError(f"threshold = {threshold!r} must lie between 0 and 1")
         self.model = model

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.core.adapters.base import check_output
 from evenhand.core.errors import BadOutcome, MissingExtra, SubjectCrashed, UsageError, clip, nearest
+from evenhand.core.files import beside
 from evenhand.core.fingerprint import file_digest
 
 if TYPE_CHECKING:
@@ -16,11 +18,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.core.adapters.base import Scalar
+    from evenhand.core.adapters.base import Output, Scalar
     from evenhand.core.feature import Feature
     from evenhand.core.space import Space
 
-Output = Literal["label", "score"]
 _NUMBERS = {
     "tensor(float)": np.float32,
     "tensor(double)": np.float64,
@@ -58,8 +59,7 @@ class OnnxAdapter:
         positive: Scalar | None = None,
         threads: int = 1,
     ) -> None:
-        if output not in get_args(Output):
-            raise UsageError(f"output {output!r} is not known; {nearest(output, get_args(Output))}")
+        check_output(output)
         self.path = Path(path)
         self.output = output
         self.positive = positive
@@ -188,7 +188,8 @@ def _sha256(path: Path) -> str:
     try:
         return file_digest(path)
     except OSError as error:
-        raise UsageError(f"the ONNX file '{path}' cannot be read: {error.strerror}") from error
+        hint = beside(path, (".onnx",))
+        raise UsageError(f"the ONNX file '{path}' cannot be read: {error.strerror}; {hint}") from error
 
 
 def _feed(inputs: Sequence[Any], points: NDArray[np.float64], space: Space, path: Path) -> dict[str, NDArray[Any]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.adapters.estimator import is_fitted
 from evenhand.core.errors import MissingExtra, UsageError, clip, nearest
+from evenhand.core.files import beside
 from evenhand.core.fingerprint import file_digest
 
 if TYPE_CHECKING:
@@ -60,9 +61,7 @@ def _check_readable(file: Path) -> None:
     try:
         file.open("rb").close()
     except FileNotFoundError as error:
-        known = {*_SKOPS, *_PICKLES, ".onnx"}
-        beside = sorted(other.name for other in file.parent.glob("*") if other.suffix.lower() in known)
-        hint = nearest(file.name, beside) if beside else "check the path"
+        hint = beside(file, (*_SKOPS, *_PICKLES, ".onnx"))
         raise UsageError(f"the model file '{file}' does not exist; {hint}") from error
     except OSError as error:
         raise UsageError(f"the model file '{file}' cannot be read: {error.strerror}") from error
