@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from evenhand.core.errors import SpaceError, clip, nearest
+from evenhand.core.fingerprint import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.core.feature import Feature, Points
+    from evenhand.core.space import Space
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 DEEPEST = 100
@@ -230,3 +232,36 @@ def _depth(tree: ast.expr) -> int:
         level = [child for node in level for child in ast.iter_child_nodes(node)]
         depth += 1
     return depth
+
+
+@dataclass(frozen=True)
+class FunctionConstraint:
+    """A constraint given as a function of a frame."""
+
+    space: Space
+    function: Callable[[Any], Any]
+
+    def mask(self, points: Points) -> NDArray[np.bool_]:
+        """Tell which encoded points satisfy the constraint."""
+        try:
+            answer = np.asarray(self.function(self.space.decode(points)))
+        except Exception as error:
+            raise SpaceError(
+                f"constraint {named(self.function)} raised {type(error).__name__}: {clip(str(error))}"
+            ) from error
+        if answer.dtype == object and set(map(type, answer.ravel().tolist())) <= {bool}:
+            answer = answer.astype(np.bool_)  # pandas' nullable truth values
+        if answer.shape != (len(points),) or answer.dtype != np.bool_:
+            raise SpaceError(
+                f"constraint {named(self.function)} returned {answer.dtype} of shape {answer.shape} for "
+                f"{len(points):,} inputs; it must return one truth value per input"
+            )
+        return answer
+
+
+def named(constraint: str | Callable[[Any], Any]) -> str:
+    """Return a constraint as it is written down; functions by name and content."""
+    if isinstance(constraint, str):
+        return constraint
+    name = getattr(constraint, "__qualname__", type(constraint).__qualname__)
+    return f"{getattr(constraint, '__module__', '?')}:{name}#{fingerprint(constraint)}"

@@ -87,17 +87,23 @@ class Estimate:
         share = float(hits) / n
         return cls(share, share, share, n, 1.0, "enumerated", population)
 
-    def verdict(self, limit: float) -> Verdict:
+    def verdict(self, limit: float, *, least: bool = False) -> Verdict:
         """Return what the interval says of a discrimination score against the limit (Themis Def. 3.9: score >= θ).
 
         FAIL when the whole interval is at or over the limit, PASS when all of it is below. Every score is at or over a
         limit of 0, which is therefore read as "none at all": it fails as soon as the interval excludes 0, and passes
         only when the interval is exactly 0, which takes enumeration.
 
+        With `least` the limit is the least acceptable value, as for a ratio of rates: below it is FAIL.
+
         >>> Estimate(0.2, 0.1, 0.3, 50, 0.95, "exact").verdict(0.1).value
         'fail'
         """
         check_limit(limit)
+        if least:
+            if self.high < limit:
+                return Verdict.FAIL
+            return Verdict.PASS if self.low >= limit else Verdict.UNDECIDED
         if limit == 0:
             if self.low > 0:
                 return Verdict.FAIL

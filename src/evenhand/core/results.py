@@ -8,7 +8,7 @@ import math
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import metadata, resources
+from importlib import import_module, metadata, resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,23 +61,53 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """The people who share these values, and how often they get the favourable outcome."""
+
+    about: Mapping[str, Label]
+    estimate: Estimate
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the group as JSON holds it."""
+        return {
+            "about": {name: _json(value) for name, value in self.about.items()},
+            "estimate": self.estimate.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> Group:
+        """Rebuild a group from `to_dict`."""
+        return cls(dict(table["about"]), Estimate.from_dict(table["estimate"]))
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} {value}" for name, value in self.about.items())
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
-    """One sentence of evidence: what is claimed of which features, how sure, and concrete cases."""
+    """One sentence of evidence: what is claimed of which features, how sure, and concrete cases.
+
+    `groups` are the groups that a group score compares, `output` names one of several outputs of the software, and
+    `least` says that the limit is the least acceptable value (a ratio of rates) rather than the most.
+    """
 
     claim: str
     about: Any
     estimate: Estimate
     limit: float | None = None
     cases: tuple[Case, ...] = ()
+    groups: tuple[Group, ...] = ()
+    output: str = ""
+    least: bool = False
 
     @property
     def verdict(self) -> Verdict | None:
         """Pass, fail or undecided against the limit; None where none was given."""
-        return None if self.limit is None else self.estimate.verdict(self.limit)
+        return None if self.limit is None else self.estimate.verdict(self.limit, least=self.least)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as JSON holds it."""
-        return {
+        found: dict[str, Any] = {
             "claim": self.claim,
             "about": list(self.about) if isinstance(self.about, tuple) else self.about,
             "estimate": self.estimate.to_dict(),
@@ -85,6 +115,13 @@ class Finding:
             "verdict": self.verdict,
             "cases": [case.to_dict() for case in self.cases],
         }
+        if self.groups:
+            found["groups"] = [group.to_dict() for group in self.groups]
+        if self.output:
+            found["output"] = self.output
+        if self.least:
+            found["least"] = True
+        return found
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Finding:
@@ -96,6 +133,9 @@ class Finding:
             Estimate.from_dict(table["estimate"]),
             table["limit"],
             tuple(Case.from_dict(case) for case in table["cases"]),
+            tuple(Group.from_dict(group) for group in table.get("groups", ())),
+            table.get("output", ""),
+            table.get("least", False),
         )
 
     def __str__(self) -> str:
@@ -116,8 +156,9 @@ def versions() -> dict[str, str]:
 
 def _evidence(finding: Finding) -> tuple[int, float, float]:
     """Sort findings by their verdict, then by what is certain of them, then by their value; what is unknown is last."""
-    value = finding.estimate.value
-    return _RANK[finding.verdict], -finding.estimate.low, 1.0 if math.isnan(value) else -value
+    estimate = finding.estimate
+    certain, value = (1 - estimate.high, 1 - estimate.value) if finding.least else (estimate.low, estimate.value)
+    return _RANK[finding.verdict], -certain, 1.0 if math.isnan(value) else -value
 
 
 @dataclass(frozen=True)
@@ -132,6 +173,8 @@ class Result:
     space: Mapping[str, Any]
     notes: Sequence[str] = ()
     versions: Mapping[str, str] = field(default_factory=versions)
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What else a verb has to tell, as JSON holds it: the lattice of `subsets`, for example."""
 
     def __post_init__(self) -> None:
         ranked = sorted(self.findings, key=_evidence)
@@ -187,6 +230,11 @@ class Result:
         ]
         return pd.DataFrame(rows)
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the result with matplotlib (extra: plot) and return the display, with its `ax_` and `figure_`."""
+        displays = import_module("evenhand.report.displays")  # the core knows nothing of reports until asked
+        return displays.display_of(self).plot(ax=ax)
+
     def _stable(self) -> dict[str, Any]:
         """Return all that depends on seed, subject and settings alone, not on how the run went."""
         return {
@@ -200,7 +248,7 @@ class Result:
             "space": self.space,
             "versions": dict(self.versions),
             "notes": list(self.notes),
-        }
+        } | ({"details": self.details} if self.details else {})
 
     @property
     def digest(self) -> str:
@@ -249,6 +297,7 @@ class Result:
                 table["space"],
                 table.get("notes", ()),
                 table["versions"],
+                table.get("details", {}),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise UsageError(f"{where}: this evenhand result is damaged ({type(error).__name__}: {error})") from None

@@ -13,7 +13,12 @@ import numpy as np
 from evenhand.core.seeds import stream
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
     from evenhand.core.feature import Points
+    from evenhand.core.groups import Groups
     from evenhand.core.space import Space
 
 BLOCK = 16_384
@@ -31,6 +36,18 @@ class Sampler(Protocol):
         """Draw `n` independent encoded inputs."""
         ...
 
+    def within(self, n: int, rng: np.random.Generator, groups: Groups, group: int) -> Points:
+        """Draw `n` independent encoded inputs from among those of one group."""
+        ...
+
+    def empty(self, groups: Groups) -> NDArray[np.bool_]:
+        """Tell which groups have nobody in this population."""
+        ...
+
+    def separate(self, space: Space, names: Sequence[str]) -> bool:
+        """Tell whether these features are independent of all others in this population (as Theorem 4.3 needs)."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Uniform:
@@ -44,34 +61,64 @@ class Uniform:
         """Draw `n` independent encoded inputs."""
         return space.draw(n, rng)
 
+    def within(self, n: int, rng: np.random.Generator, groups: Groups, group: int) -> Points:
+        """Draw `n` independent encoded inputs from among those of one group."""
+        return groups.draw(n, rng, group)
+
+    def empty(self, groups: Groups) -> NDArray[np.bool_]:
+        """Tell which groups have nobody in this population."""
+        if not groups.space.constraints and all(groups.space.feature(name).bins is None for name in groups.names):
+            return np.zeros(len(groups), dtype=np.bool_)
+        return np.array([not groups.inhabited(group) for group in range(len(groups))], dtype=np.bool_)
+
+    def separate(self, space: Space, names: Sequence[str]) -> bool:
+        """Tell whether these features are independent of all others: whether no constraint ties them to one."""
+        return not space.tied(names)
+
 
 def uniform() -> Uniform:
     """Sample every valid input of the space with the same probability."""
     return Uniform()
 
 
-class Draws:
-    """The numbered draws of one named stream."""
+@dataclass(frozen=True, slots=True)
+class Within:
+    """One group of a population, as a population of its own."""
 
-    def __init__(self, sampler: Sampler, space: Space, seed: int, *name: str) -> None:
+    sampler: Sampler
+    groups: Groups
+    group: int
+
+    def draw(self, n: int, rng: np.random.Generator, space: Space) -> Points:
+        """Draw `n` independent encoded inputs of the group."""
+        return self.sampler.within(n, rng, self.groups, self.group)
+
+
+class Draws:
+    """The numbered draws of one named stream, made `block` at a time."""
+
+    def __init__(
+        self, sampler: Sampler | Within, space: Space, seed: int, *name: str | int, block: int = BLOCK
+    ) -> None:
         self.sampler = sampler
         self.space = space
         self.seed = seed
         self.name = name
+        self.block = block
         self._last: tuple[int, Points] | None = None
 
     def take(self, start: int, stop: int) -> Points:
         """Return draws `start` to `stop`."""
         parts = [
-            self._block(block)[max(start - block * BLOCK, 0) : stop - block * BLOCK]
-            for block in range(start // BLOCK, (stop - 1) // BLOCK + 1)
+            self._block(block)[max(start - block * self.block, 0) : stop - block * self.block]
+            for block in range(start // self.block, (stop - 1) // self.block + 1)
         ]
         return parts[0] if len(parts) == 1 else np.asfortranarray(np.concatenate(parts))
 
     def _block(self, block: int) -> Points:
         if self._last is None or self._last[0] != block:
             rng = stream(self.seed, *self.name, block)
-            self._last = (block, self.sampler.draw(BLOCK, rng, self.space))
+            self._last = (block, self.sampler.draw(self.block, rng, self.space))
         return self._last[1]
 
     def __getstate__(self) -> dict[str, object]:

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.core.blocks import Block, plan_blocks
-from evenhand.core.constraints import Constraint
+from evenhand.core.constraints import Constraint, FunctionConstraint, named
 from evenhand.core.errors import DataError, SpaceError, UsageError, clip, nearest
 from evenhand.core.feature import Feature, Label, Points, combinations, count, product
-from evenhand.core.fingerprint import fingerprint
 from evenhand.core.frames import Layout, check_missing, eager, encode_column, infer, layout_of
 
 if TYPE_CHECKING:
@@ -141,7 +140,7 @@ class Space:
             "protected": list(self.protected),
         }
         if self.constraints:
-            found["constraints"] = [_named(constraint) for constraint in self.constraints]
+            found["constraints"] = [named(constraint) for constraint in self.constraints]
         return found
 
     @cached_property
@@ -197,7 +196,7 @@ class Space:
                 parsed = Constraint.parse(constraint, self.features)
                 made.append((tuple(self._index[name] for name in parsed.touches), parsed.mask))
             elif callable(constraint):
-                made.append((tuple(range(len(self.features))), _Function(self, constraint).mask))
+                made.append((tuple(range(len(self.features))), FunctionConstraint(self, constraint).mask))
             else:
                 raise SpaceError(f"constraint {constraint!r} is neither an expression nor a function")
         return tuple(made)
@@ -209,17 +208,22 @@ class Space:
             mask &= predicate(points)
         return mask
 
+    def blocks(self, features: Sequence[Feature]) -> tuple[Block, ...]:
+        """Return how to draw these features, which stand for the space's own, under its constraints."""
+        return plan_blocks(tuple(features), self._predicates, [named(c) for c in self.constraints])
+
     @cached_property
     def _blocks(self) -> tuple[Block, ...]:
-        return plan_blocks(tuple(self.features), self._predicates, [_named(c) for c in self.constraints])
+        return self.blocks(self.features)
+
+    def tied(self, names: Over) -> bool:
+        """Tell whether constraints tie these features to others."""
+        mine = set(self.sets(names))
+        return any(mine & set(block.columns) and not mine >= set(block.columns) for block in self._blocks)
 
     @cached_property
     def size(self) -> int | float:
-        """Number of valid inputs; infinite with a continuous feature.
-
-        Where a constrained group of features is too large to enumerate, its constraints are not counted, and the
-        number is an upper bound.
-        """
+        """Number of valid inputs; an upper bound where constrained features are too many to enumerate."""
         return combinations(block.size for block in self._blocks)
 
     def draw(self, n: int, rng: np.random.Generator) -> Points:
@@ -337,30 +341,6 @@ class Space:
         return f"space of {len(self.features)} features, {count(self.size)} inputs, protected: {protected}"
 
 
-@dataclass(frozen=True)
-class _Function:
-    """A constraint given as a function of a frame."""
-
-    space: Space
-    function: Callable[[Any], Any]
-
-    def mask(self, points: Points) -> NDArray[np.bool_]:
-        try:
-            answer = np.asarray(self.function(self.space.decode(points)))
-        except Exception as error:
-            raise SpaceError(
-                f"constraint {_named(self.function)} raised {type(error).__name__}: {clip(str(error))}"
-            ) from error
-        if answer.dtype == object and set(map(type, answer.ravel().tolist())) <= {bool}:
-            answer = answer.astype(np.bool_)  # pandas' nullable truth values
-        if answer.shape != (len(points),) or answer.dtype != np.bool_:
-            raise SpaceError(
-                f"constraint {_named(self.function)} returned {answer.dtype} of shape {answer.shape} for "
-                f"{len(points):,} inputs; it must return one truth value per input"
-            )
-        return answer
-
-
 def _columns_of(frame: Any, features: Sequence[Feature]) -> tuple[dict[str, Any], str]:
     names = [feature.name for feature in features]
     if isinstance(frame, Mapping):
@@ -383,13 +363,6 @@ def _columns_of(frame: Any, features: Sequence[Feature]) -> tuple[dict[str, Any]
         feature.name: table[feature.name].to_list() if feature.kind == "category" else table[feature.name].to_numpy()
         for feature in features
     }, "frame"
-
-
-def _named(constraint: str | Callable[[Any], Any]) -> str:
-    if isinstance(constraint, str):
-        return constraint
-    name = getattr(constraint, "__qualname__", type(constraint).__qualname__)
-    return f"{getattr(constraint, '__module__', '?')}:{name}#{fingerprint(constraint)}"
 
 
 def _listed(given: Any) -> tuple[Any, ...]:
