@@ -14,6 +14,7 @@ PUBLIC = [
     "EvenhandError",
     "Feature",
     "Finding",
+    "Group",
     "Result",
     "Space",
     "StopReason",
@@ -25,8 +26,13 @@ PUBLIC = [
     "datasets",
     "integer",
     "measure",
+    "measure_log",
     "needed",
+    "profile",
     "real",
+    "replay",
+    "rows",
+    "subsets",
     "uniform",
 ]
 

@@ -25,14 +25,20 @@ if TYPE_CHECKING:
     from evenhand.core.feature import category as category
     from evenhand.core.feature import integer as integer
     from evenhand.core.feature import real as real
+    from evenhand.core.populations import profile as profile
+    from evenhand.core.populations import rows as rows
     from evenhand.core.results import Case as Case
     from evenhand.core.results import Finding as Finding
+    from evenhand.core.results import Group as Group
     from evenhand.core.results import Result as Result
     from evenhand.core.samplers import uniform as uniform
     from evenhand.core.sequential import needed as needed
     from evenhand.core.space import Space as Space
     from evenhand.core.subject import Subject as Subject
     from evenhand.methods.measure import measure as measure
+    from evenhand.methods.measure_log import measure_log as measure_log
+    from evenhand.methods.replay import replay as replay
+    from evenhand.methods.subsets import subsets as subsets
 
 # Names are imported when they are first used: `evenhand --help` and `import evenhand` stay light.
 _HOMES = {
@@ -42,6 +48,7 @@ _HOMES = {
     "EvenhandError": "core.errors",
     "Feature": "core.feature",
     "Finding": "core.results",
+    "Group": "core.results",
     "Result": "core.results",
     "Space": "core.space",
     "StopReason": "core.estimate",
@@ -53,8 +60,13 @@ _HOMES = {
     "datasets": "",
     "integer": "core.feature",
     "measure": "methods.measure",
+    "measure_log": "methods.measure_log",
     "needed": "core.sequential",
+    "profile": "core.populations",
     "real": "core.feature",
+    "replay": "methods.replay",
+    "rows": "core.populations",
+    "subsets": "methods.subsets",
     "uniform": "core.samplers",
 }
 
@@ -65,6 +77,7 @@ __all__ = [
     "EvenhandError",
     "Feature",
     "Finding",
+    "Group",
     "Result",
     "Space",
     "StopReason",
@@ -76,8 +89,13 @@ __all__ = [
     "datasets",
     "integer",
     "measure",
+    "measure_log",
     "needed",
+    "profile",
     "real",
+    "replay",
+    "rows",
+    "subsets",
     "uniform",
 ]
 

@@ -37,6 +37,26 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
+def _add_config(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("config", nargs="?", help="default: evenhand.toml, then [tool.evenhand] in pyproject.toml")
+
+
+def _add_sampling(parser: argparse.ArgumentParser) -> None:
+    """Add what measure and subsets share."""
+    parser.add_argument("--kind", choices=("causal", "group"), help="the kind of score (default: causal)")
+    parser.add_argument("--limit", type=float, help="the engineering threshold to decide against")
+    parser.add_argument("--margin", type=float, help="otherwise, how precisely to know the score")
+    parser.add_argument("--level", type=float, help="confidence level")
+    parser.add_argument("--interval", metavar="NAME", help="exact, anytime, wilson or wald (default: by the task)")
+    parser.add_argument("--queries", type=int, help="the most inputs to ask")
+    parser.add_argument("--seconds", type=float, help="the most seconds to take")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--n-jobs", type=int, default=1)
+    parser.add_argument(
+        "--json", metavar="FILE", help="write the result here; FILE-2 and so on where there are several"
+    )
+
+
 def _parser() -> _Parser:
     parser = _Parser(
         prog="evenhand",
@@ -54,16 +74,45 @@ def _parser() -> _Parser:
     init.add_argument("--force", action="store_true", help="overwrite an existing file")
 
     measure = verbs.add_parser("measure", help="how much does the software discriminate, and how sure are we?")
-    measure.add_argument("config", nargs="?", help="default: evenhand.toml, then [tool.evenhand] in pyproject.toml")
-    measure.add_argument("--over", type=_names, help="features to vary together, separated by commas")
-    measure.add_argument("--limit", type=float, help="the engineering threshold to decide against")
-    measure.add_argument("--margin", type=float, help="otherwise, how precisely to know the score")
-    measure.add_argument("--level", type=float, help="confidence level")
-    measure.add_argument("--queries", type=int, help="the most inputs to ask")
-    measure.add_argument("--seconds", type=float, help="the most seconds to take")
-    measure.add_argument("--seed", type=int, default=0)
-    measure.add_argument("--n-jobs", type=int, default=1)
-    measure.add_argument("--json", metavar="FILE", help="write the result here")
+    _add_config(measure)
+    measure.add_argument(
+        "--over",
+        type=_names,
+        action="append",
+        help="features to vary together, separated by commas; repeat for more sets",
+    )
+    _add_sampling(measure)
+    measure.add_argument(
+        "--exact", action=argparse.BooleanOptionalAction, help="ask every input (default: where there are few)"
+    )
+    measure.add_argument("--suite", metavar="FILE", help="write every test here, as .csv or .parquet, for replay")
+
+    subsets = verbs.add_parser("subsets", help="which sets of features does the software discriminate by?")
+    _add_config(subsets)
+    subsets.add_argument("--among", type=_names, help="features to form sets of, separated by commas")
+    subsets.add_argument("--depth", type=int, help="the most features in a set")
+    subsets.add_argument("--variants", type=int, help="the most variants of an input that a set may have")
+    _add_sampling(subsets)
+
+    replay = verbs.add_parser("replay", help="ask the software again: the tests of a suite, or the cases of a result")
+    replay.add_argument("file", metavar="FILE", help="a suite (.csv, .parquet) or a result (.json)")
+    _add_config(replay)
+    replay.add_argument("--limit", type=float, help="the engineering threshold to decide against (for a suite)")
+    replay.add_argument("--level", type=float, help="confidence level")
+    replay.add_argument("--json", metavar="FILE", help="write the result here")
+
+    log = verbs.add_parser("measure-log", help="how differently were groups treated in recorded decisions?")
+    log.add_argument("data", metavar="DATA", help="a CSV or Parquet file of decisions")
+    log.add_argument("--outcome", required=True, help="the column of decisions")
+    log.add_argument("--positive", help="the favourable outcome (default: 1 or true)")
+    log.add_argument(
+        "--over", type=_names, action="append", required=True, help="columns that form groups; repeat for more sets"
+    )
+    log.add_argument("--limit", type=float, help="the engineering threshold for the difference of rates")
+    log.add_argument("--least-ratio", type=float, help="the engineering threshold for the ratio of rates")
+    log.add_argument("--smallest", type=float, help="leave out groups with a smaller share of the rows")
+    log.add_argument("--level", type=float, help="confidence level")
+    log.add_argument("--json", metavar="FILE", help="write the result here")
 
     data = verbs.add_parser("data", help="list or fetch the data sets of the field")
     actions = data.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=_Parser)
@@ -106,7 +155,7 @@ def _run(argv: Sequence[str] | None) -> int:
     from evenhand.core.errors import EvenhandError
 
     try:
-        code = int(getattr(commands, options.command)(options))
+        code = int(getattr(commands, options.command.replace("-", "_"))(options))
         sys.stdout.flush()
     except EvenhandError as error:
         print("evenhand: " + " ".join(str(error).split()), file=sys.stderr)

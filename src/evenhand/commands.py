@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from evenhand.core.errors import UsageError
+from evenhand.core.errors import DataError, UsageError
 from evenhand.core.estimate import StopReason
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Callable
 
     from evenhand.core.results import Result
 
 INTERRUPTED = 130
 """What a shell expects of a program that was interrupted, whatever it had found by then."""
 _MEANING = {0: "pass", 1: "discrimination found", 3: "undecided"}
+_WORST = (INTERRUPTED, 1, 3, 0)
+"""Exit codes, from what counts most of several to what counts least."""
 
 
 def init(options: Namespace) -> int:
@@ -33,17 +36,90 @@ def init(options: Namespace) -> int:
 
 def measure(options: Namespace) -> int:
     """Measure what the configuration declares."""
-    from evenhand.config import Config, settings_of
-    from evenhand.core.budget import Budget
     from evenhand.methods.measure import measure as run
 
+    return _checked(options, "measure", run)
+
+
+def subsets(options: Namespace) -> int:
+    """Find the sets of features that the software discriminates by."""
+    from evenhand.methods.subsets import subsets as run
+
+    return _checked(options, "subsets", run)
+
+
+def _checked(options: Namespace, job: str, run: Callable[..., Result]) -> int:
+    """Run the checks of one job, those with equal settings together, and return the worst exit code."""
+    from evenhand.config import CHECKS, Config, settings_of
+    from evenhand.core.budget import Budget
+
     config = Config.load(options.config)
-    given = {name: getattr(options, name) for name in ("over", "limit", "margin", "level", "queries", "seconds")}
-    settings = settings_of(config, "measure", given)
-    budget = Budget(queries=settings.pop("queries", None), seconds=settings.pop("seconds", None))
+    runs = settings_of(config, job, {key: getattr(options, key) for key in CHECKS[job]})
+    sampler = config.population()
+    codes: list[int] = []
     with config.subject() as subject:
-        result = run(subject, **settings, budget=budget, seed=options.seed, n_jobs=options.n_jobs)
+        for number, settings in enumerate(runs, start=1):
+            budget = Budget(queries=settings.pop("queries", None), seconds=settings.pop("seconds", None))
+            if getattr(options, "suite", None) is not None:
+                settings["suite"] = _numbered(options.suite, number)
+            result = run(subject, **settings, sampler=sampler, budget=budget, seed=options.seed, n_jobs=options.n_jobs)
+            if codes:
+                print()
+            codes.append(_finish(result, _numbered(options.json, number)))
+            if codes[-1] == INTERRUPTED:
+                break
+    return min(codes, key=_WORST.index)
+
+
+def _numbered(file: str | None, number: int) -> str | None:
+    """Return the file for the result of a run: the one that was named, then -2, -3 and so on before its suffix.
+
+    >>> _numbered("out.json", 1), _numbered("tests.csv.gz", 2)
+    ('out.json', 'tests-2.csv.gz')
+    """
+    if file is None or number == 1:
+        return file
+    path = Path(file)
+    suffix = ".csv.gz" if path.name.endswith(".csv.gz") else path.suffix
+    return str(path.with_name(f"{path.name.removesuffix(suffix)}-{number}{suffix}"))
+
+
+def replay(options: Namespace) -> int:
+    """Ask the software again what a suite or a result holds."""
+    from evenhand.config import Config
+    from evenhand.methods.replay import replay as run
+
+    with Config.load(options.config).subject() as subject:
+        return _finish(run(options.file, subject, **_given(options, "limit", "level")), options.json)
+
+
+def measure_log(options: Namespace) -> int:
+    """Measure group discrimination in recorded decisions."""
+    from evenhand.core.files import read_frame
+    from evenhand.methods.measure_log import measure_log as run
+
+    frame = read_frame(options.data)
+    settings = _given(options, "limit", "least_ratio", "smallest", "level")
+    if options.positive is not None:
+        settings["positive"] = _outcome(frame, options.outcome, options.positive)
+    try:
+        result = run(frame, outcome=options.outcome, over=[tuple(names) for names in options.over], **settings)
+    except DataError as error:
+        raise DataError(f"{options.data}: {error}") from error
     return _finish(result, options.json)
+
+
+def _outcome(frame: Any, column: str, text: str) -> Any:
+    """Return the outcome of a column that is written like this."""
+    from evenhand.core.adapters.base import parse_outcome
+
+    values = frame[column].unique().tolist() if column in frame.columns else []
+    return next((value for value in values if str(value) == text), parse_outcome(text))
+
+
+def _given(options: Namespace, *names: str) -> dict[str, Any]:
+    """Return the options that were given, so that all others keep the defaults of the function."""
+    return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
 
 
 def data(options: Namespace) -> int:
@@ -75,18 +151,9 @@ def demo(options: Namespace) -> int:
 
 def _finish(result: Result, file: str | None) -> int:
     """Print a result, write it where asked, and return its exit code."""
-    for finding in result.findings:
-        verdict = "" if finding.verdict is None else f"{str(finding.verdict).upper():10}"
-        print(f"{verdict}{finding.claim}")
-        print(f"{'':10}{finding.estimate}" + ("" if finding.limit is None else f"; limit {finding.limit:g}"))
-        for case in finding.cases[:1]:
-            print(f"{'':10}for example {case}")
-    for note in result.notes:
-        print(f"note: {note}")
-    print(
-        f"{result.spent.queries:,} inputs asked, {result.spent.executed:,} executed, "
-        f"{result.spent.seconds:.1f} s; {result.stop}"
-    )
+    from evenhand.report.terminal import render
+
+    render(result)
     if file is not None:
         result.to_json(file)
     return INTERRUPTED if result.stop is StopReason.INTERRUPTED else result.exit_code

@@ -9,17 +9,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.errors import ConfigError, UsageError, nearest
+from evenhand.core.errors import ConfigError, UsageError, clip, nearest
+from evenhand.core.populations import population_from_table
 from evenhand.core.spacefile import read_themis, read_toml, space_from_table
 from evenhand.core.subject import SHARED, Subject
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
 
+    from evenhand.core.samplers import Sampler
     from evenhand.core.space import Space
 
-TABLES = ("subject", "space", "checks")
+TABLES = ("subject", "space", "population", "checks")
 OPTIONS: dict[str, tuple[str, ...]] = {
     "estimator": ("threshold", "output", "trusted", "allow_pickle", "identity"),
     "function": ("identity",),
@@ -28,7 +30,17 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "http": ("batch", "concurrency", "timeout", "retries", "backoff", "headers", "single", "identity"),
     "onnx": ("output", "threads"),
 }
-CHECKS = ("job", "over", "kind", "limit", "margin", "level", "interval", "queries", "seconds")
+_SAMPLING = ("kind", "limit", "margin", "level", "interval", "queries", "seconds")
+CHECKS = {"measure": ("over", "exact", *_SAMPLING), "subsets": ("among", "depth", "variants", *_SAMPLING)}
+"""The jobs of checks, and what can be said of each."""
+_TEXTS, _NUMBER, _WHOLE = (str, list), (int, float), (int,)
+_TYPES: dict[str, tuple[tuple[type, ...], str]] = {
+    **dict.fromkeys(("over", "among"), (_TEXTS, "a list of texts")),
+    **dict.fromkeys(("limit", "margin", "level", "seconds"), (_NUMBER, "a number")),
+    **dict.fromkeys(("depth", "variants", "queries"), (_WHOLE, "a whole number")),
+    **dict.fromkeys(("kind", "interval"), ((str,), "a text")),
+    "exact": ((bool,), "true or false"),
+}
 
 
 @dataclass(frozen=True)
@@ -48,7 +60,7 @@ class Config:
         for key in table:
             if key not in TABLES:
                 raise ConfigError(f"{file}: unknown table [{key}]; {nearest(key, TABLES)}")
-        for key, kind in (("subject", dict), ("space", dict), ("checks", list)):
+        for key, kind in (("subject", dict), ("space", dict), ("population", dict), ("checks", list)):
             if key in table and not isinstance(table[key], kind):
                 wanted = f"[[{key}]] tables" if kind is list else f"a [{key}] table"
                 raise ConfigError(f"{file}: {key} must be {wanted}")
@@ -64,16 +76,41 @@ class Config:
             raise ConfigError(f"{self.file}: has no [space] table; say what an input can be")
         return space_from_table(self.table["space"], self.file)
 
-    def checks(self, job: str) -> list[Mapping[str, Any]]:
-        """Return the checks of one job."""
+    def population(self) -> Sampler | None:
+        """Build the population that the file declares, None where it declares none."""
+        if "population" not in self.table:
+            return None
+        space, sampler = self.space, population_from_table(self.table["population"], self.file)
+        try:
+            sampler.population(space)
+        except UsageError as error:
+            raise ConfigError(f"{self.file}: [population]: {error}") from error
+        return sampler
+
+    def checks(self, job: str) -> list[dict[str, Any]]:
+        """Return the checks of one job, without their job."""
         found = []
         for number, check in enumerate(self.table.get("checks", []), start=1):
-            for key in check:
-                if key not in CHECKS:
-                    raise ConfigError(f"{self.file}: check {number} has an unknown key {key!r}; {nearest(key, CHECKS)}")
-            if check.get("job") == job:
-                found.append(check)
+            if not isinstance(check, dict):
+                raise ConfigError(f"{self.file}: check {number} is {clip(repr(check))}; write a [[checks]] table")
+            mine = check.get("job")
+            if mine not in CHECKS:
+                raise ConfigError(f"{self.file}: check {number} has job = {mine!r}; {nearest(mine, CHECKS)}")
+            settings = {key: value for key, value in check.items() if key != "job"}
+            for key, value in settings.items():
+                self._check_setting(f"check {number}", mine, key, value)
+            if mine == job:
+                found.append(settings)
         return found
+
+    def _check_setting(self, where: str, job: str, key: str, value: Any) -> None:
+        if key not in CHECKS[job]:
+            allowed = ("job", *CHECKS[job])
+            raise ConfigError(f"{self.file}: {where} ({job}) has an unknown key {key!r}; {nearest(key, allowed)}")
+        types, wanted = _TYPES[key]
+        fits = isinstance(value, types) and (bool in types or not isinstance(value, bool))
+        if not fits or (isinstance(value, list) and not all(isinstance(name, str) for name in value)):
+            raise ConfigError(f"{self.file}: {where} ({job}) has {key} = {clip(repr(value))}; it must be {wanted}")
 
     def subject(self) -> Subject:
         """Build the subject that the file declares."""
@@ -164,30 +201,39 @@ def _of_themis(file: Path) -> dict[str, Any]:
         for kind in test["kinds"]
     ]
     for check in checks:
-        if not check["over"]:
-            del check["over"]
+        names = check.pop("over")
+        if names:
+            check["among" if check["job"] == "subsets" else "over"] = names
     return {"themis": settings.space, "subject": {"command": list(settings.command), "positive": 1}, "checks": checks}
 
 
-def settings_of(config: Config, job: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge the checks of a job with what the command line gives; checks that disagree must be told apart by `over`."""
-    options = {key: value for key, value in given.items() if value is not None}
-    checks = config.checks(job)
-    if "over" in options:
-        wanted = set(options["over"])
-        checks = [check for check in checks if set(check.get("over", ())) == wanted]
-    merged: dict[str, Any] = {}
-    for key in CHECKS:
-        if key in ("job", "over") or key in options:
-            continue
-        values = {check.get(key) for check in checks}
-        if len(values) > 1:
-            told = ", ".join(repr(value) for value in sorted(values, key=str))
-            raise UsageError(f"{config.file}: the {job} checks differ in {key} ({told}); choose one with --over")
-        if values and (value := values.pop()) is not None:
-            merged[key] = value
-    if "over" not in options and checks and all("over" in check for check in checks):
-        merged["over"] = [
-            tuple([check["over"]] if isinstance(check["over"], str) else check["over"]) for check in checks
+def settings_of(config: Config, job: str, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the settings of each run of a job: its checks, under what the command line gives.
+
+    `over` and `kind` of the command line choose among the checks, and what no check covers has the defaults; all else
+    takes the place of what a check says. Checks that differ in nothing but `over` are one run, so that they hold
+    together.
+    """
+    options = {key: value for key, value in given.items() if value is not None and key != "over"}
+    checks = [check for check in config.checks(job) if options.get("kind") in (None, check.get("kind", "causal"))]
+    if given.get("over") is not None:
+        checks = [
+            {**check, "over": list(names)}
+            for names in given["over"]
+            for check in [check for check in checks if set(_names(check.get("over", ()))) == set(names)] or [{}]
         ]
-    return {**merged, **options}
+    runs: list[tuple[dict[str, Any], list[tuple[str, ...]]]] = []
+    for check in checks or [{}]:
+        settings = {**check, **options}
+        names = _names(settings.pop("over", ()))
+        mine = next((sets for known, sets in runs if known == settings and bool(sets) == bool(names)), None)
+        if mine is None:
+            mine = []
+            runs.append((settings, mine))
+        if names and names not in mine:
+            mine.append(names)
+    return [{**settings, "over": sets} if sets else settings for settings, sets in runs]
+
+
+def _names(over: str | Sequence[str]) -> tuple[str, ...]:
+    return (over,) if isinstance(over, str) else tuple(over)

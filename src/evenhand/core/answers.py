@@ -14,6 +14,8 @@ from evenhand.core.feature import plain
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from evenhand.core.outcomes import Meaning
+
 
 @dataclass(frozen=True, slots=True)
 class Answers:
@@ -28,12 +30,20 @@ class Answers:
     positive: Any = None
     closed: bool = False
 
+    @classmethod
+    def of(cls, meaning: Meaning) -> Answers:
+        """Return the answers that fit what is known of an output."""
+        # With scores, the positive value names the class that is scored and is no outcome itself. A classifier picks
+        # from its classes, so its answers need no search for missing values.
+        positive = None if meaning.scores else next(iter(meaning.values), None)
+        return cls(meaning.about, meaning.labels, positive, bool(meaning.known))
+
     def check(self, outcomes: NDArray[Any], expected: int) -> NDArray[Any]:
         """Return outcomes as they are to be counted, or say what is wrong with them."""
         if outcomes.shape != (expected,):
             raise BadOutcome(
                 f"{self.name} returned outcomes of shape {outcomes.shape} for {expected:,} inputs; "
-                f"it must return one per input"
+                f"it must return one per input{', or name its outputs with outputs=[…]' if outcomes.ndim == 2 else ''}"
             )
         if outcomes.dtype.kind == "f":
             self._refuse_missing(np.isnan(outcomes), outcomes)

@@ -149,8 +149,10 @@ def mixture_tails(groups: int, alpha: float) -> tuple[float, float]:
     return (alpha / 2 / others, alpha / 2) if others else (alpha, alpha)
 
 
-def mixture_spread(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
+def mixture_spread(k: ArrayLike, n: ArrayLike, level: float, *, among: int | None = None) -> Limits:
     """Return a confidence sequence for max p - min p over the groups on the last axis.
+
+    The two extreme groups of `among` samples of equal size may be given alone, as for `intervals.spread`.
 
     >>> low, high = mixture_spread([30, 20, 12], [40, 40, 40], 0.95)
     >>> f"{low:.3f} {high:.3f}"
@@ -158,7 +160,7 @@ def mixture_spread(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
     """
     hits, size = checked(k, n)
     pairs = ordered_pairs(hits, size)
-    low_rate, high_rate = mixture_tails(hits.shape[-1], 1 - check_level(level))
+    low_rate, high_rate = mixture_tails(among or hits.shape[-1], 1 - check_level(level))
     # Over ordered pairs, the largest lower limit is minus the smallest upper limit of the reversed pair.
     low = np.maximum(-mixture_difference_below(*pairs, low_rate).min(axis=-1), 0.0)
     high = mixture_difference_below(*pairs, high_rate).max(axis=-1)

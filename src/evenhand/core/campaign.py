@@ -27,11 +27,14 @@ if TYPE_CHECKING:
     from evenhand.core.estimate import Estimate
     from evenhand.core.parallel import Workers
     from evenhand.core.results import Case
+    from evenhand.core.samplers import Draws
     from evenhand.core.sequential import Plan
     from evenhand.core.subject import Subject
 
 CASES = 3
 """Cases shown with each finding."""
+CHECKED = 32
+"""Inputs that are asked twice to see whether the subject is deterministic."""
 WAVE_SECONDS = 0.2
 """How much work is always worth asking ahead of the next look, in seconds per worker."""
 MOST_AHEAD = 131_072
@@ -50,6 +53,8 @@ class Counted:
     """The first few hits, each with the number of its draw."""
     asked: int
     executed: int
+    costs: NDArray[np.int64] | None = None
+    """The inputs asked for each draw, where that differs from draw to draw."""
 
 
 class Count(Protocol):
@@ -73,6 +78,10 @@ class Outcome:
     stop: StopReason
     cases: tuple[Case, ...]
     """The first hits among the draws that the estimate rests on."""
+    draws: int
+    """How many draws the estimate rests on."""
+    hits: Any
+    """The hits among them, one number for each group where there are several."""
 
 
 def sample(plan: Plan, count: Count, *, cost: int, meter: Meter, workers: Workers, task: str) -> Outcome:
@@ -85,7 +94,7 @@ def sample(plan: Plan, count: Count, *, cost: int, meter: Meter, workers: Worker
     count
         Counts hits among draws.
     cost
-        How many inputs each draw asks for; budgets are in inputs.
+        How many inputs each draw asks for, at most; budgets are in inputs.
     """
     most = None if math.isinf(meter.left) else int(meter.left // cost)
     if most == 0:
@@ -93,7 +102,7 @@ def sample(plan: Plan, count: Count, *, cost: int, meter: Meter, workers: Worker
     hits = _Hits()
     looks = _Looks(plan.looks(most))
     pace = _Pace(dear=count.subject.adapter.dear, width=workers.width)
-    seen: tuple[int, Any] | None = None
+    seen: tuple[int, Any, int] | None = None
     try:
         while True:
             stop = pace.until(hits.n, looks.next, most)
@@ -101,20 +110,30 @@ def sample(plan: Plan, count: Count, *, cost: int, meter: Meter, workers: Worker
             sizes = looks.upto(hits.n)
             counts = hits.at(sizes)
             at = min(int(plan.first_stop(counts, sizes)), len(sizes) - 1)
-            seen = sizes[at], counts[at]
+            seen = sizes[at], counts[at], hits.cost(sizes[at], cost)
             judgement = plan.judge(seen[1], seen[0], last=seen[0] == most)
             reason = judgement.stop
             if reason is None and meter.late:
                 judgement, reason = plan.judge(seen[1], seen[0], last=True), StopReason.SECONDS
-            meter.report(task, _share(plan, judgement.estimate, seen[0], most), f"{seen[0] * cost:,} inputs")
+            meter.report(task, _share(plan, judgement.estimate, seen[0], most), f"{seen[2]:,} inputs")
             if reason is not None:
                 break
     except KeyboardInterrupt:
         if seen is None:
             raise
         judgement, reason = plan.judge(seen[1], seen[0], last=True), StopReason.INTERRUPTED
-    meter.queries += seen[0] * cost
-    return Outcome(judgement.estimate, reason, hits.cases(seen[0]))
+    meter.queries += seen[2]
+    return Outcome(judgement.estimate, reason, hits.cases(seen[0]), seen[0], seen[1])
+
+
+def check_deterministic(draws: Draws, subject: Subject, meter: Meter) -> list[str]:
+    """Ask the first draws twice, within a tenth of the budget; what that takes counts as spent."""
+    checked = int(min(CHECKED, meter.left // 20))
+    if checked == 0:
+        return ["the budget was too small to check that the software answers the same input the same way"]
+    subject.need_deterministic(draws.take(0, checked))
+    meter.queries += 2 * checked
+    return []
 
 
 class _Looks:
@@ -142,6 +161,12 @@ class _Hits:
         self._before: Any = 0.0
         self._sums: NDArray[np.float64] = np.zeros(0)
         self._witnesses: list[tuple[int, Case]] = []
+        self._asked_before = 0
+        self._asked: NDArray[np.int64] | None = None
+
+    def cost(self, n: int, each: int) -> int:
+        """Return what the first n draws asked for, which end within the last wave."""
+        return n * each if self._asked is None else self._asked_before + int(self._asked[n - self._start - 1])
 
     def at(self, sizes: list[int]) -> NDArray[np.float64]:
         """Return the hits so far at each of these sizes, all within the last wave."""
@@ -153,6 +178,10 @@ class _Hits:
     def add(self, parts: list[Counted]) -> None:
         if len(self._sums):
             self._before = self._before + self._sums[-1]
+        if self._asked is not None:
+            self._asked_before += int(self._asked[-1])
+        costs = [part.costs for part in parts if part.costs is not None]
+        self._asked = np.cumsum(np.concatenate(costs)) if costs else None
         self._start = self.n
         self._sums = np.cumsum(np.concatenate([part.hits for part in parts]), axis=0, dtype=np.float64)
         self.n += len(self._sums)

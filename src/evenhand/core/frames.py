@@ -232,7 +232,7 @@ def _infer_column(name: str, column: Any, want: str | None) -> Feature:
         raise DataError(f"column {name!r} has no rows to infer a feature from")
     dtype = column.dtype
     if dtype in (nw.Categorical, nw.Enum, nw.String, nw.Object, nw.Boolean) or want == "category":
-        return category(name, _declared_levels(column) or _sorted_levels(column))
+        return category(name, declared_levels(column) or _sorted_levels(column))
     if dtype.is_integer():
         return integer(name, int(column.min()), int(column.max()))
     if dtype.is_numeric():
@@ -243,7 +243,7 @@ def _infer_column(name: str, column: Any, want: str | None) -> Feature:
     )
 
 
-def _declared_levels(column: Any) -> list[Label]:
+def declared_levels(column: Any) -> list[Label]:
     """Return the levels that a categorical dtype lists, in its own order and with those that no row has."""
     native = column.to_native()
     categories: Any = getattr(getattr(native, "dtype", None), "categories", None)

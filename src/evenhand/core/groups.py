@@ -40,7 +40,7 @@ class _Cells:
         return self.feature.values()
 
     def __len__(self) -> int:
-        return len(self.values) if self.edges is None else len(self.edges) - 1
+        return int(self.feature.size) if self.edges is None else len(self.edges) - 1
 
     def of(self, column: NDArray[np.float64]) -> NDArray[np.intp]:
         """Return the cell of each value, -1 for none."""
@@ -55,31 +55,43 @@ class _Cells:
     def label(self, cell: int) -> Label:
         if self.edges is None:
             return self.feature.labels(self.values[cell : cell + 1])[0]
+        # As many decimals as tell the edges apart, so that no two bins are called the same.
+        gap = float(np.diff(self.edges).min())
+        low, high = np.round(
+            self.edges[cell : cell + 2], int(np.clip(5 - math.floor(math.log10(gap)), 0, 15)) if gap else 6
+        )
         last = "" if cell == len(self) - 1 else "under "
-        return f"{self.edges[cell]:.6g} to {last}{self.edges[cell + 1]:.6g}"
+        return f"{low:.15g} to {last}{high:.15g}"
+
+    @cached_property
+    def spans(self) -> NDArray[np.float64]:
+        """The lowest and the highest value of each cell, NaN where it has none; never by listing a wide range."""
+        if self.edges is None:
+            return np.array([self.values, self.values])
+        low, high = self.edges[:-1].copy(), self.edges[1:].copy()
+        if math.isinf(self.feature.size):
+            high[:-1] = np.nextafter(high[:-1], low[:-1])
+            return np.array([low, high])
+        # Half steps, since rounding to even may skip the nearest value.
+        near = float(self.feature.step or 0.0) * np.arange(-2.0, 2.5, 0.5)
+        values = self.feature.snap(np.concatenate([low[:, None] + near, high[:, None] + near], axis=1))
+        inside = self.feature.inside(values) & (self.of(values) == np.arange(len(self))[:, None])
+        least, most = np.where(inside, values, np.inf).min(axis=1), np.where(inside, values, -np.inf).max(axis=1)
+        return np.where(inside.any(axis=1), np.array([least, most]), np.nan)
 
     def middle(self, cell: int) -> float:
         """Return a value that stands for the cell."""
-        if self.edges is None:
-            return float(self.values[cell])
-        if math.isinf(self.feature.size):
-            return float((self.edges[cell] + self.edges[cell + 1]) / 2)
-        inside = self.values[self.of(self.values) == cell]
-        return float(inside[len(inside) // 2]) if len(inside) else math.nan
+        if self.feature.kind == "category":
+            return float(cell)
+        return float(self.feature.snap(self.spans[:, cell].mean(keepdims=True))[0])
 
     def narrowed(self, cell: int) -> Feature | None:
         """Return the feature with no values but those of the cell, or None where it has none."""
         if self.feature.kind == "category":  # as the number of its code, which stays what it is
             return integer(self.feature.name, cell, cell)
-        if self.edges is not None and math.isinf(self.feature.size):
-            low, high = float(self.edges[cell]), float(self.edges[cell + 1])
-            if cell < len(self) - 1:
-                high = math.nextafter(high, low)
-            return replace(self.feature, low=low, high=high, bins=None)
-        inside = self.values[self.of(self.values) == cell]
-        if not len(inside):
+        if np.isnan(self.spans[0, cell]):
             return None
-        low, high = self.feature.numbers(inside[[0, -1]]).tolist()
+        low, high = self.feature.numbers(self.spans[:, cell]).tolist()
         return replace(self.feature, low=low, high=high, bins=None)
 
 
@@ -99,9 +111,9 @@ class Groups:
     names: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        if len(self) > MOST_GROUPS:
+        if (total := combinations(self.shape)) > MOST_GROUPS:
             factors = clip(" × ".join(f"{cells.feature.name} {len(cells):,}" for cells in self._cells), 300)
-            raise SpaceError(f"{factors} = {count(len(self))} groups, over the {MOST_GROUPS:,} that are compared")
+            raise SpaceError(f"{factors} = {count(total)} groups, over the {MOST_GROUPS:,} that are compared")
 
     @cached_property
     def columns(self) -> tuple[int, ...]:
@@ -117,15 +129,21 @@ class Groups:
         return tuple(_Cells(self.space.features[column]) for column in self.columns)
 
     @cached_property
-    def _total(self) -> int:
-        return int(combinations(len(cells) for cells in self._cells))
+    def shape(self) -> tuple[int, ...]:
+        """How many cells each feature has: its values, or its bins."""
+        return tuple(len(cells) for cells in self._cells)
+
+    @cached_property
+    def spans(self) -> tuple[NDArray[np.float64], ...]:
+        """The lowest and the highest encoded value of each cell, for each feature; NaN where a cell has none."""
+        return tuple(cells.spans for cells in self._cells)
 
     def __len__(self) -> int:
-        return self._total
+        return math.prod(self.shape)
 
     def cells(self, group: int) -> tuple[int, ...]:
         """Return the cell of each feature that make up a group; the last feature changes fastest."""
-        return tuple(int(cell) for cell in np.unravel_index(group, [len(cells) for cells in self._cells]))
+        return tuple(int(cell) for cell in np.unravel_index(group, self.shape))
 
     def of(self, points: Points) -> NDArray[np.intp]:
         """Return the group of each point, -1 where it is in none (outside the declared bins)."""
@@ -149,6 +167,10 @@ class Groups:
             moved[:, column] = cells.middle(cell)
         return moved
 
+    @cached_property
+    def _whole(self) -> dict[tuple[int, ...], Block]:
+        return {block.columns: block for block in self.space.blocks(self.space.features)}
+
     def within(self, group: int) -> tuple[Block, ...] | None:
         """Return how to draw a group's inputs, block by block; None where it has none."""
         features = list(self.space.features)
@@ -157,15 +179,16 @@ class Groups:
             if narrowed is None:
                 return None
             features[column] = narrowed
-        return self.space.blocks(tuple(features))
+        # Blocks that the group does not narrow are the same for all groups, and listed once.
+        return tuple(
+            block if set(block.columns) & set(self.columns) else self._whole[block.columns]
+            for block in self.space.blocks(features)
+        )
 
     def inhabited(self, group: int) -> bool:
         """Tell whether a group has any valid input; yes where its constraints are too many to list."""
         blocks = self.within(group)
-        try:
-            return blocks is not None and all(block.size > 0 for block in blocks)
-        except SpaceError:  # constraints exclude every combination
-            return False
+        return blocks is not None and all(_inhabited(block) for block in blocks)
 
     def draw(self, n: int, rng: np.random.Generator, group: int) -> Points:
         """Draw `n` inputs of a group, uniform over all its valid ones."""
@@ -175,7 +198,20 @@ class Groups:
         points: Points = np.empty((n, len(self.space.features)), dtype=np.float64, order="F")
         for block in blocks:
             block.draw(rng, points)
+        for column in self.columns:
+            if self.space.features[column].kind == "real":  # a narrowed grid may start at a rounded value
+                points[:, column] = self.space.features[column].snap(points[:, column])
         return points
+
+
+def _inhabited(block: Block) -> bool:
+    try:
+        return block.size > 0
+    except SpaceError as error:
+        # A constraint that cannot be evaluated says nothing about who is in the group.
+        if not str(error).startswith("no input is valid"):
+            raise
+        return False
 
 
 def groups_of(space: Space, names: Sequence[str]) -> Groups:

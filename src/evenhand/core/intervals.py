@@ -226,10 +226,11 @@ def spread_tails(groups: int, alpha: float) -> tuple[float, float]:
     return alpha / 2 / (groups * (groups - 1) - 1), alpha / 2
 
 
-def spread(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
+def spread(k: ArrayLike, n: ArrayLike, level: float, *, among: int | None = None) -> Limits:
     """Return an interval for max p - min p over the groups on the last axis, simultaneous over which pair is extreme.
 
-    An empty group could have any rate, so the upper limit is then 1.
+    An empty group could have any rate, so the upper limit is then 1. With samples of equal size the two groups with
+    the most and the fewest hits decide both limits: they may be given alone, with the number they are taken `among`.
 
     >>> low, high = spread([30, 20, 12], [40, 40, 40], 0.95)
     >>> f"{low:.3f} {high:.3f}"
@@ -237,11 +238,23 @@ def spread(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
     """
     hits, size = checked(k, n)
     pairs = ordered_pairs(hits, size)
-    low_tail, high_tail = spread_tails(hits.shape[-1], 1 - check_level(level))
-    low = np.maximum(difference_above(*pairs, low_tail).max(axis=-1), 0.0)
+    low_tail, high_tail = spread_tails(among or hits.shape[-1], 1 - check_level(level))
+    low = np.maximum(_extreme(pairs, low_tail, largest=True), 0.0)
     # Over ordered pairs, the largest upper limit of p_i - p_j is minus the smallest lower limit of p_j - p_i.
-    high = -difference_above(*pairs, high_tail).min(axis=-1)
+    high = -_extreme(pairs, high_tail, largest=False)
     return low[()], np.where((size == 0).any(axis=-1), 1.0, high)[()]
+
+
+def _extreme(pairs: tuple[Floats, Floats, Floats, Floats], tail: float, *, largest: bool) -> Floats:
+    """Return the largest or smallest melded lower limit over the pairs on the last axis."""
+    k1, n1, k2, n2 = pairs
+    # L - U is below the first with probability tail at most (one of them is out), below the second with at least that
+    # (both are), so pairs that cannot be extreme are not worth the integral.
+    far, near = (lower_limit(k1, n1, rate) - upper_limit(k2, n2, rate) for rate in (tail / 2, tail**0.5))
+    maybe = near >= far.max(axis=-1, keepdims=True) if largest else far <= near.min(axis=-1, keepdims=True)
+    found = np.full(far.shape, -1.0 if largest else 1.0)
+    found[maybe] = difference_above(k1[maybe], n1[maybe], k2[maybe], n2[maybe], tail)
+    return np.asarray(found.max(axis=-1) if largest else found.min(axis=-1))
 
 
 def by_group(k: ArrayLike, n: ArrayLike, level: float) -> Limits:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.core.adapters.base import Scalar
+    from evenhand.core.adapters.base import Reply, Scalar
 
 FORMAT = 1
 _ASKED_AT_ONCE = 900  # SQLite before 3.32 allows 999 variables in one statement
@@ -67,7 +67,7 @@ class Ledger:
         self._connection: sqlite3.Connection | None = None
         _LIVING.add(self)
 
-    def known(self, keys: Sequence[bytes]) -> dict[bytes, Scalar]:
+    def known(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
         """Return the recorded outcomes of those keys that have one."""
         found: dict[bytes, Any] = {}
         asked = sorted(keys)  # neighbours in the tree share pages
@@ -229,31 +229,38 @@ def _code(error: sqlite3.Error) -> int:
 
 def _kept(outcome: object) -> str | int | float | bytes:
     """Return the outcome as SQLite keeps it exactly; what it has no type for becomes JSON in a blob."""
-    value = plain(outcome)
+    if isinstance(outcome, tuple):
+        return json.dumps([_checked(value) for value in outcome]).encode()
+    value = _checked(outcome)
     if isinstance(value, bool):
         return _TRUE if value else _FALSE
     if isinstance(value, int):
         return value if -(2**63) <= value < 2**63 else json.dumps(value).encode()
     if isinstance(value, float):
         return json.dumps(value).encode() if math.isnan(value) else value
-    if isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            return json.dumps(value).encode()
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value).encode()
+    return value
+
+
+def _checked(outcome: object) -> Scalar:
+    value = plain(outcome)
+    if isinstance(value, str | int | float):
         return value
     raise BadOutcome(
         f"{clip(repr(outcome), 40)} is a {type(outcome).__name__}: an outcome is a str, int, float or bool"
     )
 
 
-def _read(blob: bytes) -> Scalar:
+def _read(blob: bytes) -> Reply:
     if blob == _TRUE:
         return True
     if blob == _FALSE:
         return False
-    value: Scalar = json.loads(blob)
-    return value
+    value = json.loads(blob)
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _version() -> str:

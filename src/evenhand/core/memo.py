@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evenhand.core.adapters.base import Scalar
+    from evenhand.core.adapters.base import Reply
 
 WORTH_REMEMBERING = 2e-5
 """Seconds per answer from which looking an answer up is clearly cheaper than asking again."""
@@ -29,7 +29,7 @@ class Memo:
 
     def __init__(self, *, wanted: bool | None, dear: bool) -> None:
         self.on = dear if wanted is None else wanted
-        self.answers: dict[bytes, Scalar] = {}
+        self.answers: dict[bytes, Reply] = {}
         self._undecided = wanted is None and not dear
         self._warm = False
 
@@ -40,7 +40,7 @@ class Memo:
             self.on = seconds / asked > WORTH_REMEMBERING
         self._warm = True
 
-    def add(self, fresh: Mapping[bytes, Scalar]) -> None:
+    def add(self, fresh: Mapping[bytes, Reply]) -> None:
         """Remember answers, as long as there is room."""
         if self.on and len(self.answers) + len(fresh) <= MOST_REMEMBERED:
             self.answers.update(fresh)

@@ -233,18 +233,23 @@ class Space:
             block.draw(rng, out)
         return out
 
-    def enumerate(self, most: int = MOST_ASSIGNMENTS) -> Points:
-        """Return every valid input once, or refuse with the numbers where there are more than `most`."""
-        if self.size > most:
-            most_said = "up to " if any(block.uncounted for block in self._blocks) else ""
+    def enumerate(self, most: int = MOST_ASSIGNMENTS, *, features: Sequence[Feature] | None = None) -> Points:
+        """Return every valid input once, or refuse with the numbers where there are more than `most`.
+
+        `features` may stand for the space's own, to hold some of them still.
+        """
+        blocks = self._blocks if features is None else self.blocks(features)
+        size = combinations(block.size for block in blocks)
+        if size > most:
+            most_said = "up to " if any(block.uncounted for block in blocks) else ""
             raise SpaceError(
-                f"the space has {most_said}{count(self.size)} inputs, over the {most:,} that are enumerated at once"
+                f"the space has {most_said}{count(size)} inputs, over the {most:,} that are enumerated at once"
             )
-        tables = [block.table() for block in self._blocks]
+        tables = [block.table() for block in blocks]
         total = math.prod(len(table) for table in tables)
         out: Points = np.empty((total, len(self.features)), dtype=np.float64, order="F")
         repeat = total
-        for block, table in zip(self._blocks, tables, strict=True):
+        for block, table in zip(blocks, tables, strict=True):
             repeat //= len(table)
             rows = (np.arange(total) // repeat) % len(table)
             out[:, list(block.columns)] = table[rows]

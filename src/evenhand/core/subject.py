@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from itertools import filterfalse
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from evenhand.core.adapters.base import as_outcomes
-from evenhand.core.adapters.choose import adapt, as_printed
+from evenhand.core.adapters.choose import adapt, as_printed, scored_class
 from evenhand.core.answers import Answers
-from evenhand.core.errors import NotDeterministic, UsageError, clip, nearest
+from evenhand.core.errors import NotDeterministic, UsageError, clip
 from evenhand.core.feature import plain
 from evenhand.core.keywords import checked_keywords, options_of, refuse_unknown
 from evenhand.core.memo import Memo
-from evenhand.core.outcomes import check_differs
+from evenhand.core.outputs import Recent, Records, checked_outputs, full_identity, meanings_of, packed
 from evenhand.core.space import Space
 
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.core.adapters.base import Adapter, Output, Scalar
+    from evenhand.core.adapters.base import Adapter, Output, Reply
     from evenhand.core.feature import Points
     from evenhand.core.ledger import Ledger
     from evenhand.core.outcomes import Differs
@@ -36,7 +34,7 @@ AGAIN = b"again:"
 """Marks the second answer to an input."""
 ROWS_AT_ONCE = 131_072
 """How many inputs a model in this process is asked at once: enough to drown the cost of a call, and little memory."""
-SHARED = ("positive", "labels", "differs", "memo", "ledger")
+SHARED = ("outputs", "positive", "labels", "differs", "memo", "ledger")
 """Options that every kind of subject has."""
 
 
@@ -50,8 +48,11 @@ class Subject:
         each. Other kinds of software have constructors of their own: `command`, `stream`, `http`, `onnx`, `saved`.
     space
         What an input can be.
+    outputs
+        The names of several outputs that the software gives each input; what follows is then a mapping by name.
     positive
-        The favourable outcome; group scores compare how often groups get it.
+        The favourable outcome, a list of those, or a function of an array of outcomes that returns truth values; group
+        scores compare how often groups get it.
     labels
         All outcomes there are; any other is an error.
     threshold, output
@@ -81,11 +82,12 @@ class Subject:
         model: Any,
         space: Space,
         *,
+        outputs: Sequence[str] | None = None,
         positive: Any = None,
-        labels: Sequence[Any] | None = None,
+        labels: Sequence[Any] | Mapping[str, Sequence[Any]] | None = None,
         threshold: float | None = None,
         output: Output = "label",
-        differs: Differs = None,
+        differs: Differs | Mapping[str, Differs] = None,
         memo: bool | None = None,
         ledger: str | PathLike[str] | None = None,
         identity: str | None = None,
@@ -95,44 +97,40 @@ class Subject:
                 f"space = {clip(repr(space))} is no Space; build one with Space(...) or Space.from_frame(...)"
             )
         adapter = adapt(model, positive=positive, threshold=threshold, output=output, identity=identity)
-        self._set_up(adapter, space, positive=positive, labels=labels, differs=differs, memo=memo, ledger=ledger)
+        shared = {"outputs": outputs, "positive": positive, "labels": labels, "differs": differs}
+        self._set_up(adapter, space, **shared, memo=memo, ledger=ledger)
 
     def _set_up(
         self,
         adapter: Adapter,
         space: Space,
         *,
+        outputs: Any,
         positive: Any,
-        labels: Sequence[Any] | None,
-        differs: Differs,
+        labels: Any,
+        differs: Any,
         memo: bool | None,
         ledger: str | PathLike[str] | None,
     ) -> None:
         if not space.passed:
             raise UsageError("no feature of the space is passed to the software; leave passed=True on one of them")
+        self.outputs = adapter.outputs = checked_outputs(outputs)
         adapter.check(space)
         self.adapter = adapter
         self.space = space
-        if isinstance(labels, str) or not (labels is None or isinstance(labels, Iterable)):
-            raise UsageError(f"labels = {labels!r} must be a list of outcomes")
-        self.labels = None if labels is None else tuple(labels)
-        if self.labels is not None and positive is not None and positive not in self.labels:
-            raise UsageError(f"positive = {positive!r} is not in labels; {nearest(positive, self.labels)}")
-        self.positive = positive
-        self.differs = check_differs(differs)
+        self.meanings = meanings_of(adapter, self.name, positive=positive, labels=labels, differs=differs)
+        self.positive, self.differs = positive, differs
         self.asked = 0
         self.executed = 0
-        # With scores, `positive` names the class that is scored and is no outcome itself.
-        self._scores = getattr(adapter, "output", "label") == "score"
-        # A classifier picks from its classes, so its answers need no search for missing values.
-        closed = bool(getattr(adapter, "classes", None))
-        self._answers = Answers(self.name, self.labels, None if self._scores else positive, closed)
+        answers = {name: Answers.of(meaning) for name, meaning in self.meanings.items()}
+        self._answers = Records(answers) if self.outputs else answers[""]
         self._memo = Memo(wanted=memo, dear=adapter.dear)
+        self._recent = Recent() if len(self.outputs) > 1 else None
         self._ledger: Ledger | None = None
         if ledger is not None:
             from evenhand.core.ledger import Ledger
 
-            self._ledger = Ledger(ledger, space=space.encoding, subject=adapter.identity)
+            self._ledger = Ledger(ledger, space=space.encoding, subject=full_identity(adapter))
 
     @classmethod
     def _of(cls, kind: str, adapter: Adapter, space: Space, options: Mapping[str, Any]) -> Subject:
@@ -228,7 +226,8 @@ class Subject:
         """Test an ONNX model file (extra: onnx)."""
         from evenhand.core.adapters.onnx import OnnxAdapter
 
-        adapter = OnnxAdapter(path, output=output, positive=positive, threads=threads)
+        scored = scored_class(positive) if output == "score" else None
+        adapter = OnnxAdapter(path, output=output, positive=scored, threads=threads)
         return cls._of("onnx", adapter, space, {**options, "positive": positive})
 
     @classmethod
@@ -249,12 +248,23 @@ class Subject:
         return cls(model, space, identity=identity or identity_of(path), **options)
 
     def decide(self, inputs: Any) -> Outcomes:
-        """Return one outcome per input; `inputs` is a frame, a list of dictionaries, or encoded points."""
+        """Return one outcome per input; `inputs` is a frame, a list of dictionaries, or encoded points.
+
+        With several outputs, each input gets a record of a structured array: ``decide(inputs)["rate"]`` is one output.
+        """
         points = self._encoded(inputs)
         self.asked += len(points)
-        if self._memo.on or self._ledger is not None:
-            return self._recall(points)
-        return self._ask_all(points)
+        if self._recent is None:
+            return self._decided(points)
+        outcomes = self._recent.get(points)
+        if outcomes is None:
+            outcomes = self._decided(points)
+            self._recent.keep(points, outcomes)
+        return outcomes
+
+    def _decided(self, points: Points) -> Outcomes:
+        remembers = self._memo.on or self._ledger is not None
+        return self._recall(points) if remembers else self._ask_all(points)
 
     def _encoded(self, inputs: Any) -> Points:
         if isinstance(inputs, np.ndarray) and inputs.dtype == np.float64 and inputs.ndim == 2:
@@ -270,7 +280,7 @@ class Subject:
         start = time.perf_counter()
         parts = [self._ask(points[at : at + ROWS_AT_ONCE]) for at in range(0, len(points), ROWS_AT_ONCE)]
         if not parts:
-            return as_outcomes([])
+            return packed([], self.outputs)
         self._memo.observe(time.perf_counter() - start, len(points))
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
@@ -284,7 +294,7 @@ class Subject:
             if answered is None:
                 answered = np.empty(len(points), dtype=object)
             answered[rows] = checked
-        return as_outcomes([] if answered is None else answered.tolist())
+        return packed([] if answered is None else answered.tolist(), self.outputs)
 
     def _recall(self, points: Points, mark: bytes = b"") -> Outcomes:
         """Ask only what neither memory nor ledger knows, each input once, and write every answer down as it comes.
@@ -294,7 +304,7 @@ class Subject:
         keys = [mark + key for key in self._keys(points)] if mark else self._keys(points)
         memory = self._memo.answers
         unknown = list(filterfalse(memory.__contains__, dict.fromkeys(keys)))
-        fresh: dict[bytes, Scalar] = {}
+        fresh: dict[bytes, Reply] = {}
         if unknown and self._ledger is not None:
             fresh.update(self._ledger.known(unknown))
             self._memo.add(fresh)
@@ -307,9 +317,9 @@ class Subject:
                 for answers in self._ask_new(batch, unknown[start : start + ROWS_AT_ONCE]):
                     fresh.update(answers)
                     self._memo.add(answers)
-        return as_outcomes([memory[key] if key in memory else fresh[key] for key in keys])
+        return packed([memory[key] if key in memory else fresh[key] for key in keys], self.outputs)
 
-    def _ask_new(self, points: Points, keys: list[bytes]) -> Iterator[dict[bytes, Scalar]]:
+    def _ask_new(self, points: Points, keys: list[bytes]) -> Iterator[dict[bytes, Reply]]:
         for rows, outcomes in self.adapter.run(points, self.space):
             answers = self._answers.check(outcomes, len(rows)).tolist()
             asked = [keys[row] for row in rows.tolist()]
@@ -321,8 +331,7 @@ class Subject:
     def _keys(self, points: Points) -> list[bytes]:
         """Return the bytes of what the software sees of each input; features it is not passed do not count."""
         seen = np.ascontiguousarray(points[:, list(self.space.passed)]) + 0.0  # turns -0.0 into 0.0
-        packed = seen.view(np.dtype((np.void, seen.shape[1] * 8))).ravel()
-        return cast("list[bytes]", packed.tolist())
+        return cast("list[bytes]", seen.view(np.dtype((np.void, seen.shape[1] * 8))).ravel().tolist())
 
     @property
     def name(self) -> str:
@@ -330,16 +339,10 @@ class Subject:
         return clip(getattr(self.adapter, "name", None) or self.adapter.identity, 60)
 
     def favourable(self, outcomes: Outcomes) -> NDArray[np.bool_]:
-        """Tell which outcomes are the positive one."""
-        if self._scores:
-            raise UsageError(
-                f"{self.name} gives scores, none of which is the favourable one; use threshold=… for labels"
-            )
-        if self.positive is not None:
-            return np.asarray(outcomes == self.positive, dtype=np.bool_)
-        if outcomes.dtype.kind in "biu" and bool(((outcomes == 0) | (outcomes == 1)).all()):
-            return outcomes.astype(np.bool_)
-        raise UsageError(f"say which outcome of {self.name} is the favourable one, with positive=…")
+        """Tell which outcomes are favourable; of several outputs, a view of each tells."""
+        if self.outputs:
+            raise UsageError(f"{self.name} has several outputs; ask the view of one of them what is favourable")
+        return self.meanings[""].favourable(outcomes)
 
     def need_deterministic(self, inputs: Any) -> None:
         """Ask some inputs a second time, and raise where the answers differ: a causal test assumes that they do not.
@@ -350,14 +353,17 @@ class Subject:
         first = self.decide(points)
         second = self._ask(points) if self._ledger is None else self._recall(points, AGAIN)
         self.asked += len(points)
-        moved = np.flatnonzero(np.asarray(first != second, dtype=np.bool_))
-        if len(moved):
+        for name in self.meanings:
+            one, other = (first[name], second[name]) if name else (first, second)
+            moved = np.flatnonzero(np.asarray(one != other, dtype=np.bool_))
+            if not len(moved):
+                continue
             person = self.space.records(points[moved[:1]])[0]
-            one, other = plain(first[moved[0]]), plain(second[moved[0]])
+            what = f"another {name!r}" if name else "another outcome"
             raise NotDeterministic(
-                f"{self.name} gave {len(moved):,} of {len(points):,} inputs another outcome when asked again, such as "
-                f"{one!r} and then {other!r} to {clip(str(person), 200)}; fix its random seed or its state, since a "
-                f"causal test needs one answer per input"
+                f"{self.name} gave {len(moved):,} of {len(points):,} inputs {what} when asked again, such as "
+                f"{plain(one[moved[0]])!r} and then {plain(other[moved[0]])!r} to {clip(str(person), 200)}; fix its "
+                f"random seed or its state, since a causal test needs one answer per input"
             )
 
     def close(self) -> None:

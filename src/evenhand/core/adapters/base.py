@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Scalar = str | int | float | bool
 """One outcome, as a person would write it down."""
+Reply = Scalar | tuple[Scalar, ...]
+"""What one input is answered with: an outcome, or one for each of several outputs."""
 Output = Literal["label", "score"]
 """What of a model's answer is the outcome."""
 
@@ -29,7 +31,11 @@ class Adapter(Protocol):
     `run` yields partial answers as they are known, so that the Subject can write them down before the next one fails:
     pairs of (rows of `points`, their outcomes). All rows are answered once, in any order. Where an input fails, `run`
     first yields everything that has been answered, then raises a SubjectError that names the input.
+
+    Where the Subject sets names of `outputs`, outcomes are records with one field for each of them.
     """
+
+    outputs: tuple[str, ...]
 
     @property
     def identity(self) -> str:
@@ -91,6 +97,4 @@ def as_outcomes(values: Sequence[object]) -> NDArray[np.generic]:
             pass
     if kinds and kinds <= {int, float}:
         return np.array(values, dtype=np.float64)
-    packed = np.empty(len(values), dtype=object)
-    packed[:] = list(values)
-    return packed
+    return np.fromiter(values, dtype=object, count=len(values))

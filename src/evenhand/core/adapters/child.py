@@ -13,10 +13,11 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING
 
-from evenhand.core.adapters.base import Scalar, parse_outcome
+from evenhand.core.adapters.base import Reply
 from evenhand.core.adapters.program import KEPT_ERRORS, MOST_OUTPUT, ending, kill_group, last_words
 from evenhand.core.adapters.records import words
 from evenhand.core.errors import BadOutcome, SubjectCrashed, clip
+from evenhand.core.outputs import parse_reply
 
 if TYPE_CHECKING:
     from evenhand.core.adapters.program import Program
@@ -25,17 +26,18 @@ GRACE = 1.0
 """Seconds left to a process for its last words, once another has failed or its input has ended."""
 Task = tuple[int, bytes]
 """A row, and its line of JSON."""
-Answer = tuple[int, Scalar]
+Answer = tuple[int, Reply]
 
 
 class Child:
     """One process, what it has been dealt (`todo`), and what it has been sent and has not answered (`sent`)."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, outputs: tuple[str, ...] = ()) -> None:
         self.name = clip(shlex.join(program.argv))
         self.todo: deque[Task] = deque()
         self.sent: deque[Task] = deque()
         self._program = program
+        self._outputs = outputs
         self._deaths = 0
         self.start()
 
@@ -97,7 +99,7 @@ class Child:
             if not self.sent:
                 raise self.surplus(line)
             try:
-                answers.append((self.sent[0][0], _outcome(line)))
+                answers.append((self.sent[0][0], _reply(line, self._outputs)))
             except ValueError as error:
                 raise BadOutcome(f"the program {self.name} answered {self.question()} with {error}") from None
             self.sent.popleft()
@@ -176,20 +178,20 @@ class Child:
                     pipe.close()
 
 
-def _outcome(line: bytes) -> Scalar:
+def _reply(line: bytes, outputs: tuple[str, ...]) -> Reply:
     """Read one line; ValueError says what is wrong with it."""
-    return _known(line) if len(line) < 64 else _known.__wrapped__(line)
+    return _known(line, outputs) if len(line) < 64 else _known.__wrapped__(line, outputs)
 
 
 @functools.lru_cache(maxsize=4096)
-def _known(line: bytes) -> Scalar:
+def _known(line: bytes, outputs: tuple[str, ...]) -> Reply:
     try:
         text = line.decode("utf-8").strip()
     except UnicodeDecodeError:
         raise ValueError(f"text that is not UTF-8: {clip(line.decode('utf-8', 'backslashreplace'))!r}") from None
     if not text:
         raise ValueError("an empty line instead of an outcome")
-    return parse_outcome(text)
+    return parse_reply(text, outputs)
 
 
 def wait(children: list[Child], until: float) -> list[tuple[Child, bool]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.adapters.base import parse_outcome
@@ -10,8 +11,6 @@ from evenhand.core.adapters.function import FunctionAdapter
 from evenhand.core.errors import UsageError, clip
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from evenhand.core.adapters.base import Adapter, Output
 
 
@@ -20,7 +19,8 @@ def adapt(model: Any, *, positive: Any, threshold: float | None, output: Output,
     if isinstance(model, type):
         raise UsageError(f"{model.__name__} is a class; pass a fitted instance of it, or a function")
     if hasattr(model, "predict"):
-        return EstimatorAdapter(model, positive=positive, threshold=threshold, output=output, identity=identity)
+        scored = scored_class(positive) if threshold is not None or output == "score" else None
+        return EstimatorAdapter(model, positive=scored, threshold=threshold, output=output, identity=identity)
     if not callable(model):
         raise UsageError(
             f"{clip(repr(model))} is neither a fitted estimator nor a function; for a program, a service or a file "
@@ -31,15 +31,27 @@ def adapt(model: Any, *, positive: Any, threshold: float | None, output: Output,
     return FunctionAdapter(model, identity=identity)
 
 
+def scored_class(positive: Any) -> Any:
+    """Return the class that is scored; a function tells favourable scores and leaves the class to the model."""
+    if isinstance(positive, list | tuple | set | frozenset):
+        raise UsageError(f"positive = {clip(repr(positive))} must be one class where its score is asked for")
+    return None if callable(positive) or isinstance(positive, Mapping) else positive
+
+
 def as_printed(options: Mapping[str, Any]) -> dict[str, Any]:
     """Read outcomes that the user names as a program's own output is read, so that "1" and 1 are the same.
 
-    >>> as_printed({"positive": "1"})
-    {'positive': 1}
+    With several outputs a program prints JSON, which says itself what is text.
+
+    >>> as_printed({"positive": "1"}), as_printed({"positive": ["1", "2"]})
+    ({'positive': 1}, {'positive': [1, 2]})
     """
-    read = dict(options)
-    if isinstance(read.get("positive"), str):
-        read["positive"] = parse_outcome(read["positive"])
-    if read.get("labels") is not None and not isinstance(read["labels"], str):
-        read["labels"] = [parse_outcome(label) if isinstance(label, str) else label for label in read["labels"]]
-    return read
+    if options.get("outputs") is not None:
+        return dict(options)
+    return {name: _read(value) if name in ("positive", "labels") else value for name, value in options.items()}
+
+
+def _read(value: Any) -> Any:
+    if isinstance(value, str):
+        return parse_outcome(value)
+    return value if isinstance(value, Mapping) or not isinstance(value, Iterable) else [_read(item) for item in value]

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.core.adapters.base import Scalar, as_outcomes, parse_outcome
 from evenhand.core.adapters.program import (
     KEPT_ERRORS,
     MOST_OUTPUT,
@@ -25,12 +24,14 @@ from evenhand.core.adapters.program import (
 )
 from evenhand.core.adapters.records import DECODED, chunks, fan_out, seconds, shown, whole
 from evenhand.core.errors import BadOutcome, SubjectCrashed, SubjectTimeout, UsageError, clip, nearest
+from evenhand.core.outputs import packed, parse_reply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from evenhand.core.adapters.base import Reply
     from evenhand.core.adapters.records import Record
     from evenhand.core.space import Space
 
@@ -54,6 +55,7 @@ class CommandAdapter:
     """
 
     dear = True
+    outputs: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -100,7 +102,7 @@ class CommandAdapter:
         self.check(space)
         running = _Running()
 
-        def execute(job: tuple[int, list[str]]) -> Scalar:
+        def execute(job: tuple[int, list[str]]) -> Reply:
             return self._execute(job[1], running)
 
         jobs = (
@@ -110,7 +112,7 @@ class CommandAdapter:
         )
         for group in fan_out(jobs, execute, width=self.workers, abort=running.kill_all):
             rows = np.array([row for (row, _), _ in group], dtype=np.intp)
-            yield rows, as_outcomes([outcome for _, outcome in group])
+            yield rows, packed([reply for _, reply in group], self.outputs)
 
     def arguments(self, record: Record) -> list[str]:
         """Return the command of one input."""
@@ -126,7 +128,7 @@ class CommandAdapter:
     def close(self) -> None:
         """Do nothing: no process outlives `run`."""
 
-    def _execute(self, argv: list[str], running: _Running) -> Scalar:
+    def _execute(self, argv: list[str], running: _Running) -> Reply:
         deadline = time.monotonic() + self.timeout
         with self._program.start(argv, stdin=subprocess.DEVNULL, kind="command") as process:
             running.add(process)
@@ -145,7 +147,7 @@ class CommandAdapter:
                 running.remove(process)
         if process.returncode:
             raise SubjectCrashed(f"the command {_shown(argv)} {ending(process.returncode)}; {last_words(err)}")
-        return _read(out, argv)
+        return _read(out, argv, self.outputs)
 
 
 class _Running:
@@ -252,8 +254,8 @@ def _await_exit(process: subprocess.Popen[bytes], deadline: float, err: bytearra
         os.close(handle)
 
 
-def _read(out: bytes, argv: Sequence[str]) -> Scalar:
-    """Return the one outcome that the program printed."""
+def _read(out: bytes, argv: Sequence[str], outputs: tuple[str, ...]) -> Reply:
+    """Return the one outcome, or the one record of several outputs, that the program printed."""
     try:
         lines = [line for line in out.decode("utf-8").split("\n") if line.strip()]
     except UnicodeDecodeError:
@@ -262,7 +264,10 @@ def _read(out: bytes, argv: Sequence[str]) -> Scalar:
         raise BadOutcome(f"the command {_shown(argv)} printed nothing; it must print its outcome on one line")
     if len(lines) > 1:
         raise BadOutcome(f"the command {_shown(argv)} printed {len(lines)} lines instead of one outcome: {_clip(out)}")
-    return parse_outcome(lines[0])
+    try:
+        return parse_reply(lines[0], outputs)
+    except ValueError as error:
+        raise BadOutcome(f"the command {_shown(argv)} printed {error}") from None
 
 
 def _shown(argv: object) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from evenhand.core.adapters.base import as_outcomes, check_output
 from evenhand.core.errors import SubjectCrashed, UsageError, clip, nearest
+from evenhand.core.outputs import records_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +25,7 @@ class EstimatorAdapter:
     """Calls `predict`, or `predict_proba` where a threshold or the score itself is asked for."""
 
     dear = False
+    outputs: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -46,8 +48,6 @@ class EstimatorAdapter:
             raise UsageError(f"{self.name} is not fitted; call fit before testing it")
         if self._scored:
             self._need_scores()
-        if positive is not None and self.classes and positive not in self.classes:
-            raise UsageError(f"positive = {positive!r} is no class of {self.name}; {nearest(positive, self.classes)}")
 
     @property
     def _scored(self) -> bool:
@@ -76,7 +76,14 @@ class EstimatorAdapter:
         return type(self.model).__name__
 
     def check(self, space: Space) -> None:
-        """Refuse a space whose features are not the columns the model was trained on."""
+        """Refuse a space whose features are not the columns the model was trained on, and outputs that it has not."""
+        if self.outputs and self._scored:
+            raise UsageError("outputs are labels or numbers; leave out threshold and output='score', or outputs")
+        found = getattr(self.model, "classes_", None)
+        if isinstance(found, list) and len(found) != len(self.outputs):
+            raise UsageError(
+                f"{self.name} gives {len(found)} outputs for each input; name as many, in order, with outputs=[…]"
+            )
         self._native(space.draw(1, np.random.default_rng(0)), space)
 
     def close(self) -> None:
@@ -84,9 +91,14 @@ class EstimatorAdapter:
 
     @property
     def classes(self) -> list[Any] | None:
-        """The labels the model can give, where it says so."""
+        """The labels the model can give, where it says so; of several outputs, a list for each."""
         found = getattr(self.model, "classes_", None)
-        return None if found is None or isinstance(found, list) else list(np.asarray(found).tolist())
+        if isinstance(found, list):
+            return [np.asarray(labels).tolist() for labels in found] if self.outputs else None
+        if found is None or len(self.outputs) > 1:
+            return None
+        labels = np.asarray(found).tolist()
+        return [labels] if self.outputs else list(labels)
 
     def run(self, points: Points, space: Space) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
         """Answer all points in one call."""
@@ -97,6 +109,8 @@ class EstimatorAdapter:
             raise SubjectCrashed(
                 f"{self.name} raised {type(error).__name__} on {len(points):,} inputs: {clip(str(error))}"
             ) from error
+        if self.outputs:
+            outcomes = records_of(outcomes, self.outputs, len(points), self.name)
         yield np.arange(len(points)), outcomes
 
     def _ask(self, inputs: Any) -> NDArray[np.generic]:

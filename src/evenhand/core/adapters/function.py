@@ -9,6 +9,7 @@ import numpy as np
 from evenhand.core.adapters.base import as_outcomes
 from evenhand.core.errors import BadOutcome, EvenhandError, SubjectCrashed, clip
 from evenhand.core.fingerprint import fingerprint
+from evenhand.core.outputs import records_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ class FunctionAdapter:
     """Calls a vectorised function: frame in, outcomes out."""
 
     dear = False
+    outputs: tuple[str, ...] = ()
 
     def __init__(self, function: Callable[[Any], Any], *, identity: str | None = None) -> None:
         self.function = function
@@ -55,6 +57,9 @@ class FunctionAdapter:
             raise SubjectCrashed(
                 f"{self.name} raised {type(error).__name__} on {len(points):,} inputs: {clip(str(error))}"
             ) from error
+        if self.outputs:
+            yield np.arange(len(points)), records_of(answer, self.outputs, len(points), self.name)
+            return
         # numpy would turn a list of texts and missing values into texts.
         outcomes = as_outcomes(answer) if isinstance(answer, list | tuple) else np.asarray(answer)
         if outcomes.shape[:1] != (len(points),):

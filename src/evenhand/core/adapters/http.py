@@ -14,15 +14,17 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from evenhand.core.adapters.base import Scalar, as_outcomes, is_missing
+from evenhand.core.adapters.base import is_missing
 from evenhand.core.adapters.records import check_json, chunks, fan_out, seconds, whole, words
 from evenhand.core.errors import BadOutcome, SubjectCrashed, SubjectError, SubjectTimeout, UsageError, clip
+from evenhand.core.outputs import packed, reply_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
+    from evenhand.core.adapters.base import Reply
     from evenhand.core.adapters.records import Record
     from evenhand.core.space import Space
 
@@ -35,7 +37,8 @@ class HttpAdapter:
     """Ask a service with `POST` and a JSON body.
 
     The body is `{"inputs": [{feature: value, …}, …]}` and the response a list of as many outcomes, or
-    `{"outcomes": […]}`. With `single`, the body is one object and the response one outcome, or `{"outcome": …}`.
+    `{"outcomes": […]}`. With `single`, the body is one object and the response one outcome, or `{"outcome": …}`. With
+    several outputs, an outcome is an object by name or a list in order.
 
     Parameters
     ----------
@@ -52,6 +55,7 @@ class HttpAdapter:
     """
 
     dear = True
+    outputs: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -105,12 +109,12 @@ class HttpAdapter:
             self._open()
         stop = threading.Event()
 
-        def ask(job: tuple[int, list[Record]]) -> list[Scalar]:
+        def ask(job: tuple[int, list[Record]]) -> list[Reply]:
             return _Exchange(self, job[1], stop).outcomes()
 
         for group in fan_out(chunks(points, space, self.batch), ask, width=self.concurrency, abort=stop.set):
             rows = np.concatenate([np.arange(start, start + len(records)) for (start, records), _ in group])
-            yield rows, as_outcomes([outcome for _, outcomes in group for outcome in outcomes])
+            yield rows, packed([reply for _, replies in group for reply in replies], self.outputs)
 
     def borrow(self, *, fresh: bool = False) -> tuple[http.client.HTTPConnection, bool]:
         """Return a connection, and whether it has been used before."""
@@ -175,7 +179,7 @@ class _Exchange:
         self._stop = stop
         self._asked = words(records[0]) if len(records) == 1 else f"{len(records)} inputs from {words(records[0])} on"
 
-    def outcomes(self) -> list[Scalar]:
+    def outcomes(self) -> list[Reply]:
         """Return one outcome per record, or raise what the last attempt gave."""
         adapter = self._adapter
         body = json.dumps(self._records[0] if adapter.single else {"inputs": self._records}).encode()
@@ -217,14 +221,16 @@ class _Exchange:
         said = clip(content.decode("utf-8", "replace")) or "nothing"
         return SubjectCrashed(f"{url} answered {self._asked} with status {status}{_times(attempt)} and said: {said}")
 
-    def _read(self, content: bytes) -> list[Scalar]:
+    def _read(self, content: bytes) -> list[Reply]:
         """Take the outcomes out of a response."""
         try:
             answer = json.loads(content)
         except (ValueError, RecursionError):
             raise self._bad(f"text that is no JSON: {clip(content.decode('utf-8', 'replace'))!r}") from None
         key = "outcome" if self._adapter.single else "outcomes"
-        if isinstance(answer, dict):
+        # With several outputs, the object of a single input may be the record itself.
+        record = self._adapter.single and bool(self._adapter.outputs)
+        if isinstance(answer, dict) and not (record and not isinstance(answer.get(key), dict | list)):
             if key not in answer:
                 raise self._bad(f"an object without {key!r}: {clip(json.dumps(answer))}")
             answer = answer[key]
@@ -233,10 +239,17 @@ class _Exchange:
             raise self._bad(f"{clip(json.dumps(answer))} instead of a list of outcomes")
         if len(values) != len(self._records):
             raise self._bad(f"{len(values)} outcomes instead of {len(self._records)}")
-        for value, record in zip(values, self._records, strict=True):
-            if is_missing(value) or not isinstance(value, str | int | float | bool):
-                raise self._bad(f"{clip(json.dumps(value))}, which is no outcome, for {words(record)}")
-        return values
+        return [self._reply(value, record) for value, record in zip(values, self._records, strict=True)]
+
+    def _reply(self, value: Any, record: Record) -> Reply:
+        if self._adapter.outputs:
+            try:
+                return reply_of(value, self._adapter.outputs)
+            except ValueError as error:
+                raise self._bad(f"{error}, for {words(record)}") from None
+        if is_missing(value) or not isinstance(value, str | int | float | bool):
+            raise self._bad(f"{clip(json.dumps(value))}, which is no outcome, for {words(record)}")
+        return value
 
     def _bad(self, what: str) -> BadOutcome:
         return BadOutcome(f"{self._adapter.url} answered {self._asked} with {what}")

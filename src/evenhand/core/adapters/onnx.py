@@ -12,6 +12,7 @@ from evenhand.core.adapters.base import check_output
 from evenhand.core.errors import BadOutcome, MissingExtra, SubjectCrashed, UsageError, clip, nearest
 from evenhand.core.files import beside
 from evenhand.core.fingerprint import file_digest
+from evenhand.core.outputs import records_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,6 +51,7 @@ class OnnxAdapter:
     """
 
     dear = False
+    outputs: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -70,7 +72,13 @@ class OnnxAdapter:
         self._running: tuple[int, Any] | None = (os.getpid(), _load(self.path, threads))
 
     def check(self, space: Space) -> None:
-        """Refuse a space whose features are not the inputs of the model."""
+        """Refuse a space whose features are not the inputs of the model, and outputs that it has not."""
+        if self.outputs and self.output == "score":
+            raise UsageError("outputs are labels or numbers; leave out output = 'score', or outputs")
+        tensors = [tensor.name for tensor in self._session().get_outputs()]
+        for name in self.outputs if len(tensors) > 1 else ():
+            if name not in tensors:
+                raise UsageError(f"{name!r} is no output of the ONNX model '{self.path}'; {nearest(name, tensors)}")
         _feed(self._session().get_inputs(), space.draw(1, np.random.default_rng(0)), space, self.path)
 
     def run(self, points: NDArray[np.float64], space: Space) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
@@ -101,20 +109,34 @@ class OnnxAdapter:
     def _answer(self, session: Any, points: NDArray[np.float64], space: Space) -> NDArray[np.generic]:
         feed = _feed(session.get_inputs(), points, space, self.path)
         names = [output.name for output in session.get_outputs()]
+        if self.outputs:
+            return self._records(self._run(session, names if len(names) == 1 else self.outputs, feed), len(points))
         label = names.index("output_label") if "output_label" in names else 0
         rest = [place for place in range(len(names)) if place != label]
         score = (rest or [label])[0]
         asked = [label] if self.output == "label" else [label, score]
-        try:
-            answers = session.run([names[place] for place in asked], feed)
-        except Exception as error:  # onnxruntime raises classes of its own, with no common base but Exception
-            raise SubjectCrashed(
-                f"the ONNX model '{self.path}' failed on a batch of {len(points)} inputs: {clip(str(error), 300)}"
-            ) from error
+        answers = self._run(session, [names[place] for place in asked], feed)
         outcomes = self._labels(answers[0]) if self.output == "label" else self._scores(answers[0], answers[1])
         if outcomes.shape != (len(points),):
             raise BadOutcome(f"the ONNX model '{self.path}' gave {outcomes.size} outcomes for {len(points)} inputs")
         return outcomes
+
+    def _run(self, session: Any, names: Sequence[str], feed: dict[str, NDArray[Any]]) -> list[Any]:
+        try:
+            return list(session.run(list(names), feed))
+        except Exception as error:  # onnxruntime raises classes of its own, with no common base but Exception
+            size = len(next(iter(feed.values())))
+            raise SubjectCrashed(
+                f"the ONNX model '{self.path}' failed on a batch of {size} inputs: {clip(str(error), 300)}"
+            ) from error
+
+    def _records(self, answers: list[Any], size: int) -> NDArray[np.generic]:
+        """Return one record per input from tensors named as the outputs, or from one with a column for each."""
+        software = f"the ONNX model '{self.path}'"
+        if len(answers) == 1:
+            return records_of(answers[0], self.outputs, size, software)
+        columns = {name: self._labels(answer) for name, answer in zip(self.outputs, answers, strict=True)}
+        return records_of(columns, self.outputs, size, software)
 
     def _labels(self, answer: Any) -> NDArray[np.generic]:
         labels = np.asarray(answer)

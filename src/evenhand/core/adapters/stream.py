@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.core.adapters.base import as_outcomes
 from evenhand.core.adapters.child import GRACE, Answer, Child, Task, end, readable, wait
 from evenhand.core.adapters.program import Program, checked_argv, last_words
 from evenhand.core.adapters.records import check_json, chunks, seconds, whole
 from evenhand.core.errors import SubjectError, SubjectTimeout, UsageError
+from evenhand.core.outputs import packed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -48,6 +48,7 @@ class StreamAdapter:
     """
 
     dear = True
+    outputs: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -108,8 +109,8 @@ class StreamAdapter:
         try:
             self._borrow(team, min(self.workers, -(-len(points) // share)))
             for answers in self._drive(team, shares):
-                rows, outcomes = zip(*answers, strict=True)
-                yield np.array(rows, dtype=np.intp), as_outcomes(outcomes)
+                rows, replies = zip(*answers, strict=True)
+                yield np.array(rows, dtype=np.intp), packed(replies, self.outputs)
         finally:
             for child in team:
                 if child.alive and not child.busy:
@@ -125,7 +126,7 @@ class StreamAdapter:
             try:
                 child = self._idle.pop()
             except IndexError:
-                team.append(Child(self._program))
+                team.append(Child(self._program, self.outputs))
             else:
                 if child.silent():
                     team.append(child)

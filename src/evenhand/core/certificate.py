@@ -1,0 +1,96 @@
+"""What a search of the lattice found, as findings: its border, which settles every other set."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.estimate import Estimate
+from evenhand.core.lattice import State
+from evenhand.core.results import Finding
+
+if TYPE_CHECKING:
+    from evenhand.core.judging import Judge
+    from evenhand.core.lattice import Lattice
+    from evenhand.core.views import View
+
+
+def findings_of(lattice: Lattice, view: View, kind: str, judge: Judge) -> list[Finding]:
+    """Return the minimal discriminating sets, the largest cleared ones, and all that is open between them."""
+    found = [
+        _finding(lattice, mask, view, kind, judge, state)
+        for state, masks in (
+            (State.ABOVE, lattice.minimal()),
+            (State.UNDECIDED, lattice.maximal(State.UNDECIDED)),
+            (State.NOT_SHOWN, lattice.maximal(State.NOT_SHOWN)),
+            (State.BELOW, lattice.maximal(State.BELOW)),
+        )
+        for mask in masks
+    ]
+    if left := int(lattice.open.sum()):
+        estimate = Estimate(math.nan, 0.0, 1.0, 0, judge.level, "not tested", judge.population)
+        claim = f"{left:,} of {lattice.total:,} sets were not tested"
+        found.append(Finding(claim, (), estimate, judge.limit, output=view.name))
+    return found
+
+
+def _finding(lattice: Lattice, mask: int, view: View, kind: str, judge: Judge, state: State) -> Finding:
+    tested = lattice.tested[mask]
+    groups, cases = tested.shown or ((), ()) if kind == "group" else ((), tested.shown or ())
+    claim = _claim(lattice, mask, view, kind, state)
+    return Finding(
+        claim, lattice.members(mask), tested.estimate, judge.limit, tuple(cases), tuple(groups), output=view.name
+    )
+
+
+def _claim(lattice: Lattice, mask: int, view: View, kind: str, state: State) -> str:
+    names, estimate = " and ".join(lattice.members(mask)), lattice.tested[mask].estimate
+    what = view.name or "the outcome"
+    score = "an unknown share" if math.isnan(estimate.value) else f"{100 * estimate.value:.1f} %"
+    if state is State.NOT_SHOWN:
+        return f"{names}: not shown to discriminate, {score} found so far, with too many variants to try them all"
+    if kind == "group":
+        said = f"groups of {names} differ by {score} in how often they get the favourable {view.name or 'outcome'}"
+    elif view.graded:
+        said = f"changing only {names} moves {what} by up to {score} on average"
+    else:
+        said = f"changing only {names} changes {what} of {score} of inputs"
+    if state is State.ABOVE and mask.bit_count() > 1:
+        said += f"; {_smaller(lattice, mask)}"
+    return said
+
+
+def _smaller(lattice: Lattice, mask: int) -> str:
+    """Say what is known of the sets within a minimal one."""
+    known = {int(lattice.states[mask ^ (1 << bit)]) for bit in range(len(lattice.names)) if mask >> bit & 1}
+    if known <= {State.BELOW, State.IMPLIED_BELOW}:
+        return "no smaller set of them does"
+    return "no smaller set of them is known to"
+
+
+def table_of(lattice: Lattice, kind: str, judge: Judge) -> dict[str, Any]:
+    """Return the lattice as JSON holds it."""
+    return {
+        "among": list(lattice.names),
+        "kind": kind,
+        "limit": judge.limit,
+        "tests": len(lattice.tested),
+        "sets": lattice.to_dict(),
+        "levels": lattice.levels(),
+    }
+
+
+def notes_of(lattice: Lattice, view: View) -> list[str]:
+    """Say how much was tested, how much followed, and what is only a lower bound."""
+    above, below = lattice.count(State.IMPLIED_ABOVE), lattice.count(State.IMPLIED_BELOW)
+    where = f" of {view.name}" if view.name else ""
+    notes = [
+        f"{len(lattice.tested):,} of {lattice.total:,} sets{where} were tested; {above:,} are over the limit because "
+        f"they hold a discriminating set, {below:,} below it because a cleared set holds them"
+    ]
+    if hidden := lattice.count(State.NOT_SHOWN):
+        notes.append(
+            f"{hidden:,} sets have more variants than were tried: they are not shown to discriminate, which is a lower "
+            f"bound and not a pass; raise variants=… to try more"
+        )
+    return notes

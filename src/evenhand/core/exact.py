@@ -1,0 +1,73 @@
+"""Exact scores: every input of the part of a space that matters, asked once."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.core.campaign import CASES
+from evenhand.core.errors import SpaceError
+from evenhand.core.feature import integer
+from evenhand.core.twins import case_of, classes, farthest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from evenhand.core.feature import Feature, Points
+    from evenhand.core.results import Case
+    from evenhand.core.space import Space
+    from evenhand.core.views import View
+
+
+def part(space: Space, names: Sequence[str], most: int) -> Points | None:
+    """Return every input of the part that matters, or None where there are more than `most`.
+
+    Features that the software does not take, are not at issue and that no constraint ties to others are held still.
+
+    >>> from evenhand.core.feature import category
+    >>> from evenhand.core.space import Space
+    >>> space = Space([category("sex", ["F", "M"]), category("diary", list("abcdef"), passed=False)])
+    >>> len(part(space, ["sex"], 100))
+    2
+    """
+    features = [feature if _matters(space, feature, names) else _still(feature) for feature in space.features]
+    try:
+        return space.enumerate(most, features=features)
+    except SpaceError:
+        return None
+
+
+def _matters(space: Space, feature: Feature, names: Sequence[str]) -> bool:
+    return feature.passed or feature.name in names or space.tied([feature.name])
+
+
+def _still(feature: Feature) -> Feature:
+    """Return a feature with one value only, encoded as the first of the feature's own."""
+    if feature.kind == "category":
+        return integer(feature.name, 0, 0)
+    low = feature.low if math.isinf(feature.size) else feature.values()[0]
+    return type(feature)(feature.name, "real", low=float(low), high=float(low))
+
+
+def causal(
+    view: View, points: Points, outcomes: NDArray[Any], names: tuple[str, ...]
+) -> tuple[NDArray[Any], NDArray[np.intp], list[Case]]:
+    """Return for each point how far its farthest twin among the points is, their classes, and some cases.
+
+    All twins must be among the points, as they are where the points are a whole space, or a population of its own.
+    """
+    space = view.subject.space
+    ids = classes(points, space, names)
+    hits = farthest(view, outcomes, ids)
+    cases = []
+    for row in np.flatnonzero(hits)[:CASES].tolist():
+        mates = np.flatnonzero(ids == ids[row])
+        apart = view.distance(outcomes[mates], np.broadcast_to(outcomes[row], len(mates)))
+        changes = (points[mates] != points[row]).sum(axis=1)
+        best = min(np.flatnonzero(apart).tolist(), key=lambda at: (changes[at], -float(apart[at]), at))
+        cases.append(case_of(space, points[row], points[mates[best]], (outcomes[row], outcomes[mates[best]])))
+    return hits, ids, cases

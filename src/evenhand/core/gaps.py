@@ -1,0 +1,194 @@
+"""Group scores of many sets: how far apart the groups of each set are, on the same draws where that is sound."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.core.anytime import mixture
+from evenhand.core.estimate import Estimate
+from evenhand.core.groups import Groups
+from evenhand.core.lattice import State, Tested
+from evenhand.core.rates import TRIED, GroupCount, Tally, moved
+from evenhand.core.twins import ROWS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenhand.core.budget import Meter
+    from evenhand.core.feature import Points
+    from evenhand.core.intervals import Floats
+    from evenhand.core.judging import Judge
+    from evenhand.core.results import Case, Group
+    from evenhand.core.samplers import Draws, Sampler
+    from evenhand.core.views import View
+
+SAMPLED = 64
+"""How many groups are looked at where there are too many for all of them."""
+CAUSAL = "group score cannot exceed the causal score"
+
+
+class GroupSets:
+    """Tests sets for their group score.
+
+    Where the features of a set are independent of all others in the population, every group is asked about the same
+    people; the share of these whose outcome depends on the set at all is then the causal score, which the group score
+    cannot exceed (Theorem 4.3). Each group has its own interval, corrected for all groups, so it does not matter that
+    groups share people.
+    """
+
+    def __init__(
+        self, view: View, sampler: Sampler, draws: Draws, names: tuple[str, ...], judge: Judge, *, most: int
+    ) -> None:
+        self.view = view
+        self.sampler = sampler
+        self.draws = draws
+        self.names = names
+        self.judge = judge
+        self.most: float = most
+        self.space = view.subject.space
+        self.varieties = [float(len(Groups(self.space, (name,)))) for name in names]
+
+    def members(self, mask: int) -> tuple[str, ...]:
+        """Return the features of a set."""
+        return tuple(name for bit, name in enumerate(self.names) if mask >> bit & 1)
+
+    def glance(self, masks: Sequence[int], meter: Meter) -> dict[int, float]:
+        """Return nothing: sets are tested as they are."""
+        return {}
+
+    def test(self, mask: int, meter: Meter) -> Tested | None:
+        """Look at more and more draws until the set's score is known to be on one side of the limit."""
+        names = self.members(mask)
+        whole = math.prod(self.varieties[self.names.index(name)] for name in names) <= self.most
+        people: _Shared | _Apart
+        if self._separate(names):
+            people = _Shared(self, names, self._table(names, whole=whole))
+        elif whole:
+            groups = Groups(self.space, names)
+            members = np.flatnonzero(~self.sampler.empty(groups)).tolist()
+            if len(members) < 2:
+                return self.judge.interval(0.0, 0.0, 0.0, 1, alone=(0.0, 0.0))
+            people = _Apart(GroupCount.of(self.view, groups, members, self.sampler, self.draws.seed))
+        else:
+            return Tested(State.NOT_SHOWN, Estimate(math.nan, 0.0, 1.0, 0, self.judge.level, "not tested"))
+        hits, flipped, have = np.zeros(people.groups), 0, 0
+        for n in self.judge.looks():
+            cost = (n - have) * people.groups
+            if cost > meter.left:
+                return None
+            more, changed = people.ask(have, n)
+            hits, flipped, have = hits + more, flipped + changed, n
+            meter.queries += cost
+            ceiling = flipped if whole and self.view.counts and isinstance(people, _Shared) else None
+            found = self._judged(hits, ceiling, n, whole=whole)
+            if found is not None:
+                return replace(found, shown=self._shown(names, people.members, hits, n))
+            if meter.late:
+                return None
+        raise AssertionError("looks never end")
+
+    def _separate(self, names: tuple[str, ...]) -> bool:
+        """Whether every group may be asked about the same people."""
+        return all(self.space.feature(name).bins is None for name in names) and self.sampler.separate(self.space, names)
+
+    def _table(self, names: tuple[str, ...], *, whole: bool) -> Points:
+        """Return the values of every group, or of those that some draws belong to."""
+        if whole:
+            return self.space.assignments(names)
+        return np.unique(self.draws.take(0, SAMPLED)[:, list(self.space.sets(names))], axis=0)
+
+    def _shown(
+        self, names: tuple[str, ...], members: tuple[int, ...] | None, hits: Floats, n: int
+    ) -> tuple[tuple[Group, ...], tuple[Case, ...]]:
+        """Return the groups with the highest and the lowest rate, and whose outcome changes between them."""
+        best, worst = int(np.argmax(hits)), int(np.argmin(hits))
+        if members is None or best == worst:
+            return (), ()
+        groups = Groups(self.space, names)
+        tally = Tally(groups, members, hits, np.full(len(members), float(n)))
+        listed = tally.listed(self.judge.level, self.judge.population, method="anytime")
+        cases: list[Case] = []
+        if self.view.counts:
+            people = groups.move(self.draws.take(0, TRIED), members[best])
+            valid = self.space.valid(people)
+            cases = moved(self.view, groups, people[valid], members[worst])[0]
+        return (listed[best], listed[worst]), tuple(cases)
+
+    def _judged(self, hits: Floats, flipped: int | None, n: int, *, whole: bool) -> Tested | None:
+        error = self.judge.error / (1 if flipped is None else 2)
+        value = float(np.ptp(hits) / n)
+        lowest, highest = _spread(hits, n, error)
+        because = "tested"
+        if flipped is not None:
+            ceiling = float(mixture(flipped, n, 1 - error)[1])
+            if ceiling < self.judge.limit <= highest:
+                because = CAUSAL
+            highest = max(min(highest, ceiling), value)
+        alone = _spread(hits, n, 1 - self.judge.level)
+        return self.judge.interval(value, lowest, highest, n, alone=alone, whole=whole, because=because)
+
+
+def _spread(hits: Floats, n: int, error: float) -> tuple[float, float]:
+    """Return limits for the largest difference of rates, from an interval for each that holds together with all."""
+    low, high = mixture(hits, n, 1 - error / len(hits))
+    return max(float(low.max() - high.min()), 0.0), float(high.max() - low.min())
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """Every group is asked about the same people."""
+
+    sets: GroupSets
+    names: tuple[str, ...]
+    table: Points
+
+    @property
+    def groups(self) -> int:
+        return len(self.table)
+
+    def _moved(self, points: Points, table: Points) -> Points:
+        variants = np.asfortranarray(np.tile(points, (len(table), 1)))
+        for place, name in enumerate(self.names):
+            variants[:, self.sets.space.index(name)] = np.repeat(table[:, place], len(points))
+        return variants
+
+    def ask(self, start: int, stop: int) -> tuple[Floats, int]:
+        """Return the favourable outcomes of each group, and how many people's outcome depends on the group."""
+        view, hits, flipped = self.sets.view, np.zeros(self.groups), 0
+        rows = max(1, ROWS // self.groups)
+        for at in range(start, stop, rows):
+            points = self.sets.draws.take(at, min(at + rows, stop))
+            amounts = view.amount(view.decide(self._moved(points, self.table))).reshape(-1, len(points))
+            hits = hits + amounts.sum(axis=1)
+            flipped += int((np.ptp(amounts, axis=0) > 0).sum())
+        return hits, flipped
+
+    @property
+    def members(self) -> tuple[int, ...] | None:
+        """The groups by number; None where they are only some of many."""
+        whole = len(self.table) == math.prod(int(self.sets.space.feature(name).size) for name in self.names)
+        return tuple(range(len(self.table))) if whole else None
+
+
+@dataclass(frozen=True)
+class _Apart:
+    """Every group has its own people, since who they are depends on the group."""
+
+    count: GroupCount
+
+    @property
+    def groups(self) -> int:
+        return len(self.count.members)
+
+    def ask(self, start: int, stop: int) -> tuple[Floats, int]:
+        """Return the favourable outcomes of each group."""
+        return np.asarray(self.count((start, stop)).hits, dtype=float).sum(axis=0), 0
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """The groups by number."""
+        return self.count.members

@@ -1,0 +1,163 @@
+"""The group question: how far apart are groups in how often they get the favourable outcome (Def. 3.5, 3.6)?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.core.campaign import sample
+from evenhand.core.errors import clip
+from evenhand.core.estimate import StopReason
+from evenhand.core.groups import Groups
+from evenhand.core.questions import Question, Score, tests_of
+from evenhand.core.rates import TRIED, GroupCount, Tally, inhabited, moved
+from evenhand.core.sequential import Plan
+from evenhand.core.spread import SpreadPlan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from evenhand.core.budget import Meter
+    from evenhand.core.estimate import Estimate
+    from evenhand.core.feature import Points
+    from evenhand.core.parallel import Workers
+    from evenhand.core.populations import Rows
+    from evenhand.core.questions import Terms
+    from evenhand.core.results import Case, Group
+    from evenhand.core.suite import Tests
+
+
+@dataclass(frozen=True)
+class GroupQuestion(Question):
+    """How far apart are groups in how often they get the favourable outcome (Def. 3.5, 3.6)?"""
+
+    kind = "group"
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The groups that are compared."""
+        return Groups(self.space, self.names)
+
+    @property
+    def cost(self) -> int:
+        """Inputs asked per draw: one from each group."""
+        return len(self.groups)
+
+    def per_row(self, sampler: Rows) -> int:
+        """Return the inputs asked per given row."""
+        return 1
+
+    def enumerated(self, points: Points, population: str, *, keep: bool) -> Score:
+        """Answer from every input there is."""
+        return self._exact(points, None, population, keep=keep)
+
+    def tallied(self, terms: Terms, points: Points, sampler: Rows, *, keep: bool) -> Score:
+        """Answer from given rows, which are the population or a sample of it."""
+        population = sampler.population(self.space)
+        if sampler.sample_of is None:
+            return self._exact(points, sampler.weights, population, keep=keep)
+        tally = Tally.of(self.groups, points, self._amounts(points))
+        empty = len(self.groups) - len(tally.members)
+        estimate = tally.sampled(terms.share, population, graded=not self.view.counts, empty=empty)
+        listed = tally.listed(terms.level, population, method=estimate.method)
+        notes = [self._unseen(tally, "may be treated in any way, which leaves the score undecided")] if empty else []
+        return Score(
+            estimate, StopReason.ENUMERATED, self._shown(tally, points), listed, self._kept(points, keep=keep), notes
+        )
+
+    def _exact(self, points: Points, weights: NDArray[Any] | None, population: str, *, keep: bool) -> Score:
+        tally = Tally.of(self.groups, points, self._amounts(points), weights)
+        estimate = tally.exact(population, len(points))
+        listed = tally.listed(1.0, population, method="enumerated")
+        empty = len(self.groups) - len(tally.members)
+        notes = [self._unseen(tally, "the score says nothing of them")] if empty else []
+        return Score(
+            estimate, StopReason.ENUMERATED, self._shown(tally, points), listed, self._kept(points, keep=keep), notes
+        )
+
+    def _amounts(self, points: Points) -> NDArray[np.float64]:
+        return self.view.amount(self.view.decide(points))
+
+    def _unseen(self, tally: Tally, meaning: str) -> str:
+        missing = sorted(set(range(len(self.groups))) - set(tally.members))
+        first = ", ".join(f"{name} {value}" for name, value in self.groups.label(missing[0]).items())
+        return (
+            f"{len(missing):,} of {len(self.groups):,} groups of {' and '.join(self.names)} are empty, "
+            f"such as {clip(first)}; {meaning}"
+        )
+
+    def _shown(self, tally: Tally, points: Points) -> Sequence[Case]:
+        best, worst = int(np.argmax(tally.rates)), int(np.argmin(tally.rates))
+        if not self.view.counts or tally.rates[best] == tally.rates[worst]:
+            return []
+        mine = points[self.groups.of(points) == tally.members[best]][:TRIED]
+        return moved(self.view, self.groups, mine, tally.members[worst])[0]
+
+    def sampled(self, terms: Terms, meter: Meter, workers: Workers, *, keep: bool) -> Score:
+        """Answer by drawing from each group until the plan stops."""
+        members = inhabited(self.groups, terms.sampler.empty(self.groups))
+        count = GroupCount.of(self.view, self.groups, members, terms.sampler, terms.seed)
+        if terms.interval == "wald":
+            return self._paper(terms, count, meter, workers, keep=keep)
+        population = terms.sampler.population(self.space)
+        interval = terms.interval if self.view.counts or terms.interval else "anytime"
+        plan = SpreadPlan(terms.share, terms.margin, terms.limit, interval, population, groups=len(members))
+        found = sample(plan, count, cost=count.cost, meter=meter, workers=workers, task=self.task)
+        sizes = np.full(len(members), found.draws)
+        tally = Tally(self.groups, members, np.asarray(found.hits, dtype=float), sizes.astype(float))
+        listed = tally.listed(terms.level, population, method="anytime")
+        cases, asked = count.cases(tally.rates) if meter.left >= 64 else ([], 0)
+        meter.queries += asked
+        return Score(found.estimate, found.stop, cases, listed, self._drawn(count, sizes, keep=keep))
+
+    def _paper(self, terms: Terms, count: GroupCount, meter: Meter, workers: Workers, *, keep: bool) -> Score:
+        """Follow the paper's Algorithm 1: each group by itself until Wald's formula is within the margin."""
+        population = terms.sampler.population(self.space)
+        plan = Plan(terms.share, terms.margin, None, "wald", population)
+        counts = [
+            replace(count, members=(one,), draws=(draws,))
+            for one, draws in zip(count.members, count.draws, strict=True)
+        ]
+        found = [sample(plan, one, cost=1, meter=meter, workers=workers, task=self.task) for one in counts]
+        sizes = np.array([each.draws for each in found])
+        hits = np.array([float(np.sum(each.hits)) for each in found])
+        tally = Tally(self.groups, count.members, hits, sizes.astype(float))
+        stop = min((each.stop for each in found), key=lambda stop: stop is StopReason.MARGIN)
+        listed = tally.listed(terms.level, population, method="wald")
+        return Score(tally.wald(terms.share, population), stop, (), listed, self._drawn(count, sizes, keep=keep))
+
+    def _drawn(self, count: GroupCount, sizes: NDArray[Any], *, keep: bool) -> list[Tests]:
+        if not keep:
+            return []
+        points = np.concatenate([draws.take(0, size) for draws, size in zip(count.draws, sizes.tolist(), strict=True)])
+        number = np.concatenate([np.arange(size) for size in sizes.tolist()])
+        return [tests_of(self, np.asfortranarray(points), number, np.ones(len(points), dtype=np.bool_))]
+
+    def _kept(self, points: Points, *, keep: bool) -> list[Tests]:
+        own = np.ones(len(points), dtype=np.bool_)
+        return [tests_of(self, points, np.arange(len(points)), own)] if keep else []
+
+    @property
+    def _favourable(self) -> str:
+        positive, name = self.view.positive, self.view.name
+        if not self.view.counts:
+            return name or "the score"
+        if positive is None or callable(positive):
+            return f"the favourable {name}" if name else "the favourable outcome"
+        said = " or ".join(map(str, positive)) if isinstance(positive, list | tuple | set | frozenset) else positive
+        return f"{name} {said}" if name else f"{said}"
+
+    def claim(self, estimate: Estimate, groups: tuple[Group, ...]) -> str:
+        """Say in a sentence what was found."""
+        best = max(groups, key=lambda group: group.estimate.value)
+        worst = min(groups, key=lambda group: group.estimate.value)
+        high, low = 100 * best.estimate.value, 100 * worst.estimate.value
+        what = self._favourable
+        if not self.view.counts:
+            return f"{what} is {high:.1f} % on average for {best}, {low:.1f} % for {worst}"
+        return f"{high:.1f} % of {best} get {what}, {low:.1f} % of {worst}"

@@ -1,0 +1,41 @@
+"""Which sets of features a question is about: `over="sex"`, `over=["sex", "race"]`, `over=[("sex",), ("race",)]`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from evenhand.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from evenhand.core.space import Space
+
+Over = str | Sequence[str] | Sequence[tuple[str, ...]]
+"""One feature, one set of features taken together, or several sets."""
+
+
+def sets_of(over: Over) -> list[tuple[str, ...]]:
+    """Return the sets that `over` names, unchecked.
+
+    >>> sets_of("sex"), sets_of(["sex", "race"]), sets_of([("sex",), ("race",)])
+    ([('sex',)], [('sex', 'race')], [('sex',), ('race',)])
+    """
+    if isinstance(over, str):
+        return [(over,)]
+    if all(isinstance(name, str) for name in over):
+        return [tuple(str(name) for name in over)]
+    return [(names,) if isinstance(names, str) else tuple(names) for names in over]
+
+
+def feature_sets(space: Space, over: Over | None) -> list[tuple[str, ...]]:
+    """Return the sets of features that `over` names, checked against the space; by default each protected feature."""
+    if over is None:
+        if not space.protected:
+            raise UsageError(
+                f"the space names no protected features; pass over=…, one or more of {', '.join(space.names)}"
+            )
+        return [(name,) for name in space.protected]
+    sets = sets_of(over)
+    for names in sets:
+        space.sets(names)
+    return sets

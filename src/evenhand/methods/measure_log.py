@@ -1,0 +1,399 @@
+"""measure_log: how differently were groups treated in decisions that are already recorded (Themis Def. 3.5, 3.6)?
+
+No software is asked. The frame's own engine counts rows by group and outcome, and hands over the counts alone.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.core.budget import Spent
+from evenhand.core.errors import DataError, UsageError, clip, nearest
+from evenhand.core.estimate import StopReason
+from evenhand.core.feature import category, plain, real
+from evenhand.core.frames import declared_levels, eager
+from evenhand.core.groups import Groups
+from evenhand.core.keywords import checked_keywords
+from evenhand.core.ratios import Contrast
+from evenhand.core.results import Finding, Group, Result
+from evenhand.core.space import Space
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenhand.core.feature import Feature, Label
+    from evenhand.core.intervals import Floats
+
+    Over = str | Sequence[str] | Sequence[tuple[str, ...]]
+
+MOST_VALUES = 50
+"""The most distinct numbers of a column that are groups by themselves."""
+MOST_COMPARED = 200
+"""The most groups with rows that are compared, pair by pair."""
+MOST_EMPTY = 20
+"""The most groups without rows that are listed one by one."""
+UNKNOWN, OUTSIDE = -1, -2
+
+
+@checked_keywords
+def measure_log(
+    frame: Any,
+    *,
+    outcome: str,
+    over: Over | None = None,
+    positive: Any = None,
+    limit: float | None = None,
+    least_ratio: float | None = None,
+    level: float = 0.95,
+    smallest: float = 0.0,
+    groups: Mapping[str, Sequence[Label]] | None = None,
+    bins: Mapping[str, Sequence[float]] | None = None,
+) -> Result:
+    """Measure the group discrimination of recorded decisions: how far apart groups' rates of the good outcome are.
+
+    Each set of features gets two findings: the highest rate minus the lowest, and the lowest divided by the highest.
+    The intervals of all findings hold together at this level, and so do those of all their groups.
+
+    Parameters
+    ----------
+    frame
+        Any dataframe that narwhals reads; a lazy one is counted by its own engine.
+    outcome, positive
+        The column of decisions and the favourable one of them; by default 1 or True.
+    over
+        As for `measure`: ``["sex", "race"]`` is one set taken together, ``[("sex",), ("race",)]`` are two.
+    limit, least_ratio
+        Engineering thresholds: the difference fails at or over the limit, the ratio below the least ratio.
+    smallest
+        Leave groups with a smaller share of the rows out of the comparison; nothing is then decided about them.
+    groups, bins
+        Groups that there are besides those in the rows, and edges that make groups of numbers, by column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> loans = pd.DataFrame({"sex": ["F"] * 200 + ["M"] * 200, "granted": [1] * 60 + [0] * 140 + [1] * 150 + [0] * 50})
+    >>> found = measure_log(loans, outcome="granted", over="sex", limit=0.1, least_ratio=0.8)
+    >>> print(found.worst.claim)
+    by sex, the lowest rate is 40.0 % of the highest
+    >>> found.verdict.value
+    'fail'
+    """
+    start = time.monotonic()
+    _check_shares(level=level, limit=limit, least_ratio=least_ratio, smallest=smallest)
+    table = _table(frame)
+    schema = table.collect_schema()
+    sets = _sets(over, outcome, list(schema))
+    names = list(dict.fromkeys(name for several in sets for name in several))
+    binned = _binned(bins or {}, groups or {}, names, schema)
+    _check_variety(table, [name for name in (*names, outcome) if schema[name].is_numeric() and name not in binned])
+    counted = [_counted(table, several, outcome, binned) for several in sets]
+    favourable = _favourable(counted[0], outcome, positive)
+    features = {
+        name: binned.get(name) or _category(cells, name, (groups or {}).get(name, ()))
+        for several, cells in zip(sets, counted, strict=True)
+        for name in several
+    }
+    space = Space(list(features.values()), protected=names)
+    details, notes = _missing(counted, sets, outcome, space)
+    tallies = [
+        _tally(cells, Groups(space, several), outcome, favourable, smallest)
+        for several, cells in zip(sets, counted, strict=True)
+    ]
+    how = {"level": level, "among": 2 * len(sets), "population": "the recorded decisions"}
+    return Result(
+        "measure_log",
+        [finding for tally in tallies for finding in tally.findings(limit, least_ratio, **how)],
+        0,
+        Spent(0, 0, time.monotonic() - start),
+        StopReason.ENUMERATED,
+        space.to_dict(),
+        notes + [note for tally in tallies for note in tally.notes],
+        details=details,
+    )
+
+
+def _check_shares(**given: Any) -> None:
+    wanted = {
+        "level": "over 0 and under 1, for example 0.95",
+        "limit": "from 0 to 1, for example 0.1",
+        "least_ratio": "over 0 and up to 1, for example 0.8",
+        "smallest": "from 0 to under 1, for example 0.02",
+    }
+    for name, value in given.items():
+        if value is None and name in ("limit", "least_ratio"):
+            continue
+        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        low, high = 0 if "from 0" in wanted[name] else 1e-12, 1 - 1e-12 if "under 1" in wanted[name] else 1
+        if not number or not low <= value <= high:
+            raise UsageError(f"{name} is {clip(repr(value))}; it must be {wanted[name]}")
+
+
+def _table(frame: Any) -> Any:
+    """Return any dataframe as a narwhals frame, which stays lazy if it is."""
+    import narwhals as nw
+
+    try:
+        found = nw.from_native(frame)
+    except (TypeError, nw.exceptions.DuplicateError):
+        return eager(frame)  # which says what is wrong with it
+    return found if isinstance(found, nw.LazyFrame) else eager(frame)
+
+
+def _sets(over: Any, outcome: str, columns: list[str]) -> list[tuple[str, ...]]:
+    """Return the sets of features that `over` names, checked against the columns."""
+    if outcome not in columns:
+        raise DataError(f"outcome = {clip(repr(outcome))} is no column of the frame; {nearest(outcome, columns)}")
+    others = [name for name in columns if name != outcome]
+    if not isinstance(over, str | Sequence) or not over:
+        raise UsageError(f"over = {clip(repr(over))} names no columns to compare; {nearest(over, others)}")
+    given = [over] if isinstance(over, str) or all(isinstance(name, str) for name in over) else over
+    sets = [tuple(names) if isinstance(names, list | tuple) else (names,) for names in given]
+    for names in sets:
+        for name in names:
+            if name == outcome:
+                raise UsageError(f"over names {name!r}, which is the outcome itself; {nearest(name, others)}")
+            if name not in columns:
+                raise DataError(f"over names {clip(repr(name))}, which is no column; {nearest(name, others)}")
+        if not names or len(set(names)) < len(names):
+            raise UsageError(f"over holds the set {clip(repr(names))}; name one or more columns, each once")
+    return list(dict.fromkeys(sets))
+
+
+def _binned(
+    bins: Mapping[str, Sequence[float]], groups: Mapping[str, Any], names: list[str], schema: Mapping[str, Any]
+) -> dict[str, Feature]:
+    """Return a feature for each column that bins are given for."""
+    for option, given in {"bins": bins, "groups": groups}.items():
+        if not isinstance(given, Mapping):
+            raise UsageError(f"{option} = {clip(repr(given))} must be a dictionary by column")
+        for name in given:
+            if name not in names:
+                raise UsageError(f"{option} names {clip(repr(name))}, which over does not; {nearest(name, names)}")
+    for name, edges in bins.items():
+        if name in groups:
+            raise UsageError(f"groups and bins both name {name!r}; give one of them")
+        if not schema[name].is_numeric():
+            raise UsageError(f"bins has edges for {name!r}, which holds no numbers ({schema[name]}); leave them out")
+        if isinstance(edges, str) or not isinstance(edges, Sequence | np.ndarray) or len(edges) < 2:
+            raise UsageError(f"bins[{name!r}] = {clip(repr(edges))} must be a rising list of edges, as [18, 40, 90]")
+    return {name: real(name, edges[0], edges[-1], bins=list(edges)) for name, edges in bins.items()}
+
+
+def _check_variety(table: Any, numeric: list[str]) -> None:
+    """Refuse columns of many different numbers, before they are counted one by one."""
+    import narwhals as nw
+
+    if not numeric:
+        return
+    found = table.select(nw.col(*numeric).n_unique()).lazy().collect()
+    for name in numeric:
+        distinct = int(found[name].to_list()[0] or 0)
+        if distinct > MOST_VALUES:
+            raise UsageError(
+                f"column {name!r} holds {distinct:,} different numbers, over the {MOST_VALUES} that are taken one by "
+                f"one; group them with bins={{{name!r}: [low, …, high]}}, or make decisions of an outcome first"
+            )
+
+
+def _counted(table: Any, names: Sequence[str], outcome: str, binned: Mapping[str, Feature]) -> Any:
+    """Return the number of rows for each combination of values and outcome, as an eager frame."""
+    import narwhals as nw
+
+    keys = [*names, outcome]
+    columns = [_bin(binned[name]) if name in binned else nw.col(name) for name in keys]
+    try:
+        counts = nw.len().alias(" ".join([*keys, "rows"]))  # which no key is called
+        found = table.select(*columns).group_by(*keys).agg(counts).lazy().collect()
+    except TypeError as error:
+        raise DataError(f"the columns {', '.join(keys)} cannot be grouped ({clip(str(error))})") from None
+    if not len(found):
+        raise DataError("the frame has no rows; there is no decision to measure")
+    return found
+
+
+def _sizes(cells: Any) -> Floats:
+    return np.array(cells[cells.columns[-1]].to_list(), dtype=float)
+
+
+def _bin(feature: Feature) -> Any:
+    """Return the number of each value's bin, from 1; one less or more is outside, and what is missing stays so."""
+    import narwhals as nw
+
+    column, edges = nw.col(feature.name).cast(nw.Float64), feature.edges().tolist()
+    reached = [*(column >= edge for edge in edges[:-1]), column > edges[-1]]
+    cell = nw.sum_horizontal(*(passed.cast(nw.Int64) for passed in reached))
+    # Engines differ in how a number compares with NaN.
+    return nw.when(~(column.is_null() | column.is_nan())).then(cell).alias(feature.name)
+
+
+def _labels(cells: Any, name: str) -> list[Label | None]:
+    """Return a column of the counts in the user's labels, None where it is missing."""
+    import pandas as pd
+
+    values = cells[name].to_list()
+    missing = pd.isna(np.fromiter(values, dtype=object, count=len(values)))
+    return [None if gone else _label(value) for gone, value in zip(missing, values, strict=True)]
+
+
+def _label(value: Any) -> Label:
+    value = plain(value)
+    if isinstance(value, float):  # whole numbers beside missing ones come as floats
+        return int(value) if value.is_integer() else value if math.isfinite(value) else str(value)
+    return value if isinstance(value, str | int) else str(value)
+
+
+def _seen(cells: Any, name: str) -> list[Label]:
+    found = {label for label in _labels(cells, name) if label is not None}
+    return sorted(found, key=lambda label: (isinstance(label, str), label))
+
+
+def _category(cells: Any, name: str, declared: Sequence[Label]) -> Feature:
+    """Return the groups of a column: those declared, those of its dtype, and those that rows have."""
+    given = category(name, declared).levels if len(declared) else ()
+    levels = dict.fromkeys(_label(level) for level in (*given, *declared_levels(cells[name]), *_seen(cells, name)))
+    if not levels:
+        raise DataError(f"column {name!r} is missing in every row; there are no groups to compare by it")
+    return category(name, list(levels))
+
+
+def _favourable(cells: Any, outcome: str, positive: Any) -> Label:
+    found = _seen(cells, outcome)
+    binary = set(found) <= {0, 1}
+    if positive is None and not binary:
+        raise UsageError(f"the outcomes of {outcome!r} are not 0 and 1; pass positive=…; {nearest(1, found)}")
+    wanted = _label(1 if positive is None else positive)
+    if wanted not in [*found, *declared_levels(cells[outcome]), *([0, 1] if binary else [])]:
+        raise UsageError(f"positive = {clip(repr(positive))} is no outcome of {outcome!r}; {nearest(positive, found)}")
+    return wanted
+
+
+def _codes(feature: Feature, labels: Sequence[Label | None]) -> list[int]:
+    if feature.kind == "category":
+        known = {level: code for code, level in enumerate(feature.levels)}
+        return [UNKNOWN if label is None else known[label] for label in labels]
+    bins = int(feature.variety)
+    return [UNKNOWN if x is None else int(x) - 1 if 1 <= int(x) <= bins else OUTSIDE for x in labels]
+
+
+def _missing(
+    counted: Sequence[Any], sets: Sequence[tuple[str, ...]], outcome: str, space: Space
+) -> tuple[dict[str, Any], list[str]]:
+    """Return how many rows lack what, as details and as notes."""
+    decided = np.array([label is not None for label in _labels(counted[0], outcome)])
+    rows, known = int(_sizes(counted[0]).sum()), int(_sizes(counted[0])[decided].sum())
+    if not known:
+        raise DataError(f"column {outcome!r} is missing in all {rows:,} rows; there is no decision to measure")
+    lost = rows - known
+    notes = [f"{lost:,} of {rows:,} rows have no {outcome}; they are left out of everything"] if lost else []
+    unknown = {}
+    for name, cells in {name: cells for names, cells in zip(sets, counted, strict=True) for name in names}.items():
+        sizes = _sizes(cells) * [label is not None for label in _labels(cells, outcome)]
+        codes = np.array(_codes(space.feature(name), _labels(cells, name)))
+        unknown[name], outside = (int(sizes[codes == kind].sum()) for kind in (UNKNOWN, OUTSIDE))
+        said = {"no {}; they are counted as unknown and": unknown[name], "{} outside its bins; they are": outside}
+        said = {what.format(name): count for what, count in said.items() if count}
+        notes += [f"{n:,} of {known:,} rows have {what} left out of the comparison" for what, n in said.items()]
+    return {"rows": rows, "unknown": unknown, "missing_outcomes": lost}, notes
+
+
+@dataclass(frozen=True)
+class _Tally:
+    """Favourable outcomes and rows of the people of one set who are listed, and which of them are compared."""
+
+    names: tuple[str, ...]
+    about: Sequence[Mapping[str, Label]]
+    hits: Floats
+    size: Floats
+    compared: NDArray[np.intp]
+    unlisted: int
+    notes: Sequence[str]
+
+    def findings(self, limit: float | None, least: float | None, **how: Any) -> list[Finding]:
+        """Return what is found of the difference and of the ratio, each with its groups."""
+        nobody = np.zeros(int(self.unlisted > 0))
+        hits, size = (np.append(counts[self.compared], nobody) for counts in (self.hits, self.size))
+        contrast = Contrast(hits, size, **how)
+        rates = map(Group, self.about, Contrast(self.hits, self.size, **how).rates())
+        ratios = map(Group, (self.about[at] for at in self.compared), contrast.to_best())
+        apart, ratio = self._claims(contrast)
+        return [
+            Finding(apart, self.names, contrast.difference(), limit, groups=tuple(rates)),
+            Finding(ratio, self.names, contrast.ratio(), least, groups=tuple(ratios), least=True),
+        ]
+
+    def _claims(self, contrast: Contrast) -> tuple[str, str]:
+        names = " and ".join(self.names)
+        undefined = f"by {names}, the ratio of the lowest rate to the highest is undefined"
+        if not contrast.comparable:
+            few = f"fewer than two groups of {names} have decisions to compare"
+            return few, f"{undefined}: {few}"
+        ends = [int(np.nanargmax(contrast.shares)), int(np.nanargmin(contrast.shares))]
+        (most, least), (first, last) = contrast.shares[ends], (_said(self.about[self.compared[at]]) for at in ends)
+        apart = f"{first} is favoured in {100 * most:.1f} % of recorded decisions, {last} in {100 * least:.1f} %"
+        if most == least:
+            apart = f"every group of {names} is favoured in {100 * most:.1f} % of recorded decisions"
+        if most == 0:
+            return apart, f"{undefined}: no decision was favourable"
+        return apart, f"by {names}, the lowest rate is {100 * least / most:.1f} % of the highest"
+
+
+def _tally(cells: Any, groups: Groups, outcome: str, favourable: Label, smallest: float) -> _Tally:
+    """Sum the counts by group; rows without an outcome count for nothing."""
+    outcomes = _labels(cells, outcome)
+    rows = _sizes(cells) * [label is not None for label in outcomes]
+    features = [groups.space.feature(name) for name in groups.names]
+    codes = np.array([_codes(feature, _labels(cells, feature.name)) for feature in features], dtype=np.intp)
+    kinds, place = np.unique(codes, axis=1, return_inverse=True)
+    good = rows * [label == favourable for label in outcomes]
+    totals = np.array([np.bincount(place.ravel(), weights) for weights in (good, rows)])
+    inside = (kinds >= 0).all(axis=0)
+    sums = np.zeros((2, len(groups)))
+    sums[:, np.ravel_multi_index(tuple(kinds[:, inside]), [int(f.variety) for f in features])] = totals[:, inside]
+
+    small, nobody = sums[1] < smallest * rows.sum(), sums[1] == 0
+    if (several := int((~small & ~nobody).sum())) > MOST_COMPARED:
+        raise UsageError(
+            f"{' and '.join(groups.names)} make {several:,} groups with rows, over the {MOST_COMPARED} that are "
+            f"compared; take fewer columns, give bins, or leave small groups out with smallest=0.01"
+        )
+    few = nobody.sum() <= MOST_EMPTY
+    listed = np.flatnonzero(~nobody | few)
+    about = [groups.label(group) for group in listed.tolist()]
+    others = ~inside & (totals[1] > 0)
+    about += [_apart(groups, kind) for kind in kinds[:, others].T.tolist()]
+    hits, size = np.concatenate([sums[:, listed], totals[:, others]], axis=1)
+    notes = []
+    if small.any():
+        them = (f"{_said(about[at])} ({size[at]:,.0f} rows)" for at in np.flatnonzero(small[listed]))
+        notes.append(f"under {100 * smallest:g} % of rows, left out of the comparison and undecided: {_some(them)}")
+    if empty := int((nobody & ~small).sum()):
+        them = (_said(about[at]) for at in np.flatnonzero((nobody & ~small)[listed]))
+        names = f"{empty:,} of {len(groups):,} groups of {' and '.join(groups.names)}"
+        notes.append(f"{names} have no rows and could have any rate, so the comparison cannot pass: {_some(them)}")
+    return _Tally(groups.names, about, hits, size, np.flatnonzero(~small[listed]), 0 if few else empty, notes)
+
+
+def _apart(groups: Groups, codes: Sequence[int]) -> dict[str, Label]:
+    """Return people who are in no group in the user's labels."""
+    found: dict[str, Label] = {}
+    for name, code in zip(groups.names, codes, strict=True):
+        feature = groups.space.feature(name)
+        unknown = "missing" if "unknown" in feature.levels else "unknown"
+        special: dict[int, Label] = {UNKNOWN: unknown, OUTSIDE: f"outside {feature.domain}"}
+        found[name] = special[code] if code < 0 else Groups(groups.space, (name,)).label(code)[name]
+    return found
+
+
+def _said(about: Mapping[str, Label]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in about.items())
+
+
+def _some(them: Iterable[str]) -> str:
+    return clip("; ".join(them), 400) or "too many to list"

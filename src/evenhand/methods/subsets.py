@@ -1,0 +1,307 @@
+"""subsets: all minimal sets of features that the software discriminates against (Themis Def. 3.9, Algorithm 3)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Protocol
+
+from evenhand.core.budget import Budget, Meter, Spent, progress_bar
+from evenhand.core.campaign import check_deterministic
+from evenhand.core.certificate import findings_of, notes_of, table_of
+from evenhand.core.errors import UsageError, nearest
+from evenhand.core.estimate import StopReason, check_limit
+from evenhand.core.exact import part
+from evenhand.core.exactsets import ExactSets
+from evenhand.core.flips import CausalSets
+from evenhand.core.gaps import GroupSets
+from evenhand.core.intervals import check_level
+from evenhand.core.judging import Judge
+from evenhand.core.keywords import checked_keywords
+from evenhand.core.kinds import KINDS, question_of, views_for
+from evenhand.core.lattice import Border, Lattice, State, Tested
+from evenhand.core.parallel import Workers
+from evenhand.core.populations import Rows
+from evenhand.core.questions import SMALL, SMALL_DEAR, Terms
+from evenhand.core.results import Result
+from evenhand.core.samplers import Draws, Uniform
+from evenhand.core.sequential import Plan
+from evenhand.core.subject import as_subject
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenhand.core.results import Finding
+    from evenhand.core.samplers import Sampler
+    from evenhand.core.space import Space
+    from evenhand.core.subject import Subject
+    from evenhand.core.views import View
+
+TESTED = 8
+"""Sets that are tested before it is asked anew which are worth testing."""
+VARIANTS = 4096
+"""The most variants of a draw that are asked by default."""
+
+
+class Evaluator(Protocol):
+    """Scores sets of features, given as bit masks."""
+
+    varieties: list[float]
+    most: float
+
+    def members(self, mask: int) -> tuple[str, ...]:
+        """Return the features of a set."""
+        ...
+
+    def glance(self, masks: Sequence[int], meter: Meter) -> dict[int, float]:
+        """Return first guesses of the scores of sets, where they cost little and there were none before."""
+        ...
+
+    def test(self, mask: int, meter: Meter) -> Tested | None:
+        """Return what is known of a set after testing it, or None where the budget ended first."""
+        ...
+
+
+@checked_keywords
+def subsets(
+    subject: Any,
+    space: Space | None = None,
+    *,
+    limit: float = 0.75,
+    kind: str = "causal",
+    among: Sequence[str] | None = None,
+    margin: float = 0.05,
+    level: float = 0.95,
+    interval: str | None = None,
+    sampler: Sampler | None = None,
+    depth: int | None = None,
+    variants: int = VARIANTS,
+    exact: bool | None = None,
+    budget: Budget | None = None,
+    seed: int = 0,
+    n_jobs: int = 1,
+    progress: bool | None = None,
+) -> Result:
+    """Find all minimal sets of features whose score is at or over the limit.
+
+    The findings are the border: the minimal discriminating sets (fail), the largest cleared ones (pass), and those that
+    stay undecided or are only not shown to discriminate. `details["lattice"]` holds every set with its reason.
+
+    Parameters
+    ----------
+    subject, space
+        A Subject, or a fitted model or function with its space.
+    limit
+        An engineering threshold for the score.
+    kind
+        ``"causal"`` or ``"group"``, as for `measure`.
+    among
+        The features to form sets of; by default all that the software takes.
+    margin
+        A set whose score is known to within the margin, with the limit still inside, is left undecided.
+    level
+        The probability that every set is on the side of the limit that it is said to be on: it holds for the whole
+        search.
+    interval
+        ``"wald"`` follows the paper: every set by itself, from small to large, until Wald's formula is within the
+        margin, leaving out only supersets of discriminating sets. Its level does not hold.
+    depth
+        The largest size of a set.
+    variants
+        The most variants of an input that are asked. A set that has more is searched for flips only: if too few are
+        found, it is "not shown to discriminate", never cleared.
+
+    Examples
+    --------
+    >>> from evenhand.core.feature import category
+    >>> from evenhand.core.space import Space
+    >>> space = Space([category(name, [0, 1]) for name in ("sex", "race", "age")])
+    >>> both = subsets(lambda people: people["sex"] != people["race"], space, kind="group", limit=0.75)
+    >>> [finding.about for finding in both.findings if finding.verdict == "fail"]
+    [('sex', 'race')]
+    """
+    if kind not in KINDS:
+        raise UsageError(f"kind = {kind!r} is not available; {nearest(kind, KINDS)}")
+    check_level(level)
+    Plan(level, margin, check_limit(limit), interval)  # refuses what is wrong before anything is asked
+    if interval not in (None, "anytime", "wald"):
+        raise UsageError(f"interval = {interval!r} does not hold for a whole search; leave it out, or take 'wald'")
+    if isinstance(variants, bool) or not isinstance(variants, int) or variants < 2:
+        raise UsageError(f"variants = {variants!r} must be a whole number of 2 or more")
+    tested = as_subject(subject, space)
+    names = _among(tested.space, among)
+    chosen = sampler or Uniform()
+    views = views_for(tested, kind)
+    judge = Judge(limit, margin, level, 1, chosen.population(tested.space))
+    before = tested.executed
+    searches = []
+    with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
+        meter = Meter(budget or Budget(), hook)
+        notes = check_deterministic(Draws(chosen, tested.space, seed, "subsets"), tested, meter)
+        for view in views:
+            lattice = Lattice(names, depth)
+            search = Search(view, kind, lattice, replace(judge, sets=lattice.total * len(views)), seed)
+            if interval == "wald":
+                terms = Terms(chosen, level, margin, None, "wald", seed=seed)
+                stop = search.paper(terms, meter, workers)
+            else:
+                stop = search.border(search.evaluator(chosen, exact, variants, meter), meter)
+            searches.append((search, stop))
+            if stop is StopReason.INTERRUPTED:
+                break
+    findings = [finding for search, _ in searches for finding in search.findings()]
+    tables = {search.view.name: search.table() for search, _ in searches}
+    lattices = {"outputs": tables} if len(views) > 1 else next(iter(tables.values()))
+    return Result(
+        "subsets",
+        findings,
+        seed,
+        Spent(meter.queries, tested.executed - before, meter.seconds),
+        _overall([stop for _, stop in searches]),
+        tested.space.to_dict(),
+        notes + [note for search, _ in searches for note in search.notes()],
+        details={"lattice": lattices},
+    )
+
+
+def _among(space: Space, among: Sequence[str] | None) -> tuple[str, ...]:
+    if among is None:
+        return tuple(feature.name for feature in space.features if feature.passed)
+    names = (among,) if isinstance(among, str) else tuple(among)
+    space.sets(names)
+    return names
+
+
+def _overall(stops: Sequence[StopReason]) -> StopReason:
+    return next((stop for stop in stops if stop not in (StopReason.DECIDED, StopReason.ENUMERATED)), stops[0])
+
+
+@dataclass
+class Search:
+    """The search for the border in one lattice."""
+
+    view: View
+    kind: str
+    lattice: Lattice
+    judge: Judge
+    seed: int
+
+    @property
+    def subject(self) -> Subject:
+        """The software under test."""
+        return self.view.subject
+
+    def evaluator(self, sampler: Sampler, exact: bool | None, variants: int, meter: Meter) -> Evaluator:  # noqa: FBT001
+        """Choose how sets are scored: exactly where the population can be asked as a whole."""
+        names, space = self.lattice.names, self.subject.space
+        points, weights = self._population(sampler, exact, meter)
+        if points is not None:
+            meter.queries += len(points)
+            return ExactSets(self.view, self.kind, points, names, self.judge, weights=weights)
+        if not 0 < self.judge.limit < 1:
+            raise UsageError(
+                f"limit is {self.judge.limit:g}, which only enumeration can decide; choose one between 0 and 1, "
+                f"or exact=True where there are few inputs"
+            )
+        for name in names:
+            if math.isinf(space.feature(name).variety):
+                space.assignments((name,))  # refuses with what to do
+        draws = Draws(sampler, space, self.seed, "subsets", block=1024)
+        if self.kind == "causal":
+            return CausalSets(self.view, draws, names, self.judge, most=variants)
+        return GroupSets(self.view, sampler, draws, names, self.judge, most=variants)
+
+    def _population(self, sampler: Sampler, exact: bool | None, meter: Meter) -> tuple[Any, Any]:  # noqa: FBT001
+        """Return every input of the population with its weight, where all can be asked and hold each other's twins."""
+        space, names = self.subject.space, self.lattice.names
+        if isinstance(sampler, Rows):
+            if sampler.sample_of is not None:
+                raise UsageError("subsets scores a population, not a sample of one; leave out sample_of")
+            if self.kind == "group" or sampler.twins == "rows":
+                points = sampler.points(space)
+                if len(points) > meter.left:
+                    raise UsageError(
+                        f"{len(points):,} rows are to be asked, but {int(meter.left):,} queries are left; raise queries"
+                    )
+                return points, sampler.weights
+            return None, None
+        if not isinstance(sampler, Uniform) or exact is False:
+            return None, None
+        if any(math.isinf(space.feature(name).size) for name in names):
+            return None, None
+        if exact:
+            return space.enumerate(), None
+        small = SMALL_DEAR if self.subject.adapter.dear else SMALL
+        return part(space, names, int(min(small, meter.left))), None
+
+    def border(self, evaluator: Evaluator, meter: Meter) -> StopReason:
+        """Test sets on the predicted border until every set is settled."""
+        border = Border(self.lattice, self.judge.limit, self.judge.margin, evaluator.varieties, evaluator.most)
+        stop = StopReason.ENUMERATED if isinstance(evaluator, ExactSets) else StopReason.DECIDED
+        try:
+            while batch := border.batch():
+                if guesses := evaluator.glance(batch, meter):
+                    border.guess(guesses)
+                    continue
+                for mask in batch[:TESTED]:
+                    if self.lattice.states[mask] != State.OPEN:
+                        continue
+                    found = evaluator.test(mask, meter)
+                    if found is None:
+                        return StopReason.SECONDS if meter.late else StopReason.QUERIES
+                    self.lattice.add(mask, found)
+                    if not math.isnan(found.estimate.value):
+                        border.learn(mask, found.estimate.value)
+                    self._report(meter)
+        except KeyboardInterrupt:
+            if not self.lattice.tested:
+                raise
+            return StopReason.INTERRUPTED
+        return StopReason.MARGIN if self.lattice.count(State.UNDECIDED) else stop
+
+    def paper(self, terms: Terms, meter: Meter, workers: Workers) -> StopReason:
+        """Follow Algorithm 3: every set by itself, smaller ones first, but for supersets of discriminating ones."""
+        names = self.lattice.names
+        for size in range(1, (self.lattice.depth or len(names)) + 1):
+            for bits in combinations(range(len(names)), size):
+                mask = sum(1 << bit for bit in bits)
+                if self.lattice.states[mask] != State.OPEN:
+                    continue
+                members = self.lattice.members(mask)
+                question = question_of(self.view, self.kind, members)
+                if question.cost > meter.left:
+                    return StopReason.QUERIES
+                answer = question.ask(terms, meter, workers)
+                estimate = answer.finding.estimate
+                state = State.ABOVE if estimate.value >= self.judge.limit else State.BELOW
+                shown = (answer.finding.groups, answer.finding.cases) if self.kind == "group" else answer.finding.cases
+                found = Tested(state, estimate, shown=shown)
+                self.lattice.tested[mask] = found
+                if state is State.ABOVE:
+                    self.lattice.mark(mask, state)
+                else:
+                    self.lattice.states[mask] = state  # its subsets were tested before it
+                self._report(meter)
+                if answer.stop in (StopReason.QUERIES, StopReason.SECONDS, StopReason.INTERRUPTED):
+                    return answer.stop
+        return StopReason.MARGIN
+
+    def _report(self, meter: Meter) -> None:
+        lattice = self.lattice
+        left, cleared = int(lattice.open.sum()), lattice.count(State.BELOW, State.IMPLIED_BELOW)
+        minimal = len(lattice.minimal())
+        note = f"{minimal} discriminating, {cleared:,} cleared, {left:,} open of {lattice.total:,} sets"
+        meter.report(f"subsets {self.kind}", 1 - left / lattice.total, note)
+
+    def findings(self) -> list[Finding]:
+        """Return the border."""
+        return findings_of(self.lattice, self.view, self.kind, self.judge)
+
+    def table(self) -> dict[str, Any]:
+        """Return the lattice as JSON holds it."""
+        return table_of(self.lattice, self.kind, self.judge)
+
+    def notes(self) -> list[str]:
+        """Say how much was tested and how much followed."""
+        return notes_of(self.lattice, self.view)

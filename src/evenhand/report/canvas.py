@@ -1,0 +1,78 @@
+"""What the displays share: axes to draw on, labels taken as they are, and colours that everybody can tell apart."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.errors import MissingExtra, clip
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+VERMILLION, ORANGE, YELLOW, GREEN, BLUE, SKY, PURPLE = (
+    "#D55E00",
+    "#E69F00",
+    "#F0E442",
+    "#009E73",
+    "#0072B2",
+    "#56B4E9",
+    "#CC79A7",
+)
+"""The palette of Okabe and Ito, which is safe for the colour-blind."""
+GREY = "0.35"
+WIDTH = 8.0
+"""Inches that a figure of our own is wide where its content asks for no more."""
+
+
+class Display(ABC):
+    """A drawing of a result: what it shows is computed once, `plot` draws it and keeps `ax_`, `axes_` and `figure_`."""
+
+    ax_: Any
+    axes_: tuple[Any, ...]
+    figure_: Any
+
+    @abstractmethod
+    def plot(self, ax: Any = None) -> Any:
+        """Draw on axes given, or on a new figure, and return the display."""
+
+    def _draw(self, ax: Any, sizes: Sequence[tuple[float, float]], draw: Sequence[Callable[[Any], None]]) -> None:
+        """Draw the first panel on the axes given, or all on a new figure, in which each is this wide and high."""
+        if ax is None:
+            self.figure_, axes = _new_axes(sizes)
+        else:
+            self.figure_, axes = ax.figure, [ax]
+        for one, each in zip(axes, draw, strict=False):
+            each(one)
+        self.ax_, self.axes_ = axes[0], tuple(axes)
+
+
+def _new_axes(sizes: Sequence[tuple[float, float]]) -> tuple[Any, list[Any]]:
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise MissingExtra("drawing a result", "plot") from error
+    heights = [high for _, high in sizes]
+    figure, axes = pyplot.subplots(
+        len(sizes),
+        squeeze=False,
+        figsize=(max(wide for wide, _ in sizes), sum(heights)),
+        height_ratios=heights,
+        layout="constrained",
+    )
+    return figure, list(axes[:, 0])
+
+
+def inches(ax: Any) -> tuple[float, float]:
+    """Return how wide and high axes are."""
+    box = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
+    return float(box.width), float(box.height)
+
+
+def literal(text: str, width: int = 60) -> str:
+    r"""Return text as matplotlib shows it letter by letter, on one line and cut to a width; a dollar is no formula.
+
+    >>> literal("$a$ to $b$", 8)
+    '\\$a\\$ to …'
+    """
+    return clip(text, width).replace("$", r"\$")

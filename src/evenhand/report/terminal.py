@@ -1,0 +1,298 @@
+"""A result as text: for a terminal with coloured verdicts and lines that fit, for a pipe plain and unbroken."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections import Counter
+from dataclasses import dataclass
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.estimate import Verdict
+from evenhand.report.evidence import NO_DATA, STATES, lattices_of, shown_groups
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from rich.console import Console
+
+    from evenhand.core.results import Case, Finding, Group, Result
+
+MOST_GROUPS = 12
+MOST_SETS = 10
+_LEAD = 10
+_NARROW = 90
+_JOINED = "\N{NO-BREAK SPACE}"
+_COLOURS = {Verdict.FAIL: "bold red", Verdict.PASS: "bold green", Verdict.UNDECIDED: "bold yellow"}
+_ALWAYS = ("discriminating", "cleared", "undecided")
+_TESTED = ("discriminating", "cleared", "undecided", "not shown")
+_BY_CAUSAL = "group score cannot exceed the causal score"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of text after a verdict or an indent; a row of a table is never wrapped.
+
+    >>> str(Line("changing only sex", Verdict.FAIL))
+    'FAIL      changing only sex'
+    """
+
+    text: str
+    verdict: Verdict | None = None
+    indent: int = 0
+    row: bool = False
+
+    @property
+    def lead(self) -> str:
+        """What stands before the text."""
+        return " " * self.indent if self.verdict is None else f"{self.verdict.upper():{_LEAD}}"
+
+    def wrapped(self, width: int) -> list[str]:
+        """Return the text on lines that leave room for the lead; a word longer than a line stays whole."""
+        text = printable(self.text)
+        if self.row or not text:
+            return [text]
+        room = max(20, width - len(self.lead))
+        whole = text.replace(" %", f"{_JOINED}%")  # a number and its unit are one word
+        parts = textwrap.wrap(whole, room, break_long_words=False, break_on_hyphens=False)
+        return [part.replace(_JOINED, " ") for part in parts]
+
+    def __str__(self) -> str:
+        return f"{self.lead}{printable(self.text)}".rstrip()
+
+
+def render(result: Result, *, console: Console | None = None, cases: int = 1) -> None:
+    """Print a result on standard output, or on the console given.
+
+    `cases` is how many cases of a finding to show: one is a line, more are tables with the two inputs side by side.
+    """
+    from rich.console import Console
+    from rich.text import Text
+
+    screen = console or Console()
+    if not screen.is_terminal:
+        # Rich ends the program with code 1, which here means discrimination, when the reader of a pipe has gone.
+        print(*lines(result, cases=cases), sep="\n", file=screen.file)
+        return
+    for line in _told(result, cases, screen.width):
+        first, *more = line.wrapped(screen.width)
+        style = _COLOURS[line.verdict] if line.verdict else ""
+        screen.print(Text.assemble((line.lead, style), first), soft_wrap=True, highlight=False)
+        for part in more:
+            screen.print(Text(" " * len(line.lead) + part), soft_wrap=True, highlight=False)
+
+
+def lines(result: Result, *, cases: int = 1, width: int | None = None) -> list[str]:
+    """Return a result as lines of plain text; tables are no wider than `width`, other lines are not broken.
+
+    >>> from evenhand.core.budget import Spent
+    >>> from evenhand.core.estimate import Estimate, StopReason
+    >>> from evenhand.core.results import Finding, Result
+    >>> found = Finding("changing only sex changes the outcome", ("sex",), Estimate.exact(6, 24), 0.05)
+    >>> print(*lines(Result("measure", [found], 0, Spent(24, 24, 0.1), StopReason.ENUMERATED, {})), sep="\\n")
+    FAIL      changing only sex changes the outcome
+              25.0 % (n = 24, enumerated); limit 0.05
+    24 inputs asked, 24 executed, 0.1 s; every input was enumerated
+    """
+    return [str(line) for line in _told(result, cases, width)]
+
+
+def printable(text: str) -> str:
+    r"""Return text with everything that would move the cursor or change the terminal written as an escape.
+
+    >>> printable("a\x1b[31mb\nc")
+    'a\\x1b[31mb\\nc'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in text
+    )
+
+
+def _told(result: Result, cases: int, width: int | None) -> Iterator[Line]:
+    lattices = lattices_of(result)
+    for output, table in lattices:
+        if output:
+            yield Line(f"output {output}")
+        findings = [finding for finding in result.findings if finding.output == output]
+        yield from _lattice(table, findings, cases, width)
+    if not lattices:
+        for number, finding in enumerate(result.findings):
+            before = [other.groups for other in result.findings[:number]]
+            yield from _finding(finding, cases, width, again=finding.groups in before)
+    for note in result.notes:
+        yield Line(f"note: {note}")
+    spent = result.spent
+    yield Line(f"{spent.queries:,} inputs asked, {spent.executed:,} executed, {spent.seconds:.1f} s; {result.stop}")
+
+
+def _finding(finding: Finding, cases: int, width: int | None, *, again: bool = False) -> Iterator[Line]:
+    yield Line(finding.claim, finding.verdict)
+    limit = ""
+    if finding.limit is not None:
+        limit = f"; limit {'at least ' if finding.least else ''}{finding.limit:g}"
+    yield Line(f"{finding.estimate}{limit}", indent=_LEAD)
+    if finding.groups and again:  # a difference and a ratio compare the same groups
+        yield Line("groups as above", indent=_LEAD)
+    elif finding.groups:
+        yield from _indented(_groups(finding.groups, width))
+    if cases == 1:
+        for case in finding.cases[:1]:
+            yield Line(f"for example {case}", indent=_LEAD)
+    else:
+        for case in finding.cases[:cases]:
+            yield from _indented(_twins(case, width))
+
+
+def _groups(groups: Sequence[Group], width: int | None) -> list[str]:
+    """Return a table of the groups: the lowest rates first, those without data last, both ends of many."""
+    top = max((group.estimate.high for group in groups if group.estimate.n), default=1.0)
+    digits = min(max(1, -math.floor(math.log10(top))), 4) if top > 0 else 1
+    levels = {group.estimate.level for group in groups if group.estimate.n}
+    level = next(iter(levels)) if len(levels) == 1 else 1.0
+    rows = []
+    for shown in shown_groups(groups, MOST_GROUPS):
+        if isinstance(shown, str):
+            rows.append((shown, "", "", ""))
+            continue
+        found = shown.estimate
+        between = f"{100 * found.low:.{digits}f} % to {100 * found.high:.{digits}f} %"
+        if found.n:
+            rate = f"{100 * found.value:.{digits}f} %"
+            rows.append((str(shown), rate, between if found.level < 1 else found.method, f"{found.n:,}"))
+        else:
+            rows.append((str(shown), "", NO_DATA, "0"))
+    interval = f"{100 * level:.6g} % interval" if level < 1 else "interval"
+    return _table(("group", "rate", interval, "n"), rows, width, right=(1, 2, 3))
+
+
+def _twins(case: Case, width: int | None) -> list[str]:
+    """Return a table of two inputs side by side, what differs marked."""
+    rows = [
+        (name, str(value), str(case.twin.get(name, "")), "differs" if name in case.changed else "")
+        for name, value in case.individual.items()
+    ]
+    rows.append(("outcome", str(case.outcomes[0]), str(case.outcomes[1]), "differs"))
+    return _table(("", "individual", "twin", ""), rows, width)
+
+
+def _lattice(table: Mapping[str, Any], findings: Sequence[Finding], cases: int, width: int | None) -> Iterator[Line]:
+    levels = {finding.estimate.level for finding in findings if finding.estimate.level < 1}
+    level = "".join(f", {100 * level:.6g} % level" for level in sorted(levels))
+    yield Line(f"{table['kind']} score of sets of {', '.join(table['among'])}; limit {table['limit']:g}{level}")
+    yield from (Line(text, row=True) for text in _levels(table["levels"], width))
+    yield Line(_pruned(table))
+    minimal = [finding for finding in findings if finding.verdict is Verdict.FAIL]
+    yield Line(f"minimal discriminating sets: {len(minimal) or 'none found'}")
+    for finding in minimal[:MOST_SETS]:
+        yield from _finding(finding, cases, width)
+    yield from _more(len(minimal))
+    known = {frozenset(finding.about): finding for finding in findings}
+    for state, heading, verdict in (
+        ("undecided", "undecided", Verdict.UNDECIDED),
+        ("not shown", "not shown to discriminate (lower bound only)", None),
+        ("cleared", "cleared by a test", Verdict.PASS),
+    ):
+        sets = [entry for entry in table["sets"] if entry["state"] == state]
+        if state == "cleared":
+            sets = [entry for entry in sets if entry["because"] == "tested"]
+        if sets:
+            yield Line(f"{heading}: {len(sets):,}")
+            for entry in sorted(sets, key=lambda entry: -(entry["low"] or 0.0))[:MOST_SETS]:
+                yield Line(f"{', '.join(entry['about'])}: {_estimate(entry, known)}", verdict, _LEAD)
+            yield from _more(len(sets))
+    listed = {frozenset(entry["about"]) for entry in table["sets"]}
+    for finding in findings:  # what the lattice does not hold still counts for the verdict
+        if finding.verdict is not Verdict.FAIL and frozenset(finding.about) not in listed:
+            yield from _finding(finding, cases, width)
+
+
+def _more(count: int) -> Iterator[Line]:
+    if count > MOST_SETS:
+        yield Line(f"… {count - MOST_SETS:,} more", indent=_LEAD)
+
+
+def _estimate(entry: Mapping[str, Any], known: Mapping[frozenset[str], Finding]) -> str:
+    """Return the score of a set as its finding tells it, or as far as the lattice holds it."""
+    finding = known.get(frozenset(entry["about"]))
+    if finding is not None:
+        return str(finding.estimate)
+    if entry["value"] is None:
+        return f"unknown (n = {entry['n']:,})"
+    if entry["state"] == "not shown":
+        return f"{100 * entry['value']:.1f} % (at least {100 * entry['low']:.1f} %, n = {entry['n']:,})"
+    between = f"{100 * entry['low']:.1f} % to {100 * entry['high']:.1f} %"
+    return f"{100 * entry['value']:.1f} % ({between}, n = {entry['n']:,})"
+
+
+def _levels(levels: Sequence[Mapping[str, int]], width: int | None) -> list[str]:
+    """Return how many sets of each size are in which state; columns of zeros are left out but for the main ones."""
+    used = [state for state in STATES if state in _ALWAYS or any(level.get(state) for level in levels)]
+    rows = [
+        tuple(
+            f"{number:,}"
+            for number in (
+                level["size"],
+                sum(level.get(state, 0) for state in STATES),
+                *(level.get(state, 0) for state in used),
+            )
+        )
+        for level in levels
+    ]
+    names = [state.replace(" ", "\n") for state in used]
+    if width is not None and width < _NARROW:
+        names = [name.replace("discriminating", "discrimi-\nnating") for name in names]
+    headings = ("size", "sets", *names)
+    return _table(headings, rows, width, right=range(len(headings)))
+
+
+def _pruned(table: Mapping[str, Any]) -> str:
+    """Return a sentence on how many sets were tested, and why the others needed no test."""
+    counts = Counter[str]()
+    for level in table["levels"]:
+        counts.update({state: level.get(state, 0) for state in STATES})
+    causal = sum(entry["because"] == _BY_CAUSAL for entry in table["sets"])
+    reasons = {
+        "contain a discriminating set": counts["implied discriminating"],
+        "are part of a cleared set": counts["implied cleared"] - causal,
+        "have a group score that cannot exceed a cleared causal score": causal,
+    }
+    told = [f"{number:,} {reason}" for reason, number in reasons.items() if number]
+    tested, implied = sum(counts[state] for state in _TESTED), sum(reasons.values())
+    text = f"{tested:,} sets tested, " + (
+        f"{implied:,} implied (pruned) because {' and '.join(told)}" if told else "none implied"
+    )
+    return text + (f"; {counts['not tested']:,} not tested" if counts["not tested"] else "")
+
+
+def _indented(texts: Iterable[str]) -> Iterator[Line]:
+    return (Line(text, indent=_LEAD, row=True) for text in texts)
+
+
+def _table(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], width: int | None, right: Iterable[int] = ()
+) -> list[str]:
+    """Return an aligned table as lines; in little width the texts of the first column are cut, never a number."""
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    aligned, room = set(right), 10_000
+    for place, heading in enumerate(headings):
+        table.add_column(Text(heading), justify="right" if place in aligned else "left", no_wrap=True)
+    if width is not None:
+        columns = zip(headings, *rows, strict=True)
+        widths = [2 + max(cell_len(line) for cell in column for line in cell.split("\n")) for column in columns]
+        room = max(_LEAD, width - _LEAD - sum(widths[1:]) - 2)
+    for first, *others in rows:
+        label = Text(printable(first))
+        label.truncate(room, overflow="ellipsis")
+        table.add_row(label, *(Text(printable(cell)) for cell in others))
+    sheet = Console(file=StringIO(), width=10_000, color_system=None, force_jupyter=False, force_terminal=False)
+    with sheet.capture() as captured:
+        sheet.print(table)
+    return [line.rstrip() for line in captured.get().splitlines()]
