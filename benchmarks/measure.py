@@ -21,7 +21,17 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.core.seeds import stream
-from themis_original import Counter, Distinct, Rules, Sequential, lattice, search
+from themis_original import (
+    FIGURE_1,
+    FIGURE_2,
+    FIGURE_3,
+    Counter,
+    Distinct,
+    Rules,
+    Sequential,
+    lattice,
+    search,
+)
 from themis_subjects import LEFT_OUT, PROTECTED, RESULTS, SENSITIVE, Coded, instances, load
 
 if TYPE_CHECKING:
@@ -44,50 +54,6 @@ PLANTED = 200
 PART = 150
 """Draws of the one-input-at-a-time loop that are timed; the rest is scaled up."""
 WANTED = {"b": 200.0, "c": 1.3, "planted": 0.01}
-FIGURE_1 = {  # race group, race causal, sex group, sex causal, in per cent; 0.01 stands for "< 0.01"
-    "A german personal_status_sex": (None, None, 3.78, 3.98),
-    "A adult sex": (2.10, 2.25, 3.80, 3.80),
-    "A adult race": (2.10, 1.13, 8.90, 7.20),
-    "B german personal_status_sex": (None, None, 0.80, 2.30),
-    "B adult sex": (36.55, 38.40, 0.52, 11.27),
-    "B adult race": (2.28, 1.78, 5.84, 5.80),
-    "C german personal_status_sex": (None, None, 0.35, 0.18),
-    "C adult sex": (2.43, 2.91, 0.01, 0.01),
-    "C adult race": (0.08, 0.08, 35.20, 34.50),
-    "D german personal_status_sex": (None, None, 0.23, 0.29),
-    "D adult sex": (0.21, 0.26, 0.01, 0.01),
-    "D adult race": (0.12, 0.13, 4.64, 4.94),
-    "E german": (None, None, 0.32, 0.37),
-    "E adult": (0.74, 0.85, 0.26, 0.32),
-    "F german": (None, None, 0.05, 0.06),
-    "F adult": (0.11, 0.05, 0.01, 0.01),
-    "G german": (None, None, 3.94, 2.41),
-    "G adult": (0.02, 2.80, 0.01, 0.01),
-    "H german": (None, None, 0.01, 0.01),
-    "H adult": (0.01, 0.01, 0.01, 0.01),
-}
-FIGURE_2 = {
-    "A adult race": "sex+race 13.7",
-    "B adult sex": "sex+marital+race 77.2, sex+race 52.5, sex 11.2, marital 36.1, race 36.6",
-    "B adult race": "sex 5.8",
-    "C german personal_status_sex": "age 7.6",
-    "C adult race": "age 25.9, sex 35.2, sex+race 41.5",
-    "C adult sex": "marital 35.2",
-    "D adult sex": "marital 12.9, country 7.6",
-    "D adult race": "marital 16.2, marital+race 52.3",
-    "E adult": "marital 7.9",
-    "F adult": "country+race 98.1, race+relation 76.3",
-    "G adult": "relation 14.8",
-}
-FIGURE_3 = {  # causal: tests without and with pruning
-    "A german personal_status_sex": (29_623, 15_764), "A adult race": (215_000, 457),
-    "B german personal_status_sex": (29_623, 1_636), "B adult race": (20_500, 6_300),
-    "C german personal_status_sex": (29_623, 72), "C adult race": (235_625, 6_600),
-    "D german personal_status_sex": (29_623, 472), "D adult race": (235_625, 200_528),
-    "E german": (29_623, 82), "E adult": (235_625, 7_900), "F german": (29_623, 2_647), "F adult": (205_000, 279),
-    "G german": (29_623, 152), "G adult": (235_625, 190_725), "H german": (29_623, 10_140),
-    "H adult": (510_000, 324_582),
-}  # fmt: skip
 
 
 def paper_name(one: Instance) -> str:

@@ -262,9 +262,13 @@ class Subject:
             self._recent.keep(points, outcomes)
         return outcomes
 
+    @property
+    def remembers(self) -> bool:
+        """Whether answers are kept, in memory or in a ledger."""
+        return self._memo.on or self._ledger is not None
+
     def _decided(self, points: Points) -> Outcomes:
-        remembers = self._memo.on or self._ledger is not None
-        return self._recall(points) if remembers else self._ask_all(points)
+        return self._recall(points) if self.remembers else self._ask_all(points)
 
     def _encoded(self, inputs: Any) -> Points:
         if isinstance(inputs, np.ndarray) and inputs.dtype == np.float64 and inputs.ndim == 2:

@@ -27,6 +27,7 @@ from evenhand.core.questions import SMALL, SMALL_DEAR, Terms
 from evenhand.core.results import Result
 from evenhand.core.samplers import Draws, Uniform
 from evenhand.core.sequential import Plan
+from evenhand.core.shared import SharedView
 from evenhand.core.subject import as_subject
 
 if TYPE_CHECKING:
@@ -141,7 +142,8 @@ def subsets(
         notes = check_deterministic(Draws(chosen, tested.space, seed, "subsets"), tested, meter)
         for view in views:
             lattice = Lattice(names, depth)
-            search = Search(view, kind, lattice, replace(judge, sets=lattice.total * len(views)), seed)
+            whole = replace(judge, sets=lattice.total * len(views))
+            search = Search(SharedView.of(view, workers), kind, lattice, whole, seed)
             if interval == "wald":
                 terms = Terms(chosen, level, margin, None, "wald", seed=seed)
                 stop = search.paper(terms, meter, workers)
