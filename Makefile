@@ -36,9 +36,11 @@ check: $(VENV)/.tested    ## lint, format and types
 	$(RUN) mypy
 
 bench: $(VENV)/.tested    ## the benchmarks; they print ratios and write benchmarks/results/*.json
+	$(RUN) pip install --quiet --disable-pip-version-check --editable '.[fairlearn]'
 	$(BIN)/python benchmarks/coverage.py
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/transport.py
+	$(BIN)/python benchmarks/measure.py
 
 clean:          ## remove the environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

@@ -2,7 +2,7 @@
 
 `python benchmarks/measure.py [--only a|planted|b|c|figure1|figure2] [--all]` prints one table each and writes them to
 benchmarks/results/measure.json. The subjects are in themis_subjects.py, the original in themis_original.py.
-Sections a and figure2 take the eight systems that are not discrimination-aware, with --all the paper's sixteen or all.
+Sections a and figure2 take the eight systems that are not discrimination-aware; --all adds the aware ones.
 """
 
 from __future__ import annotations
@@ -280,7 +280,6 @@ def section_c(repeats: int = 3) -> list[Row]:
     space = eh.Space.from_frame(people, protected=["sex", "race"])
     subject = eh.Subject(model, space, positive=">50K", memo=False)
     rows: list[Row] = []
-    print()
     for margin in (0.004, 0.001):
         options: Row = {"over": "sex", "level": CONF, "margin": margin, "progress": False}
         asked = eh.measure(subject, **options).spent.queries

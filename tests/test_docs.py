@@ -27,10 +27,11 @@ def blocks(language: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("where", "code"), blocks("python"), ids=lambda value: value if ":" in value[:40] else "")
 def test_python_examples_run(where, code, capsys):
     exec(compile(code, where, "exec"), {"__name__": "example"})
+    printed = capsys.readouterr().out
     for line in code.splitlines():
         # A comment after print(...) is what it prints.
         if match := re.match(r"print\(.*\)\s+# (.+)", line):
-            assert match.group(1) in capsys.readouterr().out
+            assert match.group(1) in printed
 
 
 @pytest.mark.parametrize(("where", "text"), blocks("toml"), ids=lambda value: value if ":" in value[:40] else "")

@@ -47,7 +47,9 @@ def _add_sampling(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=float, help="the engineering threshold to decide against")
     parser.add_argument("--margin", type=float, help="otherwise, how precisely to know the score")
     parser.add_argument("--level", type=float, help="confidence level")
-    parser.add_argument("--interval", metavar="NAME", help="exact, anytime, wilson or wald (default: by the task)")
+    parser.add_argument(
+        "--exact", action=argparse.BooleanOptionalAction, help="ask every input (default: where there are few)"
+    )
     parser.add_argument("--queries", type=int, help="the most inputs to ask")
     parser.add_argument("--seconds", type=float, help="the most seconds to take")
     parser.add_argument("--seed", type=int, default=0)
@@ -82,9 +84,7 @@ def _parser() -> _Parser:
         help="features to vary together, separated by commas; repeat for more sets",
     )
     _add_sampling(measure)
-    measure.add_argument(
-        "--exact", action=argparse.BooleanOptionalAction, help="ask every input (default: where there are few)"
-    )
+    measure.add_argument("--interval", metavar="NAME", help="exact, anytime, wilson or wald (default: by the task)")
     measure.add_argument("--suite", metavar="FILE", help="write every test here, as .csv or .parquet, for replay")
 
     subsets = verbs.add_parser("subsets", help="which sets of features does the software discriminate by?")
@@ -93,6 +93,7 @@ def _parser() -> _Parser:
     subsets.add_argument("--depth", type=int, help="the most features in a set")
     subsets.add_argument("--variants", type=int, help="the most variants of an input that a set may have")
     _add_sampling(subsets)
+    subsets.add_argument("--interval", metavar="NAME", help="wald for the paper's own procedure")
 
     replay = verbs.add_parser("replay", help="ask the software again: the tests of a suite, or the cases of a result")
     replay.add_argument("file", metavar="FILE", help="a suite (.csv, .parquet) or a result (.json)")

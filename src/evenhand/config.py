@@ -30,8 +30,8 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "http": ("batch", "concurrency", "timeout", "retries", "backoff", "headers", "single", "identity"),
     "onnx": ("output", "threads"),
 }
-_SAMPLING = ("kind", "limit", "margin", "level", "interval", "queries", "seconds")
-CHECKS = {"measure": ("over", "exact", *_SAMPLING), "subsets": ("among", "depth", "variants", *_SAMPLING)}
+_SAMPLING = ("kind", "limit", "margin", "level", "interval", "exact", "queries", "seconds")
+CHECKS = {"measure": ("over", *_SAMPLING), "subsets": ("among", "depth", "variants", *_SAMPLING)}
 """The jobs of checks, and what can be said of each."""
 _TEXTS, _NUMBER, _WHOLE = (str, list), (int, float), (int,)
 _TYPES: dict[str, tuple[tuple[type, ...], str]] = {

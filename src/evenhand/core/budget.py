@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -93,6 +93,12 @@ class Meter:
     def late(self) -> bool:
         """Whether the time is up."""
         return self.budget.seconds is not None and self.seconds >= self.budget.seconds
+
+    def share(self, parts: int) -> Meter:
+        """Return a meter for the next of `parts`: an equal share of what is left, so that the last is not starved."""
+        if self.budget.queries is None:
+            return replace(self, queries=0)
+        return replace(self, queries=0, budget=replace(self.budget, queries=max(1, int(self.left) // parts)))
 
     def report(self, task: str, share: float | None, note: str = "") -> None:
         """Pass progress on to whoever listens."""

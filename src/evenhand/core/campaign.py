@@ -39,6 +39,10 @@ WAVE_SECONDS = 0.2
 """How much work is always worth asking ahead of the next look, in seconds per worker."""
 MOST_AHEAD = 131_072
 """The most draws that are asked ahead, per worker."""
+FIRST_WAVE = 256
+"""Draws asked at once to begin with."""
+NEARLY = 1.02
+"""How far beyond its likely end a run is asked ahead."""
 GROWTH = 8
 """How many times as large a wave may be as the one before it: early ones tell little of what a draw costs."""
 
@@ -115,7 +119,9 @@ def sample(plan: Plan, count: Count, *, cost: int, meter: Meter, workers: Worker
             reason = judgement.stop
             if reason is None and meter.late:
                 judgement, reason = plan.judge(seen[1], seen[0], last=True), StopReason.SECONDS
-            meter.report(task, _share(plan, judgement.estimate, seen[0], most), f"{seen[2]:,} inputs")
+            share = _share(plan, judgement.estimate, seen[0], most)
+            meter.report(task, share, f"{seen[2]:,} inputs")
+            pace.expect(seen[0] / share if share else math.inf)
             if reason is not None:
                 break
     except KeyboardInterrupt:
@@ -199,11 +205,16 @@ class _Pace:
         self.width = 1 if dear else width
         self._began = time.perf_counter()
         self._seconds: float | None = None
-        self._ahead = 0
+        self._ahead = 0 if dear else FIRST_WAVE
+        self._end = math.inf
 
     def until(self, start: int, look: int, most: int | None) -> int:
-        stop = look if self.dear else max(look, start + self._ahead)
+        stop = look if self.dear else max(look, int(min(start + self._ahead, NEARLY * self._end)))
         return stop if most is None else min(stop, most)
+
+    def expect(self, end: float) -> None:
+        """Take into account where the run is likely to end: what is asked beyond that is asked in vain."""
+        self._end = end if end > 0 else math.inf
 
     def spread(self, draws: int) -> bool:
         """Tell whether a wave is enough work to share it."""

@@ -34,8 +34,8 @@ class CausalQuestion(Question):
 
     kind = "causal"
 
-    def _count(self, draws: Draws | None = None) -> Causal:
-        return Causal(self.view, draws, self.names)  # type: ignore[arg-type]
+    def _count(self, draws: Draws | None = None, *, whole: bool = False) -> Causal:
+        return Causal(self.view, draws, self.names, whole)  # type: ignore[arg-type]
 
     @property
     def cost(self) -> int:
@@ -46,8 +46,8 @@ class CausalQuestion(Question):
         """Return the inputs asked per given row: with twins from the rows, only itself."""
         return 1 if sampler.twins == "rows" else self.cost
 
-    def enumerated(self, points: Points, population: str, *, keep: bool) -> Score:
-        """Answer from every input there is."""
+    def enumerated(self, points: Points, population: str, meter: Meter, *, keep: bool) -> Score:
+        """Answer from every input there is, which are counted as spent."""
         return self._among(points, None, population, keep=keep)
 
     def _among(self, points: Points, weights: NDArray[Any] | None, population: str, *, keep: bool) -> Score:
@@ -56,14 +56,16 @@ class CausalQuestion(Question):
         tests = [tests_of(self, points, ids, np.ones(len(points), dtype=np.bool_))] if keep else []
         return Score(_exactly(hits, weights, population), StopReason.ENUMERATED, cases, tests=tests)
 
-    def tallied(self, terms: Terms, points: Points, sampler: Rows, *, keep: bool) -> Score:
-        """Answer from given rows, which are the population or a sample of it."""
+    def tallied(self, terms: Terms, points: Points, sampler: Rows, meter: Meter, *, keep: bool) -> Score:
+        """Answer from given rows, which are the population or a sample of it, and count what is spent."""
         population = sampler.population(self.space)
         if sampler.twins == "rows":
+            meter.queries += len(points)
             return self._among(points, sampler.weights, f"{population}, with twins among them", keep=keep)
-        count = self._count()
+        count = self._count(whole=keep)
         rows = max(1, ROWS // count.cost)
         parts = [count.count(points[at : at + rows], CASES) for at in range(0, len(points), rows)]
+        meter.queries += sum(int(part[1].sum()) for part in parts)
         hits = np.concatenate([part[0] for part in parts])
         cases = [case for part in parts for _, case in part[2]][:CASES]
         tests = [self._kept(points)] if keep else []
@@ -88,7 +90,7 @@ class CausalQuestion(Question):
             interval = "anytime"  # graded distances are no counts of hits, and only this interval holds for them
         plan = Plan(terms.share, terms.margin, terms.limit, interval, terms.sampler.population(self.space))
         draws = Draws(terms.sampler, self.space, terms.seed, *self.stream)
-        count = self._count(draws)
+        count = self._count(draws, whole=keep)
         found = sample(plan, count, cost=count.cost, meter=meter, workers=workers, task=self.task)
         tests = [self._kept(draws.take(0, found.draws))] if keep else []
         return Score(found.estimate, found.stop, found.cases, tests=tests)

@@ -30,7 +30,7 @@ def findings_of(lattice: Lattice, view: View, kind: str, judge: Judge) -> list[F
     if left := int(lattice.open.sum()):
         estimate = Estimate(math.nan, 0.0, 1.0, 0, judge.level, "not tested", judge.population)
         claim = f"{left:,} of {lattice.total:,} sets were not tested"
-        found.append(Finding(claim, (), estimate, judge.limit, output=view.name))
+        found.append(Finding(claim, (), estimate, judge.limit, output=view.title))
     return found
 
 
@@ -39,7 +39,7 @@ def _finding(lattice: Lattice, mask: int, view: View, kind: str, judge: Judge, s
     groups, cases = tested.shown or ((), ()) if kind == "group" else ((), tested.shown or ())
     claim = _claim(lattice, mask, view, kind, state)
     return Finding(
-        claim, lattice.members(mask), tested.estimate, judge.limit, tuple(cases), tuple(groups), output=view.name
+        claim, lattice.members(mask), tested.estimate, judge.limit, tuple(cases), tuple(groups), output=view.title
     )
 
 
@@ -47,10 +47,11 @@ def _claim(lattice: Lattice, mask: int, view: View, kind: str, state: State) -> 
     names, estimate = " and ".join(lattice.members(mask)), lattice.tested[mask].estimate
     what = view.name or "the outcome"
     score = "an unknown share" if math.isnan(estimate.value) else f"{100 * estimate.value:.1f} %"
+    score = f"at least {score}" if estimate.method.endswith("lower bound") else score
     if state is State.NOT_SHOWN:
         return f"{names}: not shown to discriminate, {score} found so far, with too many variants to try them all"
     if kind == "group":
-        said = f"groups of {names} differ by {score} in how often they get the favourable {view.name or 'outcome'}"
+        said = f"groups of {names} differ by {score} in how often they get {view.favoured}"
     elif view.graded:
         said = f"changing only {names} moves {what} by up to {score} on average"
     else:
@@ -81,16 +82,12 @@ def table_of(lattice: Lattice, kind: str, judge: Judge) -> dict[str, Any]:
 
 
 def notes_of(lattice: Lattice, view: View) -> list[str]:
-    """Say how much was tested, how much followed, and what is only a lower bound."""
-    above, below = lattice.count(State.IMPLIED_ABOVE), lattice.count(State.IMPLIED_BELOW)
-    where = f" of {view.name}" if view.name else ""
-    notes = [
-        f"{len(lattice.tested):,} of {lattice.total:,} sets{where} were tested; {above:,} are over the limit because "
-        f"they hold a discriminating set, {below:,} below it because a cleared set holds them"
+    """Say what is only a lower bound."""
+    hidden = lattice.count(State.NOT_SHOWN)
+    if not hidden:
+        return []
+    where = f" of {view.title}" if view.title else ""
+    return [
+        f"sets{where} with more variants than were tried, not shown to discriminate: {hidden:,}; that is a lower bound "
+        f"and not a pass; raise variants=… to try more"
     ]
-    if hidden := lattice.count(State.NOT_SHOWN):
-        notes.append(
-            f"{hidden:,} sets have more variants than were tried: they are not shown to discriminate, which is a lower "
-            f"bound and not a pass; raise variants=… to try more"
-        )
-    return notes

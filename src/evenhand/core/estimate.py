@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import UsageError
@@ -40,7 +41,7 @@ def check_limit(limit: float) -> float:
     >>> check_limit(0.1)
     0.1
     """
-    if not 0 <= limit <= 1:
+    if not isinstance(limit, Real) or not 0 <= limit <= 1:
         raise UsageError(f"limit is {limit!r}; it must lie between 0 and 1, for example 0.1")
     return float(limit)
 

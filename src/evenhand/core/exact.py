@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def part(space: Space, names: Sequence[str], most: int) -> Points | None:
     """Return every input of the part that matters, or None where there are more than `most`.
 
-    Features that the software does not take, are not at issue and that no constraint ties to others are held still.
+    Features that the software does not take, are not at issue and that no constraint speaks of are held still.
 
     >>> from evenhand.core.feature import category
     >>> from evenhand.core.space import Space
@@ -34,15 +34,20 @@ def part(space: Space, names: Sequence[str], most: int) -> Points | None:
     >>> len(part(space, ["sex"], 100))
     2
     """
-    features = [feature if _matters(space, feature, names) else _still(feature) for feature in space.features]
     try:
-        return space.enumerate(most, features=features)
+        return whole(space, names, most)
     except SpaceError:
         return None
 
 
-def _matters(space: Space, feature: Feature, names: Sequence[str]) -> bool:
-    return feature.passed or feature.name in names or space.tied([feature.name])
+def whole(space: Space, names: Sequence[str], most: int) -> Points:
+    """Return every input of the part that matters, or refuse with the numbers where there are more than `most`."""
+    bound = {column for block in space.blocks(space.features) if block.predicates for column in block.columns}
+    features = [
+        feature if feature.passed or feature.name in names or column in bound else _still(feature)
+        for column, feature in enumerate(space.features)
+    ]
+    return space.enumerate(most, features=features)
 
 
 def _still(feature: Feature) -> Feature:

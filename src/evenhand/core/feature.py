@@ -123,6 +123,11 @@ class Feature:
             return self.size
         return self.bins if isinstance(self.bins, int) else len(self.bins) - 1
 
+    @property
+    def choices(self) -> int | float:
+        """Number of values that a variant may take: those of `values`, and its own where that may be another."""
+        return self.variety + (1 if math.isinf(self.size) else 0)
+
     def edges(self) -> NDArray[np.float64]:
         """Return the edges of the bins of a numeric feature."""
         if self.bins is None:

@@ -9,34 +9,37 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evenhand.core.campaign import CASES
+from evenhand.core.donors import Donated, Joined, Pool
 from evenhand.core.judging import FIRST_LOOK
-from evenhand.core.twins import STAGE, case_of, seek, stages, twins_of
+from evenhand.core.lattice import State
+from evenhand.core.twins import STAGE, case_of, seek, stages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from evenhand.core.budget import Meter
-    from evenhand.core.feature import Points
     from evenhand.core.judging import Judge
     from evenhand.core.lattice import Tested
     from evenhand.core.results import Case
     from evenhand.core.samplers import Draws
     from evenhand.core.space import Space
-    from evenhand.core.twins import Trial
+    from evenhand.core.twins import Flips, Trial
     from evenhand.core.views import View
 
-POOL = 256
-"""Draws among which others look for values that may flip them."""
 DONORS = 4
-"""How many of these are tried before the variants are gone through."""
+"""How many draws of another outcome lend their values before the variants are gone through."""
+FEW = 5 * STAGE
+"""How many variants are asked of every draw; the others only where a set has to be cleared."""
+SURE = 100
+"""Draws of which all variants are asked before a set is left undecided."""
 FLIPPED, UNKNOWN, NONE = 1, 0, -1
 
 
@@ -53,14 +56,14 @@ class CausalSets:
 
     def __init__(self, view: View, draws: Draws, names: tuple[str, ...], judge: Judge, *, most: int) -> None:
         self.view = view
-        self.draws = draws
+        self.pool = Pool(view, draws)
         self.names = names
         self.judge = judge
         self.most: float = most
-        self.varieties = [float(self.space.feature(name).variety) for name in names]
-        self._points: Points = np.empty((0, len(self.space.features)))
-        self._base: NDArray[Any] = np.empty(0)
-        self._known: dict[int, NDArray[Any]] = {}
+        self.varieties = [float(self.space.feature(name).choices) for name in names]
+        self._known: dict[int, NDArray[np.int8]] = {}
+        self._late: dict[int, int] = {}
+        """Draws that were flipped by none of the few variants, but by another."""
         self._glimpsed: dict[int, NDArray[np.bool_]] = {}
         self._shown: dict[int, list[Case]] = {}
 
@@ -73,82 +76,87 @@ class CausalSets:
         """Return the features of a set."""
         return tuple(name for bit, name in enumerate(self.names) if mask >> bit & 1)
 
+    def variants(self, mask: int) -> float:
+        """Return how many variants a draw has under a set."""
+        return math.prod(self.varieties[bit] for bit in range(len(self.names)) if mask >> bit & 1)
+
+    def enumerable(self, mask: int) -> bool:
+        """Tell whether all of them may be asked."""
+        return self.variants(mask) <= self.most
+
     def test(self, mask: int, meter: Meter) -> Tested | None:
-        """Look at more and more draws until the set's score is known to be on one side of the limit."""
-        for n in self.judge.looks():
-            if not self._extend(n, meter) or not self._look(mask, n, meter):
+        """Look at more and more draws until the set's score is known to be on one side of the limit.
+
+        All variants are asked only of the first draws, as many as it takes to clear a set that seems to be below the
+        limit; a few variants of the others tell whether it seems so, and show where it is over.
+        """
+        looks, most = self.judge.looks, len(self.judge.looks) - 1
+        sought = tried = 0  # the looks up to which a few variants, or all of them, have been asked
+        while True:
+            tried = sought if self.variants(mask) <= 4 * FEW else tried
+            n, whole = looks[sought], looks[tried] if self.enumerable(mask) else 0
+            if not self.pool.extend(n, meter) or not self._look(mask, n, whole, meter):
                 return None
-            known = self._known[mask][:n]
-            if self.view.graded:
-                hits, whole = float(known.sum()), self._enumerable(mask)
-            else:
-                hits, whole = float((known == FLIPPED).sum()), not bool((known == UNKNOWN).any())
-            found = self.judge.rate(hits, n, whole=whole, graded=self.view.graded)
+            guess = self._guess(mask, n, whole)
+            found = self._judged(mask, n, whole, guess, last=sought == most and (tried == most or not whole))
             if found is not None:
                 return replace(found, shown=self._cases(mask))
             if meter.late:
                 return None
-        raise AssertionError("looks never end")
+            below = guess < self.judge.limit and self.judge.draws(guess) <= n
+            if whole and tried < most and (below or sought == most or self.judge.near(guess, n)):
+                tried += 1
+                sought = max(sought, tried)
+            else:
+                sought += 1
 
-    def glance(self, masks: Sequence[int], meter: Meter) -> dict[int, float]:
-        """Return for sets not glanced at before the share of the first draws that a few variants flip."""
-        worth = [mask for mask in masks if mask not in self._glimpsed and self._variants(mask) > 4 * STAGE]
-        cost = FIRST_LOOK * (1 + len(worth) * (DONORS + STAGE))
-        if self.view.graded or not worth or cost > meter.left:
-            return {}
-        self._extend(FIRST_LOOK, meter)
-        known = [self._inferred(mask, FIRST_LOOK) for mask in worth]
-        rows = [np.flatnonzero(mine == UNKNOWN) for mine in known]
-        trials = [list(itertools.islice(self._trials(mask, mine), 2)) for mask, mine in zip(worth, rows, strict=True)]
-        every = np.concatenate(rows)
-        lengths = [len(mine) for mine in rows]
-        joined = [_Joined(stage, lengths, self._points[every]) for stage in itertools.zip_longest(*trials)]
-        flips = seek(self.view, self._points[every], self._base[every], joined)
-        meter.queries += int(flips.asked.sum())
-        found = np.split(flips.found, np.cumsum(lengths)[:-1])
-        for mask, mine, theirs, flipped in zip(worth, known, rows, found, strict=True):
-            mine[theirs[flipped]] = FLIPPED
-            self._glimpsed[mask] = mine == FLIPPED
-        return {mask: float(self._glimpsed[mask].mean()) for mask in worth}
+    def _judged(self, mask: int, n: int, whole: int, guess: float, *, last: bool) -> Tested | None:
+        known = self._known[mask]
+        hits, hits_whole = ((known[:size] == FLIPPED).sum().item() for size in (n, whole))
+        if whole and (found := self.judge.settled(hits_whole, whole)) is not None:
+            return found
+        found = self.judge.settled(hits, n, whole=False) if n > whole else None
+        if found is not None and (found.state is State.ABOVE or not whole):
+            return found
+        if last or (self.judge.near(guess, n) and (whole >= SURE or whole in (0, n))):
+            return self.judge.undecided(guess, (hits, n), (hits_whole, whole))
+        return None
 
-    def _variants(self, mask: int) -> float:
-        return math.prod(self.varieties[bit] for bit in range(len(self.names)) if mask >> bit & 1)
+    def _guess(self, mask: int, n: int, whole: int) -> float:
+        """Return about what share of draws a set flips: known flips, and as many unknown ones as among the first."""
+        hits = float((self._known[mask][:n] == FLIPPED).sum())
+        unknown = (n - whole) * self._late.get(mask, 0) / whole if whole else 0.0
+        return min(1.0, (hits + unknown) / n)
 
-    def _enumerable(self, mask: int) -> bool:
-        return self._variants(mask) <= self.most
-
-    def _extend(self, n: int, meter: Meter) -> bool:
-        """Have at least n draws with their own outcomes, or say that there is no budget for that."""
-        have = len(self._points)
-        if n <= have:
-            return True
-        if n - have > meter.left:
-            return False
-        points = self.draws.take(have, n)
-        base = self.view.decide(points)
-        meter.queries += n - have
-        self._points = np.asfortranarray(np.concatenate([self._points, points]))
-        self._base = base if not have else np.concatenate([self._base, base])
-        return True
-
-    def _look(self, mask: int, n: int, meter: Meter) -> bool:
-        """Learn of the first n draws whether the set flips them; False where the budget ends."""
-        if self.view.graded:
-            return self._look_graded(mask, n, meter)
+    def _look(self, mask: int, n: int, whole: int, meter: Meter) -> bool:
+        """Learn of the first n draws whether a few variants flip them, and of the first `whole` whether any does."""
         known = self._inferred(mask, n)
         rows = np.flatnonzero(known == UNKNOWN)
-        rows = rows[rows >= len(self._known.get(mask, ()))]  # others were sought before, in vain
-        if len(rows):
-            flips = seek(self.view, self._points[rows], self._base[rows], self._trials(mask, rows), left=meter.left)
-            meter.queries += int(flips.asked.sum())
-            if flips.cut:
-                return False
-            known[rows[flips.found]] = FLIPPED
-            if self._enumerable(mask):
-                known[rows[~flips.found]] = NONE
-            self._show(mask, rows, flips)
+        fresh = rows[rows >= len(self._known.get(mask, ()))]
+        flips = self._sought(mask, fresh, self._few(mask, fresh), meter)
+        if flips is None:
+            return False
+        known[fresh[flips.found]] = FLIPPED
+        if self.variants(mask) <= FEW and self.enumerable(mask):
+            known[fresh[~flips.found]] = NONE
+        rows = np.flatnonzero(known[:whole] == UNKNOWN)
+        flips = self._sought(mask, rows, self._rest(mask, rows), meter)
+        if flips is None:
+            return False
+        known[rows] = np.where(flips.found, FLIPPED, NONE)
+        self._late[mask] = self._late.get(mask, 0) + int(flips.found.sum())
         self._known[mask] = known
         return True
+
+    def _sought(self, mask: int, rows: NDArray[np.intp], trials: Iterable[Trial], meter: Meter) -> Flips | None:
+        """Look for flips of some draws; None where the budget ends."""
+        flips = seek(self.view, self.pool.points[rows], self.pool.outcomes[rows], trials, left=meter.left)
+        meter.queries += int(flips.asked.sum())
+        shown = self._shown.setdefault(mask, [])
+        for at in np.flatnonzero(flips.found)[: CASES - len(shown)].tolist():
+            outcomes = self.pool.outcomes[rows[at]], flips.outcomes[at]
+            shown.append(case_of(self.space, self.pool.points[rows[at]], flips.twins[at], outcomes))
+        return None if flips.cut else flips
 
     def _inferred(self, mask: int, n: int) -> NDArray[np.int8]:
         """Return what the sets that were tested say of this one."""
@@ -164,119 +172,44 @@ class CausalSets:
                 known[: len(flipped)][flipped[:n]] = FLIPPED
         return known
 
-    def _trials(self, mask: int, rows: NDArray[np.intp]) -> Iterator[Trial]:
-        names, points = self.members(mask), self._points[rows]
-        few = self._variants(mask) <= STAGE
-        donors = self._donors(rows)
-        if not few:
-            yield _Donated(self, names, points, donors[:DONORS])
-        if self._enumerable(mask):
-            yield from stages(points, self.space, names)
+    def _few(self, mask: int, rows: NDArray[np.intp]) -> Iterator[Trial]:
+        """Yield a few variants: with the values of donors, and the first of all variants where they can be listed."""
+        names, points = self.members(mask), self.pool.points[rows]
+        donors = self.pool.donors(rows, (known == FLIPPED for known in self._known.values()))
+        if self.variants(mask) > STAGE:
+            yield Donated(self.pool, names, points, donors[:DONORS])
+        if self.enumerable(mask):
+            yield from stages(points, self.space, names, stop=FEW)
             return
-        start, size = DONORS, 4 * DONORS
-        while start < min(len(donors), self.most):
-            yield _Donated(self, names, points, donors[start : start + size])
-            start, size = start + size, 4 * size
+        yield Donated(self.pool, names, points, donors[DONORS : DONORS + STAGE])
+        yield Donated(self.pool, names, points, donors[DONORS + STAGE : int(min(DONORS + FEW, self.most))])
 
-    def _donors(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return for each row (column) the draws of another outcome, those hardest to flip themselves first."""
-        pool = min(len(self._points), POOL)
-        flipped = np.zeros(pool)
-        for known in self._known.values():
-            mine = known[:pool] == FLIPPED
-            flipped[: len(mine)] += mine
-        ranks = np.empty(pool)
-        ranks[np.argsort(flipped, kind="stable")] = np.arange(pool)
-        shape = (pool, len(rows))
-        apart = self.view.distance(np.repeat(self._base[:pool], len(rows)), np.tile(self._base[rows], pool))
-        order = np.argsort(ranks[:, None] + pool * ~np.asarray(apart > 0).reshape(shape), axis=0, kind="stable")
-        return order[: int(np.asarray(apart > 0).reshape(shape).sum(axis=0).max(initial=0))]
+    def _rest(self, mask: int, rows: NDArray[np.intp]) -> Iterator[Trial]:
+        """Yield the variants that are not among the first few."""
+        if len(rows):
+            yield from stages(self.pool.points[rows], self.space, self.members(mask), start=FEW)
 
-    def _look_graded(self, mask: int, n: int, meter: Meter) -> bool:
-        """Learn how far each draw's outcome can be moved: all variants count, so there is no first to stop at."""
-        before = self._known.get(mask, np.zeros(0))
-        rows = np.arange(len(before), n)
-        names = self.members(mask)
-        if not len(rows):
-            return True
-        if self._enumerable(mask):
-            cost = len(rows) * len(self.space.assignments(names))
-            if cost > meter.left:
-                return False
-            twins = twins_of(self.view, self._points[rows], names)
-            moved = twins.apart.max(axis=0)
-            meter.queries += cost
-        else:
-            trial = _Donated(self, names, self._points[rows], self._donors(rows)[: 4 * DONORS])
-            if trial.size * len(rows) > meter.left:
-                return False
-            variants = trial(np.arange(len(rows)))
-            base = np.tile(self._base[rows], trial.size)
-            apart = np.where(self.space.valid(variants), self.view.distance(self.view.decide(variants), base), 0)
-            moved = apart.reshape(trial.size, len(rows)).max(axis=0, initial=0)
-            meter.queries += trial.size * len(rows)
-        self._known[mask] = np.concatenate([before, moved])
-        return True
-
-    def _show(self, mask: int, rows: NDArray[np.intp], flips: Any) -> None:
-        shown = self._shown.setdefault(mask, [])
-        for at in np.flatnonzero(flips.found)[: CASES - len(shown)].tolist():
-            outcomes = self._base[rows[at]], flips.outcomes[at]
-            shown.append(case_of(self.space, self._points[rows[at]], flips.twins[at], outcomes))
+    def glance(self, masks: Sequence[int], meter: Meter) -> dict[int, float]:
+        """Return for sets not glanced at before the share of the first draws that a few variants flip."""
+        worth = [mask for mask in masks if mask not in self._glimpsed and self.variants(mask) > 4 * STAGE]
+        cost = FIRST_LOOK * (1 + len(worth) * (DONORS + STAGE))
+        if not worth or cost > meter.left:
+            return {}
+        self.pool.extend(FIRST_LOOK, meter)
+        known = [self._inferred(mask, FIRST_LOOK) for mask in worth]
+        rows = [np.flatnonzero(mine == UNKNOWN) for mine in known]
+        trials = [list(itertools.islice(self._few(mask, mine), 2)) for mask, mine in zip(worth, rows, strict=True)]
+        every, lengths = np.concatenate(rows), [len(mine) for mine in rows]
+        joined = [Joined(stage, lengths, self.pool.points[every]) for stage in itertools.zip_longest(*trials)]
+        flips = seek(self.view, self.pool.points[every], self.pool.outcomes[every], joined)
+        meter.queries += int(flips.asked.sum())
+        found = np.split(flips.found, np.cumsum(lengths)[:-1])
+        for mask, mine, theirs, flipped in zip(worth, known, rows, found, strict=True):
+            mine[theirs[flipped]] = FLIPPED
+            self._glimpsed[mask] = mine == FLIPPED
+        return {mask: float(self._glimpsed[mask].mean()) for mask in worth}
 
     def _cases(self, mask: int) -> tuple[Case, ...]:
         """Return flips found for the set, or for sets within it."""
         found = [case for other, cases in self._shown.items() if other & mask == other for case in cases]
         return tuple([*self._shown.get(mask, []), *found][:CASES])
-
-
-@dataclass(frozen=True)
-class _Donated:
-    """Each point with the values of draws that got another outcome."""
-
-    sets: CausalSets
-    names: tuple[str, ...]
-    points: Points
-    donors: NDArray[np.intp]
-
-    @property
-    def size(self) -> int:
-        return len(self.donors)
-
-    def __call__(self, rows: NDArray[np.intp]) -> Points:
-        variants = np.asfortranarray(np.tile(self.points[rows], (self.size, 1)))
-        givers = self.donors[:, rows].ravel()
-        for name in self.names:
-            column = self.sets.space.index(name)
-            values = self.sets._points[givers, column]
-            feature = self.sets.space.features[column]
-            if math.isinf(feature.size):  # the variants of a binned feature are the middles of its bins
-                middles = feature.values()
-                values = middles[np.abs(values[:, None] - middles).argmin(axis=1)]
-            variants[:, column] = values
-        return variants
-
-
-@dataclass(frozen=True)
-class _Joined:
-    """The same stage of several sets, whose points follow each other; some may have fewer variants, or none."""
-
-    parts: Sequence[Trial | None]
-    lengths: Sequence[int]
-    points: Points
-
-    @property
-    def size(self) -> int:
-        return max((part.size for part in self.parts if part is not None), default=0)
-
-    def __call__(self, rows: NDArray[np.intp]) -> Points:
-        edges = np.concatenate([[0], np.cumsum(self.lengths)])
-        made = []
-        for part, start, stop in zip(self.parts, edges[:-1], edges[1:], strict=True):
-            mine = rows[(rows >= start) & (rows < stop)]
-            if len(mine):
-                few = self.points[mine] if part is None or not part.size else part(mine - start)
-                variants = few.reshape(-1, len(mine), few.shape[1])
-                # A shorter stage repeats its first variants.
-                made.append(variants[np.arange(self.size) % len(variants)])
-        return np.asfortranarray(np.concatenate(made, axis=1).reshape(self.size * len(rows), -1))

@@ -76,7 +76,7 @@ class GroupSets:
         else:
             return Tested(State.NOT_SHOWN, Estimate(math.nan, 0.0, 1.0, 0, self.judge.level, "not tested"))
         hits, flipped, have = np.zeros(people.groups), 0, 0
-        for n in self.judge.looks():
+        for n in self.judge.anytime_looks():
             cost = (n - have) * people.groups
             if cost > meter.left:
                 return None
@@ -86,7 +86,7 @@ class GroupSets:
             ceiling = flipped if whole and self.view.counts and isinstance(people, _Shared) else None
             found = self._judged(hits, ceiling, n, whole=whole)
             if found is not None:
-                return replace(found, shown=self._shown(names, people.members, hits, n))
+                return replace(found, shown=self._shown(names, people.members, hits, n, meter))
             if meter.late:
                 return None
         raise AssertionError("looks never end")
@@ -102,7 +102,7 @@ class GroupSets:
         return np.unique(self.draws.take(0, SAMPLED)[:, list(self.space.sets(names))], axis=0)
 
     def _shown(
-        self, names: tuple[str, ...], members: tuple[int, ...] | None, hits: Floats, n: int
+        self, names: tuple[str, ...], members: tuple[int, ...] | None, hits: Floats, n: int, meter: Meter
     ) -> tuple[tuple[Group, ...], tuple[Case, ...]]:
         """Return the groups with the highest and the lowest rate, and whose outcome changes between them."""
         best, worst = int(np.argmax(hits)), int(np.argmin(hits))
@@ -112,10 +112,11 @@ class GroupSets:
         tally = Tally(groups, members, hits, np.full(len(members), float(n)))
         listed = tally.listed(self.judge.level, self.judge.population, method="anytime")
         cases: list[Case] = []
-        if self.view.counts:
+        if self.view.counts and meter.left >= 2 * TRIED:
             people = groups.move(self.draws.take(0, TRIED), members[best])
             valid = self.space.valid(people)
-            cases = moved(self.view, groups, people[valid], members[worst])[0]
+            cases, asked = moved(self.view, groups, people[valid], members[worst])
+            meter.queries += asked
         return (listed[best], listed[worst]), tuple(cases)
 
     def _judged(self, hits: Floats, flipped: int | None, n: int, *, whole: bool) -> Tested | None:

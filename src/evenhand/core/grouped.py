@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.core.campaign import sample
-from evenhand.core.errors import clip
+from evenhand.core.errors import UsageError, clip
 from evenhand.core.estimate import StopReason
 from evenhand.core.groups import Groups
 from evenhand.core.questions import Question, Score, tests_of
 from evenhand.core.rates import TRIED, GroupCount, Tally, inhabited, moved
+from evenhand.core.samplers import Uniform
 from evenhand.core.sequential import Plan
 from evenhand.core.spread import SpreadPlan
 
@@ -52,51 +53,57 @@ class GroupQuestion(Question):
         """Return the inputs asked per given row."""
         return 1
 
-    def enumerated(self, points: Points, population: str, *, keep: bool) -> Score:
-        """Answer from every input there is."""
-        return self._exact(points, None, population, keep=keep)
+    def enumerated(self, points: Points, population: str, meter: Meter, *, keep: bool) -> Score:
+        """Answer from every input there is, which are counted as spent."""
+        return self._exact(points, None, population, meter, keep=keep)
 
-    def tallied(self, terms: Terms, points: Points, sampler: Rows, *, keep: bool) -> Score:
-        """Answer from given rows, which are the population or a sample of it."""
+    def tallied(self, terms: Terms, points: Points, sampler: Rows, meter: Meter, *, keep: bool) -> Score:
+        """Answer from given rows, which are the population or a sample of it, and count what is spent."""
         population = sampler.population(self.space)
+        meter.queries += len(points)
         if sampler.sample_of is None:
-            return self._exact(points, sampler.weights, population, keep=keep)
+            return self._exact(points, sampler.weights, population, meter, keep=keep)
         tally = Tally.of(self.groups, points, self._amounts(points))
-        empty = len(self.groups) - len(tally.members)
-        estimate = tally.sampled(terms.share, population, graded=not self.view.counts, empty=empty)
+        # A group that no input can be in says nothing, seen or not.
+        unseen = sorted(set(np.flatnonzero(~Uniform().empty(self.groups)).tolist()) - set(tally.members))
+        estimate = tally.sampled(terms.share, population, graded=not self.view.counts, empty=len(unseen))
         listed = tally.listed(terms.level, population, method=estimate.method)
-        notes = [self._unseen(tally, "may be treated in any way, which leaves the score undecided")] if empty else []
-        return Score(
-            estimate, StopReason.ENUMERATED, self._shown(tally, points), listed, self._kept(points, keep=keep), notes
-        )
+        notes = self._unseen(unseen, "may be treated in any way, which leaves the score undecided")
+        cases = self._shown(tally, points, meter)
+        return Score(estimate, StopReason.ENUMERATED, cases, listed, self._kept(points, keep=keep), notes)
 
-    def _exact(self, points: Points, weights: NDArray[Any] | None, population: str, *, keep: bool) -> Score:
+    def _exact(
+        self, points: Points, weights: NDArray[Any] | None, population: str, meter: Meter, *, keep: bool
+    ) -> Score:
         tally = Tally.of(self.groups, points, self._amounts(points), weights)
         estimate = tally.exact(population, len(points))
         listed = tally.listed(1.0, population, method="enumerated")
-        empty = len(self.groups) - len(tally.members)
-        notes = [self._unseen(tally, "the score says nothing of them")] if empty else []
-        return Score(
-            estimate, StopReason.ENUMERATED, self._shown(tally, points), listed, self._kept(points, keep=keep), notes
-        )
+        unseen = sorted(set(range(len(self.groups))) - set(tally.members))
+        notes = self._unseen(unseen, "the score says nothing of them")
+        cases = self._shown(tally, points, meter)
+        return Score(estimate, StopReason.ENUMERATED, cases, listed, self._kept(points, keep=keep), notes)
 
     def _amounts(self, points: Points) -> NDArray[np.float64]:
         return self.view.amount(self.view.decide(points))
 
-    def _unseen(self, tally: Tally, meaning: str) -> str:
-        missing = sorted(set(range(len(self.groups))) - set(tally.members))
+    def _unseen(self, missing: Sequence[int], meaning: str) -> list[str]:
+        if not missing:
+            return []
         first = ", ".join(f"{name} {value}" for name, value in self.groups.label(missing[0]).items())
-        return (
+        return [
             f"{len(missing):,} of {len(self.groups):,} groups of {' and '.join(self.names)} are empty, "
             f"such as {clip(first)}; {meaning}"
-        )
+        ]
 
-    def _shown(self, tally: Tally, points: Points) -> Sequence[Case]:
+    def _shown(self, tally: Tally, points: Points, meter: Meter) -> Sequence[Case]:
         best, worst = int(np.argmax(tally.rates)), int(np.argmin(tally.rates))
         if not self.view.counts or tally.rates[best] == tally.rates[worst]:
             return []
-        mine = points[self.groups.of(points) == tally.members[best]][:TRIED]
-        return moved(self.view, self.groups, mine, tally.members[worst])[0]
+        tried = int(min(TRIED, meter.left // 2))
+        mine = points[self.groups.of(points) == tally.members[best]][:tried]
+        cases, asked = moved(self.view, self.groups, mine, tally.members[worst])
+        meter.queries += asked
+        return cases
 
     def sampled(self, terms: Terms, meter: Meter, workers: Workers, *, keep: bool) -> Score:
         """Answer by drawing from each group until the plan stops."""
@@ -111,9 +118,11 @@ class GroupQuestion(Question):
         sizes = np.full(len(members), found.draws)
         tally = Tally(self.groups, members, np.asarray(found.hits, dtype=float), sizes.astype(float))
         listed = tally.listed(terms.level, population, method="anytime")
-        cases, asked = count.cases(tally.rates) if meter.left >= 64 else ([], 0)
+        cases, asked = count.cases(tally.rates) if meter.left >= 2 * TRIED else ([], 0)
         meter.queries += asked
-        return Score(found.estimate, found.stop, cases, listed, self._drawn(count, sizes, keep=keep))
+        unseen = sorted(set(range(len(self.groups))) - set(members))
+        notes = self._unseen(unseen, "the score says nothing of them")
+        return Score(found.estimate, found.stop, cases, listed, self._drawn(count, sizes, keep=keep), notes)
 
     def _paper(self, terms: Terms, count: GroupCount, meter: Meter, workers: Workers, *, keep: bool) -> Score:
         """Follow the paper's Algorithm 1: each group by itself until Wald's formula is within the margin."""
@@ -123,7 +132,16 @@ class GroupQuestion(Question):
             replace(count, members=(one,), draws=(draws,))
             for one, draws in zip(count.members, count.draws, strict=True)
         ]
-        found = [sample(plan, one, cost=1, meter=meter, workers=workers, task=self.task) for one in counts]
+        if meter.left < len(counts):
+            raise UsageError(
+                f"budget: {int(meter.left):,} queries are left, but one draw from each group takes {len(counts):,}; "
+                f"raise queries"
+            )
+        found = []
+        for number, one in enumerate(counts):
+            part = meter.share(len(counts) - number)
+            found.append(sample(plan, one, cost=1, meter=part, workers=workers, task=self.task))
+            meter.queries += part.queries
         sizes = np.array([each.draws for each in found])
         hits = np.array([float(np.sum(each.hits)) for each in found])
         tally = Tally(self.groups, count.members, hits, sizes.astype(float))

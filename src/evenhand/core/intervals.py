@@ -8,6 +8,7 @@ does not hold its level.
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -32,7 +33,7 @@ def check_level(level: float) -> float:
     >>> check_level(0.95)
     0.95
     """
-    if not 0 < level < 1:
+    if not isinstance(level, Real) or not 0 < level < 1:
         raise UsageError(f"level is {level!r}; it must lie between 0 and 1, for example 0.95")
     return float(level)
 

@@ -141,7 +141,7 @@ class Lattice:
         """Note what is known of a set, and what follows from it."""
         unsettled = np.isin(self.states, (State.OPEN, State.UNDECIDED, State.NOT_SHOWN)) & self.wanted
         if state is State.ABOVE:
-            self.states[unsettled & self.over(mask)] = State.IMPLIED_ABOVE
+            self.states[(unsettled | (self.states == State.ABOVE)) & self.over(mask)] = State.IMPLIED_ABOVE
         elif state is State.BELOW:
             self.states[unsettled & self.under(mask)] = State.IMPLIED_BELOW
         self.states[mask] = state

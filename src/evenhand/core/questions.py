@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.core.errors import UsageError
-from evenhand.core.exact import part
+from evenhand.core.estimate import StopReason
+from evenhand.core.exact import part, whole
 from evenhand.core.populations import Rows
 from evenhand.core.results import Finding
 from evenhand.core.samplers import Uniform
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.core.budget import Meter
-    from evenhand.core.estimate import Estimate, StopReason
+    from evenhand.core.estimate import Estimate
     from evenhand.core.feature import Points
     from evenhand.core.parallel import Workers
     from evenhand.core.results import Case, Group
@@ -145,26 +146,23 @@ class Question(ABC):
             return None
         small = SMALL_DEAR if self.view.subject.adapter.dear else SMALL
         found = part(self.space, self.names, int(min(small, meter.left)))
+        if found is None and terms.exact:
+            found = whole(self.space, self.names, MOST_ASSIGNMENTS)
+            if len(found) > meter.left:
+                raise UsageError(
+                    f"exact: {len(found):,} inputs are to be asked, but {int(meter.left):,} queries are left"
+                )
         if found is None:
-            if terms.exact:
-                self.space.enumerate()  # refuses with the numbers
-                found = self._need(part(self.space, self.names, MOST_ASSIGNMENTS), meter)
-            else:
-                return None
+            return None
         meter.report(self.task, None, f"all {len(found):,} inputs")
         meter.queries += len(found)
-        return self.enumerated(found, sampler.population(self.space), keep=keep)
-
-    def _need(self, points: Points | None, meter: Meter) -> Points:
-        if points is None or len(points) > meter.left:
-            size = 0 if points is None else len(points)
-            raise UsageError(f"exact: {size:,} inputs are to be asked, but {int(meter.left):,} queries are left")
-        return points
+        return self.enumerated(found, sampler.population(self.space), meter, keep=keep)
 
     def _rows(
         self, terms: Terms, meter: Meter, points: Points, sampler: Rows, cost: int, *, keep: bool
     ) -> Score | None:
-        if cost > meter.left:
+        cut = cost > meter.left
+        if cut:
             if sampler.sample_of is None and sampler.twins == "domain" and not terms.exact:
                 return None
             # Files are often sorted, so what the budget allows is taken from all over the rows.
@@ -172,8 +170,8 @@ class Question(ABC):
             points = np.asfortranarray(points[np.sort(order[: int(meter.left * len(points) // cost)])])
             if sampler.sample_of is None or not len(points):
                 raise UsageError(f"{cost:,} inputs are to be asked, but the budget leaves {int(meter.left):,} queries")
-        meter.queries += len(points) * self.per_row(sampler)
-        return self.tallied(terms, points, sampler, keep=keep)
+        score = self.tallied(terms, points, sampler, meter, keep=keep)
+        return replace(score, stop=StopReason.QUERIES) if cut else score
 
     @property
     @abstractmethod
@@ -185,12 +183,12 @@ class Question(ABC):
         """Return the inputs asked per given row."""
 
     @abstractmethod
-    def enumerated(self, points: Points, population: str, *, keep: bool) -> Score:
-        """Answer from every input there is."""
+    def enumerated(self, points: Points, population: str, meter: Meter, *, keep: bool) -> Score:
+        """Answer from every input there is, which are counted as spent."""
 
     @abstractmethod
-    def tallied(self, terms: Terms, points: Points, sampler: Rows, *, keep: bool) -> Score:
-        """Answer from given rows, which are the population or a sample of it."""
+    def tallied(self, terms: Terms, points: Points, sampler: Rows, meter: Meter, *, keep: bool) -> Score:
+        """Answer from given rows, which are the population or a sample of it, and count what is spent."""
 
     @abstractmethod
     def sampled(self, terms: Terms, meter: Meter, workers: Workers, *, keep: bool) -> Score:

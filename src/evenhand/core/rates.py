@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -105,6 +106,8 @@ class Tally:
     members: tuple[int, ...]
     hits: Floats
     sizes: Floats
+    rows: Floats | None = None
+    """How many rows each group has, where their weights make its size."""
 
     @classmethod
     def of(cls, groups: Groups, points: Points, amounts: Floats, weights: Floats | None = None) -> Tally:
@@ -114,8 +117,9 @@ class Tally:
         weight = np.ones(len(points)) if weights is None else weights
         sizes = np.bincount(ids[inside], weights=weight[inside], minlength=len(groups))
         hits = np.bincount(ids[inside], weights=(amounts * weight)[inside], minlength=len(groups))
+        rows = np.bincount(ids[inside & (weight > 0)], minlength=len(groups))
         members = np.flatnonzero(sizes > 0)
-        counted = (np.asarray(part[members], dtype=np.float64) for part in (hits, sizes))
+        counted = (np.asarray(part[members], dtype=np.float64) for part in (hits, sizes, rows))
         return cls(groups, tuple(members.tolist()), *counted)
 
     @property
@@ -123,10 +127,19 @@ class Tally:
         """The rate of each group."""
         return self.hits / self.sizes
 
+    @property
+    def spread(self) -> float:
+        """The largest difference of rates, rounded once: a score that equals a limit must not slip under it."""
+        best, worst = (
+            Fraction(float(self.hits[at])) / Fraction(float(self.sizes[at]))
+            for at in (int(np.argmax(self.rates)), int(np.argmin(self.rates)))
+        )
+        return max(float(best - worst), 0.0)
+
     def exact(self, population: str, total: int) -> Estimate:
         """Return the spread where the tally is of the whole population."""
         self.need_two()
-        value = float(np.ptp(self.rates))
+        value = self.spread
         return Estimate(value, value, value, total, 1.0, "enumerated", population)
 
     def sampled(self, level: float, population: str, *, graded: bool, empty: int = 0) -> Estimate:
@@ -164,9 +177,9 @@ class Tally:
         level = 1.0 if method == "enumerated" else level
         found = []
         for at, member in enumerate(self.members):
-            rate, size = float(self.rates[at]), round(float(self.sizes[at]))
+            rate, size = float(self.rates[at]), int((self.sizes if self.rows is None else self.rows)[at])
             ends = min(float(low[at]), rate), max(float(high[at]), rate)
-            estimate = Estimate(rate, *ends, max(size, 1), level, said, population)
+            estimate = Estimate(rate, *ends, size, level, said, population)
             found.append(Group(self.groups.label(member), estimate))
         return tuple(found)
 

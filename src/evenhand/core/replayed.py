@@ -18,6 +18,7 @@ from evenhand.core.campaign import CASES
 from evenhand.core.estimate import Estimate, StopReason
 from evenhand.core.exact import part as whole_part
 from evenhand.core.groups import Groups
+from evenhand.core.law import numbered
 from evenhand.core.questions import Score
 from evenhand.core.rates import Tally
 from evenhand.core.results import Finding
@@ -26,6 +27,7 @@ from evenhand.core.twins import ROWS, case_of, farthest
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from evenhand.core.feature import Points
     from evenhand.core.questions import Question, Terms
     from evenhand.core.results import Case
     from evenhand.core.suite import Tests
@@ -155,24 +157,31 @@ class CausalTests(Replayed):
 
     def _tested(self) -> NDArray[Any]:
         """Return how many variants of each draw are in the suite."""
-        space, over = self.question.space, self.part.over
-        place = space.own(self.part.points, over)
-        total = len(space.assignments(over))
-        pairs = np.unique((self.draw * total + place)[place >= 0])
-        return np.bincount(pairs // total, minlength=len(self.base))
+        columns = self.question.space.sets(self.part.over)
+        same = numbered(
+            [self.draw.astype(np.float64), *(self.part.points[:, column] for column in columns)], len(self.draw)
+        )
+        first = np.unique(same, return_index=True)[1]
+        return np.bincount(self.draw[first], minlength=len(self.base))
 
     def _variants(self) -> NDArray[Any]:
         """Return how many valid variants each draw has."""
         space, over = self.question.space, self.part.over
-        total = len(space.assignments(over))
-        if not space.constraints:
-            return np.full(len(self.base), total)
-        points, rows = self.part.points[self.base], max(1, ROWS // total)
-        counts = [
-            space.valid(space.variants(some, over)).reshape(total, -1).sum(axis=0)
-            for some in (points[at : at + rows] for at in range(0, len(points), rows))
-        ]
-        return np.concatenate(counts)
+        table, points = space.assignments(over), self.part.points[self.base]
+        if not space.constraints and not np.isnan(table).any():
+            return np.full(len(self.base), len(table))
+        rows = max(1, ROWS // len(table))
+        parts = (points[at : at + rows] for at in range(0, len(points), rows))
+        return np.concatenate([self._distinct(some, table) for some in parts])
+
+    def _distinct(self, points: Points, table: Points) -> NDArray[Any]:
+        """Return how many valid variants points have, not counting the own value twice that is among the others."""
+        space, over = self.question.space, self.part.over
+        counted = space.valid(space.variants(points, over)).reshape(len(table), -1)
+        for place, column in enumerate(space.sets(over)):
+            listed = np.isin(points[:, column], space.features[column].values())
+            counted &= ~(np.isnan(table[:, place])[:, None] & listed)
+        return np.asarray(counted.sum(axis=0))
 
     def score(self, terms: Terms) -> Score:
         """Return the score of this version."""

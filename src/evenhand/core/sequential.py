@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -103,7 +104,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         intervals.check_level(self.level)
-        if self.margin is not None and not 0 < self.margin < 1:
+        if self.margin is not None and not (isinstance(self.margin, Real) and 0 < self.margin < 1):
             raise UsageError(
                 f"margin is {self.margin!r}; it must lie between 0 and 1, for example 0.05, or be None to sample until "
                 "the limit is excluded or the budget is spent"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from evenhand.core.errors import UsageError
+from evenhand.core.errors import UsageError, clip
 
 if TYPE_CHECKING:
     from evenhand.core.space import Space
@@ -35,7 +35,12 @@ def feature_sets(space: Space, over: Over | None) -> list[tuple[str, ...]]:
                 f"the space names no protected features; pass over=…, one or more of {', '.join(space.names)}"
             )
         return [(name,) for name in space.protected]
-    sets = sets_of(over)
+    try:
+        sets = sets_of(over)
+    except TypeError:
+        raise UsageError(
+            f"over = {clip(repr(over))} must be the name of a feature, a list of names, or a list of tuples of names"
+        ) from None
     for names in sets:
         space.sets(names)
     return sets

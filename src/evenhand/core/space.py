@@ -266,18 +266,20 @@ class Space:
         return tuple(self.index(name) for name in names)
 
     def assignments(self, over: Over) -> Points:
-        """Return every assignment of values to a set of features, one row each."""
+        """Return every assignment of values to a set of features, one row each; NaN stands for a point's own value."""
         features = [self.features[position] for position in self.sets(over)]
-        total = combinations(feature.variety for feature in features)
+        total = combinations(feature.choices for feature in features)
         if total == math.inf:
             name = next(feature.name for feature in features if math.isinf(feature.variety))
             raise SpaceError(f"feature {name!r} is continuous; give it a step or bins to vary it")
         if total > MOST_ASSIGNMENTS:
-            factors = clip(" × ".join(f"{feature.name} {feature.variety:,}" for feature in features), 300)
+            factors = clip(" × ".join(f"{feature.name} {feature.choices:,}" for feature in features), 300)
             raise SpaceError(
                 f"{factors} = {count(total)} assignments, over the {MOST_ASSIGNMENTS:,} that are listed at once"
             )
-        return product([feature.values() for feature in features])
+        # A value between the middles of bins is a choice too, or a larger set would have fewer variants than a smaller.
+        own = [[np.nan] * int(feature.choices - feature.variety) for feature in features]
+        return product([np.array([*mine, *feature.values()]) for mine, feature in zip(own, features, strict=True)])
 
     def variants(self, points: Points, over: Over) -> Points:
         """Return every point under every assignment of a set of features, assignment by assignment.
@@ -296,7 +298,8 @@ class Space:
         for position in range(len(self.features)):
             out[:, position].reshape(len(table), len(points))[:] = points[:, position]
         for column, position in enumerate(self.sets(over)):
-            out[:, position].reshape(len(table), len(points))[:] = table[:, column, None]
+            given = ~np.isnan(table[:, column])
+            out[:, position].reshape(len(table), len(points))[given] = table[given, column, None]
         return out
 
     def own(self, points: Points, over: Over) -> NDArray[np.intp]:
@@ -304,7 +307,11 @@ class Space:
         index = np.zeros(len(points), dtype=np.intp)
         listed = np.ones(len(points), dtype=np.bool_)
         for position in self.sets(over):
-            values, column = self.features[position].values(), points[:, position]
+            feature, column = self.features[position], points[:, position]
+            if math.isinf(feature.size):
+                index *= int(feature.choices)
+                continue
+            values = feature.values()
             place = np.minimum(np.searchsorted(values, column), len(values) - 1)
             listed &= values[place] == column
             index = index * len(values) + place

@@ -77,6 +77,8 @@ class Causal:
     view: View
     draws: Draws
     names: tuple[str, ...]
+    whole: bool = False
+    """Whether all variants are wanted, as for a suite, and not only the first that differs."""
 
     @property
     def subject(self) -> Subject:
@@ -93,19 +95,14 @@ class Causal:
         return self.space.assignments(self.names)
 
     @cached_property
-    def _stray(self) -> bool:
-        """Whether a point may be none of its own variants: with binned continuous features."""
-        return any(math.isinf(self.space.feature(name).size) for name in self.names)
-
-    @cached_property
     def staged(self) -> bool:
         """Whether variants are asked in stages; a graded distance needs all of them."""
-        return len(self._assignments) > STAGE and not self.view.graded
+        return len(self._assignments) > STAGE and not self.view.graded and not self.whole
 
     @cached_property
     def cost(self) -> int:
-        """The most inputs asked per draw: its variants, and itself where it is none of them."""
-        return len(self._assignments) + (self._stray or self.staged)
+        """The most inputs asked per draw: its variants, and itself first where they are asked in stages."""
+        return len(self._assignments) + self.staged
 
     def __call__(self, bounds: tuple[int, int]) -> Counted:
         """Return the distance of each draw to its farthest variant, the first cases, and what that took."""
@@ -149,14 +146,17 @@ class Causal:
         return case_of(self.space, points[row], mine[twin], (twins.base[row], twins.outcomes[twin, row]))
 
 
-def stages(points: Points, space: Space, names: tuple[str, ...]) -> Iterator[Trial]:
-    """Yield all variants of the points, in stages that grow, the extremes of the features first."""
+def stages(
+    points: Points, space: Space, names: tuple[str, ...], *, start: int = 0, stop: int | None = None
+) -> Iterator[Trial]:
+    """Yield all variants of the points, in stages that grow, the extremes of the features first; or some of them."""
     table = space.assignments(names)[outward(space, names)]
     columns = list(space.sets(names))
-    start, size = 0, STAGE
-    while start < len(table):
-        yield _Stage(points, columns, table[start : start + size])
-        start, size = start + size, 4 * size
+    begin, size = 0, STAGE
+    while begin < min(len(table), stop or len(table)):
+        if begin >= start:
+            yield _Stage(points, columns, table[begin : begin + size])
+        begin, size = begin + size, 4 * size
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,8 @@ class _Stage:
     def __call__(self, rows: NDArray[np.intp]) -> Points:
         variants = np.asfortranarray(np.tile(self.points[rows], (len(self.table), 1)))
         for place, column in enumerate(self.columns):
-            variants[:, column] = np.repeat(self.table[:, place], len(rows))
+            given = np.repeat(self.table[:, place], len(rows))
+            variants[:, column] = np.where(np.isnan(given), variants[:, column], given)
         return variants
 
 
@@ -205,6 +206,8 @@ def seek(view: View, points: Points, base: NDArray[Any], trials: Iterable[Trial]
 def _try(view: View, base: NDArray[Any], variants: Points, rows: NDArray[np.intp], flips: Flips) -> None:
     """Ask variants of some points, and note the first of each that differs."""
     outcomes, valid = decide_valid(view, variants)
+    if not valid.any():
+        return
     apart = view.distance(outcomes, np.tile(base[rows], len(variants) // len(rows))) & valid
     apart = apart.reshape(-1, len(rows))
     flips.asked[rows] += valid.reshape(apart.shape).sum(axis=0)
@@ -249,7 +252,7 @@ def outward(space: Space, names: tuple[str, ...]) -> NDArray[np.intp]:
     """Return an order of the assignments in which the ends of each feature's range come first, then its middles."""
     ranks = np.zeros(1, dtype=np.int64)
     for name in names:
-        mine = _ranks(len(space.feature(name).values()))
+        mine = _ranks(int(space.feature(name).choices))
         ranks = (ranks[:, None] + mine).ravel()
     return np.argsort(ranks, kind="stable")
 
@@ -289,5 +292,5 @@ def farthest(view: View, outcomes: NDArray[Any], ids: NDArray[np.intp]) -> NDArr
     for other in range(int(sizes.max(initial=0))):
         rows = np.flatnonzero(sizes[ids] > other)
         theirs = values[pairs[starts[ids[rows]] + other] % len(values)]
-        found[rows] = np.maximum(found[rows], view.distance(outcomes[rows], theirs))
+        found[rows] = np.maximum(found[rows], view.distance(theirs, outcomes[rows]))
     return found if view.graded else found > 0

@@ -31,6 +31,22 @@ class View:
     target: Any = None
 
     @property
+    def title(self) -> str:
+        """What tells this view from others of the subject: the output, and the outcome that counts, where there are."""
+        return " ".join([*([self.name] if self.name else []), *([] if self.target is None else [str(self.target)])])
+
+    @property
+    def favoured(self) -> str:
+        """What counts as favourable, in words."""
+        positive = self.positive
+        if not self.counts:
+            return self.name or "the score"
+        if positive is None or callable(positive):
+            return f"the favourable {self.name or 'outcome'}"
+        said = " or ".join(map(str, positive)) if isinstance(positive, list | tuple | set | frozenset) else positive
+        return f"{self.name} {said}" if self.name else f"{said}"
+
+    @property
     def meaning(self) -> Meaning:
         """What the outcomes of this output mean."""
         found = self.subject.meanings[self.name]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.budget import Budget, Meter, Spent, progress_bar
 from evenhand.core.campaign import check_deterministic
-from evenhand.core.errors import UsageError, nearest
-from evenhand.core.estimate import Estimate, StopReason
+from evenhand.core.errors import UsageError, clip, nearest
+from evenhand.core.estimate import Estimate, StopReason, check_limit
 from evenhand.core.intervals import check_level
 from evenhand.core.keywords import checked_keywords
 from evenhand.core.kinds import KINDS, questions_of
@@ -108,7 +107,11 @@ def measure(
     if suite is not None:
         check_suite(suite, tested.space, tested.outputs)
     sets = feature_sets(tested.space, over)
-    chosen = sampler or Uniform()
+    chosen = Uniform() if sampler is None else sampler
+    if not hasattr(chosen, "population"):
+        raise UsageError(f"sampler = {clip(repr(sampler))} is no population; use uniform(), rows(...) or profile(...)")
+    if budget is not None and not isinstance(budget, Budget):
+        raise UsageError(f"budget = {clip(repr(budget))} is no Budget; write Budget(queries=1000), for example")
     questions = questions_of(tested, kind, sets)
     terms = _terms(len(questions), margin, level, limit, interval, chosen, exact=exact, seed=seed)
     findings, stops, before = [], [], tested.executed
@@ -117,7 +120,7 @@ def measure(
         meter = Meter(budget or Budget(), hook)
         notes = check_deterministic(Draws(chosen, tested.space, seed, *questions[0].stream), tested, meter)
         for number, question in enumerate(questions):
-            part = _share_of(meter, len(questions) - number)
+            part = meter.share(len(questions) - number)
             answer = question.ask(terms, part, workers, keep=suite is not None)
             meter.queries += part.queries
             findings.append(answer.finding)
@@ -153,16 +156,9 @@ def _terms(
 ) -> Terms:
     check_level(level)
     if margin is None:
-        margin = min(MARGIN, limit / 5) if limit else MARGIN
+        margin = min(MARGIN, check_limit(limit) / 5) if limit else MARGIN
     Plan(level, margin, limit, interval)  # refuses what is wrong before anything is asked
     return Terms(sampler, level, margin, limit, interval, exact, seed, questions)
-
-
-def _share_of(meter: Meter, sets: int) -> Meter:
-    """Give the next set its equal share of what is left, so that the last one is not starved by the first."""
-    if meter.budget.queries is None:
-        return replace(meter, queries=0)
-    return replace(meter, queries=0, budget=replace(meter.budget, queries=max(1, int(meter.left) // sets)))
 
 
 def _unmeasured(question: Question, terms: Terms) -> Finding:

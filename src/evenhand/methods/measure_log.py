@@ -5,7 +5,6 @@ No software is asked. The frame's own engine counts rows by group and outcome, a
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,12 +15,25 @@ import numpy as np
 from evenhand.core.budget import Spent
 from evenhand.core.errors import DataError, UsageError, clip, nearest
 from evenhand.core.estimate import StopReason
-from evenhand.core.feature import category, plain, real
-from evenhand.core.frames import declared_levels, eager
+from evenhand.core.feature import category, real
+from evenhand.core.frames import declared_levels
 from evenhand.core.groups import Groups
 from evenhand.core.keywords import checked_keywords
 from evenhand.core.ratios import Contrast
+from evenhand.core.recorded import (
+    OUTSIDE,
+    UNKNOWN,
+    check_variety,
+    codes_of,
+    count_cells,
+    label_of,
+    labels_of,
+    seen,
+    sizes_of,
+    table_of,
+)
 from evenhand.core.results import Finding, Group, Result
+from evenhand.core.sets import sets_of
 from evenhand.core.space import Space
 
 if TYPE_CHECKING:
@@ -29,16 +41,12 @@ if TYPE_CHECKING:
 
     from evenhand.core.feature import Feature, Label
     from evenhand.core.intervals import Floats
+    from evenhand.core.sets import Over
 
-    Over = str | Sequence[str] | Sequence[tuple[str, ...]]
-
-MOST_VALUES = 50
-"""The most distinct numbers of a column that are groups by themselves."""
 MOST_COMPARED = 200
 """The most groups with rows that are compared, pair by pair."""
 MOST_EMPTY = 20
 """The most groups without rows that are listed one by one."""
-UNKNOWN, OUTSIDE = -1, -2
 
 
 @checked_keywords
@@ -87,13 +95,13 @@ def measure_log(
     """
     start = time.monotonic()
     _check_shares(level=level, limit=limit, least_ratio=least_ratio, smallest=smallest)
-    table = _table(frame)
+    table = table_of(frame)
     schema = table.collect_schema()
     sets = _sets(over, outcome, list(schema))
     names = list(dict.fromkeys(name for several in sets for name in several))
     binned = _binned(bins or {}, groups or {}, names, schema)
-    _check_variety(table, [name for name in (*names, outcome) if schema[name].is_numeric() and name not in binned])
-    counted = [_counted(table, several, outcome, binned) for several in sets]
+    check_variety(table, [name for name in (*names, outcome) if schema[name].is_numeric() and name not in binned])
+    counted = [count_cells(table, several, outcome, binned) for several in sets]
     favourable = _favourable(counted[0], outcome, positive)
     features = {
         name: binned.get(name) or _category(cells, name, (groups or {}).get(name, ()))
@@ -135,17 +143,6 @@ def _check_shares(**given: Any) -> None:
             raise UsageError(f"{name} is {clip(repr(value))}; it must be {wanted[name]}")
 
 
-def _table(frame: Any) -> Any:
-    """Return any dataframe as a narwhals frame, which stays lazy if it is."""
-    import narwhals as nw
-
-    try:
-        found = nw.from_native(frame)
-    except (TypeError, nw.exceptions.DuplicateError):
-        return eager(frame)  # which says what is wrong with it
-    return found if isinstance(found, nw.LazyFrame) else eager(frame)
-
-
 def _sets(over: Any, outcome: str, columns: list[str]) -> list[tuple[str, ...]]:
     """Return the sets of features that `over` names, checked against the columns."""
     if outcome not in columns:
@@ -153,8 +150,10 @@ def _sets(over: Any, outcome: str, columns: list[str]) -> list[tuple[str, ...]]:
     others = [name for name in columns if name != outcome]
     if not isinstance(over, str | Sequence) or not over:
         raise UsageError(f"over = {clip(repr(over))} names no columns to compare; {nearest(over, others)}")
-    given = [over] if isinstance(over, str) or all(isinstance(name, str) for name in over) else over
-    sets = [tuple(names) if isinstance(names, list | tuple) else (names,) for names in given]
+    given: Any = (
+        over if isinstance(over, str) else [names if isinstance(names, str | Sequence) else (names,) for names in over]
+    )
+    sets = sets_of(given)
     for names in sets:
         for name in names:
             if name == outcome:
@@ -186,116 +185,40 @@ def _binned(
     return {name: real(name, edges[0], edges[-1], bins=list(edges)) for name, edges in bins.items()}
 
 
-def _check_variety(table: Any, numeric: list[str]) -> None:
-    """Refuse columns of many different numbers, before they are counted one by one."""
-    import narwhals as nw
-
-    if not numeric:
-        return
-    found = table.select(nw.col(*numeric).n_unique()).lazy().collect()
-    for name in numeric:
-        distinct = int(found[name].to_list()[0] or 0)
-        if distinct > MOST_VALUES:
-            raise UsageError(
-                f"column {name!r} holds {distinct:,} different numbers, over the {MOST_VALUES} that are taken one by "
-                f"one; group them with bins={{{name!r}: [low, …, high]}}, or make decisions of an outcome first"
-            )
-
-
-def _counted(table: Any, names: Sequence[str], outcome: str, binned: Mapping[str, Feature]) -> Any:
-    """Return the number of rows for each combination of values and outcome, as an eager frame."""
-    import narwhals as nw
-
-    keys = [*names, outcome]
-    columns = [_bin(binned[name]) if name in binned else nw.col(name) for name in keys]
-    try:
-        counts = nw.len().alias(" ".join([*keys, "rows"]))  # which no key is called
-        found = table.select(*columns).group_by(*keys).agg(counts).lazy().collect()
-    except TypeError as error:
-        raise DataError(f"the columns {', '.join(keys)} cannot be grouped ({clip(str(error))})") from None
-    if not len(found):
-        raise DataError("the frame has no rows; there is no decision to measure")
-    return found
-
-
-def _sizes(cells: Any) -> Floats:
-    return np.array(cells[cells.columns[-1]].to_list(), dtype=float)
-
-
-def _bin(feature: Feature) -> Any:
-    """Return the number of each value's bin, from 1; one less or more is outside, and what is missing stays so."""
-    import narwhals as nw
-
-    column, edges = nw.col(feature.name).cast(nw.Float64), feature.edges().tolist()
-    reached = [*(column >= edge for edge in edges[:-1]), column > edges[-1]]
-    cell = nw.sum_horizontal(*(passed.cast(nw.Int64) for passed in reached))
-    # Engines differ in how a number compares with NaN.
-    return nw.when(~(column.is_null() | column.is_nan())).then(cell).alias(feature.name)
-
-
-def _labels(cells: Any, name: str) -> list[Label | None]:
-    """Return a column of the counts in the user's labels, None where it is missing."""
-    import pandas as pd
-
-    values = cells[name].to_list()
-    missing = pd.isna(np.fromiter(values, dtype=object, count=len(values)))
-    return [None if gone else _label(value) for gone, value in zip(missing, values, strict=True)]
-
-
-def _label(value: Any) -> Label:
-    value = plain(value)
-    if isinstance(value, float):  # whole numbers beside missing ones come as floats
-        return int(value) if value.is_integer() else value if math.isfinite(value) else str(value)
-    return value if isinstance(value, str | int) else str(value)
-
-
-def _seen(cells: Any, name: str) -> list[Label]:
-    found = {label for label in _labels(cells, name) if label is not None}
-    return sorted(found, key=lambda label: (isinstance(label, str), label))
-
-
 def _category(cells: Any, name: str, declared: Sequence[Label]) -> Feature:
     """Return the groups of a column: those declared, those of its dtype, and those that rows have."""
     given = category(name, declared).levels if len(declared) else ()
-    levels = dict.fromkeys(_label(level) for level in (*given, *declared_levels(cells[name]), *_seen(cells, name)))
+    levels = dict.fromkeys(label_of(level) for level in (*given, *declared_levels(cells[name]), *seen(cells, name)))
     if not levels:
         raise DataError(f"column {name!r} is missing in every row; there are no groups to compare by it")
     return category(name, list(levels))
 
 
 def _favourable(cells: Any, outcome: str, positive: Any) -> Label:
-    found = _seen(cells, outcome)
+    found = seen(cells, outcome)
     binary = set(found) <= {0, 1}
     if positive is None and not binary:
         raise UsageError(f"the outcomes of {outcome!r} are not 0 and 1; pass positive=…; {nearest(1, found)}")
-    wanted = _label(1 if positive is None else positive)
+    wanted = label_of(1 if positive is None else positive)
     if wanted not in [*found, *declared_levels(cells[outcome]), *([0, 1] if binary else [])]:
         raise UsageError(f"positive = {clip(repr(positive))} is no outcome of {outcome!r}; {nearest(positive, found)}")
     return wanted
-
-
-def _codes(feature: Feature, labels: Sequence[Label | None]) -> list[int]:
-    if feature.kind == "category":
-        known = {level: code for code, level in enumerate(feature.levels)}
-        return [UNKNOWN if label is None else known[label] for label in labels]
-    bins = int(feature.variety)
-    return [UNKNOWN if x is None else int(x) - 1 if 1 <= int(x) <= bins else OUTSIDE for x in labels]
 
 
 def _missing(
     counted: Sequence[Any], sets: Sequence[tuple[str, ...]], outcome: str, space: Space
 ) -> tuple[dict[str, Any], list[str]]:
     """Return how many rows lack what, as details and as notes."""
-    decided = np.array([label is not None for label in _labels(counted[0], outcome)])
-    rows, known = int(_sizes(counted[0]).sum()), int(_sizes(counted[0])[decided].sum())
+    decided = np.array([label is not None for label in labels_of(counted[0], outcome)])
+    rows, known = int(sizes_of(counted[0]).sum()), int(sizes_of(counted[0])[decided].sum())
     if not known:
         raise DataError(f"column {outcome!r} is missing in all {rows:,} rows; there is no decision to measure")
     lost = rows - known
     notes = [f"{lost:,} of {rows:,} rows have no {outcome}; they are left out of everything"] if lost else []
     unknown = {}
     for name, cells in {name: cells for names, cells in zip(sets, counted, strict=True) for name in names}.items():
-        sizes = _sizes(cells) * [label is not None for label in _labels(cells, outcome)]
-        codes = np.array(_codes(space.feature(name), _labels(cells, name)))
+        sizes = sizes_of(cells) * [label is not None for label in labels_of(cells, outcome)]
+        codes = np.array(codes_of(space.feature(name), labels_of(cells, name)))
         unknown[name], outside = (int(sizes[codes == kind].sum()) for kind in (UNKNOWN, OUTSIDE))
         said = {"no {}; they are counted as unknown and": unknown[name], "{} outside its bins; they are": outside}
         said = {what.format(name): count for what, count in said.items() if count}
@@ -346,10 +269,10 @@ class _Tally:
 
 def _tally(cells: Any, groups: Groups, outcome: str, favourable: Label, smallest: float) -> _Tally:
     """Sum the counts by group; rows without an outcome count for nothing."""
-    outcomes = _labels(cells, outcome)
-    rows = _sizes(cells) * [label is not None for label in outcomes]
+    outcomes = labels_of(cells, outcome)
+    rows = sizes_of(cells) * [label is not None for label in outcomes]
     features = [groups.space.feature(name) for name in groups.names]
-    codes = np.array([_codes(feature, _labels(cells, feature.name)) for feature in features], dtype=np.intp)
+    codes = np.array([codes_of(feature, labels_of(cells, feature.name)) for feature in features], dtype=np.intp)
     kinds, place = np.unique(codes, axis=1, return_inverse=True)
     good = rows * [label == favourable for label in outcomes]
     totals = np.array([np.bincount(place.ravel(), weights) for weights in (good, rows)])

@@ -16,8 +16,9 @@ from evenhand.core.exact import part
 from evenhand.core.exactsets import ExactSets
 from evenhand.core.flips import CausalSets
 from evenhand.core.gaps import GroupSets
+from evenhand.core.graded import GradedSets
 from evenhand.core.intervals import check_level
-from evenhand.core.judging import Judge
+from evenhand.core.judging import Judge, most_at_fault
 from evenhand.core.keywords import checked_keywords
 from evenhand.core.kinds import KINDS, question_of, views_for
 from evenhand.core.lattice import Border, Lattice, State, Tested
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 TESTED = 8
 """Sets that are tested before it is asked anew which are worth testing."""
+PAPER = "as in the paper, sets are put on a side of the limit by their value alone; the level does not hold"
 VARIANTS = 4096
 """The most variants of a draw that are asked by default."""
 
@@ -134,7 +136,7 @@ def subsets(
     names = _among(tested.space, among)
     chosen = sampler or Uniform()
     views = views_for(tested, kind)
-    judge = Judge(limit, margin, level, 1, chosen.population(tested.space))
+    judge = Judge(limit, margin, level, 1, 1, chosen.population(tested.space))
     before = tested.executed
     searches = []
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
@@ -142,7 +144,8 @@ def subsets(
         notes = check_deterministic(Draws(chosen, tested.space, seed, "subsets"), tested, meter)
         for view in views:
             lattice = Lattice(names, depth)
-            whole = replace(judge, sets=lattice.total * len(views))
+            at_fault = most_at_fault(len(names), depth) * len(views)
+            whole = replace(judge, sets=lattice.total * len(views), at_fault=at_fault)
             search = Search(SharedView.of(view, workers), kind, lattice, whole, seed)
             if interval == "wald":
                 terms = Terms(chosen, level, margin, None, "wald", seed=seed)
@@ -153,7 +156,7 @@ def subsets(
             if stop is StopReason.INTERRUPTED:
                 break
     findings = [finding for search, _ in searches for finding in search.findings()]
-    tables = {search.view.name: search.table() for search, _ in searches}
+    tables = {search.view.title: search.table() for search, _ in searches}
     lattices = {"outputs": tables} if len(views) > 1 else next(iter(tables.values()))
     return Result(
         "subsets",
@@ -162,7 +165,7 @@ def subsets(
         Spent(meter.queries, tested.executed - before, meter.seconds),
         _overall([stop for _, stop in searches]),
         tested.space.to_dict(),
-        notes + [note for search, _ in searches for note in search.notes()],
+        notes + [note for search, _ in searches for note in search.notes()] + ([PAPER] if interval == "wald" else []),
         details={"lattice": lattices},
     )
 
@@ -211,7 +214,8 @@ class Search:
                 space.assignments((name,))  # refuses with what to do
         draws = Draws(sampler, space, self.seed, "subsets", block=1024)
         if self.kind == "causal":
-            return CausalSets(self.view, draws, names, self.judge, most=variants)
+            make = GradedSets if self.view.graded else CausalSets
+            return make(self.view, draws, names, self.judge, most=variants)
         return GroupSets(self.view, sampler, draws, names, self.judge, most=variants)
 
     def _population(self, sampler: Sampler, exact: bool | None, meter: Meter) -> tuple[Any, Any]:  # noqa: FBT001
@@ -276,7 +280,12 @@ class Search:
                     return StopReason.QUERIES
                 answer = question.ask(terms, meter, workers)
                 estimate = answer.finding.estimate
-                state = State.ABOVE if estimate.value >= self.judge.limit else State.BELOW
+                # The paper decides by the value alone; its interval is reported on that side of the limit.
+                if estimate.value >= self.judge.limit:
+                    state, estimate = State.ABOVE, replace(estimate, low=max(estimate.low, self.judge.limit))
+                else:
+                    high = min(estimate.high, math.nextafter(self.judge.limit, 0.0))
+                    state, estimate = State.BELOW, replace(estimate, high=high)
                 shown = (answer.finding.groups, answer.finding.cases) if self.kind == "group" else answer.finding.cases
                 found = Tested(state, estimate, shown=shown)
                 self.lattice.tested[mask] = found

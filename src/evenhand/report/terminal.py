@@ -26,7 +26,6 @@ _NARROW = 90
 _JOINED = "\N{NO-BREAK SPACE}"
 _COLOURS = {Verdict.FAIL: "bold red", Verdict.PASS: "bold green", Verdict.UNDECIDED: "bold yellow"}
 _ALWAYS = ("discriminating", "cleared", "undecided")
-_TESTED = ("discriminating", "cleared", "undecided", "not shown")
 _BY_CAUSAL = "group score cannot exceed the causal score"
 
 
@@ -125,7 +124,10 @@ def _told(result: Result, cases: int, width: int | None) -> Iterator[Line]:
     for note in result.notes:
         yield Line(f"note: {note}")
     spent = result.spent
-    yield Line(f"{spent.queries:,} inputs asked, {spent.executed:,} executed, {spent.seconds:.1f} s; {result.stop}")
+    if result.job == "measure_log":
+        yield Line(f"{result.details.get('rows', 0):,} recorded decisions, {spent.seconds:.1f} s")
+    else:
+        yield Line(f"{spent.queries:,} inputs asked, {spent.executed:,} executed, {spent.seconds:.1f} s; {result.stop}")
 
 
 def _finding(finding: Finding, cases: int, width: int | None, *, again: bool = False) -> Iterator[Line]:
@@ -137,7 +139,7 @@ def _finding(finding: Finding, cases: int, width: int | None, *, again: bool = F
     if finding.groups and again:  # a difference and a ratio compare the same groups
         yield Line("groups as above", indent=_LEAD)
     elif finding.groups:
-        yield from _indented(_groups(finding.groups, width))
+        yield from _indented(_groups(finding.groups, "ratio" if finding.least else "rate", width))
     if cases == 1:
         for case in finding.cases[:1]:
             yield Line(f"for example {case}", indent=_LEAD)
@@ -146,7 +148,7 @@ def _finding(finding: Finding, cases: int, width: int | None, *, again: bool = F
             yield from _indented(_twins(case, width))
 
 
-def _groups(groups: Sequence[Group], width: int | None) -> list[str]:
+def _groups(groups: Sequence[Group], what: str, width: int | None) -> list[str]:
     """Return a table of the groups: the lowest rates first, those without data last, both ends of many."""
     top = max((group.estimate.high for group in groups if group.estimate.n), default=1.0)
     digits = min(max(1, -math.floor(math.log10(top))), 4) if top > 0 else 1
@@ -165,7 +167,7 @@ def _groups(groups: Sequence[Group], width: int | None) -> list[str]:
         else:
             rows.append((str(shown), "", NO_DATA, "0"))
     interval = f"{100 * level:.6g} % interval" if level < 1 else "interval"
-    return _table(("group", "rate", interval, "n"), rows, width, right=(1, 2, 3))
+    return _table(("group", what, interval, "n"), rows, width, right=(1, 2, 3))
 
 
 def _twins(case: Case, width: int | None) -> list[str]:
@@ -197,7 +199,7 @@ def _lattice(table: Mapping[str, Any], findings: Sequence[Finding], cases: int, 
     ):
         sets = [entry for entry in table["sets"] if entry["state"] == state]
         if state == "cleared":
-            sets = [entry for entry in sets if entry["because"] == "tested"]
+            sets = [entry for entry in sets if entry["because"] in ("tested", _BY_CAUSAL)]
         if sets:
             yield Line(f"{heading}: {len(sets):,}")
             for entry in sorted(sets, key=lambda entry: -(entry["low"] or 0.0))[:MOST_SETS]:
@@ -253,15 +255,13 @@ def _pruned(table: Mapping[str, Any]) -> str:
     counts = Counter[str]()
     for level in table["levels"]:
         counts.update({state: level.get(state, 0) for state in STATES})
-    causal = sum(entry["because"] == _BY_CAUSAL for entry in table["sets"])
     reasons = {
         "contain a discriminating set": counts["implied discriminating"],
-        "are part of a cleared set": counts["implied cleared"] - causal,
-        "have a group score that cannot exceed a cleared causal score": causal,
+        "are part of a cleared set": counts["implied cleared"],
     }
     told = [f"{number:,} {reason}" for reason, number in reasons.items() if number]
-    tested, implied = sum(counts[state] for state in _TESTED), sum(reasons.values())
-    text = f"{tested:,} sets tested, " + (
+    implied = sum(reasons.values())
+    text = f"{table['tests']:,} sets tested, " + (
         f"{implied:,} implied (pruned) because {' and '.join(told)}" if told else "none implied"
     )
     return text + (f"; {counts['not tested']:,} not tested" if counts["not tested"] else "")
