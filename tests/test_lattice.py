@@ -77,10 +77,13 @@ def expected(lattice, told):
     states = {}
     for mask in wanted(lattice):
         mine = told.get(mask, State.OPEN)
-        if mine not in (State.ABOVE, State.BELOW):
-            if any(state is State.ABOVE and other & mask == other for other, state in told.items()):
+        if mine is not State.BELOW:
+            within = (other for other in told if other != mask and other & mask == other)
+            if any(told[other] is State.ABOVE for other in within):
                 mine = State.IMPLIED_ABOVE
-            elif any(state is State.BELOW and other & mask == mask for other, state in told.items()):
+            elif mine is not State.ABOVE and any(
+                state is State.BELOW and other & mask == mask for other, state in told.items()
+            ):
                 mine = State.IMPLIED_BELOW
         states[mask] = mine
     return states

@@ -124,9 +124,9 @@ def test_weighted_rows_are_drawn_as_often_as_they_weigh(kind):
     assert drawn.low <= whole.value <= drawn.high
 
 
-def test_too_many_dear_rows_are_sampled():
+def test_too_many_dear_rows_are_sampled(monkeypatch):
     subject = eh.Subject(loan, SPACE)
-    subject.adapter.dear = True
+    monkeypatch.setattr(subject.adapter, "dear", True)
     people = pd.concat([MANY] * 3)  # 24,000 inputs with their twins, over the 10,000 that are asked of dear software
     for kind in ("causal", "group"):
         assert eh.measure(subject, sampler=eh.rows(people), kind=kind, margin=0.2).stop is eh.StopReason.MARGIN
@@ -221,8 +221,9 @@ def test_a_group_that_cannot_exist_does_not_leave_a_sample_undecided():
 
 def test_one_group_is_nothing_to_compare():
     women = PEOPLE[PEOPLE["sex"] == "F"]
-    for rows in (eh.rows(women), eh.rows(women, sample_of="applicants")):
-        refused(UsageError, lambda rows=rows: score("group", rows), "this population has 1 group", "nothing to compare")
+    said = "this population has 1 group", "nothing to compare"
+    refused(UsageError, lambda: score("group", eh.rows(women)), *said)
+    refused(UsageError, lambda: score("group", eh.rows(women, sample_of="applicants")), *said)
     refused(UsageError, lambda: score("group", eh.profile({"sex": {"F": 1.0}})), "nothing to compare")
 
 

@@ -230,7 +230,7 @@ def test_several_labels_without_a_favourable_one_have_a_finding_each(exact):
     space = eh.Space([SEX, eh.integer("income", 0, 99)], protected=["sex"])
     found = eh.measure(eh.Subject(grade, space, labels=GRADES), kind="group", margin=0.05, exact=exact, limit=0.2)
     assert len(found.findings) == 3
-    said = {finding.claim.split(" get ")[1].split(",")[0]: finding for finding in found.findings}
+    said = {finding.output: finding for finding in found.findings}
     truths = {"good": 0.39, "fair": 0.39, "poor": 0.0}
     for label, truth in truths.items():
         finding = said[label]

@@ -136,7 +136,7 @@ def linear(seed, names=NAMES):
     st.integers(0, 2**32),
     st.sampled_from([0.1, 0.5]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_exact_sets_are_those_of_brute_force(space, kind, limit, seed, chance):
     points = space.enumerate()
     favourable = np.random.default_rng(seed).random(len(points)) < chance
@@ -376,7 +376,6 @@ def test_each_output_has_its_own_lattice():
             outcomes = model(every)["grant"] if output == "grant" else every["b"]
             check(result, truth(every, outcomes, "causal", NAMES), 0.75, near=0.1, output=output)
         assert {finding.output for finding in result.findings} == {"grant", "rate"}
-        assert len(result.notes) == 2
     with pytest.raises(AssertionError, match="grant"):
         result.check()
 
@@ -395,17 +394,19 @@ def test_a_multiclass_subject_has_group_scores_of_each_label(exact):
     """Without a favourable outcome each label is looked at, and each lattice is told apart."""
     labels = ["low", "middle", "high"]
     subject = eh.Subject(grades, SPACE, labels=labels)
-    result = eh.subsets(subject, kind="group", among=NAMES, limit=0.4, exact=exact, level=LEVEL)
+    every = SPACE.decode(SPACE.enumerate())
+    scores = {label: truth(every, grades(every) == label, "group", NAMES) for label in labels}
+    limit = gap({(label, one): score for label in labels for one, score in scores[label].items()})
+    result = eh.subsets(subject, kind="group", among=NAMES, limit=limit, exact=exact, level=LEVEL)
     tables = result.details["lattice"]["outputs"]
     assert len(tables) == 3
-    every = SPACE.decode(SPACE.enumerate())
     for label, output in zip(labels, tables, strict=True):
-        check(result, truth(every, grades(every) == label, "group", NAMES), 0.4, near=0.1, output=output)
+        check(result, scores[label], limit, near=0.1, output=output)
         assert label in output
         assert all(label in finding.claim for finding in result.findings if finding.output == output)
     one = eh.Subject(grades, SPACE, labels=labels, positive=["middle", "high"])
-    result = eh.subsets(one, kind="group", among=NAMES, limit=0.4, exact=exact, level=LEVEL)
-    check(result, truth(every, grades(every) != "low", "group", NAMES), 0.4, near=0.1)
+    result = eh.subsets(one, kind="group", among=NAMES, limit=limit, exact=exact, level=LEVEL)
+    check(result, truth(every, grades(every) != "low", "group", NAMES), limit, near=0.1)
 
 
 @pytest.mark.parametrize("exact", [None, False])
@@ -542,7 +543,7 @@ def test_what_is_not_tried_is_not_shown_and_never_cleared(kind, model):
     assert finding.verdict == result.verdict == "undecided"
     assert finding.estimate.high == 1.0
     assert finding.estimate.low < 0.75
-    assert any("2 sets have more variants than were tried" in note and "not a pass" in note for note in result.notes)
+    assert any("more variants than were tried" in note and "not a pass" in note for note in result.notes)
     assert result.exit_code == 3
     assert any("not shown" in line for line in lines(result))
 
@@ -683,12 +684,12 @@ class Interrupted:
 def test_an_interrupt_keeps_what_is_known(run):
     """As soon as a set is settled, an interrupt at any later call returns what there is, and claims nothing else."""
     model, space, of_subject, options = RUNS[run]
-    names = of_subject.get("outputs", [""])
+    names, limit = of_subject.get("outputs", [""]), 0.8 if run == "group" else 0.3
 
     def search(at=math.inf):
         software = Interrupted(model, at)
         subject = eh.Subject(software, space, memo=False, **of_subject)
-        return eh.subsets(subject, limit=0.3, margin=0.1, seed=1, **{**options, "among": ["a", "b", "c"]}), software
+        return eh.subsets(subject, limit=limit, margin=0.1, **{**options, "among": ["a", "b", "c"]}), software
 
     whole, software = search()
     settled: list[int] = []
@@ -723,9 +724,11 @@ def stable(result):
 def test_same_seed_same_bytes(kind, tmp_path, monkeypatch):
     monkeypatch.setattr("evenhand.core.shared.LEAST", 16)
 
+    limit = {"causal": 0.3, "group": 0.8}[kind]
+
     def run(seed=3, n_jobs=1, **options):
         subject = eh.Subject(half, WIDE, **options)
-        return eh.subsets(subject, kind=kind, among=["a", "b", "c"], limit=0.3, margin=0.1, seed=seed, n_jobs=n_jobs)
+        return eh.subsets(subject, kind=kind, among=["a", "b", "c"], limit=limit, seed=seed, n_jobs=n_jobs)
 
     first = run(memo=False)
     for other in (
@@ -945,15 +948,15 @@ def test_given_rows_may_have_more_possible_groups_than_are_ever_listed():
 
 
 def adds_up(people):
-    return people["a"] + people["b"] + people["c"] + (people["number"] > 50_000) > 2
+    return people["a"] + people["b"] + people["c"] + (people["number"] % 2) > 2
 
 
-EIGHT = eh.Space([eh.category(name, [0, 1]) for name in "abcdefgh"] + [eh.integer("number", 0, 99_999)])
+EIGHT = eh.Space([eh.category(name, [0, 1]) for name in "abcdefgh"] + [eh.integer("number", 0, 3)])
 RESULTS = {
     "three": lambda kind: eh.subsets(adds_up, WIDE, kind=kind, among=["a", "b", "c"], limit=0.55),
     "eight": lambda kind: eh.subsets(adds_up, EIGHT, kind=kind, among=list("abcdefgh"), limit=0.55),
     "enumerated": lambda kind: eh.subsets(parity, bits(4), kind=kind, limit=0.4),
-    "cut": lambda kind: eh.subsets(adds_up, EIGHT, kind=kind, limit=0.55, budget=eh.Budget(queries=900)),
+    "cut": lambda kind: eh.subsets(adds_up, EIGHT, kind=kind, limit=0.55, exact=False, budget=eh.Budget(queries=900)),
 }
 
 

@@ -145,6 +145,7 @@ def test_batches_change_nothing(monkeypatch):
         monkeypatch.setattr(twins, "ROWS", rows)
         count = Causal(view_of(decide_by_age), Draws(eh.uniform(), SPACE, 5, "x"), ("age",))
         counted = count((0, 60))
+        assert counted.costs is not None
         hits, asked, cases = count.count(points, 3)
         results.append((counted.hits.tolist(), counted.costs.tolist(), counted.witnesses, hits.tolist(), asked.tolist(),
                         [case for _, case in cases]))  # fmt: skip
@@ -211,11 +212,11 @@ def test_dear_software_is_asked_less(tmp_path):
     assert found.spent.queries == 64 + 17 * found.worst.estimate.n
 
 
-def test_a_memo_saves_executions_and_nothing_else():
+def test_a_memo_saves_executions_and_nothing_else(monkeypatch):
     executed = {}
     for memo in (True, False):
         subject = eh.Subject(decide_by_age, SPACE, memo=memo)
-        subject.adapter.dear = True  # so that nothing is asked ahead
+        monkeypatch.setattr(subject.adapter, "dear", True)  # so that nothing is asked ahead
         found = eh.measure(subject, over="age", margin=0.1, exact=False)
         executed[memo] = subject.executed
         assert found.spent.queries >= subject.executed
@@ -227,11 +228,11 @@ def test_a_suite_of_dear_software_stays_within_the_budget(tmp_path):
     """A suite holds all variants of its draws, so that each draw is budgeted with all of them."""
     wide = eh.Space([*SPACE.features[:2], eh.integer("income", 0, 9999)])
     people = wide.decode(wide.draw(40, np.random.default_rng(0)))
-    for options in ({}, {"sampler": eh.rows(people)}):
+    for sampler in (None, eh.rows(people)):
         subject = eh.Subject(lambda people: people["age"] >= people["income"] / 50, wide, memo=True)
         found = eh.measure(
-            subject, over="age", margin=0.05, exact=None if options else False, suite=tmp_path / "tests.csv",
-            budget=eh.Budget(queries=4000), **options,
+            subject, over="age", margin=0.05, exact=None if sampler else False, suite=tmp_path / "tests.csv",
+            budget=eh.Budget(queries=4000), sampler=sampler,
         )  # fmt: skip
         assert subject.executed <= found.spent.queries <= 4000
         again = eh.replay(tmp_path / "tests.csv", subject)

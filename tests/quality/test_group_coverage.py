@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binom
 
@@ -129,7 +130,8 @@ def test_measure_holds_its_level_on_samples_of_rows():
     runs, level, misses = 40, 0.8, 0
     for seed in range(runs):
         rng = np.random.default_rng(seed)
-        frame = SPACE.decode(np.stack([rng.choice(3, 200, p=[0.7, 0.25, 0.05]), rng.integers(1, 1001, 200)], 1) + 0.0)
+        races = rng.choice(["a", "b", "c"], 200, p=[0.7, 0.25, 0.05])
+        frame = pd.DataFrame({"race": races, "id": rng.integers(1, 1001, 200)})
         found = eh.measure(planted, SPACE, kind="group", sampler=eh.rows(frame, sample_of="all"), level=level)
         misses += not found.worst.estimate.low <= 0.15 <= found.worst.estimate.high
     assert plausible(misses, runs, level), misses

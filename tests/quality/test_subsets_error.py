@@ -10,10 +10,10 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.anytime import mixture
-from evenhand.core.intervals import clopper_pearson
+from evenhand.core.intervals import clopper_pearson, lower_limit, upper_limit
 
 LEVEL = 0.9
-RUNS = 120
+RUNS = 100
 SHAPE = (2, 2, 3, 2, 2)
 NAMES = ("a", "b", "c", "d", "e")
 SPACE = eh.Space([eh.category(name, list(range(size))) for name, size in zip(NAMES, SHAPE, strict=True)])
@@ -37,9 +37,10 @@ def listed(monkeypatch):
     """Compute the limits of every count once instead of thousands of times; they are the same numbers."""
 
     def looked_up(hits, n, level):
-        return tuple(ends[np.asarray(hits).astype(int)] for ends in limits(int(n), level))
+        return tuple(ends[np.asarray(hits).astype(int)] for ends in limits(int(np.max(n)), level))
 
     monkeypatch.setattr("evenhand.core.gaps.mixture", looked_up)
+    monkeypatch.setattr("evenhand.core.anytime.mixture", looked_up)
 
 
 def scores(table, kind):
@@ -95,31 +96,35 @@ def wrong(kind, make, choose, margin, runs=RUNS):
     return errors, claims
 
 
+def either(rng):
+    return planted(rng) if rng.random() < 0.6 else threshold(rng)
+
+
 @pytest.mark.parametrize("kind", ["causal", "group"])
-@pytest.mark.parametrize("make", [planted, threshold], ids=["planted", "alike"])
-def test_a_whole_search_errs_no_more_often_than_its_level_says(kind, make):
-    errors, claims = wrong(kind, make, limit_next_to, 0.15)
+def test_a_whole_search_errs_no_more_often_than_its_level_says(kind):
+    errors, claims = wrong(kind, either, limit_next_to, 0.2 if kind == "group" else 0.25)
     # Fails by chance about once in 10,000 for a rule that errs in exactly a tenth of the runs; ours is conservative.
     assert clopper_pearson(errors, RUNS, 1 - 2e-4)[0] <= 1 - LEVEL
     assert claims > RUNS * 5, "too little is claimed for this to mean anything"
 
 
 @pytest.mark.parametrize("kind", ["causal", "group"])
-def test_away_from_the_scores_everything_is_decided(kind):
+def test_away_from_the_scores_nearly_everything_is_decided(kind):
     def gap(found, rng):
         edges = np.sort([0, *found.values(), 1])
         at = int(np.argmax(np.diff(edges)))
         return float(edges[at : at + 2].mean())
 
-    errors, claims = wrong(kind, planted, gap, 0.1, runs=40)
-    assert errors <= 10
-    assert claims >= 0.9 * 40 * len(SETS)
+    runs = 15
+    errors, claims = wrong(kind, planted, gap, 0.1, runs=runs)
+    assert clopper_pearson(errors, runs, 1 - 2e-4)[0] <= 1 - LEVEL
+    assert claims >= 0.9 * runs * len(SETS)
 
 
-def test_without_its_correction_a_search_errs_too_often(monkeypatch):
-    """The simulation can tell a search whose level holds from one that gives every set the whole error."""
-    monkeypatch.setattr("evenhand.core.judging.Judge.error", property(lambda judge: 0.5))
-    monkeypatch.setattr("evenhand.methods.subsets.most_at_fault", lambda features, depth: 1)
-    monkeypatch.setattr("evenhand.core.judging.Judge.looks", tuple(range(10, 300)))
-    errors, _ = wrong("causal", threshold, limit_next_to, 0.15, runs=60)
-    assert errors > 0.15 * 60
+def test_the_simulation_can_tell_a_search_whose_level_does_not_hold(monkeypatch):
+    """Here every set gets the whole error at every look."""
+    for name, limit in (("lower_limit", lower_limit), ("upper_limit", upper_limit)):
+        monkeypatch.setattr(f"evenhand.core.judging.{name}", lambda k, n, tail, limit=limit: limit(k, n, 1 - LEVEL))
+    runs = 40
+    errors, _ = wrong("causal", either, limit_next_to, 0.08, runs=runs)
+    assert clopper_pearson(errors, runs, 1 - 2e-4)[0] > 1 - LEVEL, errors

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.errors import UsageError
+from evenhand.core.errors import UsageError, clip
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,13 @@ class Budget:
                 if not math.isfinite(value) or value != int(value):
                     raise UsageError(f"budget: {name} = {value!r} must be a whole number; None is no bound")
                 object.__setattr__(self, name, int(value))
+
+
+def checked_budget(budget: Budget | None) -> Budget:
+    """Return a budget, without bounds where none is given, or say that it is none."""
+    if budget is not None and not isinstance(budget, Budget):
+        raise UsageError(f"budget = {clip(repr(budget))} is no Budget; write Budget(queries=1000), for example")
+    return budget or Budget()
 
 
 @dataclass(frozen=True, slots=True)

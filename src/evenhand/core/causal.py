@@ -9,6 +9,7 @@ import numpy as np
 
 from evenhand.core import anytime, intervals
 from evenhand.core.campaign import CASES, sample
+from evenhand.core.errors import UsageError
 from evenhand.core.estimate import Estimate, StopReason
 from evenhand.core.exact import causal as exact_causal
 from evenhand.core.questions import Question, Score, tests_of
@@ -86,8 +87,12 @@ class CausalQuestion(Question):
     def sampled(self, terms: Terms, meter: Meter, workers: Workers, *, keep: bool) -> Score:
         """Answer by drawing until the plan stops."""
         interval = terms.interval
-        if self.view.graded and interval is None:
-            interval = "anytime"  # graded distances are no counts of hits, and only this interval holds for them
+        if self.view.graded:  # distances are no counts of hits, and only this interval holds for them
+            if interval not in (None, "anytime"):
+                raise UsageError(
+                    f"interval = {interval!r} is for outcomes that differ or not; leave it out for a distance"
+                )
+            interval = "anytime"
         plan = Plan(terms.share, terms.margin, terms.limit, interval, terms.sampler.population(self.space))
         draws = Draws(terms.sampler, self.space, terms.seed, *self.stream)
         count = self._count(draws, whole=keep)
@@ -111,7 +116,7 @@ class CausalQuestion(Question):
         if self.view.graded:
             return f"changing only {' and '.join(self.names)} moves {what} by up to {score} on average"
         by = "" if self.view.differs is None else f" by more than {self.view.differs:g}"
-        return f"changing only {' and '.join(self.names)} changes {what}{by} of {score} of inputs"
+        return f"changing only {' and '.join(self.names)} changes {what} of {score} of inputs{by}"
 
 
 def _exactly(hits: NDArray[Any], weights: NDArray[Any] | None, population: str) -> Estimate:

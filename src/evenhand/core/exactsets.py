@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.core.campaign import CASES
 from evenhand.core.estimate import Estimate
 from evenhand.core.exact import causal
 from evenhand.core.groups import Groups
 from evenhand.core.lattice import State, Tested
 from evenhand.core.rates import Tally
+from evenhand.core.twins import case_of, classes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from evenhand.core.budget import Meter
     from evenhand.core.feature import Points
     from evenhand.core.judging import Judge
+    from evenhand.core.results import Case
     from evenhand.core.views import View
 
 
@@ -68,7 +71,28 @@ class ExactSets:
             return self._tested(0.0, ((), ()))
         listed = tally.listed(1.0, self.judge.population, method="enumerated")
         ends = listed[int(np.argmax(rates))], listed[int(np.argmin(rates))]
-        return self._tested(float(np.ptp(rates)), (ends, ()))
+        return self._tested(tally.spread, (ends, self._moved(groups, tally)))
+
+    def _moved(self, groups: Groups, tally: Tally) -> tuple[Case, ...]:
+        """Return a few of the best group who get the favourable outcome, beside twins of the worst who do not."""
+        if not self.view.counts:
+            return ()
+        best, worst = (tally.members[int(find(tally.rates))] for find in (np.argmax, np.argmin))
+        space, good, ids = groups.space, self.view.favourable(self._outcomes), groups.of(self._points)
+        alike = classes(self._points, space, groups.names)
+        twin = np.full(int(alike.max(initial=0)) + 1, -1)
+        theirs = np.flatnonzero((ids == worst) & ~good)
+        twin[alike[theirs]] = theirs
+        mine = np.flatnonzero((ids == best) & good & (twin[alike] >= 0))[:CASES].tolist()
+        return tuple(
+            case_of(
+                space,
+                self._points[row],
+                self._points[twin[alike[row]]],
+                (self._outcomes[row], self._outcomes[twin[alike[row]]]),
+            )
+            for row in mine
+        )
 
     def _tested(self, value: float, shown: object) -> Tested:
         estimate = Estimate(value, value, value, len(self._points), 1.0, "enumerated", self.judge.population)

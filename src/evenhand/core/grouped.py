@@ -63,24 +63,26 @@ class GroupQuestion(Question):
         meter.queries += len(points)
         if sampler.sample_of is None:
             return self._exact(points, sampler.weights, population, meter, keep=keep)
-        tally = Tally.of(self.groups, points, self._amounts(points))
+        amounts = self._amounts(points)
+        tally = Tally.of(self.groups, points, amounts)
         # A group that no input can be in says nothing, seen or not.
         unseen = sorted(set(np.flatnonzero(~Uniform().empty(self.groups)).tolist()) - set(tally.members))
         estimate = tally.sampled(terms.share, population, graded=not self.view.counts, empty=len(unseen))
         listed = tally.listed(terms.level, population, method=estimate.method)
         notes = self._unseen(unseen, "may be treated in any way, which leaves the score undecided")
-        cases = self._shown(tally, points, meter)
+        cases = self._shown(tally, points, amounts, meter)
         return Score(estimate, StopReason.ENUMERATED, cases, listed, self._kept(points, keep=keep), notes)
 
     def _exact(
         self, points: Points, weights: NDArray[Any] | None, population: str, meter: Meter, *, keep: bool
     ) -> Score:
-        tally = Tally.of(self.groups, points, self._amounts(points), weights)
+        amounts = self._amounts(points)
+        tally = Tally.of(self.groups, points, amounts, weights)
         estimate = tally.exact(population, len(points))
         listed = tally.listed(1.0, population, method="enumerated")
         unseen = sorted(set(range(len(self.groups))) - set(tally.members))
         notes = self._unseen(unseen, "the score says nothing of them")
-        cases = self._shown(tally, points, meter)
+        cases = self._shown(tally, points, amounts, meter)
         return Score(estimate, StopReason.ENUMERATED, cases, listed, self._kept(points, keep=keep), notes)
 
     def _amounts(self, points: Points) -> NDArray[np.float64]:
@@ -95,12 +97,14 @@ class GroupQuestion(Question):
             f"such as {clip(first)}; {meaning}"
         ]
 
-    def _shown(self, tally: Tally, points: Points, meter: Meter) -> Sequence[Case]:
+    def _shown(self, tally: Tally, points: Points, amounts: NDArray[np.float64], meter: Meter) -> Sequence[Case]:
+        """Move some of the best group who get the favourable outcome to the worst, and show who loses it."""
         best, worst = int(np.argmax(tally.rates)), int(np.argmin(tally.rates))
         if not self.view.counts or tally.rates[best] == tally.rates[worst]:
             return []
         tried = int(min(TRIED, meter.left // 2))
-        mine = points[self.groups.of(points) == tally.members[best]][:tried]
+        good = (self.groups.of(points) == tally.members[best]) & (amounts > 0)
+        mine = points[good][:tried]
         cases, asked = moved(self.view, self.groups, mine, tally.members[worst])
         meter.queries += asked
         return cases
@@ -142,6 +146,8 @@ class GroupQuestion(Question):
             part = meter.share(len(counts) - number)
             found.append(sample(plan, one, cost=1, meter=part, workers=workers, task=self.task))
             meter.queries += part.queries
+            if found[-1].stop is StopReason.INTERRUPTED:
+                raise KeyboardInterrupt  # a score needs all groups
         sizes = np.array([each.draws for each in found])
         hits = np.array([float(np.sum(each.hits)) for each in found])
         tally = Tally(self.groups, count.members, hits, sizes.astype(float))
@@ -160,22 +166,15 @@ class GroupQuestion(Question):
         own = np.ones(len(points), dtype=np.bool_)
         return [tests_of(self, points, np.arange(len(points)), own)] if keep else []
 
-    @property
-    def _favourable(self) -> str:
-        positive, name = self.view.positive, self.view.name
-        if not self.view.counts:
-            return name or "the score"
-        if positive is None or callable(positive):
-            return f"the favourable {name}" if name else "the favourable outcome"
-        said = " or ".join(map(str, positive)) if isinstance(positive, list | tuple | set | frozenset) else positive
-        return f"{name} {said}" if name else f"{said}"
-
     def claim(self, estimate: Estimate, groups: tuple[Group, ...]) -> str:
         """Say in a sentence what was found."""
         best = max(groups, key=lambda group: group.estimate.value)
         worst = min(groups, key=lambda group: group.estimate.value)
         high, low = 100 * best.estimate.value, 100 * worst.estimate.value
-        what = self._favourable
+        what = self.view.favoured
+        if high == low:
+            each = f"{what} is {high:.1f} % on average" if not self.view.counts else f"{high:.1f} % get {what}"
+            return f"{each} in every group of {' and '.join(self.names)}"
         if not self.view.counts:
             return f"{what} is {high:.1f} % on average for {best}, {low:.1f} % for {worst}"
         return f"{high:.1f} % of {best} get {what}, {low:.1f} % of {worst}"

@@ -119,7 +119,7 @@ class Question(ABC):
         estimate = terms.said(score.estimate)
         claim = self.claim(estimate, score.groups)
         finding = Finding(
-            claim, self.names, estimate, terms.limit, tuple(score.cases), score.groups, output=self.view.name
+            claim, self.names, estimate, terms.limit, tuple(score.cases), score.groups, output=self.view.title
         )
         return Answer(finding, score.stop, score.notes, score.tests)
 

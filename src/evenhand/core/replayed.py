@@ -240,7 +240,7 @@ class GroupTests(Replayed):
     @property
     def was(self) -> float:
         """The score of the outcomes that the suite holds."""
-        return float(np.ptp(self._tally(self.old).rates))
+        return self._tally(self.old).spread
 
     def _every(self) -> bool:
         """Tell whether the suite holds every input of the space once."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from evenhand.core.errors import UsageError, clip
 from evenhand.core.seeds import stream
 
 if TYPE_CHECKING:
@@ -74,6 +75,15 @@ class Uniform:
     def separate(self, space: Space, names: Sequence[str]) -> bool:
         """Tell whether these features are independent of all others: whether no constraint ties them to one."""
         return not space.tied(names)
+
+
+def checked_sampler(sampler: Sampler | None) -> Sampler:
+    """Return a population, all inputs where none is given, or say that it is none."""
+    if sampler is None:
+        return Uniform()
+    if not hasattr(sampler, "population"):
+        raise UsageError(f"sampler = {clip(repr(sampler))} is no population; use uniform(), rows(...) or profile(...)")
+    return sampler
 
 
 def uniform() -> Uniform:

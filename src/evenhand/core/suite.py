@@ -75,6 +75,8 @@ def check_suite(path: str | PathLike[str], space: Space, outputs: Sequence[str] 
     >>> check_suite("tests.csv", Space([category("sex", ["F", "M"])])).name
     'tests.csv'
     """
+    if not isinstance(path, str | os.PathLike):
+        raise UsageError(f"suite = {clip(repr(path))} must be the path of a .csv or .parquet file")
     file = Path(path)
     if suffix_of(file) == ".parquet":
         need_arrow(f"writing '{file}'")

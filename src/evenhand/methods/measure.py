@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.budget import Budget, Meter, Spent, progress_bar
+from evenhand.core.budget import Meter, Spent, checked_budget, progress_bar
 from evenhand.core.campaign import check_deterministic
-from evenhand.core.errors import UsageError, clip, nearest
+from evenhand.core.errors import UsageError, nearest
 from evenhand.core.estimate import Estimate, StopReason, check_limit
 from evenhand.core.intervals import check_level
 from evenhand.core.keywords import checked_keywords
@@ -15,7 +15,7 @@ from evenhand.core.kinds import KINDS, questions_of
 from evenhand.core.parallel import Workers
 from evenhand.core.questions import Terms
 from evenhand.core.results import Finding, Result
-from evenhand.core.samplers import Draws, Uniform
+from evenhand.core.samplers import Draws, checked_sampler
 from evenhand.core.sequential import Plan
 from evenhand.core.sets import feature_sets
 from evenhand.core.subject import as_subject
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
 
+    from evenhand.core.budget import Budget
     from evenhand.core.questions import Question
     from evenhand.core.samplers import Sampler
     from evenhand.core.sets import Over
@@ -88,7 +89,8 @@ def measure(
         Enumerate instead of sampling; by default where there are no more than 10,000 inputs (256 where each costs a
         process or a request), and no interval is asked for by name.
     suite
-        A CSV or Parquet file to write every test to, inputs with outcomes, for `replay`.
+        A CSV or Parquet file to write every test to, inputs with outcomes, for `replay`. Software whose answers are not
+        remembered is asked once more to write it.
     budget
         What the whole call may spend; sets that it does not reach in full are reported as far as it went.
 
@@ -107,17 +109,13 @@ def measure(
     if suite is not None:
         check_suite(suite, tested.space, tested.outputs)
     sets = feature_sets(tested.space, over)
-    chosen = Uniform() if sampler is None else sampler
-    if not hasattr(chosen, "population"):
-        raise UsageError(f"sampler = {clip(repr(sampler))} is no population; use uniform(), rows(...) or profile(...)")
-    if budget is not None and not isinstance(budget, Budget):
-        raise UsageError(f"budget = {clip(repr(budget))} is no Budget; write Budget(queries=1000), for example")
+    chosen, allowed = checked_sampler(sampler), checked_budget(budget)
     questions = questions_of(tested, kind, sets)
     terms = _terms(len(questions), margin, level, limit, interval, chosen, exact=exact, seed=seed)
     findings, stops, before = [], [], tested.executed
     tests: list[Tests] = []
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
-        meter = Meter(budget or Budget(), hook)
+        meter = Meter(allowed, hook)
         notes = check_deterministic(Draws(chosen, tested.space, seed, *questions[0].stream), tested, meter)
         for number, question in enumerate(questions):
             part = meter.share(len(questions) - number)

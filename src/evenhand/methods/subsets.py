@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Protocol
 
-from evenhand.core.budget import Budget, Meter, Spent, progress_bar
+from evenhand.core.budget import Meter, Spent, checked_budget, progress_bar
 from evenhand.core.campaign import check_deterministic
 from evenhand.core.certificate import findings_of, notes_of, table_of
 from evenhand.core.errors import UsageError, nearest
@@ -26,7 +26,7 @@ from evenhand.core.parallel import Workers
 from evenhand.core.populations import Rows
 from evenhand.core.questions import SMALL, SMALL_DEAR, Terms
 from evenhand.core.results import Result
-from evenhand.core.samplers import Draws, Uniform
+from evenhand.core.samplers import Draws, Uniform, checked_sampler
 from evenhand.core.sequential import Plan
 from evenhand.core.shared import SharedView
 from evenhand.core.subject import as_subject
@@ -34,6 +34,7 @@ from evenhand.core.subject import as_subject
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from evenhand.core.budget import Budget
     from evenhand.core.results import Finding
     from evenhand.core.samplers import Sampler
     from evenhand.core.space import Space
@@ -133,14 +134,14 @@ def subsets(
     if isinstance(variants, bool) or not isinstance(variants, int) or variants < 2:
         raise UsageError(f"variants = {variants!r} must be a whole number of 2 or more")
     tested = as_subject(subject, space)
-    names = _among(tested.space, among)
-    chosen = sampler or Uniform()
+    names = _among(tested.space, among, kind)
+    chosen, allowed = checked_sampler(sampler), checked_budget(budget)
     views = views_for(tested, kind)
     judge = Judge(limit, margin, level, 1, 1, chosen.population(tested.space))
     before = tested.executed
     searches = []
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
-        meter = Meter(budget or Budget(), hook)
+        meter = Meter(allowed, hook)
         notes = check_deterministic(Draws(chosen, tested.space, seed, "subsets"), tested, meter)
         for view in views:
             lattice = Lattice(names, depth)
@@ -170,11 +171,26 @@ def subsets(
     )
 
 
-def _among(space: Space, among: Sequence[str] | None) -> tuple[str, ...]:
+def _among(space: Space, among: Sequence[str] | None, kind: str) -> tuple[str, ...]:
     if among is None:
-        return tuple(feature.name for feature in space.features if feature.passed)
-    names = (among,) if isinstance(among, str) else tuple(among)
-    space.sets(names)
+        names = tuple(feature.name for feature in space.features if feature.passed)
+    else:
+        names = (among,) if isinstance(among, str) else tuple(among)
+        space.sets(names)
+    for feature in map(space.feature, names):
+        if (
+            kind == "group"
+            and isinstance(feature.bins, tuple)
+            and feature.bins[:: len(feature.bins) - 1]
+            != (
+                feature.low,
+                feature.high,
+            )
+        ):
+            # People outside all bins would count for small sets and not for larger ones.
+            raise UsageError(
+                f"the bins of {feature.name!r} do not cover {feature.domain}; let them begin and end there"
+            )
     return names
 
 
