@@ -90,7 +90,7 @@ def expected(lattice, told):
 
 
 @given(monotone(), st.integers(1, 7) | st.none(), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_what_follows_from_tests_in_any_order(scores, depth, data):
     lattice = Lattice(NAMES[: len(scores).bit_length() - 1], depth)
     told: dict[int, State] = {}
@@ -174,7 +174,7 @@ def test_sets_over_and_under_are_counted_as_by_hand(features, data, over):
     st.sampled_from([[2.0], [1.0], [50.0, 2.0, 3.0]]),
     st.sampled_from([math.inf, 100, 4]),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_the_search_ends_with_the_true_border(scores, depth, limit, varieties, most):
     features = len(scores).bit_length() - 1
     lattice = Lattice(NAMES[:features], depth)

@@ -6,6 +6,8 @@ import itertools
 import json
 import math
 import time
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -190,11 +192,11 @@ def test_limits_of_0_and_1_by_enumeration():
 # Sampled
 
 
-LEVEL = 0.9999
+LEVEL = 0.999
 
 
 @pytest.mark.parametrize("kind", ["causal", "group"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_no_claim_about_all_inputs_is_wrong(kind, seed):
     model = linear(seed)
     scores = uniform_truth(SPACE, model, kind, NAMES)
@@ -209,7 +211,7 @@ CONSTRAINED = eh.Space(SPACE.features, constraints=["not (a == 1 and b == 1)", "
 
 
 @pytest.mark.parametrize("kind", ["causal", "group"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_no_claim_under_constraints_is_wrong_and_no_invalid_input_is_asked(kind, seed):
     inner = linear(seed)
 
@@ -254,7 +256,7 @@ def counted(frame):
     return every, every.merge(frame.value_counts().rename("n").reset_index(), how="left").fillna({"n": 0})["n"]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_given_rows_are_a_population(seed):
     frame, model, limit = skewed(seed), linear(seed), [0.3, 0.6][seed % 2]
     weights = np.random.default_rng(seed).integers(0, 3, len(frame)) + (np.arange(len(frame)) == 0)
@@ -277,7 +279,7 @@ def test_given_rows_are_a_population(seed):
 
 
 @pytest.mark.parametrize("kind", ["causal", "group"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_profile_is_a_population(kind, seed):
     model, every = linear(seed), SPACE.decode(SPACE.enumerate())
     pairs = [(0, 0, 0.4), (1, 0, 0.1), (1, 1, 0.3), (0, 2, 0.2)]  # of a and b, which depend on each other
@@ -285,7 +287,7 @@ def test_a_profile_is_a_population(kind, seed):
     weights = [joint.get(pair, 0.0) for pair in zip(every["a"], every["b"], strict=True)]
     weights = np.array(weights) * np.where(every["c"] == 0, 0.8, 0.2) * (every["d"] != 1)
     scores = truth(every, model(every), kind, NAMES, weights)
-    limit = gap(scores) if kind == "group" else [0.3, 0.6, 0.45][seed]
+    limit = gap(scores) if kind == "group" else [0.3, 0.6][seed]
     some = eh.profile({("a", "b"): pairs, "c": {0: 0.8, 1: 0.2}, "d": {0: 1, 2: 1}})
     result = eh.subsets(model, SPACE, kind=kind, among=NAMES, limit=limit, level=LEVEL, sampler=some, seed=seed)
     check(result, scores, limit, near=0.1)
@@ -301,7 +303,7 @@ BINNED = eh.Space(
 )
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kind", ["causal", "group"])
 def test_binned_features_are_varied_by_their_bins(kind, seed):
     rng = np.random.default_rng(seed)
@@ -334,7 +336,7 @@ def test_binned_features_are_varied_by_their_bins(kind, seed):
     check(result, scores, limit, near=0.1)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_an_effect_between_the_middles_of_bins_is_not_cleared(seed):
     """The score of a and b is 0.2: whoever weighs over 80; the middles of the bins are 25 and 75, where nothing is."""
     space = eh.Space(
@@ -361,7 +363,7 @@ def test_bins_that_leave_inputs_out_are_refused_where_groups_are_compared():
         return (people["a"] == 1) & (people["b"] == 1) & (people["age"] > 39)
 
     for exact in (True, False):
-        refused(UsageError, lambda exact=exact: eh.subsets(model, part, kind="group", limit=0.5, exact=exact), "'age'")
+        refused(UsageError, partial(eh.subsets, model, part, kind="group", limit=0.5, exact=exact), "'age'")
     assert failing(eh.subsets(model, part, kind="group", among=["a", "b"], limit=0.5)) == {frozenset("ab")}
     assert states(eh.subsets(model, part, limit=0.5))[frozenset("ab")] == "discriminating"
     whole = eh.Space([*features, eh.integer("age", 0, 99, bins=(0, 40, 99))])
@@ -397,12 +399,13 @@ def test_a_multiclass_subject_has_causal_scores_of_any_change():
 @pytest.mark.parametrize("exact", [None, False])
 def test_a_multiclass_subject_has_group_scores_of_each_label(exact):
     """Without a favourable outcome each label is looked at, and each lattice is told apart."""
+    names = ("a", "b", "c")
     labels = ["low", "middle", "high"]
     subject = eh.Subject(grades, SPACE, labels=labels)
     every = SPACE.decode(SPACE.enumerate())
-    scores = {label: truth(every, grades(every) == label, "group", NAMES) for label in labels}
+    scores = {label: truth(every, grades(every) == label, "group", names) for label in labels}
     limit = gap({(label, one): score for label in labels for one, score in scores[label].items()})
-    result = eh.subsets(subject, kind="group", among=NAMES, limit=limit, exact=exact, level=LEVEL)
+    result = eh.subsets(subject, kind="group", among=names, limit=limit, exact=exact, level=LEVEL)
     tables = result.details["lattice"]["outputs"]
     assert len(tables) == 3
     for label, output in zip(labels, tables, strict=True):
@@ -410,8 +413,8 @@ def test_a_multiclass_subject_has_group_scores_of_each_label(exact):
         assert label in output
         assert all(label in finding.claim for finding in result.findings if finding.output == output)
     one = eh.Subject(grades, SPACE, labels=labels, positive=["middle", "high"])
-    result = eh.subsets(one, kind="group", among=NAMES, limit=limit, exact=exact, level=LEVEL)
-    check(result, truth(every, grades(every) != "low", "group", NAMES), limit, near=0.1)
+    result = eh.subsets(one, kind="group", among=names, limit=limit, exact=exact, level=LEVEL)
+    check(result, truth(every, grades(every) != "low", "group", names), limit, near=0.1)
 
 
 @pytest.mark.parametrize("exact", [None, False])
@@ -490,7 +493,7 @@ def test_a_causal_score_bounds_nothing_where_features_are_correlated(how):
     """The software looks at income alone, so the causal score of sex is 0; but sex and income go together."""
     features = [eh.category("sex", ["F", "M"]), eh.category("income", ["low", "high"]), eh.integer("number", 0, 99_999)]
     space = eh.Space(features, constraints=[TIED] if how == "constraints" else [])
-    sampler = None
+    sampler: Any = None
     if how == "rows":
         frame = eh.Space(features, constraints=[TIED])
         sampler = eh.rows(frame.decode(frame.draw(300, np.random.default_rng(0))))
@@ -554,7 +557,7 @@ def test_what_is_not_tried_is_not_shown_and_never_cleared(kind, model):
 
 
 def test_raising_variants_settles_what_was_not_shown():
-    options = {"among": ["a", "x"], "limit": 0.75, "variants": 2000}
+    options: dict[str, Any] = {"among": ["a", "x"], "limit": 0.75, "variants": 2000}
     none = eh.subsets(lambda people: people["y"] % 2 == 0, MANY, **options)
     assert set(states(none).values()) == {"cleared"}
     assert none.verdict == "pass"
@@ -586,7 +589,7 @@ def scaled(people):
 
 
 GRADED = eh.Space([eh.category("a", [0, 1]), eh.real("w", 0, 100, bins=4), eh.integer("number", 0, 9999)])
-RUNS = {
+RUNS: dict[str, tuple[Any, eh.Space, dict[str, Any], dict[str, Any]]] = {
     "causal": (half, WIDE, {}, {}),
     "group": (half, WIDE, {}, {"kind": "group", "among": NAMES}),
     "group soon": (lambda people: people["a"] == 1, WIDE, {}, {"kind": "group", "among": NAMES}),
@@ -606,7 +609,7 @@ RUNS = {
 
 @pytest.mark.parametrize("run", RUNS)
 @given(queries=st.integers(1, 60) | st.integers(60, 400) | st.integers(60, 4000))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_the_query_budget_is_never_exceeded(run, queries):
     model, space, of_subject, options = RUNS[run]
     asked = 0
@@ -698,7 +701,7 @@ def test_an_interrupt_keeps_what_is_known(run):
 
     whole, software = search()
     settled: list[int] = []
-    for at in sorted({3, 4, 5, 6, 7, *np.linspace(8, software.calls, 10).astype(int).tolist()}):
+    for at in sorted({3, 4, 5, 6, 7, *np.linspace(8, software.calls, 6).astype(int).tolist()}):
         try:
             result, stopped = search(at)
         except KeyboardInterrupt:
@@ -731,11 +734,9 @@ def stable(result):
 def test_same_seed_same_bytes(kind, tmp_path, monkeypatch):
     monkeypatch.setattr("evenhand.core.shared.LEAST", 16)
 
-    limit = {"causal": 0.3, "group": 0.8}[kind]
-
     def run(seed=3, n_jobs=1, **options):
         subject = eh.Subject(half, WIDE, **options)
-        return eh.subsets(subject, kind=kind, among=["a", "b", "c"], limit=limit, seed=seed, n_jobs=n_jobs)
+        return eh.subsets(subject, kind=kind, among=["a", "b", "c"], limit=0.8, seed=seed, n_jobs=n_jobs)
 
     first = run(memo=False)
     for other in (
@@ -760,7 +761,7 @@ def test_work_is_shared_among_workers(tmp_path, monkeypatch):
         return half(people)
 
     subject = eh.Subject(signed, WIDE, memo=False)
-    result = eh.subsets(subject, among=NAMES, limit=0.35, n_jobs=2)
+    result = eh.subsets(subject, among=NAMES, limit=0.8, n_jobs=2)
     assert len(list(tmp_path.iterdir())) >= 2
     assert result.spent.executed == subject.executed == result.spent.queries
 
@@ -768,12 +769,12 @@ def test_work_is_shared_among_workers(tmp_path, monkeypatch):
 def test_a_ledger_resumes_and_executes_nothing_twice(tmp_path):
     def run(ledger, queries=None):
         subject = eh.Subject(half, WIDE, ledger=tmp_path / ledger)
-        result = eh.subsets(subject, among=NAMES, limit=0.35, budget=eh.Budget(queries=queries))
+        result = eh.subsets(subject, among=NAMES, limit=0.8, budget=eh.Budget(queries=queries))
         subject.close()
         return result, subject.executed
 
     whole, cold = run("whole")
-    _, begun = run("cut", queries=1000)
+    _, begun = run("cut", queries=300)
     resumed, rest = run("cut")
     assert 0 < begun < cold
     assert begun + rest == cold
@@ -787,7 +788,7 @@ def test_a_ledger_resumes_and_executes_nothing_twice(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["causal", "group"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_wald_follows_algorithm_3(kind, seed):
     model = linear(seed)
     scores = uniform_truth(SPACE, model, kind, NAMES)
@@ -894,17 +895,16 @@ def test_wrong_settings_give_one_sentence(options, words):
 def test_what_cannot_be_searched_is_refused():
     frame = WIDE.decode(WIDE.draw(50, np.random.default_rng(0)))
     sample = eh.rows(frame, sample_of="everybody")
-    for options in ({}, {"kind": "group"}, {"interval": "wald"}):
-        refused(
-            UsageError, lambda options=options: eh.subsets(half, WIDE, sampler=sample, **options), "leave out sample_of"
-        )
+    choices: list[dict[str, Any]] = [{}, {"kind": "group"}, {"interval": "wald"}]
+    for options in choices:
+        refused(UsageError, partial(eh.subsets, half, WIDE, sampler=sample, **options), "leave out sample_of")
     many = eh.Space([eh.category(f"x{i}", [0, 1]) for i in range(21)])
     refused(UsageError, lambda: eh.subsets(lambda people: people["x0"] == 1, many), "21 features", "among")
     continuous = eh.Space([eh.category("a", [0, 1]), eh.real("w", 0, 1)])
     for kind in ("causal", "group"):
         refused(
             SpaceError,
-            lambda kind=kind: eh.subsets(lambda people: people["w"] > 0, continuous, kind=kind),
+            partial(eh.subsets, lambda people: people["w"] > 0, continuous, kind=kind),
             "'w'",
             "step or bins",
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,8 @@ from evenhand.core.estimate import Estimate
 from evenhand.core.exact import causal
 from evenhand.core.groups import Groups
 from evenhand.core.lattice import State, Tested
-from evenhand.core.rates import Tally
+from evenhand.core.law import numbered
+from evenhand.core.results import Group
 from evenhand.core.twins import case_of, classes
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ class ExactSets:
         self._points = points
         self._weights = weights
         self._outcomes = view.decide(points)
+        self._known: dict[str, NDArray[np.intp]] = {}
 
     def members(self, mask: int) -> tuple[str, ...]:
         """Return the features of a set."""
@@ -64,34 +67,52 @@ class ExactSets:
             hits, _, cases = causal(self.view, self._points, self._outcomes, names)
             value = float(np.average(hits, weights=self._weights))
             return self._tested(value, tuple(cases))
-        groups = Groups(self.view.subject.space, names)
-        tally = Tally.of(groups, self._points, self.view.amount(self._outcomes), self._weights)
-        rates = tally.rates
-        if len(rates) < 2:
+        ids = self._groups(names)
+        weight = np.ones(len(ids)) if self._weights is None else self._weights
+        inside = (ids >= 0) & (weight > 0)
+        sizes = np.bincount(ids[inside], weight[inside])
+        hits = np.bincount(ids[inside], (weight * self.view.amount(self._outcomes))[inside])
+        found = np.flatnonzero(sizes > 0)
+        if len(found) < 2:
             return self._tested(0.0, ((), ()))
-        listed = tally.listed(1.0, self.judge.population, method="enumerated")
-        ends = listed[int(np.argmax(rates))], listed[int(np.argmin(rates))]
-        return self._tested(tally.spread, (ends, self._moved(groups, tally)))
+        rates = hits[found] / sizes[found]
+        best, worst = (int(found[find(rates)]) for find in (np.argmax, np.argmin))
+        value = float(Fraction(hits[best]) / Fraction(sizes[best]) - Fraction(hits[worst]) / Fraction(sizes[worst]))
+        ends = tuple(self._listed(names, ids, group, hits[group] / sizes[group]) for group in (best, worst))
+        return self._tested(value, (ends, self._moved(names, ids, best, worst)))
 
-    def _moved(self, groups: Groups, tally: Tally) -> tuple[Case, ...]:
+    def _groups(self, names: tuple[str, ...]) -> NDArray[np.intp]:
+        """Return a number for each point that its group shares; only groups that have somebody get one."""
+        cells = [self._cells(name) for name in names]
+        ids = numbered([cell.astype(np.float64) for cell in cells], len(self._points))
+        return np.where(np.all([cell >= 0 for cell in cells], axis=0), ids, -1)
+
+    def _cells(self, name: str) -> NDArray[np.intp]:
+        if name not in self._known:
+            self._known[name] = Groups(self.view.subject.space, (name,)).of(self._points)
+        return self._known[name]
+
+    def _listed(self, names: tuple[str, ...], ids: NDArray[np.intp], group: int, rate: float) -> Group:
+        first = int(np.argmax(ids == group))
+        space = self.view.subject.space
+        about = {name: Groups(space, (name,)).label(int(self._cells(name)[first]))[name] for name in names}
+        n = int((ids == group).sum())
+        return Group(about, Estimate(rate, rate, rate, n, 1.0, "enumerated", self.judge.population))
+
+    def _moved(self, names: tuple[str, ...], ids: NDArray[np.intp], best: int, worst: int) -> tuple[Case, ...]:
         """Return a few of the best group who get the favourable outcome, beside twins of the worst who do not."""
         if not self.view.counts:
             return ()
-        best, worst = (tally.members[int(find(tally.rates))] for find in (np.argmax, np.argmin))
-        space, good, ids = groups.space, self.view.favourable(self._outcomes), groups.of(self._points)
-        alike = classes(self._points, space, groups.names)
+        space, good = self.view.subject.space, self.view.favourable(self._outcomes)
+        alike = classes(self._points, space, names)
         twin = np.full(int(alike.max(initial=0)) + 1, -1)
         theirs = np.flatnonzero((ids == worst) & ~good)
         twin[alike[theirs]] = theirs
         mine = np.flatnonzero((ids == best) & good & (twin[alike] >= 0))[:CASES].tolist()
+        pairs = [(row, int(twin[alike[row]])) for row in mine]
         return tuple(
-            case_of(
-                space,
-                self._points[row],
-                self._points[twin[alike[row]]],
-                (self._outcomes[row], self._outcomes[twin[alike[row]]]),
-            )
-            for row in mine
+            case_of(space, self._points[one], self._points[other], (self._outcomes[one], self._outcomes[other]))
+            for one, other in pairs
         )
 
     def _tested(self, value: float, shown: object) -> Tested:

@@ -211,5 +211,5 @@ class CausalSets:
 
     def _cases(self, mask: int) -> tuple[Case, ...]:
         """Return flips found for the set, or for sets within it."""
-        found = [case for other, cases in self._shown.items() if other & mask == other for case in cases]
-        return tuple([*self._shown.get(mask, []), *found][:CASES])
+        within = (other for other in self._shown if other & mask == other and other != mask)
+        return tuple([*self._shown.get(mask, []), *(case for other in within for case in self._shown[other])][:CASES])

@@ -13,6 +13,7 @@ from evenhand.core.estimate import Estimate
 from evenhand.core.groups import Groups
 from evenhand.core.lattice import State, Tested
 from evenhand.core.rates import TRIED, GroupCount, Tally, moved
+from evenhand.core.samplers import Uniform
 from evenhand.core.twins import ROWS
 
 if TYPE_CHECKING:
@@ -66,12 +67,14 @@ class GroupSets:
         whole = math.prod(self.varieties[self.names.index(name)] for name in names) <= self.most
         people: _Shared | _Apart
         if self._separate(names):
-            people = _Shared(self, names, self._table(names, whole=whole))
+            people = _Shared(self, names, self._table(names, whole=whole), whole)
+            if people.groups < 2 and whole:
+                return Tested(State.BELOW, self.judge.nothing())
         elif whole:
             groups = Groups(self.space, names)
             members = np.flatnonzero(~self.sampler.empty(groups)).tolist()
             if len(members) < 2:
-                return self.judge.interval(0.0, 0.0, 0.0, 1, alone=(0.0, 0.0))
+                return Tested(State.BELOW, self.judge.nothing())
             people = _Apart(GroupCount.of(self.view, groups, members, self.sampler, self.draws.seed))
         else:
             return Tested(State.NOT_SHOWN, Estimate(math.nan, 0.0, 1.0, 0, self.judge.level, "not tested"))
@@ -98,8 +101,19 @@ class GroupSets:
     def _table(self, names: tuple[str, ...], *, whole: bool) -> Points:
         """Return the values of every group, or of those that some draws belong to."""
         if whole:
-            return self.space.assignments(names)
+            table = self.space.assignments(names)
+            if not isinstance(self.sampler, Uniform):
+                return table[~self.sampler.empty(Groups(self.space, names))]
+            # Constraints among these features alone make some groups impossible, whoever the people are.
+            return table[self.space.valid(self._with(self.draws.take(0, 1), names, table))]
         return np.unique(self.draws.take(0, SAMPLED)[:, list(self.space.sets(names))], axis=0)
+
+    def _with(self, points: Points, names: tuple[str, ...], table: Points) -> Points:
+        """Return every point with the values of every group, group by group."""
+        variants = np.asfortranarray(np.tile(points, (len(table), 1)))
+        for place, name in enumerate(names):
+            variants[:, self.space.index(name)] = np.repeat(table[:, place], len(points))
+        return variants
 
     def _shown(
         self, names: tuple[str, ...], members: tuple[int, ...] | None, hits: Floats, n: int, meter: Meter
@@ -146,16 +160,11 @@ class _Shared:
     sets: GroupSets
     names: tuple[str, ...]
     table: Points
+    whole: bool
 
     @property
     def groups(self) -> int:
         return len(self.table)
-
-    def _moved(self, points: Points, table: Points) -> Points:
-        variants = np.asfortranarray(np.tile(points, (len(table), 1)))
-        for place, name in enumerate(self.names):
-            variants[:, self.sets.space.index(name)] = np.repeat(table[:, place], len(points))
-        return variants
 
     def ask(self, start: int, stop: int) -> tuple[Floats, int]:
         """Return the favourable outcomes of each group, and how many people's outcome depends on the group."""
@@ -163,7 +172,7 @@ class _Shared:
         rows = max(1, ROWS // self.groups)
         for at in range(start, stop, rows):
             points = self.sets.draws.take(at, min(at + rows, stop))
-            amounts = view.amount(view.decide(self._moved(points, self.table))).reshape(-1, len(points))
+            amounts = view.amount(view.decide(self.sets._with(points, self.names, self.table))).reshape(-1, len(points))
             hits = hits + amounts.sum(axis=1)
             flipped += int((np.ptp(amounts, axis=0) > 0).sum())
         return hits, flipped
@@ -171,8 +180,10 @@ class _Shared:
     @property
     def members(self) -> tuple[int, ...] | None:
         """The groups by number; None where they are only some of many."""
-        whole = len(self.table) == math.prod(int(self.sets.space.feature(name).size) for name in self.names)
-        return tuple(range(len(self.table))) if whole else None
+        if not self.whole:
+            return None
+        points = self.sets._with(self.sets.draws.take(0, 1), self.names, self.table)
+        return tuple(Groups(self.sets.space, self.names).of(points).tolist())
 
 
 @dataclass(frozen=True)

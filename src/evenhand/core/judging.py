@@ -39,7 +39,7 @@ def most_at_fault(features: int, depth: int | None = None) -> int:
     >>> most_at_fault(3), most_at_fault(13, 2)
     (6, 91)
     """
-    sizes = sorted(math.comb(features, size) for size in range(1, (depth or features) + 1))
+    sizes = sorted(math.comb(features, size) for size in range(1, min(depth or features, features) + 1))
     return sum(sizes[-2:])
 
 
@@ -97,6 +97,10 @@ class Judge:
             state = State.BELOW if whole else State.NOT_SHOWN
             return self._tested(state, hits / n, low, min(high, math.nextafter(self.limit, 0.0)), n, whole=whole)
         return None
+
+    def nothing(self) -> Estimate:
+        """Return the score of a set with one group only: nobody is treated otherwise."""
+        return Estimate(0.0, 0.0, 0.0, 0, self.level, "one group", self.population)
 
     def undecided(self, guess: float, few: tuple[int, int], whole: tuple[int, int]) -> Tested:
         """Return a set whose score is not told from the limit: by a few variants of many draws, and all of some."""

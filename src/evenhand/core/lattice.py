@@ -96,8 +96,9 @@ class Lattice:
                 f"{len(self.names)} features have {2 ** len(self.names) - 1:,} sets; choose at most {MOST_FEATURES} "
                 f"of them with among=…"
             )
-        if self.depth is not None and self.depth < 1:
-            raise UsageError(f"depth = {self.depth!r} must be 1 or more; None is no bound")
+        whole = isinstance(self.depth, int) and not isinstance(self.depth, bool)
+        if self.depth is not None and not (whole and self.depth >= 1):
+            raise UsageError(f"depth = {self.depth!r} must be a whole number of 1 or more; None is no bound")
         self.states = np.zeros(2 ** len(self.names), dtype=np.int8)
 
     @cached_property
@@ -113,7 +114,12 @@ class Lattice:
     @cached_property
     def wanted(self) -> NDArray[np.bool_]:
         """Which sets are asked about: not the empty one, none over the depth."""
-        return (self.sizes > 0) & (self.sizes <= (self.depth or len(self.names)))
+        return (self.sizes > 0) & (self.sizes <= self.deepest)
+
+    @property
+    def deepest(self) -> int:
+        """The size of the largest sets that are asked about."""
+        return min(self.depth or len(self.names), len(self.names))
 
     @property
     def total(self) -> int:
@@ -151,6 +157,14 @@ class Lattice:
         self.tested[mask] = found
         self.mark(mask, found.state)
 
+    def settle(self, mask: int, found: Tested) -> None:
+        """Note a tested set whose subsets are known, as the paper does: of a set below the limit nothing follows."""
+        self.tested[mask] = found
+        if found.state is State.ABOVE:
+            self.mark(mask, found.state)
+        else:
+            self.states[mask] = found.state
+
     def minimal(self) -> list[int]:
         """Return the sets over the limit none of whose subsets is known to be."""
         return self._edge(State.ABOVE, inner=True)
@@ -171,7 +185,7 @@ class Lattice:
     def levels(self) -> list[dict[str, int]]:
         """Return how many sets of each size are in each state."""
         rows = []
-        for size in range(1, (self.depth or len(self.names)) + 1):
+        for size in range(1, self.deepest + 1):
             mine = self.states[self.wanted & (self.sizes == size)]
             rows.append({"size": size} | {word: int((mine == state).sum()) for state, word in WORDS.items()})
         return rows

@@ -44,3 +44,13 @@ def feature_sets(space: Space, over: Over | None) -> list[tuple[str, ...]]:
     for names in sets:
         space.sets(names)
     return sets
+
+
+def unseen_notes(space: Space, sets: Sequence[tuple[str, ...]]) -> list[str]:
+    """Say of features that the software does not take what their causal score means."""
+    unseen = sorted({name for names in sets for name in names if not space.feature(name).passed})
+    return [
+        f"{name} is not passed to the software, so its causal score is zero by construction; "
+        f"that is no evidence of fairness"
+        for name in unseen
+    ]

@@ -17,7 +17,7 @@ from evenhand.core.questions import Terms
 from evenhand.core.results import Finding, Result
 from evenhand.core.samplers import Draws, checked_sampler
 from evenhand.core.sequential import Plan
-from evenhand.core.sets import feature_sets
+from evenhand.core.sets import feature_sets, unseen_notes
 from evenhand.core.subject import as_subject
 from evenhand.core.suite import check_suite, write_suite
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from evenhand.core.samplers import Sampler
     from evenhand.core.sets import Over
     from evenhand.core.space import Space
-    from evenhand.core.subject import Subject
     from evenhand.core.suite import Tests
 
 LIMITING = (
@@ -137,7 +136,7 @@ def measure(
         Spent(meter.queries, tested.executed - before, meter.seconds),
         _overall(stops),
         tested.space.to_dict(),
-        notes + (_notes(tested, sets) if kind == "causal" else []),
+        notes + (unseen_notes(tested.space, sets) if kind == "causal" else []),
     )
 
 
@@ -174,12 +173,3 @@ def _of(output: str) -> list[str]:
 def _overall(stops: Sequence[StopReason]) -> StopReason:
     """Return the reason that limits most what can be said of all sets together."""
     return next(reason for reason in LIMITING if reason in stops)
-
-
-def _notes(subject: Subject, sets: Sequence[tuple[str, ...]]) -> list[str]:
-    unseen = sorted({name for names in sets for name in names if not subject.space.feature(name).passed})
-    return [
-        f"{name} is not passed to the software, so its causal score is zero by construction; "
-        f"that is no evidence of fairness"
-        for name in unseen
-    ]

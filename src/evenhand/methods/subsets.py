@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from itertools import combinations
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from evenhand.core import paper
 from evenhand.core.budget import Meter, Spent, checked_budget, progress_bar
 from evenhand.core.campaign import check_deterministic
 from evenhand.core.certificate import findings_of, notes_of, table_of
 from evenhand.core.errors import UsageError, nearest
 from evenhand.core.estimate import StopReason, check_limit
 from evenhand.core.exact import part
+from evenhand.core.exact import whole as everything
 from evenhand.core.exactsets import ExactSets
 from evenhand.core.flips import CausalSets
 from evenhand.core.gaps import GroupSets
@@ -20,21 +22,25 @@ from evenhand.core.graded import GradedSets
 from evenhand.core.intervals import check_level
 from evenhand.core.judging import Judge, most_at_fault
 from evenhand.core.keywords import checked_keywords
-from evenhand.core.kinds import KINDS, question_of, views_for
-from evenhand.core.lattice import Border, Lattice, State, Tested
+from evenhand.core.kinds import KINDS, views_for
+from evenhand.core.lattice import Border, Lattice, State
+from evenhand.core.paper import NOTE
 from evenhand.core.parallel import Workers
 from evenhand.core.populations import Rows
 from evenhand.core.questions import SMALL, SMALL_DEAR, Terms
 from evenhand.core.results import Result
 from evenhand.core.samplers import Draws, Uniform, checked_sampler
 from evenhand.core.sequential import Plan
+from evenhand.core.sets import unseen_notes
 from evenhand.core.shared import SharedView
+from evenhand.core.space import MOST_ASSIGNMENTS
 from evenhand.core.subject import as_subject
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evenhand.core.budget import Budget
+    from evenhand.core.lattice import Tested
     from evenhand.core.results import Finding
     from evenhand.core.samplers import Sampler
     from evenhand.core.space import Space
@@ -43,7 +49,7 @@ if TYPE_CHECKING:
 
 TESTED = 8
 """Sets that are tested before it is asked anew which are worth testing."""
-PAPER = "as in the paper, sets are put on a side of the limit by their value alone; the level does not hold"
+SAMPLE = "subsets scores a population, not a sample of one; leave out sample_of"
 VARIANTS = 4096
 """The most variants of a draw that are asked by default."""
 
@@ -128,6 +134,8 @@ def subsets(
     if kind not in KINDS:
         raise UsageError(f"kind = {kind!r} is not available; {nearest(kind, KINDS)}")
     check_level(level)
+    if margin is None:
+        raise UsageError("margin is None; a search needs one to leave sets undecided, for example 0.05")
     Plan(level, margin, check_limit(limit), interval)  # refuses what is wrong before anything is asked
     if interval not in (None, "anytime", "wald"):
         raise UsageError(f"interval = {interval!r} does not hold for a whole search; leave it out, or take 'wald'")
@@ -139,58 +147,58 @@ def subsets(
     views = views_for(tested, kind)
     judge = Judge(limit, margin, level, 1, 1, chosen.population(tested.space))
     before = tested.executed
-    searches = []
+    lattices = [Lattice(names, depth) for _ in views]
+    whole = replace(
+        judge,
+        sets=lattices[0].total * len(views),
+        at_fault=most_at_fault(len(names), depth) * len(views),
+    )
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(allowed, hook)
         notes = check_deterministic(Draws(chosen, tested.space, seed, "subsets"), tested, meter)
-        for view in views:
-            lattice = Lattice(names, depth)
-            at_fault = most_at_fault(len(names), depth) * len(views)
-            whole = replace(judge, sets=lattice.total * len(views), at_fault=at_fault)
-            search = Search(SharedView.of(view, workers), kind, lattice, whole, seed)
-            if interval == "wald":
-                terms = Terms(chosen, level, margin, None, "wald", seed=seed)
-                stop = search.paper(terms, meter, workers)
-            else:
-                stop = search.border(search.evaluator(chosen, exact, variants, meter), meter)
-            searches.append((search, stop))
-            if stop is StopReason.INTERRUPTED:
-                break
-    findings = [finding for search, _ in searches for finding in search.findings()]
-    tables = {search.view.title: search.table() for search, _ in searches}
-    lattices = {"outputs": tables} if len(views) > 1 else next(iter(tables.values()))
+        searches = [
+            Search(SharedView.of(view, workers), kind, lattice, whole, seed)
+            for view, lattice in zip(views, lattices, strict=True)
+        ]
+        stops = []
+        try:
+            for search in searches:
+                if interval == "wald":
+                    terms = Terms(chosen, level, margin, None, "wald", seed=seed)
+                    stops.append(search.paper(terms, meter, workers))
+                else:
+                    stops.append(search.border(search.evaluator(chosen, exact, variants, meter), meter))
+        except KeyboardInterrupt:
+            if not any(lattice.tested for lattice in lattices):
+                raise
+            stops.append(StopReason.INTERRUPTED)
+    tables = {search.view.title: search.table() for search in searches}
+    notes += [note for search in searches for note in search.notes()] + ([NOTE] if interval == "wald" else [])
     return Result(
         "subsets",
-        findings,
+        [finding for search in searches for finding in search.findings()],
         seed,
         Spent(meter.queries, tested.executed - before, meter.seconds),
-        _overall([stop for _, stop in searches]),
+        _overall(stops),
         tested.space.to_dict(),
-        notes + [note for search, _ in searches for note in search.notes()] + ([PAPER] if interval == "wald" else []),
-        details={"lattice": lattices},
+        notes + (unseen_notes(tested.space, [names]) if kind == "causal" else []),
+        details={"lattice": {"outputs": tables} if len(views) > 1 else tables[views[0].title]},
     )
 
 
 def _among(space: Space, among: Sequence[str] | None, kind: str) -> tuple[str, ...]:
-    if among is None:
-        names = tuple(feature.name for feature in space.features if feature.passed)
-    else:
-        names = (among,) if isinstance(among, str) else tuple(among)
-        space.sets(names)
-    for feature in map(space.feature, names):
-        if (
-            kind == "group"
-            and isinstance(feature.bins, tuple)
-            and feature.bins[:: len(feature.bins) - 1]
-            != (
-                feature.low,
-                feature.high,
-            )
-        ):
-            # People outside all bins would count for small sets and not for larger ones.
-            raise UsageError(
-                f"the bins of {feature.name!r} do not cover {feature.domain}; let them begin and end there"
-            )
+    given = [feature.name for feature in space.features if feature.passed] if among is None else among
+    names = (given,) if isinstance(given, str) else tuple(given)
+    if not names:
+        raise UsageError(f"among is empty; name at least one feature of {', '.join(space.names)}")
+    for name in names:
+        feature = space.feature(name)
+        if names.count(name) > 1:
+            raise UsageError(f"among names {name!r} twice; name each feature once")
+        # People outside all bins would count for small sets and not for larger ones.
+        bins = feature.bins if kind == "group" and isinstance(feature.bins, tuple) else (feature.low, feature.high)
+        if bins[0] > feature.low or bins[-1] < feature.high:
+            raise UsageError(f"the bins of {name!r} do not cover {feature.domain}; let them reach both ends")
     return names
 
 
@@ -212,6 +220,13 @@ class Search:
     def subject(self) -> Subject:
         """The software under test."""
         return self.view.subject
+
+    def paper(self, terms: Terms, meter: Meter, workers: Workers) -> StopReason:
+        """Follow the paper's own search."""
+        if isinstance(terms.sampler, Rows) and terms.sampler.sample_of is not None:
+            raise UsageError(SAMPLE)
+        report = partial(self.report, meter)
+        return paper.search(self.view, self.kind, self.lattice, self.judge, terms, meter, workers, report)
 
     def evaluator(self, sampler: Sampler, exact: bool | None, variants: int, meter: Meter) -> Evaluator:  # noqa: FBT001
         """Choose how sets are scored: exactly where the population can be asked as a whole."""
@@ -239,7 +254,7 @@ class Search:
         space, names = self.subject.space, self.lattice.names
         if isinstance(sampler, Rows):
             if sampler.sample_of is not None:
-                raise UsageError("subsets scores a population, not a sample of one; leave out sample_of")
+                raise UsageError(SAMPLE)
             if self.kind == "group" or sampler.twins == "rows":
                 points = sampler.points(space)
                 if len(points) > meter.left:
@@ -248,12 +263,19 @@ class Search:
                     )
                 return points, sampler.weights
             return None, None
-        if not isinstance(sampler, Uniform) or exact is False:
+        if not isinstance(sampler, Uniform):
+            if exact:
+                raise UsageError(f"exact: {sampler.population(space)} is sampled, not enumerated; leave out exact")
             return None, None
-        if any(math.isinf(space.feature(name).size) for name in names):
+        if exact is False:
             return None, None
         if exact:
-            return space.enumerate(), None
+            every = everything(space, names, MOST_ASSIGNMENTS)
+            if len(every) > meter.left:
+                raise UsageError(
+                    f"exact: {len(every):,} inputs are to be asked, but {int(meter.left):,} queries are left"
+                )
+            return every, None
         small = SMALL_DEAR if self.subject.adapter.dear else SMALL
         return part(space, names, int(min(small, meter.left))), None
 
@@ -261,60 +283,24 @@ class Search:
         """Test sets on the predicted border until every set is settled."""
         border = Border(self.lattice, self.judge.limit, self.judge.margin, evaluator.varieties, evaluator.most)
         stop = StopReason.ENUMERATED if isinstance(evaluator, ExactSets) else StopReason.DECIDED
-        try:
-            while batch := border.batch():
-                if guesses := evaluator.glance(batch, meter):
-                    border.guess(guesses)
-                    continue
-                for mask in batch[:TESTED]:
-                    if self.lattice.states[mask] != State.OPEN:
-                        continue
-                    found = evaluator.test(mask, meter)
-                    if found is None:
-                        return StopReason.SECONDS if meter.late else StopReason.QUERIES
-                    self.lattice.add(mask, found)
-                    if not math.isnan(found.estimate.value):
-                        border.learn(mask, found.estimate.value)
-                    self._report(meter)
-        except KeyboardInterrupt:
-            if not self.lattice.tested:
-                raise
-            return StopReason.INTERRUPTED
-        return StopReason.MARGIN if self.lattice.count(State.UNDECIDED) else stop
-
-    def paper(self, terms: Terms, meter: Meter, workers: Workers) -> StopReason:
-        """Follow Algorithm 3: every set by itself, smaller ones first, but for supersets of discriminating ones."""
-        names = self.lattice.names
-        for size in range(1, (self.lattice.depth or len(names)) + 1):
-            for bits in combinations(range(len(names)), size):
-                mask = sum(1 << bit for bit in bits)
+        while batch := border.batch():
+            if guesses := evaluator.glance(batch, meter):
+                border.guess(guesses)
+                continue
+            for mask in batch[:TESTED]:
                 if self.lattice.states[mask] != State.OPEN:
                     continue
-                members = self.lattice.members(mask)
-                question = question_of(self.view, self.kind, members)
-                if question.cost > meter.left:
-                    return StopReason.QUERIES
-                answer = question.ask(terms, meter, workers)
-                estimate = answer.finding.estimate
-                # The paper decides by the value alone; its interval is reported on that side of the limit.
-                if estimate.value >= self.judge.limit:
-                    state, estimate = State.ABOVE, replace(estimate, low=max(estimate.low, self.judge.limit))
-                else:
-                    high = min(estimate.high, math.nextafter(self.judge.limit, 0.0))
-                    state, estimate = State.BELOW, replace(estimate, high=high)
-                shown = (answer.finding.groups, answer.finding.cases) if self.kind == "group" else answer.finding.cases
-                found = Tested(state, estimate, shown=shown)
-                self.lattice.tested[mask] = found
-                if state is State.ABOVE:
-                    self.lattice.mark(mask, state)
-                else:
-                    self.lattice.states[mask] = state  # its subsets were tested before it
-                self._report(meter)
-                if answer.stop in (StopReason.QUERIES, StopReason.SECONDS, StopReason.INTERRUPTED):
-                    return answer.stop
-        return StopReason.MARGIN
+                found = None if meter.late else evaluator.test(mask, meter)
+                if found is None:
+                    return StopReason.SECONDS if meter.late else StopReason.QUERIES
+                self.lattice.add(mask, found)
+                if not math.isnan(found.estimate.value):
+                    border.learn(mask, found.estimate.value)
+                self.report(meter)
+        return StopReason.MARGIN if self.lattice.count(State.UNDECIDED) else stop
 
-    def _report(self, meter: Meter) -> None:
+    def report(self, meter: Meter) -> None:
+        """Tell how far the search is."""
         lattice = self.lattice
         left, cleared = int(lattice.open.sum()), lattice.count(State.BELOW, State.IMPLIED_BELOW)
         minimal = len(lattice.minimal())
