@@ -981,7 +981,7 @@ def test_a_result_reads_replays_and_comes_back(name, kind, tmp_path):
     assert again.details == result.details
     assert len(result.to_frame()) == len(result.findings)
     told = lines(result)
-    assert told == lines(again)
+    assert told[:-1] == lines(again)[:-1]  # the last line tells the time, which is rounded when it is written
     result.plot()
     plt.close("all")
     check_findings(result)
