@@ -50,7 +50,7 @@ SCOPES: dict[str, Row] = {
 """Where all procedures can be executed in full. The cap is on variants of one input, for all procedures alike; for the
 original it makes the count a lower bound, and so does the scrambled order, which finds flips sooner."""
 THINNED = 16
-PLANTED = 200
+PLANTED = 400
 PART = 150
 """Draws of the one-input-at-a-time loop that are timed; the rest is scaled up."""
 WANTED = {"b": 200.0, "c": 1.3, "planted": 0.01}

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from sklearn.compose import make_column_transformer
@@ -13,16 +10,6 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import evenhand as eh
-
-BESIDE = Path(__file__).parents[2] / "shared" / "data"
-
-
-@pytest.fixture(scope="module")
-def adult():
-    folder = Path(os.environ.get("EVENHAND_DATA", BESIDE))
-    if not (folder / "adult.csv.gz").exists():
-        pytest.skip("needs adult.csv.gz in EVENHAND_DATA or ../shared/data")
-    return eh.datasets.load("adult", path=folder)
 
 
 @pytest.fixture(scope="module")

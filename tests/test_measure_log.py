@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -21,8 +19,6 @@ from evenhand.core import intervals, ratios, results
 from evenhand.core.errors import DataError, SpaceError, UsageError
 from evenhand.methods.measure_log import measure_log
 from tests.helpers import refused
-
-BESIDE = Path(__file__).parents[2] / "shared" / "data"
 
 
 def log(**rates: tuple[int, int]) -> pd.DataFrame:
@@ -374,14 +370,6 @@ def test_frames_that_cannot_be_used():
     refused(DataError, lambda: measure_log(lists, outcome="ok", over="race"), "race")
     words = LOANS.assign(ok=np.where(LOANS["ok"] == 1, "1", "0"))
     refused(UsageError, lambda: measure_log(words, outcome="ok", over="race"), "positive", "did you mean '1'")
-
-
-@pytest.fixture(scope="module")
-def adult():
-    folder = Path(os.environ.get("EVENHAND_DATA", BESIDE))
-    if not (folder / "adult.csv.gz").exists():
-        pytest.skip("needs adult.csv.gz in EVENHAND_DATA or ../shared/data")
-    return eh.datasets.load("adult", path=folder)
 
 
 def test_recorded_incomes(adult):

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.core.errors import NotDeterministic, SpaceError, UsageError
+from evenhand.core.judging import Judge
 from evenhand.core.results import schema
 from evenhand.report.terminal import lines
 from tests.helpers import refused
@@ -565,6 +566,12 @@ def test_raising_variants_settles_what_was_not_shown():
     assert failing(rare) == {frozenset("x")}
     group = eh.subsets(lambda people: people["x"] == 7, MANY, kind="group", **options)
     assert failing(group) == {frozenset("x")}
+
+
+def test_an_undecided_set_has_an_interval_even_where_its_ends_miss_each_other():
+    """The lower end rests on a few variants of many draws, the upper one on all variants of some of them."""
+    estimate = Judge(0.5, 0.05, 0.95, 7, 6).undecided(0.6, (700, 1000), (20, 100)).estimate
+    assert estimate.low <= estimate.value <= estimate.high
 
 
 def test_a_set_within_a_discriminating_one_is_not_lost_among_many_variants():

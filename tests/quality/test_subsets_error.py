@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.core.anytime import mixture
 from evenhand.core.intervals import clopper_pearson, lower_limit, upper_limit
 
 if TYPE_CHECKING:
@@ -38,22 +36,6 @@ def software(table):
     subject = Quick(lambda people: table[tuple(people[name].to_numpy() for name in NAMES)], SPACE)
     subject.table = table
     return subject
-
-
-@cache
-def limits(n, level):
-    return mixture(np.arange(n + 1), n, level)
-
-
-@pytest.fixture(autouse=True)
-def listed(monkeypatch):
-    """Compute the limits of every count once instead of thousands of times; they are the same numbers."""
-
-    def looked_up(hits, n, level):
-        return tuple(ends[np.asarray(hits).astype(int)] for ends in limits(int(np.max(n)), level))
-
-    monkeypatch.setattr("evenhand.core.gaps.mixture", looked_up)
-    monkeypatch.setattr("evenhand.core.anytime.mixture", looked_up)
 
 
 def scores(table, kind):

@@ -9,6 +9,7 @@ import numpy as np
 
 from evenhand.core.campaign import CASES
 from evenhand.core.estimate import Estimate
+from evenhand.core.evaluator import Evaluator
 from evenhand.core.exact import causal
 from evenhand.core.groups import Groups
 from evenhand.core.lattice import State, Tested
@@ -17,8 +18,6 @@ from evenhand.core.results import Group
 from evenhand.core.twins import case_of, classes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from evenhand.core.budget import Meter
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from evenhand.core.views import View
 
 
-class ExactSets:
+class ExactSets(Evaluator):
     """Scores sets on a whole population: a space that was enumerated, or given rows."""
 
     def __init__(
@@ -41,24 +40,13 @@ class ExactSets:
         *,
         weights: NDArray[np.float64] | None = None,
     ) -> None:
-        self.view = view
+        # Every set takes the same: nothing more is asked.
+        super().__init__(view, names, judge, varieties=[1.0] * len(names))
         self.kind = kind
-        self.names = names
-        self.judge = judge
-        self.most = np.inf
-        self.varieties = [1.0] * len(names)  # every set takes the same: nothing more is asked
         self._points = points
         self._weights = weights
         self._outcomes = view.decide(points)
         self._known: dict[str, NDArray[np.intp]] = {}
-
-    def members(self, mask: int) -> tuple[str, ...]:
-        """Return the features of a set."""
-        return tuple(name for bit, name in enumerate(self.names) if mask >> bit & 1)
-
-    def glance(self, masks: Sequence[int], meter: Meter) -> dict[int, float]:
-        """Return nothing: sets are tested as they are."""
-        return {}
 
     def test(self, mask: int, meter: Meter) -> Tested | None:
         """Return the set's score."""

@@ -8,7 +8,6 @@ outcome; a draw for which none is found is then not known to have none.
 from __future__ import annotations
 
 import itertools
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from evenhand.core.campaign import CASES
 from evenhand.core.donors import Donated, Joined, Pool
+from evenhand.core.evaluator import Evaluator
 from evenhand.core.judging import FIRST_LOOK
 from evenhand.core.lattice import State
 from evenhand.core.twins import STAGE, case_of, seek, stages
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from evenhand.core.lattice import Tested
     from evenhand.core.results import Case
     from evenhand.core.samplers import Draws
-    from evenhand.core.space import Space
     from evenhand.core.twins import Flips, Trial
     from evenhand.core.views import View
 
@@ -43,46 +42,18 @@ SURE = 100
 FLIPPED, UNKNOWN, NONE = 1, 0, -1
 
 
-class CausalSets:
-    """Tests sets for their causal score.
-
-    Parameters
-    ----------
-    names
-        The features; bit j of a mask stands for the j-th.
-    most
-        The most variants of a draw that are asked; sets that have more cannot be cleared.
-    """
+class CausalSets(Evaluator):
+    """Tests sets for their causal score."""
 
     def __init__(self, view: View, draws: Draws, names: tuple[str, ...], judge: Judge, *, most: int) -> None:
-        self.view = view
+        varieties = [float(view.subject.space.feature(name).choices) for name in names]
+        super().__init__(view, names, judge, varieties=varieties, most=most)
         self.pool = Pool(view, draws)
-        self.names = names
-        self.judge = judge
-        self.most: float = most
-        self.varieties = [float(self.space.feature(name).choices) for name in names]
         self._known: dict[int, NDArray[np.int8]] = {}
         self._late: dict[int, int] = {}
         """Draws that were flipped by none of the few variants, but by another."""
         self._glimpsed: dict[int, NDArray[np.bool_]] = {}
         self._shown: dict[int, list[Case]] = {}
-
-    @property
-    def space(self) -> Space:
-        """What an input can be."""
-        return self.view.subject.space
-
-    def members(self, mask: int) -> tuple[str, ...]:
-        """Return the features of a set."""
-        return tuple(name for bit, name in enumerate(self.names) if mask >> bit & 1)
-
-    def variants(self, mask: int) -> float:
-        """Return how many variants a draw has under a set."""
-        return math.prod(self.varieties[bit] for bit in range(len(self.names)) if mask >> bit & 1)
-
-    def enumerable(self, mask: int) -> bool:
-        """Tell whether all of them may be asked."""
-        return self.variants(mask) <= self.most
 
     def test(self, mask: int, meter: Meter) -> Tested | None:
         """Look at more and more draws until the set's score is known to be on one side of the limit.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evenhand.core.anytime import mixture
 from evenhand.core.estimate import Estimate
+from evenhand.core.evaluator import Evaluator
 from evenhand.core.groups import Groups
 from evenhand.core.lattice import State, Tested
 from evenhand.core.rates import TRIED, GroupCount, Tally, moved
@@ -17,8 +19,6 @@ from evenhand.core.samplers import Uniform
 from evenhand.core.twins import ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from evenhand.core.budget import Meter
     from evenhand.core.feature import Points
     from evenhand.core.intervals import Floats
@@ -29,10 +29,12 @@ if TYPE_CHECKING:
 
 SAMPLED = 64
 """How many groups are looked at where there are too many for all of them."""
+MOST_LISTED = 50_000
+"""Up to this many draws the limits of all counts are listed at once."""
 CAUSAL = "group score cannot exceed the causal score"
 
 
-class GroupSets:
+class GroupSets(Evaluator):
     """Tests sets for their group score.
 
     Where the features of a set are independent of all others in the population, every group is asked about the same
@@ -44,27 +46,15 @@ class GroupSets:
     def __init__(
         self, view: View, sampler: Sampler, draws: Draws, names: tuple[str, ...], judge: Judge, *, most: int
     ) -> None:
-        self.view = view
+        varieties = [float(len(Groups(view.subject.space, (name,)))) for name in names]
+        super().__init__(view, names, judge, varieties=varieties, most=most)
         self.sampler = sampler
         self.draws = draws
-        self.names = names
-        self.judge = judge
-        self.most: float = most
-        self.space = view.subject.space
-        self.varieties = [float(len(Groups(self.space, (name,)))) for name in names]
-
-    def members(self, mask: int) -> tuple[str, ...]:
-        """Return the features of a set."""
-        return tuple(name for bit, name in enumerate(self.names) if mask >> bit & 1)
-
-    def glance(self, masks: Sequence[int], meter: Meter) -> dict[int, float]:
-        """Return nothing: sets are tested as they are."""
-        return {}
 
     def test(self, mask: int, meter: Meter) -> Tested | None:
         """Look at more and more draws until the set's score is known to be on one side of the limit."""
         names = self.members(mask)
-        whole = math.prod(self.varieties[self.names.index(name)] for name in names) <= self.most
+        whole = self.enumerable(mask)
         people: _Shared | _Apart
         if self._separate(names):
             people = _Shared(self, names, self._table(names, whole=whole), whole)
@@ -139,7 +129,7 @@ class GroupSets:
         lowest, highest = _spread(hits, n, error)
         because = "tested"
         if flipped is not None:
-            ceiling = float(mixture(flipped, n, 1 - error)[1])
+            ceiling = float(_limits(np.array([float(flipped)]), n, 1 - error)[1][0])
             if ceiling < self.judge.limit <= highest:
                 because = CAUSAL
             highest = max(min(highest, ceiling), value)
@@ -147,9 +137,25 @@ class GroupSets:
         return self.judge.interval(value, lowest, highest, n, alone=alone, whole=whole, because=because)
 
 
+@lru_cache(256)
+def _listed(n: int, level: float) -> tuple[Floats, Floats]:
+    low, high = mixture(np.arange(n + 1.0), n, level)
+    return np.asarray(low), np.asarray(high)
+
+
+def _limits(hits: Floats, n: int, level: float) -> tuple[Floats, Floats]:
+    """Return `mixture`, looked up where hits are counts: sets with as many groups ask for the same limits again."""
+    counts = hits.astype(np.intp)
+    if n > MOST_LISTED or not np.array_equal(counts, hits):
+        low, high = mixture(hits, n, level)
+        return np.asarray(low), np.asarray(high)
+    low, high = _listed(n, level)
+    return low[counts], high[counts]
+
+
 def _spread(hits: Floats, n: int, error: float) -> tuple[float, float]:
     """Return limits for the largest difference of rates, from an interval for each that holds together with all."""
-    low, high = mixture(hits, n, 1 - error / len(hits))
+    low, high = _limits(hits, n, 1 - error / len(hits))
     return max(float(low.max() - high.min()), 0.0), float(high.max() - low.min())
 
 

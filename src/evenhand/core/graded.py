@@ -24,7 +24,7 @@ class GradedSets(CausalSets):
     """Tests sets for how far they move outcomes: all variants count, so there is no first to stop at."""
 
     def glance(self, masks: Sequence[int], meter: Meter) -> dict[int, float]:
-        """Return nothing: sets are tested as they are."""
+        """Return nothing: a few variants say little of how far the farthest moves an outcome."""
         return {}
 
     def test(self, mask: int, meter: Meter) -> Tested | None:

@@ -105,6 +105,7 @@ class Judge:
     def undecided(self, guess: float, few: tuple[int, int], whole: tuple[int, int]) -> Tested:
         """Return a set whose score is not told from the limit: by a few variants of many draws, and all of some."""
         low, high = self._ends(*few)[0], self._ends(*whole)[1] if whole[1] else 1.0
+        high = max(low, high)  # each holds on its own draws; that they miss each other is part of the error
         return self._tested(State.UNDECIDED, min(max(guess, low), high), low, high, few[1], whole=bool(whole[1]))
 
     def near(self, value: float, n: int) -> bool:

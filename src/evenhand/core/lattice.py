@@ -234,6 +234,7 @@ class Border:
     lattice: Lattice
     limit: float
     margin: float
+    """How near to the limit sets stay undecided; 0 where scores are exact, and every set takes the same."""
     varieties: Sequence[float]
     """How many values each feature has."""
     most: float
@@ -295,10 +296,12 @@ class Border:
         # A set with too many variants cannot be cleared; it comes last, as others may settle it first.
         settled = np.where(above, self._sums(is_open, over=True), self._sums(is_open, over=False))
         settled = np.where(above | (self.costs <= self.most), settled, 1e-9)
-        # Next to the limit a set is likely to stay undecided, and then settles nothing.
-        chance = np.clip(np.abs(predicted - self.limit) / (2 * self.margin), 0.01, 1.0) ** 2
         chosen = np.flatnonzero(is_open)
-        worth = (settled * chance)[chosen] / self._effort(predicted[chosen], self.costs[chosen])
+        worth = settled[chosen]
+        if self.margin:
+            # Next to the limit a set is likely to stay undecided, and then settles nothing.
+            chance = np.clip(np.abs(predicted[chosen] - self.limit) / (2 * self.margin), 0.01, 1.0) ** 2
+            worth = worth * chance / self._effort(predicted[chosen], self.costs[chosen])
         order = np.lexsort((chosen, -worth))
         return [int(mask) for mask in chosen[order][:AT_ONCE]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from evenhand.core import paper
 from evenhand.core.budget import Meter, Spent, checked_budget, progress_bar
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evenhand.core.budget import Budget
-    from evenhand.core.lattice import Tested
+    from evenhand.core.evaluator import Evaluator
     from evenhand.core.results import Finding
     from evenhand.core.samplers import Sampler
     from evenhand.core.space import Space
@@ -52,25 +52,6 @@ TESTED = 8
 SAMPLE = "subsets scores a population, not a sample of one; leave out sample_of"
 VARIANTS = 4096
 """The most variants of a draw that are asked by default."""
-
-
-class Evaluator(Protocol):
-    """Scores sets of features, given as bit masks."""
-
-    varieties: list[float]
-    most: float
-
-    def members(self, mask: int) -> tuple[str, ...]:
-        """Return the features of a set."""
-        ...
-
-    def glance(self, masks: Sequence[int], meter: Meter) -> dict[int, float]:
-        """Return first guesses of the scores of sets, where they cost little and there were none before."""
-        ...
-
-    def test(self, mask: int, meter: Meter) -> Tested | None:
-        """Return what is known of a set after testing it, or None where the budget ended first."""
-        ...
 
 
 @checked_keywords
@@ -281,8 +262,9 @@ class Search:
 
     def border(self, evaluator: Evaluator, meter: Meter) -> StopReason:
         """Test sets on the predicted border until every set is settled."""
-        border = Border(self.lattice, self.judge.limit, self.judge.margin, evaluator.varieties, evaluator.most)
-        stop = StopReason.ENUMERATED if isinstance(evaluator, ExactSets) else StopReason.DECIDED
+        exact = isinstance(evaluator, ExactSets)
+        margin = 0.0 if exact else self.judge.margin
+        border = Border(self.lattice, self.judge.limit, margin, evaluator.varieties, evaluator.most)
         while batch := border.batch():
             if guesses := evaluator.glance(batch, meter):
                 border.guess(guesses)
@@ -297,7 +279,11 @@ class Search:
                 if not math.isnan(found.estimate.value):
                     border.learn(mask, found.estimate.value)
                 self.report(meter)
-        return StopReason.MARGIN if self.lattice.count(State.UNDECIDED) else stop
+        if self.lattice.count(State.NOT_SHOWN):
+            return StopReason.EXHAUSTED
+        if self.lattice.count(State.UNDECIDED):
+            return StopReason.MARGIN
+        return StopReason.ENUMERATED if exact else StopReason.DECIDED
 
     def report(self, meter: Meter) -> None:
         """Tell how far the search is."""
