@@ -50,8 +50,8 @@ class CausalSets(Evaluator):
         super().__init__(view, names, judge, varieties=varieties, most=most)
         self.pool = Pool(view, draws)
         self._known: dict[int, NDArray[np.int8]] = {}
+        # Draws that none of the few variants flipped, but another did.
         self._late: dict[int, int] = {}
-        """Draws that were flipped by none of the few variants, but by another."""
         self._glimpsed: dict[int, NDArray[np.bool_]] = {}
         self._shown: dict[int, list[Case]] = {}
 
