@@ -37,6 +37,8 @@ DONORS = 4
 """How many draws of another outcome lend their values before the variants are gone through."""
 FEW = 5 * STAGE
 """How many variants are asked of every draw; the others only where a set has to be cleared."""
+AHEAD = 64
+"""Draws that are asked at once where an answer is cheap; twice as many each further time."""
 SURE = 100
 """Draws of which all variants are asked before a set is left undecided."""
 FLIPPED, UNKNOWN, NONE = 1, 0, -1
@@ -66,7 +68,7 @@ class CausalSets(Evaluator):
         while True:
             tried = sought if self.variants(mask) <= 4 * FEW else tried
             n, whole = looks[sought], looks[tried] if self.enumerable(mask) else 0
-            if not self.pool.extend(n, meter) or not self._look(mask, n, whole, meter):
+            if not self._look(mask, n, whole, meter):
                 return None
             guess = self._guess(mask, n, whole)
             found = self._judged(mask, n, whole, guess, last=sought == most and (tried == most or not whole))
@@ -100,7 +102,18 @@ class CausalSets(Evaluator):
         return min(1.0, (hits + unknown) / n)
 
     def _look(self, mask: int, n: int, whole: int, meter: Meter) -> bool:
-        """Learn of the first n draws whether a few variants flip them, and of the first `whole` whether any does."""
+        """Learn of the first n draws whether a few variants flip them, and of the first `whole` whether any does.
+
+        Where an answer is cheap, and a call is what costs, draws of looks to come are asked ahead.
+        """
+        known = self._known.get(mask)
+        if known is not None and len(known) >= n and not (known[:whole] == UNKNOWN).any():
+            return True
+        if not self.view.subject.adapter.dear:
+            n = max(n, AHEAD << (n // AHEAD).bit_length())
+            whole = n if whole and self.variants(mask) <= 4 * FEW else whole
+        if not self.pool.extend(n, meter):
+            return False
         known = self._inferred(mask, n)
         rows = np.flatnonzero(known == UNKNOWN)
         fresh = rows[rows >= len(self._known.get(mask, ()))]
