@@ -68,6 +68,18 @@ def suites(draw: st.DrawFn) -> tuple[Space, list[suite.Tests]]:
     return space, parts[:1] if len({(part.kind, part.over) for part in parts}) < len(parts) else parts
 
 
+def test_infinite_outcomes_of_one_score_leave_those_of_another_numbers(tmp_path):
+    space, one = Space([integer("x", 0, 3)]), np.ones(1, dtype=np.bool_)
+    parts = [
+        suite.Tests(kind, ("x",), np.zeros((1, 1)), np.array([value]), np.zeros(1, dtype=np.int64), one)
+        for kind, value in (("causal", 1.0), ("group", -np.inf))
+    ]
+    for suffix in SUFFIXES:
+        suite.write_suite(tmp_path / f"tests{suffix}", space, parts)
+        for read, written in zip(suite.read_suite(tmp_path / f"tests{suffix}", space), parts, strict=True):
+            same(read, written)
+
+
 @settings(max_examples=60, deadline=None)
 @given(made=suites(), suffix=st.sampled_from(SUFFIXES))
 def test_a_suite_is_read_back_as_it_was_written(made, suffix, tmp_path_factory):

@@ -125,12 +125,22 @@ def _write_csv(file: Path, columns: Mapping[str, Column], compression: Any) -> N
 
     frame = pd.DataFrame(
         {
-            name: np.array(column.values, dtype=object)[column.codes] if isinstance(column, Coded) else column
+            name: np.array(column.values, dtype=object)[column.codes] if isinstance(column, Coded) else _finite(column)
             for name, column in zip(as_texts(list(columns)), columns.values(), strict=True)
         }
     )
     # Texts in quotes, so that a name that starts with a byte order mark is not taken for one.
     frame.to_csv(file, index=False, compression=compression, quoting=csv.QUOTE_NONNUMERIC)
+
+
+def _finite(column: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers with infinite ones as a program prints them in JSON; "inf" would be read as a text."""
+    if column.dtype.kind != "f" or np.isfinite(column).all():
+        return column
+    kept = column.astype(object)
+    for value in (np.inf, -np.inf):
+        kept[column == value] = json.dumps(value)
+    return kept
 
 
 def _write_parquet(file: Path, columns: Mapping[str, Column]) -> None:
