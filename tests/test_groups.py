@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from evenhand.core.errors import SpaceError, UsageError
 from evenhand.core.feature import Feature, category, integer, real
-from evenhand.core.groups import MOST_GROUPS, Groups, groups_of
+from evenhand.core.groups import MOST_GROUPS, Groups
 from evenhand.core.samplers import uniform
 from evenhand.core.space import Space
 from tests.helpers import refused
@@ -135,7 +135,13 @@ def test_draws_are_uniform_over_a_group_under_constraints():
         [category("sex", ["F", "M"]), integer("age", 0, 9, bins=(0, 4, 9)), integer("years", 0, 9)],
         constraints=["years <= age"],
     )
-    groups = groups_of(space, ["sex", "age"])
+    groups = Groups(
+        space,
+        (
+            "sex",
+            "age",
+        ),
+    )
     points = sorted(members(groups)[3])
     drawn = groups.draw(200_000, np.random.default_rng(1), 3)
     found, counts = np.unique(drawn, axis=0, return_counts=True)

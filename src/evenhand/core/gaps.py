@@ -95,15 +95,8 @@ class GroupSets(Evaluator):
             if not isinstance(self.sampler, Uniform):
                 return table[~self.sampler.empty(Groups(self.space, names))]
             # Constraints among these features alone make some groups impossible, whoever the people are.
-            return table[self.space.valid(self._with(self.draws.take(0, 1), names, table))]
+            return table[self.space.valid(self.space.under(self.draws.take(0, 1), names, table))]
         return np.unique(self.draws.take(0, SAMPLED)[:, list(self.space.sets(names))], axis=0)
-
-    def _with(self, points: Points, names: tuple[str, ...], table: Points) -> Points:
-        """Return every point with the values of every group, group by group."""
-        variants = np.asfortranarray(np.tile(points, (len(table), 1)))
-        for place, name in enumerate(names):
-            variants[:, self.space.index(name)] = np.repeat(table[:, place], len(points))
-        return variants
 
     def _shown(
         self, names: tuple[str, ...], members: tuple[int, ...] | None, hits: Floats, n: int, meter: Meter
@@ -178,7 +171,8 @@ class _Shared:
         rows = max(1, ROWS // self.groups)
         for at in range(start, stop, rows):
             points = self.sets.draws.take(at, min(at + rows, stop))
-            amounts = view.amount(view.decide(self.sets._with(points, self.names, self.table))).reshape(-1, len(points))
+            variants = self.sets.space.under(points, self.names, self.table)
+            amounts = view.amount(view.decide(variants)).reshape(-1, len(points))
             hits = hits + amounts.sum(axis=1)
             flipped += int((np.ptp(amounts, axis=0) > 0).sum())
         return hits, flipped
@@ -188,7 +182,7 @@ class _Shared:
         """The groups by number; None where they are only some of many."""
         if not self.whole:
             return None
-        points = self.sets._with(self.sets.draws.take(0, 1), self.names, self.table)
+        points = self.sets.space.under(self.sets.draws.take(0, 1), self.names, self.table)
         return tuple(Groups(self.sets.space, self.names).of(points).tolist())
 
 

@@ -13,8 +13,6 @@ from evenhand.core.errors import SpaceError, clip
 from evenhand.core.feature import combinations, count, integer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from evenhand.core.blocks import Block
@@ -212,14 +210,3 @@ def _inhabited(block: Block) -> bool:
         if not str(error).startswith("no input is valid"):
             raise
         return False
-
-
-def groups_of(space: Space, names: Sequence[str]) -> Groups:
-    """Return the groups of a set of features.
-
-    >>> from evenhand.core.feature import category
-    >>> from evenhand.core.space import Space
-    >>> len(groups_of(Space([category("sex", ["F", "M"])]), ["sex"]))
-    2
-    """
-    return Groups(space, tuple(names))

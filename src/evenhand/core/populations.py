@@ -12,9 +12,10 @@ from evenhand.core.errors import ConfigError, DataError, EvenhandError, SpaceErr
 from evenhand.core.files import read_frame
 from evenhand.core.frames import check_missing, eager
 from evenhand.core.keywords import checked_keywords
-from evenhand.core.law import checked_weights, choose, numbered, running
+from evenhand.core.law import checked_weights, choose, running
 from evenhand.core.profile import profile as profile
 from evenhand.core.source import Source
+from evenhand.core.twins import classes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,8 +111,7 @@ class Rows:
         >>> rows(people, twins="rows").counterparts(space, ["sex"]).tolist()
         [0, 1, 0]
         """
-        points, mine = self.points(space), space.sets(names)
-        return numbered((points[:, at] for at in range(points.shape[1]) if at not in mine), len(points))
+        return classes(self.points(space), space, tuple(names))
 
     def _grouped(self, groups: Groups) -> _Members:
         key = (groups.space.digest, groups.names)

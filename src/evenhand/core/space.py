@@ -294,7 +294,11 @@ class Space:
                 f"{len(points):,} points × {len(table):,} assignments × {len(self.features)} features are over "
                 f"{MOST_BYTES >> 30} GiB; vary fewer points at once"
             )
-        out: Points = np.empty((rows, len(self.features)), dtype=np.float64, order="F")
+        return self.under(points, over, table)
+
+    def under(self, points: Points, over: Over, table: Points) -> Points:
+        """Return every point under each of some assignments, assignment by assignment; NaN keeps its own value."""
+        out: Points = np.empty((len(table) * len(points), len(self.features)), dtype=np.float64, order="F")
         for position in range(len(self.features)):
             out[:, position].reshape(len(table), len(points))[:] = points[:, position]
         for column, position in enumerate(self.sets(over)):

@@ -151,11 +151,10 @@ def stages(
 ) -> Iterator[Trial]:
     """Yield all variants of the points, in stages that grow, the extremes of the features first; or some of them."""
     table = space.assignments(names)[outward(space, names)]
-    columns = list(space.sets(names))
     begin, size = 0, STAGE
     while begin < min(len(table), stop or len(table)):
         if begin >= start:
-            yield _Stage(points, columns, table[begin : begin + size])
+            yield _Stage(points, space, names, table[begin : begin + size])
         begin, size = begin + size, 4 * size
 
 
@@ -164,7 +163,8 @@ class _Stage:
     """The same assignments for every point."""
 
     points: Points
-    columns: list[int]
+    space: Space
+    names: tuple[str, ...]
     table: Points
 
     @property
@@ -172,17 +172,11 @@ class _Stage:
         return len(self.table)
 
     def __call__(self, rows: NDArray[np.intp]) -> Points:
-        variants = np.asfortranarray(np.tile(self.points[rows], (len(self.table), 1)))
-        for place, column in enumerate(self.columns):
-            given = np.repeat(self.table[:, place], len(rows))
-            variants[:, column] = np.where(np.isnan(given), variants[:, column], given)
-        return variants
+        return self.space.under(self.points[rows], self.names, self.table)
 
 
 def seek(view: View, points: Points, base: NDArray[Any], trials: Iterable[Trial], *, left: float = math.inf) -> Flips:
-    """Look for a variant of each point with another outcome than its own, and stop at the first, or when nothing is
-    left to spend.
-    """
+    """Look for a variant of each point with another outcome than its own; stop at the first, or when all is spent."""
     flips = Flips(
         np.zeros(len(points), dtype=np.bool_),
         points.copy(),
