@@ -1,0 +1,80 @@
+"""Found: the discriminatory inputs of a search, each class once, with the twin that shows it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.core.cells import Cells
+from evenhand.core.seen import Seen
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenhand.core.feature import Points
+    from evenhand.core.probe import Probe, Tried
+
+
+class Found:
+    """Collects the hits of a search, in the order in which they were found."""
+
+    def __init__(self, probe: Probe) -> None:
+        self.probe = probe
+        self._seen, self._cells = Seen(), Seen()
+        self._of = Cells(probe.space, probe.free)
+        self._parts: list[Tried] = []
+
+    def __len__(self) -> int:
+        return len(self._seen)
+
+    @property
+    def cells(self) -> int:
+        """How many coarse cells hold an input that was found."""
+        return len(self._cells)
+
+    def add(self, tried: Tried, most: int | None = None) -> int:
+        """Add the hits that are new, up to so many in all, and return how many there were."""
+        hits = tried.take(np.flatnonzero(tried.hits))
+        new = np.flatnonzero(self._seen.fresh(hits.keys))
+        if most is not None:
+            new = new[: max(0, most - len(self))]
+        if len(new):
+            kept = hits.take(new)
+            self._seen.add(kept.keys)
+            self._cells.add(self._of.of(kept.points))
+            self._parts.append(kept)
+        return len(new)
+
+    def _joined(self, field: str, axis: int = 0) -> NDArray[Any]:
+        parts = [getattr(part, field) for part in self._parts]
+        return np.concatenate(parts, axis=axis)
+
+    @property
+    def points(self) -> Points:
+        """A member of each class, with the first assignment."""
+        if not self._parts:
+            return np.empty((0, len(self.probe.space.features)), order="F")
+        return np.asfortranarray(self._joined("points"))
+
+    @property
+    def pairs(self) -> NDArray[np.intp]:
+        """The two assignments of each class that differ in outcome, the less favoured first where that is known."""
+        if not self._parts:
+            return np.empty((0, 2), dtype=np.intp)
+        return np.stack([self._joined("first"), self._joined("second")], axis=1)
+
+    @property
+    def outcomes(self) -> NDArray[Any]:
+        """The outcomes of those two, one row for each of the two."""
+        return self._joined("pair", axis=1) if self._parts else np.empty((2, 0), dtype=object)
+
+    @property
+    def individuals(self) -> Points:
+        """The discriminatory inputs."""
+        return self.probe.member(self.points, self.pairs[:, 0])
+
+    @property
+    def twins(self) -> Points:
+        """The twin of each, which differs only in the features at issue."""
+        return self.probe.member(self.points, self.pairs[:, 1])

@@ -1,0 +1,79 @@
+"""Hunt: the loop between a strategy and what it finds; the same for any number of workers, cold or warm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evenhand.core.estimate import StopReason
+from evenhand.core.found import Found
+from evenhand.core.strategies.base import Proposal
+
+if TYPE_CHECKING:
+    from evenhand.core.budget import Meter
+    from evenhand.core.probe import Probe
+    from evenhand.core.strategies.base import Strategy
+
+FIRST_WAVE, WAVE, DEAR_WAVE = 256, 2048, 32
+"""Classes tried at once: to begin with, at most, and where each input costs a process or a request.
+
+They are fixed, and do not follow the clock: what a strategy proposes depends on what it has observed by then.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Hunt:
+    """How a search went."""
+
+    found: Found
+    stop: StopReason
+    queries: int
+    curve: tuple[tuple[int, int, int], ...]
+    """After each wave: inputs asked, discriminatory inputs found, cells that hold one."""
+
+
+def hunt(strategy: Strategy, probe: Probe, meter: Meter, *, task: str = "search") -> Hunt:
+    """Try what the strategy proposes until the budget is spent, enough is found, or nothing is left to try."""
+    found = Found(probe)
+    curve: list[tuple[int, int, int]] = [(0, 0, 0)]
+    queries, most = 0, meter.budget.findings
+    dear = probe.view.subject.adapter.dear
+    wave = DEAR_WAVE if dear else FIRST_WAVE
+    stop: StopReason | None = None
+    try:
+        while stop is None:
+            proposal = strategy.propose(wave)
+            if not len(proposal.points):
+                stop = StopReason.EXHAUSTED
+                break
+            proposal, stop = _affordable(proposal, probe, meter.left - queries)
+            tried = probe.ask(proposal.points, proposal.pairs)
+            tried = tried.take(slice(0, strategy.observe(tried)))
+            found.add(tried, most)
+            queries += int(tried.asked.sum())
+            curve.append((queries, len(found), found.cells))
+            stop = stop or _done(found, meter, most)
+            rate = 1000 * len(found) / max(queries, 1)
+            share = None if meter.budget.queries is None else min(1.0, queries / max(meter.left, 1))
+            note = f"{queries:,} queries, {len(found):,} found, {found.cells:,} regions, {rate:.0f} per 1,000"
+            meter.report(task, share, note)
+            wave = wave if dear else min(2 * wave, WAVE)
+    except KeyboardInterrupt:
+        stop = StopReason.INTERRUPTED
+    return Hunt(found, stop, queries, tuple(curve))
+
+
+def _affordable(proposal: Proposal, probe: Probe, left: float) -> tuple[Proposal, StopReason | None]:
+    """Cut what is proposed to what the budget allows, before it is asked."""
+    most = left // (len(probe.table) if proposal.pairs is None else 2)
+    if len(proposal.points) < most:
+        return proposal, None
+    rows = slice(0, int(most))
+    pairs = None if proposal.pairs is None else proposal.pairs[rows]
+    return Proposal(proposal.points[rows], pairs), StopReason.QUERIES
+
+
+def _done(found: Found, meter: Meter, most: int | None) -> StopReason | None:
+    if most is not None and len(found) >= most:
+        return StopReason.FINDINGS
+    return StopReason.SECONDS if meter.late else None

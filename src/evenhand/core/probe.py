@@ -1,0 +1,208 @@
+"""Probe: ask inputs under several assignments of the features at issue, and tell which are discriminatory.
+
+Inputs that differ only in the features at issue are one class (Aequitas, Algorithm 1: I(d)). A class is discriminatory
+when two of its members get outcomes that differ (Definition 1); it is found once, whichever member was proposed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.core.errors import SpaceError
+from evenhand.core.seen import mixed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenhand.core.feature import Points
+    from evenhand.core.space import Space
+    from evenhand.core.views import View
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What came of some classes. Rows of the two-dimensional fields are the assignments asked, columns the classes."""
+
+    points: Points
+    """A member of each class, with the first assignment."""
+    keys: NDArray[np.uint64]
+    """A number for each class that no other class shares."""
+    assigned: NDArray[np.intp]
+    outcomes: NDArray[Any]
+    valid: NDArray[np.bool_]
+    """Which members keep the constraints; others were not asked."""
+    hits: NDArray[np.bool_]
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    """Of hits, the two assignments whose outcomes differ, the less favoured first where that is known."""
+    pair: NDArray[Any]
+    """Of hits, the two outcomes, one row for each of first and second."""
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @property
+    def asked(self) -> NDArray[np.int64]:
+        """How many inputs were asked for each class."""
+        return np.asarray(self.valid.sum(axis=0), dtype=np.int64)
+
+    def take(self, rows: NDArray[Any] | slice) -> Tried:
+        """Return some of the classes."""
+        return Tried(
+            self.points[rows],
+            self.keys[rows],
+            self.assigned[:, rows],
+            self.outcomes[:, rows],
+            self.valid[:, rows],
+            self.hits[rows],
+            self.first[rows],
+            self.second[rows],
+            self.pair[:, rows],
+        )
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Asks about one set of features and one output of the software.
+
+    >>> from evenhand.core.feature import category, integer
+    >>> from evenhand.core.space import Space
+    >>> from evenhand.core.subject import Subject
+    >>> from evenhand.core.views import View
+    >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)])
+    >>> loan = Subject(lambda people: (people["age"] > 30) & (people["sex"] == "M"), space)
+    >>> probe = Probe(View(loan), ("sex",))
+    >>> probe.ask(space.encode([{"sex": "F", "age": 20}, {"sex": "F", "age": 40}])).hits.tolist()
+    [False, True]
+    """
+
+    view: View
+    names: tuple[str, ...]
+
+    @property
+    def space(self) -> Space:
+        """What an input can be."""
+        return self.view.subject.space
+
+    @cached_property
+    def over(self) -> tuple[int, ...]:
+        """Positions of the features at issue."""
+        return self.space.sets(self.names)
+
+    @cached_property
+    def table(self) -> Points:
+        """The assignments of the features at issue, one row each."""
+        found = self.space.assignments(self.names)
+        found = found[~np.isnan(found).any(axis=1)]  # bins stand for a continuous feature; its own value is none
+        if len(found) < 2:
+            raise SpaceError(f"{' and '.join(self.names)} can take only one value, so there is nothing to compare")
+        return found
+
+    @cached_property
+    def free(self) -> tuple[int, ...]:
+        """Positions of the features that a search may change: those the software takes, but for those at issue."""
+        return tuple(position for position in self.space.passed if position not in self.over)
+
+    @cached_property
+    def _changes(self) -> list[tuple[int, int]]:
+        """Pairs of assignments, those that change the fewest features first, then in their order."""
+        pairs = combinations(range(len(self.table)), 2)
+        return sorted(pairs, key=lambda pair: int((self.table[pair[0]] != self.table[pair[1]]).sum()))
+
+    def canonical(self, points: Points) -> Points:
+        """Return the members of the same classes that have the first assignment."""
+        found: Points = np.array(points, dtype=np.float64, order="F")
+        found[:, list(self.over)] = self.table[0]
+        return found
+
+    def keys(self, points: Points) -> NDArray[np.uint64]:
+        """Return a number for each point that it shares with the members of its class, and in practice with no other.
+
+        It is a hash: a collision leaves an input out of a search, and is of no other consequence.
+        """
+        return mixed((points[:, position] for position in self.free), len(points))
+
+    def member(self, points: Points, assigned: NDArray[np.intp]) -> Points:
+        """Return the member of each point's class that has this assignment."""
+        found: Points = np.array(points, dtype=np.float64, order="F")
+        for column, position in enumerate(self.over):
+            found[:, position] = self.table[assigned, column]
+        return found
+
+    def ask(self, points: Points, pairs: NDArray[np.intp] | None = None) -> Tried:
+        """Ask the members of each point's class: all of them, or the two with these assignments."""
+        n = len(points)
+        if pairs is None:
+            assigned = np.repeat(np.arange(len(self.table)), n).reshape(-1, n)
+        else:
+            assigned = np.ascontiguousarray(pairs.T)
+        tiled: Points = np.empty((assigned.size, points.shape[1]), dtype=np.float64, order="F")
+        for position in range(points.shape[1]):
+            tiled[:, position].reshape(assigned.shape)[:] = points[:, position]
+        for column, position in enumerate(self.over):
+            tiled[:, position] = self.table[assigned.ravel(), column]
+        outcomes, valid = self._decided(tiled, assigned.shape)
+        hits, first, second = self._differing(assigned, outcomes, valid)
+        pair = np.stack([_picked(outcomes, assigned, first), _picked(outcomes, assigned, second)])
+        first, second, pair = self._ordered(first, second, pair, hits)
+        points = self.canonical(points)
+        return Tried(points, self.keys(points), assigned, outcomes, valid, hits, first, second, pair)
+
+    def _decided(self, tiled: Points, shape: tuple[int, ...]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        if not self.space.constraints:
+            return self.view.decide(tiled).reshape(shape), np.ones(shape, dtype=np.bool_)
+        valid = self.space.valid(tiled).reshape(shape)
+        valid &= valid.sum(axis=0) > 1  # one member alone has nothing to be compared with
+        asked = valid.ravel()
+        decided = self.view.decide(np.asfortranarray(tiled[asked]))
+        # What stands for members that were not asked is never read, but must be of the same kind.
+        outcomes = np.full(len(tiled), decided[0] if len(decided) else 0, dtype=decided.dtype)
+        outcomes[asked] = decided
+        return outcomes.reshape(shape), valid
+
+    def _differing(
+        self, assigned: NDArray[np.intp], outcomes: NDArray[Any], valid: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.intp], NDArray[np.intp]]:
+        """Return which classes have two members that differ, and the two that differ in the fewest features."""
+        n = outcomes.shape[1]
+        hits = np.zeros(n, dtype=np.bool_)
+        first, second = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
+        pairs = [(0, 1)] if len(outcomes) == 2 else self._changes
+        left = np.arange(n) if len(outcomes) == 2 else np.flatnonzero(self._may_differ(outcomes))
+        for one, other in pairs:
+            if not len(left):
+                break
+            apart = self.view.distance(outcomes[one, left], outcomes[other, left]) > 0
+            apart &= valid[one, left] & valid[other, left]
+            rows = left[apart]
+            hits[rows], first[rows], second[rows] = True, assigned[one, rows], assigned[other, rows]
+            left = left[~apart]
+        return hits, first, second
+
+    def _may_differ(self, outcomes: NDArray[Any]) -> NDArray[np.bool_]:
+        """Tell which classes need their pairs compared one by one: equal outcomes never differ."""
+        return np.asarray((outcomes != outcomes[0]).any(axis=0))
+
+    def _ordered(
+        self, first: NDArray[np.intp], second: NDArray[np.intp], pair: NDArray[Any], hits: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any]]:
+        """Put the less favoured member first, where it is known what is favourable."""
+        if (self.view.positive is None and self.view.counts) or not hits.any():
+            return first, second, pair
+        amount = self.view.favourable if self.view.counts else np.asarray
+        better = np.zeros(len(hits), dtype=np.bool_)
+        better[hits] = amount(pair[0, hits]) > amount(pair[1, hits])
+        swapped = np.where(better, pair[::-1], pair)
+        return np.where(better, second, first), np.where(better, first, second), swapped
+
+
+def _picked(outcomes: NDArray[Any], assigned: NDArray[np.intp], wanted: NDArray[np.intp]) -> NDArray[Any]:
+    """Return the outcome of each class's member with this assignment."""
+    # Where not two but all assignments are asked, they are in their order.
+    place = np.where(assigned[0] == wanted, 0, 1) if len(assigned) == 2 else wanted
+    return np.asarray(outcomes[place, np.arange(outcomes.shape[1])])
