@@ -136,6 +136,8 @@ class Estimate:
         >>> Estimate.from_dict(Estimate.exact(1, 4).to_dict()) == Estimate.exact(1, 4)
         True
         """
+        if "unit" in found:
+            return Witnesses.counted(found)
         keys = {"value", "low", "high", "n", "level", "method"}
         if wrong := keys - set(found) | set(found) - keys - {"population"}:
             raise UsageError(f"an estimate has the keys {', '.join(sorted(keys))}; check {', '.join(sorted(wrong))}")
@@ -165,3 +167,53 @@ class Estimate:
         """Return the decimals that show two digits of the interval's width, or of the value where it has none."""
         scale = 100 * ((self.high - self.low) or abs(self.value))
         return min(max(1, 1 - math.floor(math.log10(scale))), 6) if scale > 0 else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Witnesses(Estimate):
+    """How many discriminatory inputs a search found: a number of witnesses, and never a rate.
+
+    `value` and `low` are that number; `high` is infinite, since there may be more, unless every input was tried.
+    `n` is how many different inputs were tried, twins aside, and says nothing of how many of all inputs discriminate.
+
+    >>> print(Witnesses.of(12, 400, "adaptive"))
+    12 found by trying 400 inputs (adaptive)
+    >>> Witnesses.of(0, 400, "adaptive").verdict(0).value, Witnesses.of(0, 400, "all", complete=True).verdict(0).value
+    ('undecided', 'pass')
+    """
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.low == self.value <= self.high or not self.value <= self.n:
+            raise UsageError(f"{self.value:g} inputs found by trying {self.n} is no count of witnesses")
+
+    @classmethod
+    def of(cls, found: int, tried: int, method: str, *, complete: bool = False) -> Witnesses:
+        """Count the inputs that were found; `complete` says that every input was tried."""
+        return cls(found, found, found if complete else math.inf, tried, 1.0, method)
+
+    @classmethod
+    def counted(cls, found: Mapping[str, Any]) -> Witnesses:
+        """Return the count that `to_dict` wrote."""
+        return cls.of(found["value"], found["n"], found["method"], complete=found["high"] is not None)
+
+    def verdict(self, limit: float, *, least: bool = False) -> Verdict:
+        """Return FAIL when more was found than the limit allows; not to find more is a PASS only if all was tried."""
+        if self.value > limit:
+            return Verdict.FAIL
+        return Verdict.PASS if self.high <= limit else Verdict.UNDECIDED
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the count as JSON-ready values; an unknown upper bound is None."""
+        return {
+            "value": self.value,
+            "low": self.low,
+            "high": None if math.isinf(self.high) else self.high,
+            "n": self.n,
+            "level": self.level,
+            "method": self.method,
+            "unit": "inputs found",
+        }
+
+    def __str__(self) -> str:
+        every = "every one of " if self.high == self.value else ""
+        return f"{self.value:,} found by trying {every}{self.n:,} inputs ({self.method})"

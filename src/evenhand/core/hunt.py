@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from evenhand.core.probe import Probe
     from evenhand.core.strategies.base import Strategy
 
-FIRST_WAVE, WAVE, DEAR_WAVE = 256, 2048, 32
+FIRST_WAVE, WAVE, DEAR_WAVE = 64, 2048, 32
 """Classes tried at once: to begin with, at most, and where each input costs a process or a request.
 
 They are fixed, and do not follow the clock: what a strategy proposes depends on what it has observed by then.
 """
+WAVES = 64
+"""A budget is spent in at least that many waves, so that there is time to learn from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,8 @@ class Hunt:
     found: Found
     stop: StopReason
     queries: int
+    tried: int
+    """How many classes were tried."""
     curve: tuple[tuple[int, int, int], ...]
     """After each wave: inputs asked, discriminatory inputs found, cells that hold one."""
 
@@ -36,9 +40,8 @@ def hunt(strategy: Strategy, probe: Probe, meter: Meter, *, task: str = "search"
     """Try what the strategy proposes until the budget is spent, enough is found, or nothing is left to try."""
     found = Found(probe)
     curve: list[tuple[int, int, int]] = [(0, 0, 0)]
-    queries, most = 0, meter.budget.findings
-    dear = probe.view.subject.adapter.dear
-    wave = DEAR_WAVE if dear else FIRST_WAVE
+    queries, count, most = 0, 0, meter.budget.findings
+    wave, largest = _waves(probe, meter)
     stop: StopReason | None = None
     try:
         while stop is None:
@@ -50,17 +53,24 @@ def hunt(strategy: Strategy, probe: Probe, meter: Meter, *, task: str = "search"
             tried = probe.ask(proposal.points, proposal.pairs)
             tried = tried.take(slice(0, strategy.observe(tried)))
             found.add(tried, most)
-            queries += int(tried.asked.sum())
+            queries, count = queries + int(tried.asked.sum()), count + len(tried)
             curve.append((queries, len(found), found.cells))
             stop = stop or _done(found, meter, most)
             rate = 1000 * len(found) / max(queries, 1)
             share = None if meter.budget.queries is None else min(1.0, queries / max(meter.left, 1))
             note = f"{queries:,} queries, {len(found):,} found, {found.cells:,} regions, {rate:.0f} per 1,000"
             meter.report(task, share, note)
-            wave = wave if dear else min(2 * wave, WAVE)
+            wave = min(2 * wave, largest)
     except KeyboardInterrupt:
         stop = StopReason.INTERRUPTED
-    return Hunt(found, stop, queries, tuple(curve))
+    return Hunt(found, stop, queries, count, tuple(curve))
+
+
+def _waves(probe: Probe, meter: Meter) -> tuple[int, int]:
+    """Return how many classes to try at once, to begin with and at most."""
+    if probe.view.subject.adapter.dear:
+        return DEAR_WAVE, DEAR_WAVE
+    return FIRST_WAVE, int(min(WAVE, max(FIRST_WAVE, meter.left // (2 * WAVES))))
 
 
 def _affordable(proposal: Proposal, probe: Probe, left: float) -> tuple[Proposal, StopReason | None]:

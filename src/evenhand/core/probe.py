@@ -42,6 +42,8 @@ class Tried:
     """Of hits, the two assignments whose outcomes differ, the less favoured first where that is known."""
     pair: NDArray[Any]
     """Of hits, the two outcomes, one row for each of first and second."""
+    near: NDArray[np.float64]
+    """How near each class is to being a hit, from 0 (or not known) to 1."""
 
     def __len__(self) -> int:
         return len(self.points)
@@ -63,6 +65,7 @@ class Tried:
             self.first[rows],
             self.second[rows],
             self.pair[:, rows],
+            self.near[rows],
         )
 
 
@@ -151,7 +154,8 @@ class Probe:
         pair = np.stack([_picked(outcomes, assigned, first), _picked(outcomes, assigned, second)])
         first, second, pair = self._ordered(first, second, pair, hits)
         points = self.canonical(points)
-        return Tried(points, self.keys(points), assigned, outcomes, valid, hits, first, second, pair)
+        near = self._near(outcomes, valid)
+        return Tried(points, self.keys(points), assigned, outcomes, valid, hits, first, second, pair, near)
 
     def _decided(self, tiled: Points, shape: tuple[int, ...]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         if not self.space.constraints:
@@ -187,6 +191,16 @@ class Probe:
     def _may_differ(self, outcomes: NDArray[Any]) -> NDArray[np.bool_]:
         """Tell which classes need their pairs compared one by one: equal outcomes never differ."""
         return np.asarray((outcomes != outcomes[0]).any(axis=0))
+
+    def _near(self, outcomes: NDArray[Any], valid: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the largest gap between numeric outcomes as a share of γ."""
+        gap = self.view.differs
+        if gap is None or callable(gap) or outcomes.dtype.kind not in "iuf":
+            return np.zeros(outcomes.shape[1])
+        top = np.where(valid, outcomes, -np.inf).max(axis=0)
+        with np.errstate(invalid="ignore"):
+            apart = np.nan_to_num(top - np.where(valid, outcomes, np.inf).min(axis=0), neginf=0.0)
+        return np.asarray(np.clip(apart / gap, 0.0, 1.0) if gap else apart > 0, dtype=np.float64)
 
     def _ordered(
         self, first: NDArray[np.intp], second: NDArray[np.intp], pair: NDArray[Any], hits: NDArray[np.bool_]

@@ -31,6 +31,8 @@ class Setting:
     """Real rows, encoded, where there are any."""
     queries: float = float("inf")
     """How many inputs the whole search may ask."""
+    prefer: str = "many"
+    """What to find: as many inputs as possible, diverse ones, or realistic ones."""
 
 
 class Strategy(Protocol):

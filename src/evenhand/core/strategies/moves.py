@@ -46,6 +46,11 @@ class Moves:
         """Their positions in the space."""
         return np.array(self.probe.free, dtype=np.intp)
 
+    @property
+    def nothing(self) -> Points:
+        """No points at all."""
+        return np.empty((0, len(self.probe.space.features)))
+
     @cached_property
     def low(self) -> NDArray[np.float64]:
         """The least encoded value of each."""
