@@ -21,13 +21,19 @@ $(VENV)/.tested: $(VENV)/.installed requirements-dev.txt
 	$(RUN) pip install --quiet --disable-pip-version-check --editable '.[light]' --requirement requirements-dev.txt
 	@touch $@
 
+# Torch first and alone: pip takes a build for the CPU where an index has one (PIP_EXTRA_INDEX_URL names another index).
+$(VENV)/.tested-all: $(VENV)/.tested
+	$(RUN) pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(RUN) pip install --quiet --disable-pip-version-check --editable '.[light,torch]'
+	@touch $@
+
 demo: $(VENV)/.installed  ## test a small loan program with a planted bias
 	$(BIN)/evenhand demo
 
 test: $(VENV)/.tested     ## the tests of the core and the light extras
 	$(RUN) pytest -n 2 -m 'not heavy'
 
-test-all: $(VENV)/.tested ## all tests, heavy extras included
+test-all: $(VENV)/.tested-all  ## all tests, heavy extras included
 	$(RUN) pytest -n 2
 
 check: $(VENV)/.tested    ## lint, format and types

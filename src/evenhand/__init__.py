@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from evenhand.core.estimate import Estimate as Estimate
     from evenhand.core.estimate import StopReason as StopReason
     from evenhand.core.estimate import Verdict as Verdict
+    from evenhand.core.estimate import Witnesses as Witnesses
     from evenhand.core.feature import Feature as Feature
     from evenhand.core.feature import category as category
     from evenhand.core.feature import integer as integer
@@ -34,10 +35,13 @@ if TYPE_CHECKING:
     from evenhand.core.samplers import uniform as uniform
     from evenhand.core.sequential import needed as needed
     from evenhand.core.space import Space as Space
+    from evenhand.core.strategies.choose import aequitas as aequitas
     from evenhand.core.subject import Subject as Subject
     from evenhand.methods.measure import measure as measure
+    from evenhand.methods.measure import prevalence as prevalence
     from evenhand.methods.measure_log import measure_log as measure_log
     from evenhand.methods.replay import replay as replay
+    from evenhand.methods.search import search as search
     from evenhand.methods.subsets import subsets as subsets
 
 # Names are imported when they are first used: `evenhand --help` and `import evenhand` stay light.
@@ -56,16 +60,20 @@ _HOMES = {
     "SubjectError": "core.errors",
     "UsageError": "core.errors",
     "Verdict": "core.estimate",
+    "Witnesses": "core.estimate",
+    "aequitas": "core.strategies.choose",
     "category": "core.feature",
     "datasets": "",
     "integer": "core.feature",
     "measure": "methods.measure",
     "measure_log": "methods.measure_log",
     "needed": "core.sequential",
+    "prevalence": "methods.measure",
     "profile": "core.populations",
     "real": "core.feature",
     "replay": "methods.replay",
     "rows": "core.populations",
+    "search": "methods.search",
     "subsets": "methods.subsets",
     "uniform": "core.samplers",
 }
@@ -85,16 +93,20 @@ __all__ = [
     "SubjectError",
     "UsageError",
     "Verdict",
+    "Witnesses",
+    "aequitas",
     "category",
     "datasets",
     "integer",
     "measure",
     "measure_log",
     "needed",
+    "prevalence",
     "profile",
     "real",
     "replay",
     "rows",
+    "search",
     "subsets",
     "uniform",
 ]

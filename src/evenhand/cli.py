@@ -50,6 +50,20 @@ def _add_sampling(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--exact", action=argparse.BooleanOptionalAction, help="ask every input (default: where there are few)"
     )
+    _add_run(parser)
+
+
+def _add_over(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--over",
+        type=_names,
+        action="append",
+        help="features to vary together, separated by commas; repeat for more sets",
+    )
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    """Add what every run of checks has: what it may spend, and where its result goes."""
     parser.add_argument("--queries", type=int, help="the most inputs to ask")
     parser.add_argument("--seconds", type=float, help="the most seconds to take")
     parser.add_argument("--seed", type=int, default=0)
@@ -77,12 +91,7 @@ def _parser() -> _Parser:
 
     measure = verbs.add_parser("measure", help="how much does the software discriminate, and how sure are we?")
     _add_config(measure)
-    measure.add_argument(
-        "--over",
-        type=_names,
-        action="append",
-        help="features to vary together, separated by commas; repeat for more sets",
-    )
+    _add_over(measure)
     _add_sampling(measure)
     measure.add_argument("--interval", metavar="NAME", help="exact, anytime, wilson or wald (default: by the task)")
     measure.add_argument("--suite", metavar="FILE", help="write every test here, as .csv or .parquet, for replay")
@@ -94,6 +103,32 @@ def _parser() -> _Parser:
     subsets.add_argument("--variants", type=int, help="the most variants of an input that a set may have")
     _add_sampling(subsets)
     subsets.add_argument("--interval", metavar="NAME", help="wald for the paper's own procedure")
+
+    search = verbs.add_parser("search", help="which concrete inputs does the software discriminate against?")
+    _add_config(search)
+    _add_over(search)
+    search.add_argument(
+        "--strategy", metavar="NAME", help="adaptive, surrogate, random, semi-directed or fully-directed"
+    )
+    search.add_argument("--prefer", metavar="NAME", help="which inputs are wanted: many, diverse or realistic")
+    search.add_argument("--findings", type=int, help="the most discriminatory inputs to find")
+    search.add_argument("--limit", type=int, help="the most discriminatory inputs that are tolerated, usually 0")
+    search.add_argument("--start", metavar="FILE", help="real rows to start from, as .csv or .parquet")
+    search.add_argument("--found", metavar="FILE", help="write every input found here, as .csv or .parquet")
+    search.add_argument(
+        "--explain", action=argparse.BooleanOptionalAction, help="ask where the inputs lie and why (default: yes)"
+    )
+    _add_run(search)
+
+    prevalence = verbs.add_parser(
+        "prevalence", help="which share of all inputs does the software discriminate against?"
+    )
+    _add_config(prevalence)
+    _add_over(prevalence)
+    prevalence.add_argument("--limit", type=float, help="the engineering threshold to decide against")
+    prevalence.add_argument("--margin", type=float, help="otherwise, how precisely to know the share")
+    prevalence.add_argument("--level", type=float, help="confidence level")
+    _add_run(prevalence)
 
     replay = verbs.add_parser("replay", help="ask the software again: the tests of a suite, or the cases of a result")
     replay.add_argument("file", metavar="FILE", help="a suite (.csv, .parquet) or a result (.json)")

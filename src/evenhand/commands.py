@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,9 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable
 
+    from evenhand.config import Config
     from evenhand.core.results import Result
+    from evenhand.core.subject import Subject
 
 INTERRUPTED = 130
 """What a shell expects of a program that was interrupted, whatever it had found by then."""
@@ -36,33 +40,63 @@ def init(options: Namespace) -> int:
 
 def measure(options: Namespace) -> int:
     """Measure what the configuration declares."""
+    from evenhand.config import Config
     from evenhand.methods.measure import measure as run
 
-    return _checked(options, "measure", run)
+    config = Config.load(options.config)
+    return _checked(options, config, "measure", partial(run, sampler=config.population()), file="suite")
 
 
 def subsets(options: Namespace) -> int:
     """Find the sets of features that the software discriminates by."""
+    from evenhand.config import Config
     from evenhand.methods.subsets import subsets as run
 
-    return _checked(options, "subsets", run)
+    config = Config.load(options.config)
+    return _checked(options, config, "subsets", partial(run, sampler=config.population()))
 
 
-def _checked(options: Namespace, job: str, run: Callable[..., Result]) -> int:
-    """Run the checks of one job, those with equal settings together, and return the worst exit code."""
-    from evenhand.config import CHECKS, Config, settings_of
-    from evenhand.core.budget import Budget
+def search(options: Namespace) -> int:
+    """Find inputs that the software discriminates against."""
+    from evenhand.config import Config
+    from evenhand.methods.search import search as run
 
     config = Config.load(options.config)
+
+    def started(subject: Subject, *, start: str | None = None, **settings: Any) -> Result:
+        rows, notes = config.start(start)
+        result = run(subject, start=rows, **settings)
+        return replace(result, notes=[*result.notes, *notes])
+
+    return _checked(options, config, "search", started, file="found")
+
+
+def prevalence(options: Namespace) -> int:
+    """Measure the share of discriminatory inputs among all."""
+    from evenhand.config import Config
+    from evenhand.methods.measure import prevalence as run
+
+    return _checked(options, Config.load(options.config), "prevalence", run)
+
+
+def _checked(
+    options: Namespace, config: Config, job: str, run: Callable[..., Result], *, file: str | None = None
+) -> int:
+    """Run the checks of one job, those with equal settings together, and return the worst exit code.
+
+    `file` is the option that names a file for each run to write, besides that of its result.
+    """
+    from evenhand.config import CHECKS, settings_of
+    from evenhand.core.budget import Budget
+
     runs = settings_of(config, job, {key: getattr(options, key) for key in CHECKS[job]})
-    sampler = config.population()
     codes: list[int] = []
     with config.subject() as subject:
         for number, settings in enumerate(runs, start=1):
-            budget = Budget(queries=settings.pop("queries", None), seconds=settings.pop("seconds", None))
-            if getattr(options, "suite", None) is not None:
-                settings["suite"] = _numbered(options.suite, number)
-            result = run(subject, **settings, sampler=sampler, budget=budget, seed=options.seed, n_jobs=options.n_jobs)
+            budget = Budget(**{key: settings.pop(key, None) for key in ("queries", "seconds", "findings")})
+            if file is not None and getattr(options, file) is not None:
+                settings[file] = _numbered(getattr(options, file), number)
+            result = run(subject, **settings, budget=budget, seed=options.seed, n_jobs=options.n_jobs)
             if codes:
                 print()
             codes.append(_finish(result, _numbered(options.json, number)))

@@ -9,14 +9,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.errors import ConfigError, UsageError, clip, nearest
-from evenhand.core.populations import population_from_table
+import numpy as np
+
+from evenhand.core.errors import ConfigError, DataError, EvenhandError, UsageError, clip, nearest
+from evenhand.core.files import read_frame
+from evenhand.core.populations import Rows, population_from_table, rows
 from evenhand.core.spacefile import read_themis, read_toml, space_from_table
 from evenhand.core.subject import SHARED, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
+
+    import pandas as pd
 
     from evenhand.core.samplers import Sampler
     from evenhand.core.space import Space
@@ -31,15 +36,20 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "onnx": ("output", "threads"),
 }
 _SAMPLING = ("kind", "limit", "margin", "level", "interval", "exact", "queries", "seconds")
-CHECKS = {"measure": ("over", *_SAMPLING), "subsets": ("among", "depth", "variants", *_SAMPLING)}
+CHECKS = {
+    "measure": ("over", *_SAMPLING),
+    "subsets": ("among", "depth", "variants", *_SAMPLING),
+    "search": ("over", "strategy", "prefer", "limit", "queries", "seconds", "findings", "start", "explain"),
+    "prevalence": ("over", "limit", "margin", "level", "queries", "seconds"),
+}
 """The jobs of checks, and what can be said of each."""
 _TEXTS, _NUMBER, _WHOLE = (str, list), (int, float), (int,)
 _TYPES: dict[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("over", "among"), (_TEXTS, "a list of texts")),
     **dict.fromkeys(("limit", "margin", "level", "seconds"), (_NUMBER, "a number")),
-    **dict.fromkeys(("depth", "variants", "queries"), (_WHOLE, "a whole number")),
-    **dict.fromkeys(("kind", "interval"), ((str,), "a text")),
-    "exact": ((bool,), "true or false"),
+    **dict.fromkeys(("depth", "variants", "queries", "findings"), (_WHOLE, "a whole number")),
+    **dict.fromkeys(("kind", "interval", "strategy", "prefer", "start"), ((str,), "a text")),
+    **dict.fromkeys(("exact", "explain"), ((bool,), "true or false")),
 }
 
 
@@ -87,6 +97,33 @@ class Config:
             raise ConfigError(f"{self.file}: [population]: {error}") from error
         return sampler
 
+    def start(self, path: str | None = None) -> tuple[Rows | None, list[str]]:
+        """Return the real rows that a search starts from, None where there are none, and what is to be said of them.
+
+        They are those of a file given, which must all be inputs of the space; otherwise the rows of [population], and
+        otherwise those that [space] was inferred from, as far as they are inputs.
+        """
+        if path is not None:
+            given = rows(read_frame(path))
+            try:
+                given.points(self.space)
+            except EvenhandError as error:
+                raise DataError(f"{path}: {error}") from error
+            return given, []
+        population = self.population()
+        if isinstance(population, Rows):
+            return population, [f"real rows are those of {self.table['population']['rows']}"]
+        name = self.table.get("space", {}).get("from")
+        if name is None:
+            return None, []
+        frame = read_frame(self.file.parent / name)
+        fitting = _fitting(frame, self.space)
+        if not len(fitting):
+            return None, [f"no row of {name} is an input of the space, so the search has no real rows to start from"]
+        left_out = len(frame) - len(fitting)
+        but = f" but for {left_out:,} of {len(frame):,} that are no inputs of the space" if left_out else ""
+        return rows(fitting), [f"real rows are those of {name}{but}"]
+
     def checks(self, job: str) -> list[dict[str, Any]]:
         """Return the checks of one job, without their job."""
         found = []
@@ -99,6 +136,8 @@ class Config:
             settings = {key: value for key, value in check.items() if key != "job"}
             for key, value in settings.items():
                 self._check_setting(f"check {number}", mine, key, value)
+            if "start" in settings:
+                settings["start"] = str(self.file.parent / settings["start"])
             if mine == job:
                 found.append(settings)
         return found
@@ -179,6 +218,23 @@ class Config:
                 )
             found = getattr(found, part)
         return found
+
+
+def _fitting(frame: pd.DataFrame, space: Space) -> pd.DataFrame:
+    """Return the rows that are inputs of the space, none where they lack a feature."""
+    import pandas as pd
+
+    if not set(space.names) <= set(frame.columns):
+        return frame.iloc[:0]
+    fits = np.ones(len(frame), dtype=np.bool_)
+    for feature in space.features:
+        column = frame[feature.name]
+        if feature.kind == "category":
+            fits &= column.isin(feature.levels).to_numpy()
+        else:
+            fits &= feature.inside(pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan))
+    known = frame[fits]
+    return known[space.valid(space.encode(known))] if len(known) else known
 
 
 def _default() -> Path:

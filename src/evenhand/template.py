@@ -38,6 +38,12 @@ job = "measure"
 over = {over}
 limit = 0.05        # an engineering threshold, not a legal one
 """
+_SEARCH = """\
+# [[checks]]
+# job = "search"    # shows concrete inputs that are treated differently
+# over = {over}
+# limit = 0         # how many are tolerated
+"""
 
 
 def write_config(data: Path, target: str | None, protected: Sequence[str] | None, file: Path) -> Space:
@@ -92,6 +98,7 @@ def _config(space: Space, data: Path, target: str | None, positive: Any, file: P
     for feature in space.features:
         lines += [f"[space.features.{_key(feature.name)}]", *_declaration(feature), ""]
     lines += [_CHECK.format(over=toml([name])) for name in space.protected]
+    lines += [_SEARCH.format(over=toml(list(space.protected[:1])))] if space.protected else []
     return "\n".join(lines)
 
 

@@ -22,6 +22,9 @@ They are fixed, and do not follow the clock: what a strategy proposes depends on
 WAVES = 64
 """A budget is spent in at least that many waves, so that there is time to learn from."""
 
+IDLE = 64
+"""After so many waves in which constraints left nothing to ask there is nothing to find."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hunt:
@@ -40,7 +43,7 @@ def hunt(strategy: Strategy, probe: Probe, meter: Meter, *, task: str = "search"
     """Try what the strategy proposes until the budget is spent, enough is found, or nothing is left to try."""
     found = Found(probe)
     curve: list[tuple[int, int, int]] = [(0, 0, 0)]
-    queries, count, most = 0, 0, meter.budget.findings
+    queries, count, idle, most = 0, 0, 0, meter.budget.findings
     wave, largest = _waves(probe, meter)
     stop: StopReason | None = None
     try:
@@ -49,13 +52,20 @@ def hunt(strategy: Strategy, probe: Probe, meter: Meter, *, task: str = "search"
             if not len(proposal.points):
                 stop = StopReason.EXHAUSTED
                 break
-            proposal, stop = _affordable(proposal, probe, meter.left - queries)
+            queries += proposal.asked
+            proposal, cut = _affordable(proposal, probe, meter.left - queries)
+            if not len(proposal.points):
+                stop = StopReason.QUERIES
+                break
             tried = probe.ask(proposal.points, proposal.pairs)
-            tried = tried.take(slice(0, strategy.observe(tried)))
+            accepted = strategy.observe(tried)
+            stop = cut if accepted == len(tried) else None  # what is taken back is not spent
+            tried = tried.take(slice(0, accepted))
             found.add(tried, most)
             queries, count = queries + int(tried.asked.sum()), count + len(tried)
             curve.append((queries, len(found), found.cells))
-            stop = stop or _done(found, meter, most)
+            idle = 0 if tried.asked.any() or proposal.asked else idle + 1
+            stop = stop or _done(found, meter, most) or (StopReason.EXHAUSTED if idle == IDLE else None)
             rate = 1000 * len(found) / max(queries, 1)
             share = None if meter.budget.queries is None else min(1.0, queries / max(meter.left, 1))
             note = f"{queries:,} queries, {len(found):,} found, {found.cells:,} regions, {rate:.0f} per 1,000"
@@ -70,12 +80,12 @@ def _waves(probe: Probe, meter: Meter) -> tuple[int, int]:
     """Return how many classes to try at once, to begin with and at most."""
     if probe.view.subject.adapter.dear:
         return DEAR_WAVE, DEAR_WAVE
-    return FIRST_WAVE, int(min(WAVE, max(FIRST_WAVE, meter.left // (2 * WAVES))))
+    return FIRST_WAVE, int(min(WAVE, max(FIRST_WAVE, meter.left / (2 * WAVES))))
 
 
 def _affordable(proposal: Proposal, probe: Probe, left: float) -> tuple[Proposal, StopReason | None]:
     """Cut what is proposed to what the budget allows, before it is asked."""
-    most = left // (len(probe.table) if proposal.pairs is None else 2)
+    most = max(0.0, left) / (len(probe.table) if proposal.pairs is None else 2)
     if len(proposal.points) < most:
         return proposal, None
     rows = slice(0, int(most))

@@ -28,6 +28,7 @@ class Memo:
     """
 
     def __init__(self, *, wanted: bool | None, dear: bool) -> None:
+        self.wanted = wanted
         self.on = dear if wanted is None else wanted
         self.answers: dict[bytes, Reply] = {}
         self._undecided = wanted is None and not dear

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.core.feature import Points
+    from evenhand.core.margins import Margins
     from evenhand.core.space import Space
     from evenhand.core.views import View
 
@@ -43,7 +44,7 @@ class Tried:
     pair: NDArray[Any]
     """Of hits, the two outcomes, one row for each of first and second."""
     near: NDArray[np.float64]
-    """How near each class is to being a hit, from 0 (or not known) to 1."""
+    """How near each class is to being a hit, from 0 (or not known) to 1; of a hit, how far it is from being none."""
 
     def __len__(self) -> int:
         return len(self.points)
@@ -86,6 +87,8 @@ class Probe:
 
     view: View
     names: tuple[str, ...]
+    margins: Margins | None = None
+    """Where they are told, margins come with the outcomes, for the same price."""
 
     @property
     def space(self) -> Space:
@@ -149,25 +152,56 @@ class Probe:
             tiled[:, position].reshape(assigned.shape)[:] = points[:, position]
         for column, position in enumerate(self.over):
             tiled[:, position] = self.table[assigned.ravel(), column]
-        outcomes, valid = self._decided(tiled, assigned.shape)
+        outcomes, valid, near = self._decided(tiled, assigned.shape)
         hits, first, second = self._differing(assigned, outcomes, valid)
         pair = np.stack([_picked(outcomes, assigned, first), _picked(outcomes, assigned, second)])
         first, second, pair = self._ordered(first, second, pair, hits)
         points = self.canonical(points)
-        near = self._near(outcomes, valid)
         return Tried(points, self.keys(points), assigned, outcomes, valid, hits, first, second, pair, near)
 
-    def _decided(self, tiled: Points, shape: tuple[int, ...]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    def _decided(
+        self, tiled: Points, shape: tuple[int, ...]
+    ) -> tuple[NDArray[Any], NDArray[np.bool_], NDArray[np.float64]]:
+        """Return the outcomes of members, which of them keep the constraints, and how near classes are to a hit."""
         if not self.space.constraints:
-            return self.view.decide(tiled).reshape(shape), np.ones(shape, dtype=np.bool_)
+            decided, margins = self._answers(tiled)
+            valid = np.ones(shape, dtype=np.bool_)
+            return decided.reshape(shape), valid, self._near(decided.reshape(shape), margins, valid)
         valid = self.space.valid(tiled).reshape(shape)
         valid &= valid.sum(axis=0) > 1  # one member alone has nothing to be compared with
         asked = valid.ravel()
-        decided = self.view.decide(np.asfortranarray(tiled[asked]))
+        decided, margins = self._answers(np.asfortranarray(tiled[asked]))
         # What stands for members that were not asked is never read, but must be of the same kind.
         outcomes = np.full(len(tiled), decided[0] if len(decided) else 0, dtype=decided.dtype)
         outcomes[asked] = decided
-        return outcomes.reshape(shape), valid
+        if margins is not None:
+            margins, told = np.zeros(len(tiled)), margins
+            margins[asked] = told
+        return outcomes.reshape(shape), valid, self._near(outcomes.reshape(shape), margins, valid)
+
+    def _answers(self, points: Points) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+        if self.margins is not None and self.margins.bounded:
+            return self.margins.decide(points)
+        return self.view.decide(points), None
+
+    def _near(
+        self, outcomes: NDArray[Any], margins: NDArray[np.float64] | None, valid: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Return the largest gap between members: of numeric outcomes as a share of γ, of margins as one of theirs."""
+        gap = self.view.differs
+        if margins is not None:
+            told, most = margins.reshape(valid.shape), None
+        elif gap is None or callable(gap) or outcomes.dtype.kind not in "iuf":
+            return np.zeros(outcomes.shape[1])
+        else:
+            told, most = outcomes.astype(np.float64), float(gap)
+        top, bottom = np.where(valid, told, -np.inf).max(axis=0), np.where(valid, told, np.inf).min(axis=0)
+        scale = np.maximum(np.abs(top), np.abs(bottom)) if most is None else np.full(len(top), most)
+        # On either side of zero it is a hit, the further from ceasing to be one the more even both margins are.
+        even = np.minimum(np.abs(top), np.abs(bottom))
+        reach = np.where((top > 0) & (bottom <= 0), even, top - bottom) if most is None else top - bottom
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(np.clip(np.nan_to_num(reach / scale, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0))
 
     def _differing(
         self, assigned: NDArray[np.intp], outcomes: NDArray[Any], valid: NDArray[np.bool_]
@@ -192,27 +226,24 @@ class Probe:
         """Tell which classes need their pairs compared one by one: equal outcomes never differ."""
         return np.asarray((outcomes != outcomes[0]).any(axis=0))
 
-    def _near(self, outcomes: NDArray[Any], valid: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the largest gap between numeric outcomes as a share of γ."""
-        gap = self.view.differs
-        if gap is None or callable(gap) or outcomes.dtype.kind not in "iuf":
-            return np.zeros(outcomes.shape[1])
-        top = np.where(valid, outcomes, -np.inf).max(axis=0)
-        with np.errstate(invalid="ignore"):
-            apart = np.nan_to_num(top - np.where(valid, outcomes, np.inf).min(axis=0), neginf=0.0)
-        return np.asarray(np.clip(apart / gap, 0.0, 1.0) if gap else apart > 0, dtype=np.float64)
-
     def _ordered(
         self, first: NDArray[np.intp], second: NDArray[np.intp], pair: NDArray[Any], hits: NDArray[np.bool_]
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any]]:
-        """Put the less favoured member first, where it is known what is favourable."""
-        if (self.view.positive is None and self.view.counts) or not hits.any():
+        """Put the less favoured member first, where it is known what is favourable, else the first assignment."""
+        if not hits.any():
             return first, second, pair
-        amount = self.view.favourable if self.view.counts else np.asarray
+        amount = self._amount(pair[:, hits])
         better = np.zeros(len(hits), dtype=np.bool_)
-        better[hits] = amount(pair[0, hits]) > amount(pair[1, hits])
+        better[hits] = first[hits] > second[hits] if amount is None else amount[0] > amount[1]
         swapped = np.where(better, pair[::-1], pair)
         return np.where(better, second, first), np.where(better, first, second), swapped
+
+    def _amount(self, pair: NDArray[Any]) -> NDArray[Any] | None:
+        """Return how favourable outcomes are, None where that is not known."""
+        if not self.view.counts:
+            return pair
+        flags = pair.dtype.kind in "biu" and bool(((pair == 0) | (pair == 1)).all())
+        return self.view.favourable(pair) if flags or self.view.positive is not None else None
 
 
 def _picked(outcomes: NDArray[Any], assigned: NDArray[np.intp], wanted: NDArray[np.intp]) -> NDArray[Any]:

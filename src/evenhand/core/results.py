@@ -175,6 +175,8 @@ class Result:
     versions: Mapping[str, str] = field(default_factory=versions)
     details: Mapping[str, Any] = field(default_factory=dict)
     """What else a verb has to tell, as JSON holds it: the lattice of `subsets`, for example."""
+    domain: Any = field(default=None, repr=False, compare=False)
+    """The space itself, which remembers the user's own frame; a result from a file has none."""
 
     def __post_init__(self) -> None:
         ranked = sorted(self.findings, key=_evidence)
@@ -215,9 +217,12 @@ class Result:
         return "\n".join(lines)
 
     def to_frame(self) -> Any:
-        """Return one row per finding as a pandas frame."""
+        """Return one row per finding as a pandas frame; of a search, one row per discriminatory input."""
         import pandas as pd
 
+        if "search" in self.details:
+            table = import_module("evenhand.core.foundtable")  # it is built on results
+            return table.frame(self.details["search"], self.domain or self.space)
         rows = [
             {
                 "about": ", ".join(finding.about) if isinstance(finding.about, tuple) else str(finding.about),

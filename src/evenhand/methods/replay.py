@@ -147,7 +147,10 @@ def _again(file: Path, subject: Subject) -> Result:
     recorded = Result.from_json(file)
     findings = [finding for finding in recorded.findings if finding.cases]
     if not findings:
-        raise UsageError(f"'{file}' has no cases to replay; replay the suite that measure wrote with suite=…")
+        why = (
+            "the search found none" if recorded.job == "search" else "replay the suite that measure wrote with suite=…"
+        )
+        raise UsageError(f"'{file}' has no cases to replay; {why}")
     views = {view.name: view for view in views_of(subject)}
     cases = [case for finding in findings for case in finding.cases]
     points = np.concatenate([_encoded(file, subject, [case.individual, case.twin]) for case in cases])

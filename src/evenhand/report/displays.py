@@ -1,4 +1,4 @@
-"""Displays of results: scores against the limit, rates of groups, and the lattice of sets of features."""
+"""Displays of results: scores against the limit and rates of groups; and which display suits which result."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from evenhand.core.errors import clip
 from evenhand.core.estimate import Verdict
 from evenhand.report.canvas import BLUE, GREEN, GREY, ORANGE, VERMILLION, WIDTH, Display, literal
-from evenhand.report.evidence import NO_DATA, shown_groups, subject_of
+from evenhand.report.evidence import NO_DATA, searches_of, shown_groups, subject_of
 from evenhand.report.lattice import LatticeDisplay
+from evenhand.report.search import SearchDisplay
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -104,7 +105,7 @@ class RatesDisplay(Display):
 
 
 def display_of(result: Result) -> Display:
-    """Return the display that suits a result: the lattice of `subsets`, otherwise scores and rates of groups.
+    """Return the display that suits a result: of `subsets` the lattice, of `search` its course, otherwise scores.
 
     >>> from evenhand.core.budget import Spent
     >>> from evenhand.core.estimate import StopReason
@@ -114,6 +115,8 @@ def display_of(result: Result) -> Display:
     """
     if isinstance(result.details.get("lattice"), Mapping):
         return LatticeDisplay.from_result(result)
+    if searches_of(result):
+        return SearchDisplay.from_result(result)
     return RatesDisplay.from_findings(result.findings)
 
 

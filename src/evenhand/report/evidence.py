@@ -1,4 +1,4 @@
-"""What drawings and text share: what a finding speaks of, which groups are shown, the lattice of each output."""
+"""What drawings and text share: what a finding speaks of, which groups are shown, what a verb left in the details."""
 
 from __future__ import annotations
 
@@ -65,3 +65,9 @@ def lattices_of(result: Result) -> list[tuple[str, Mapping[str, Any]]]:
     if not lattice:
         return []
     return list(lattice["outputs"].items()) if "outputs" in lattice else [("", lattice)]
+
+
+def searches_of(result: Result) -> list[tuple[Finding, Mapping[str, Any] | None]]:
+    """Return each finding of a search with what the details hold of it, None where it was not come to; else nothing."""
+    entries = {(tuple(entry["about"]), entry["output"]): entry for entry in result.details.get("search", ())}
+    return [(finding, entries.get((finding.about, finding.output))) for finding in result.findings] if entries else []

@@ -2,69 +2,35 @@
 
 from __future__ import annotations
 
-import math
-import textwrap
 from collections import Counter
-from dataclasses import dataclass
-from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.estimate import Verdict
-from evenhand.report.evidence import NO_DATA, STATES, lattices_of, shown_groups
+from evenhand.report.evidence import STATES, lattices_of, searches_of, shown_groups
+from evenhand.report.lines import LEAD, Line, indented, rates, table_of, twins
+from evenhand.report.lines import printable as printable
+from evenhand.report.searchtext import told_search
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import Console
 
-    from evenhand.core.results import Case, Finding, Group, Result
+    from evenhand.core.results import Finding, Result
 
 MOST_GROUPS = 12
 MOST_SETS = 10
-_LEAD = 10
 _NARROW = 90
-_JOINED = "\N{NO-BREAK SPACE}"
 _COLOURS = {Verdict.FAIL: "bold red", Verdict.PASS: "bold green", Verdict.UNDECIDED: "bold yellow"}
 _ALWAYS = ("discriminating", "cleared", "undecided")
 _BY_CAUSAL = "group score cannot exceed the causal score"
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line of text after a verdict or an indent; a row of a table is never wrapped.
-
-    >>> str(Line("changing only sex", Verdict.FAIL))
-    'FAIL      changing only sex'
-    """
-
-    text: str
-    verdict: Verdict | None = None
-    indent: int = 0
-    row: bool = False
-
-    @property
-    def lead(self) -> str:
-        """What stands before the text."""
-        return " " * self.indent if self.verdict is None else f"{self.verdict.upper():{_LEAD}}"
-
-    def wrapped(self, width: int) -> list[str]:
-        """Return the text on lines that leave room for the lead; a word longer than a line stays whole."""
-        text = printable(self.text)
-        if self.row or not text:
-            return [text]
-        room = max(20, width - len(self.lead))
-        whole = text.replace(" %", f"{_JOINED}%")  # a number and its unit are one word
-        parts = textwrap.wrap(whole, room, break_long_words=False, break_on_hyphens=False)
-        return [part.replace(_JOINED, " ") for part in parts]
-
-    def __str__(self) -> str:
-        return f"{self.lead}{printable(self.text)}".rstrip()
-
-
 def render(result: Result, *, console: Console | None = None, cases: int = 1) -> None:
     """Print a result on standard output, or on the console given.
 
-    `cases` is how many cases of a finding to show: one is a line, more are tables with the two inputs side by side.
+    `cases` is how many cases of a finding to show: one is a line, more are tables with the two inputs side by side. A
+    search, which is about its cases, shows one as a table and two as lines instead of one.
     """
     from rich.console import Console
     from rich.text import Text
@@ -97,19 +63,6 @@ def lines(result: Result, *, cases: int = 1, width: int | None = None) -> list[s
     return [str(line) for line in _told(result, cases, width)]
 
 
-def printable(text: str) -> str:
-    r"""Return text with everything that would move the cursor or change the terminal written as an escape.
-
-    >>> printable("a\x1b[31mb\nc")
-    'a\\x1b[31mb\\nc'
-    """
-    if text.isprintable():
-        return text
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in text
-    )
-
-
 def _told(result: Result, cases: int, width: int | None) -> Iterator[Line]:
     lattices = lattices_of(result)
     for output, table in lattices:
@@ -117,7 +70,13 @@ def _told(result: Result, cases: int, width: int | None) -> Iterator[Line]:
             yield Line(f"output {output}")
         findings = [finding for finding in result.findings if finding.output == output]
         yield from _lattice(table, findings, cases, width)
-    if not lattices:
+    searches = searches_of(result)
+    for finding, entry in searches:
+        if entry is None:
+            yield from _finding(finding, cases, width)
+        else:
+            yield from told_search(finding, entry, cases, width)
+    if not lattices and not searches:
         for number, finding in enumerate(result.findings):
             before = [other.groups for other in result.findings[:number]]
             yield from _finding(finding, cases, width, again=finding.groups in before)
@@ -135,49 +94,21 @@ def _finding(finding: Finding, cases: int, width: int | None, *, again: bool = F
     limit = ""
     if finding.limit is not None:
         limit = f"; limit {'at least ' if finding.least else ''}{finding.limit:g}"
-    yield Line(f"{finding.estimate}{limit}", indent=_LEAD)
+    yield Line(f"{finding.estimate}{limit}", indent=LEAD)
     if finding.groups and again:  # a difference and a ratio compare the same groups
-        yield Line("groups as above", indent=_LEAD)
+        yield Line("groups as above", indent=LEAD)
     elif finding.groups:
-        yield from _indented(_groups(finding.groups, "ratio" if finding.least else "rate", width))
+        shown = [
+            group if isinstance(group, str) else (str(group), group.estimate)
+            for group in shown_groups(finding.groups, MOST_GROUPS)
+        ]
+        yield from indented(rates("group", "ratio" if finding.least else "rate", shown, width))
     if cases == 1:
         for case in finding.cases[:1]:
-            yield Line(f"for example {case}", indent=_LEAD)
+            yield Line(f"for example {case}", indent=LEAD)
     else:
         for case in finding.cases[:cases]:
-            yield from _indented(_twins(case, width))
-
-
-def _groups(groups: Sequence[Group], what: str, width: int | None) -> list[str]:
-    """Return a table of the groups: the lowest rates first, those without data last, both ends of many."""
-    top = max((group.estimate.high for group in groups if group.estimate.n), default=1.0)
-    digits = min(max(1, -math.floor(math.log10(top))), 4) if top > 0 else 1
-    levels = {group.estimate.level for group in groups if group.estimate.n}
-    level = next(iter(levels)) if len(levels) == 1 else 1.0
-    rows = []
-    for shown in shown_groups(groups, MOST_GROUPS):
-        if isinstance(shown, str):
-            rows.append((shown, "", "", ""))
-            continue
-        found = shown.estimate
-        between = f"{100 * found.low:.{digits}f} % to {100 * found.high:.{digits}f} %"
-        if found.n:
-            rate = f"{100 * found.value:.{digits}f} %"
-            rows.append((str(shown), rate, between if found.level < 1 else found.method, f"{found.n:,}"))
-        else:
-            rows.append((str(shown), "", NO_DATA, "0"))
-    interval = f"{100 * level:.6g} % interval" if level < 1 else "interval"
-    return _table(("group", what, interval, "n"), rows, width, right=(1, 2, 3))
-
-
-def _twins(case: Case, width: int | None) -> list[str]:
-    """Return a table of two inputs side by side, what differs marked."""
-    rows = [
-        (name, str(value), str(case.twin.get(name, "")), "differs" if name in case.changed else "")
-        for name, value in case.individual.items()
-    ]
-    rows.append(("outcome", str(case.outcomes[0]), str(case.outcomes[1]), "differs"))
-    return _table(("", "individual", "twin", ""), rows, width)
+            yield from indented(twins(case, width))
 
 
 def _lattice(table: Mapping[str, Any], findings: Sequence[Finding], cases: int, width: int | None) -> Iterator[Line]:
@@ -203,7 +134,7 @@ def _lattice(table: Mapping[str, Any], findings: Sequence[Finding], cases: int, 
         if sets:
             yield Line(f"{heading}: {len(sets):,}")
             for entry in sorted(sets, key=lambda entry: -(entry["low"] or 0.0))[:MOST_SETS]:
-                yield Line(f"{', '.join(entry['about'])}: {_estimate(entry, known)}", verdict, _LEAD)
+                yield Line(f"{', '.join(entry['about'])}: {_estimate(entry, known)}", verdict, LEAD)
             yield from _more(len(sets))
     listed = {frozenset(entry["about"]) for entry in table["sets"]}
     for finding in findings:  # what the lattice does not hold still counts for the verdict
@@ -213,7 +144,7 @@ def _lattice(table: Mapping[str, Any], findings: Sequence[Finding], cases: int, 
 
 def _more(count: int) -> Iterator[Line]:
     if count > MOST_SETS:
-        yield Line(f"… {count - MOST_SETS:,} more", indent=_LEAD)
+        yield Line(f"… {count - MOST_SETS:,} more", indent=LEAD)
 
 
 def _estimate(entry: Mapping[str, Any], known: Mapping[frozenset[str], Finding]) -> str:
@@ -247,7 +178,7 @@ def _levels(levels: Sequence[Mapping[str, int]], width: int | None) -> list[str]
     if width is not None and width < _NARROW:
         names = [name.replace("discriminating", "discrimi-\nnating") for name in names]
     headings = ("size", "sets", *names)
-    return _table(headings, rows, width, right=range(len(headings)))
+    return table_of(headings, rows, width, right=range(len(headings)))
 
 
 def _pruned(table: Mapping[str, Any]) -> str:
@@ -265,34 +196,3 @@ def _pruned(table: Mapping[str, Any]) -> str:
         f"{implied:,} implied (pruned) because {' and '.join(told)}" if told else "none implied"
     )
     return text + (f"; {counts['not tested']:,} not tested" if counts["not tested"] else "")
-
-
-def _indented(texts: Iterable[str]) -> Iterator[Line]:
-    return (Line(text, indent=_LEAD, row=True) for text in texts)
-
-
-def _table(
-    headings: Sequence[str], rows: Sequence[Sequence[str]], width: int | None, right: Iterable[int] = ()
-) -> list[str]:
-    """Return an aligned table as lines; in little width the texts of the first column are cut, never a number."""
-    from rich.cells import cell_len
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    aligned, room = set(right), 10_000
-    for place, heading in enumerate(headings):
-        table.add_column(Text(heading), justify="right" if place in aligned else "left", no_wrap=True)
-    if width is not None:
-        columns = zip(headings, *rows, strict=True)
-        widths = [2 + max(cell_len(line) for cell in column for line in cell.split("\n")) for column in columns]
-        room = max(_LEAD, width - _LEAD - sum(widths[1:]) - 2)
-    for first, *others in rows:
-        label = Text(printable(first))
-        label.truncate(room, overflow="ellipsis")
-        table.add_row(label, *(Text(printable(cell)) for cell in others))
-    sheet = Console(file=StringIO(), width=10_000, color_system=None, force_jupyter=False, force_terminal=False)
-    with sheet.capture() as captured:
-        sheet.print(table)
-    return [line.rstrip() for line in captured.get().splitlines()]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import contextmanager
+from numbers import Real
 from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 import numpy as np
 
-from evenhand.core.errors import UsageError, nearest
+from evenhand.core.errors import EvenhandError, SubjectCrashed, UsageError, clip, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -64,6 +66,25 @@ def check_output(output: str) -> None:
     """Refuse an output that is neither label nor score."""
     if output not in get_args(Output):
         raise UsageError(f"output = {output!r}; {nearest(output, get_args(Output))}")
+
+
+def check_threshold(threshold: float | None) -> None:
+    """Refuse a threshold that no probability can be on both sides of."""
+    if threshold is not None and not (isinstance(threshold, Real) and 0 < threshold < 1):
+        raise UsageError(f"threshold = {threshold!r} must lie between 0 and 1")
+
+
+@contextmanager
+def crashes_told(name: str, inputs: int) -> Iterator[None]:
+    """Turn whatever the software raises on so many inputs into one sentence."""
+    try:
+        yield
+    except EvenhandError:
+        raise
+    except Exception as error:
+        raise SubjectCrashed(
+            f"{name} raised {type(error).__name__} on {inputs:,} inputs: {clip(str(error))}"
+        ) from error
 
 
 def parse_outcome(text: str) -> Scalar:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.adapters.base import parse_outcome
 from evenhand.core.adapters.estimator import EstimatorAdapter
 from evenhand.core.adapters.function import FunctionAdapter
+from evenhand.core.adapters.torch import TorchAdapter
 from evenhand.core.errors import UsageError, clip
 
 if TYPE_CHECKING:
@@ -15,12 +17,13 @@ if TYPE_CHECKING:
 
 
 def adapt(model: Any, *, positive: Any, threshold: float | None, output: Output, identity: str | None) -> Adapter:
-    """Return the adapter of a fitted estimator or of a function."""
+    """Return the adapter of a fitted estimator, of a torch module or of a function."""
     if isinstance(model, type):
         raise UsageError(f"{model.__name__} is a class; pass a fitted instance of it, or a function")
-    if hasattr(model, "predict"):
+    kind = TorchAdapter if is_torch_module(model) else EstimatorAdapter
+    if kind is TorchAdapter or hasattr(model, "predict"):
         scored = scored_class(positive) if threshold is not None or output == "score" else None
-        return EstimatorAdapter(model, positive=scored, threshold=threshold, output=output, identity=identity)
+        return kind(model, positive=scored, threshold=threshold, output=output, identity=identity)
     if not callable(model):
         raise UsageError(
             f"{clip(repr(model))} is neither a fitted estimator nor a function; for a program, a service or a file "
@@ -29,6 +32,16 @@ def adapt(model: Any, *, positive: Any, threshold: float | None, output: Output,
     if threshold is not None or output != "label":
         raise UsageError("threshold and output are for estimators; let the function return what you want to test")
     return FunctionAdapter(model, identity=identity)
+
+
+def is_torch_module(model: Any) -> bool:
+    """Tell whether a model is a torch module, without importing torch: whoever has made one has.
+
+    >>> is_torch_module(len)
+    False
+    """
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(model, torch.nn.Module)
 
 
 def scored_class(positive: Any) -> Any:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.core.adapters.base import as_outcomes, check_output
-from evenhand.core.errors import SubjectCrashed, UsageError, clip, nearest
+from evenhand.core.adapters.base import as_outcomes, check_output, check_threshold, crashes_told
+from evenhand.core.errors import UsageError, clip, nearest
 from evenhand.core.outputs import records_of
 
 if TYPE_CHECKING:
@@ -37,8 +36,7 @@ class EstimatorAdapter:
         identity: str | None = None,
     ) -> None:
         check_output(output)
-        if threshold is not None and not (isinstance(threshold, Real) and 0 < threshold < 1):
-            raise UsageError(f"threshold = {threshold!r} must lie between 0 and 1")
+        check_threshold(threshold)
         self.model = model
         self.positive = positive
         self.threshold = threshold
@@ -103,24 +101,44 @@ class EstimatorAdapter:
     def run(self, points: Points, space: Space) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
         """Answer all points in one call."""
         inputs = self._native(points, space)
-        try:
+        with crashes_told(self.name, len(points)):
             outcomes = self._ask(inputs)
-        except Exception as error:
-            raise SubjectCrashed(
-                f"{self.name} raised {type(error).__name__} on {len(points):,} inputs: {clip(str(error))}"
-            ) from error
         if self.outputs:
             outcomes = records_of(outcomes, self.outputs, len(points), self.name)
         yield np.arange(len(points)), outcomes
+
+    @property
+    def scorers(self) -> tuple[str, ...]:
+        """The methods that may tell how far an input is from the boundary between two labels, the likeliest first."""
+        if self.output == "score" or self.outputs or len(self._classes()) != 2:
+            return ()
+        methods = ("predict_proba", "decision_function") if self.threshold is None else ("predict_proba",)
+        return tuple(method for method in methods if hasattr(self.model, method))
+
+    def margins(self, points: Points, space: Space, scorer: str) -> tuple[NDArray[np.generic], NDArray[np.float64]]:
+        """Return each point's label and its margin from one call of a scorer.
+
+        The margin is what the score of the positive class, or of the last one, is above the threshold.
+        """
+        inputs = self._native(points, space)
+        with crashes_told(self.name, len(points)):
+            if self.threshold is not None:
+                margins = self._scores(inputs) - self.threshold
+                return self._labels(margins >= 0), margins
+            scores = np.asarray(getattr(self.model, scorer)(inputs), dtype=np.float64)
+            # Models take the larger of two probabilities, which after rounding need not be the one above a half.
+            margins = (scores[:, 1] - scores[:, 0]) / 2 if scores.ndim == 2 else scores
+            return np.asarray(self.model.classes_)[(margins > 0).astype(np.intp)], margins
 
     def _ask(self, inputs: Any) -> NDArray[np.generic]:
         if self.output == "label" and self.threshold is None:
             return np.asarray(self.model.predict(inputs))
         scores = self._scores(inputs)
-        if self.output == "score":
-            return scores
+        return scores if self.output == "score" else self._labels(scores >= (self.threshold or 0.0))
+
+    def _labels(self, above: NDArray[np.bool_]) -> NDArray[np.generic]:
         high, low = self._pair()
-        return np.asarray(np.where(scores >= (self.threshold or 0.0), as_outcomes([high]), as_outcomes([low])))
+        return np.asarray(np.where(above, as_outcomes([high]), as_outcomes([low])))
 
     def _scores(self, inputs: Any) -> NDArray[np.float64]:
         if hasattr(self.model, "predict_proba"):

@@ -19,7 +19,7 @@ from evenhand.core.strategies.arms import Arms
 from evenhand.core.strategies.base import Proposal
 from evenhand.core.strategies.boundary import Bisection, Edges
 from evenhand.core.strategies.moves import Moves
-from evenhand.core.strategies.sources import Given, Near, Source, Uniform
+from evenhand.core.strategies.sources import Given, Near, Slopes, Source, Uniform
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 CANDIDATES = 6
 """Candidates for each input that is asked."""
+FEW = 64
+"""With fewer hits than this seeds are worth asking more than once for."""
+AFFORDABLE = 64
+"""How many queries must be left for each seed of a wave, for that to be afforded."""
 LEAST_SEEDS, MOST_SEEDS = 0.04, 0.5
 """The share of the effort that goes to seeds, where flooding goes well and where it does not."""
 LEAST_SHARE = 0.1
@@ -71,6 +75,8 @@ class Adaptive:
             edges,
             Near(self._moves),
         ]
+        if self.probe.margins is not None and self.probe.margins.bounded:
+            self._sources.append(Slopes(self._moves, self.probe.margins))
         if self._start is not None and len(self._start):
             given = Given(self._moves, self._start, self._rng)
             self._sources = [given, *(self._sources[1:] if self.prefer == "realistic" else self._sources)]
@@ -78,6 +84,7 @@ class Adaptive:
         self._cost = np.full(len(self._sources), 2.0)
         self._flooded = np.array([1.0, 1.0])
         self._wave: _Wave | None = None
+        self._left = setting.queries
 
     def propose(self, n: int) -> Proposal:
         """Return children of known hits, and seeds."""
@@ -87,7 +94,9 @@ class Adaptive:
         points = np.concatenate([flood.points, *parts])
         pairs = np.concatenate([flood.pairs, self._pairs(len(points) - len(flood.points))])
         self._wave = _Wave(flood.parents, flood.moves, flood.origins, numbers)
-        return Proposal(np.asfortranarray(points), pairs)
+        asked = sum(self._sources[number].asked for number, many in numbers if many)
+        self._left -= asked
+        return Proposal(np.asfortranarray(points), pairs, asked)
 
     def _seeding(self) -> float:
         """Return the share of seeds: all while no hit is known, else the more the less flooding yields."""
@@ -105,7 +114,7 @@ class Adaptive:
         fresh = np.flatnonzero(self._seen.fresh(self.probe.keys(points)))
         if self.probe.space.constraints:
             fresh = fresh[self._valid(points[fresh], pairs[fresh])]
-        score = self._arms.promise(chosen[:, fresh]) + np.log(archive.robustness(parents[fresh]))
+        score = self._arms.promise(chosen[:, fresh]) + archive.promise(parents[fresh])
         score -= NOVELTY[self.prefer] * np.log1p(archive.crowd(archive.cell_of(points[fresh])))
         score += NOISE * rng.gumbel(size=len(fresh))
         origins = archive.hits.origins[parents]
@@ -131,7 +140,7 @@ class Adaptive:
         """Return seeds of each source, as many as it pays; what one cannot give comes from the first."""
         rates = self._paid / self._cost
         shares = LEAST_SHARE + (1 - LEAST_SHARE * len(rates)) * rates / rates.sum()
-        shares[~np.array([source.ready for source in self._sources])] = 0.0
+        shares[~np.array([self._ready(source, n) for source in self._sources])] = 0.0
         shares /= shares.sum()
         parts: list[Points] = []
         numbers: list[tuple[int, int]] = []
@@ -143,6 +152,11 @@ class Adaptive:
             numbers.append((number, len(points)))
             left -= len(points)
         return parts, tuple(numbers)
+
+    def _ready(self, source: Source, n: int) -> bool:
+        if isinstance(source, Slopes) and (len(self._archive) >= FEW or self._left < AFFORDABLE * n):
+            return False  # it asks inputs of its own, which only pays while next to nothing is known
+        return source.ready
 
     def _pairs(self, n: int) -> NDArray[np.intp]:
         """Return two assignments to compare for each seed: half of them as hits had them, half at random."""
@@ -159,6 +173,7 @@ class Adaptive:
         wave = self._wave
         assert wave is not None
         self._seen.add(tried.keys)
+        self._left -= int(tried.asked.sum())
         n = min(len(wave.parents), len(tried))
         parents = np.full(len(tried), -1, dtype=np.intp)
         origins = np.full(len(tried), -1, dtype=np.intp)
@@ -173,7 +188,7 @@ class Adaptive:
         hits = np.flatnonzero(tried.hits)
         if len(hits):
             pairs = np.stack([tried.first[hits], tried.second[hits]], axis=1)
-            novel = self._archive.add(Kin(tried.points[hits], pairs, parents[hits], origins[hits]))
+            novel = self._archive.add(Kin(tried.points[hits], pairs, parents[hits], origins[hits], tried.near[hits]))
             paid = owners[hits[novel]]
             self._paid += np.bincount(paid[paid >= 0], minlength=len(self._sources))
         return len(tried)
@@ -191,7 +206,7 @@ class Adaptive:
             source = self._sources[number]
             source.learn(tried.take(mine))
             owners[mine] = number
-            self._cost[number] += mine.stop - mine.start
+            self._cost[number] += mine.stop - mine.start + source.asked / 2
             if isinstance(source, Given):
                 origins[mine] = source.origins[: mine.stop - mine.start]
         return owners

@@ -20,6 +20,9 @@ RECENT = 4096
 HEIRLOOM = 6.0
 """How many tries of its parent a hit inherits at most: what went well there goes well next door."""
 
+DEEP, SHALLOW = 0.5, 0.1
+"""How much hits are preferred that margins tell to be far from being none, and what the shallowest count."""
+
 
 @dataclass(frozen=True, slots=True)
 class Kin:
@@ -29,10 +32,12 @@ class Kin:
     pairs: NDArray[np.intp]
     parents: NDArray[np.intp]
     origins: NDArray[np.intp]
+    depths: NDArray[np.float64]
+    """How far each is from being none, from 0 to 1, where margins tell; 0 for all where they do not."""
 
     def take(self, rows: NDArray[np.intp]) -> Kin:
         """Return some of them."""
-        return Kin(self.points[rows], self.pairs[rows], self.parents[rows], self.origins[rows])
+        return Kin(self.points[rows], self.pairs[rows], self.parents[rows], self.origins[rows], self.depths[rows])
 
 
 class Archive:
@@ -41,7 +46,8 @@ class Archive:
     def __init__(self, probe: Probe) -> None:
         self._of = Cells(probe.space, probe.free)
         width = len(probe.space.features)
-        self.hits = Kin(np.empty((0, width)), np.empty((0, 2), np.intp), np.empty(0, np.intp), np.empty(0, np.intp))
+        nobody = np.empty(0, dtype=np.intp)
+        self.hits = Kin(np.empty((0, width)), np.empty((0, 2), np.intp), nobody, nobody, np.empty(0))
         self._wins: NDArray[np.float64] = np.empty(0)
         self._tries: NDArray[np.float64] = np.empty(0)
         self._cells = np.empty(0, dtype=np.uint64)
@@ -70,6 +76,7 @@ class Archive:
             np.concatenate([old.pairs, new.pairs]),
             np.concatenate([old.parents, new.parents]),
             np.concatenate([old.origins, new.origins]),
+            np.concatenate([old.depths, new.depths]),
         )
         self._wins, self._tries = np.concatenate([self._wins, wins]), np.concatenate([self._tries, tries])
         self._cells = np.concatenate([self._cells, cells])
@@ -87,6 +94,10 @@ class Archive:
     def robustness(self, parents: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return how often inputs next to these hits were hits too."""
         return self._wins[parents] / self._tries[parents]
+
+    def promise(self, parents: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the logarithm of how likely inputs next to these hits are believed to be hits."""
+        return np.log(self.robustness(parents)) + DEEP * np.log(SHALLOW + self.hits.depths[parents])
 
     def cell_of(self, points: Points) -> NDArray[np.uint64]:
         """Return the number of each point's cell."""

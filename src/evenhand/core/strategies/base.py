@@ -19,6 +19,8 @@ class Proposal:
 
     points: Points
     pairs: NDArray[np.intp] | None = None
+    asked: int = 0
+    """Inputs that had to be asked to propose these."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.core.margins import boundary_points
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.core.feature import Points
+    from evenhand.core.margins import Margins
     from evenhand.core.probe import Tried
     from evenhand.core.strategies.moves import Moves
 
@@ -26,6 +29,8 @@ class Source(ABC):
     def __init__(self, moves: Moves) -> None:
         self.moves = moves
         self.probe = moves.probe
+        self.asked = 0
+        """Inputs that were asked to propose the last seeds."""
 
     @property
     def ready(self) -> bool:
@@ -71,6 +76,19 @@ class Given(Source):
         found = np.asfortranarray(self.rows[self.origins])
         found[len(ahead) :] = stirred(self.moves, self.rows[again], rng)
         return found
+
+
+class Slopes(Source):
+    """Uniform inputs moved to where members of their class lie on either side of zero, by margins and gradients."""
+
+    def __init__(self, moves: Moves, margins: Margins) -> None:
+        super().__init__(moves)
+        self._margins = margins
+
+    def propose(self, n: int, rng: np.random.Generator) -> Points:
+        """Return inputs at the boundary, fewer than asked for where too few lie on one side of it."""
+        found, self.asked = boundary_points(self._margins, self.probe, self.probe.space.draw(n, rng))
+        return found.points
 
 
 class Near(Source):

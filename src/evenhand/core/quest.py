@@ -1,0 +1,240 @@
+"""A quest: one search for one set of features and one output, and all that is told of what it found."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.core.diversity import choose, order, spread, typical
+from evenhand.core.drivers import drivers
+from evenhand.core.errors import NotDeterministic
+from evenhand.core.estimate import StopReason, Witnesses
+from evenhand.core.found import Found
+from evenhand.core.foundtable import pack
+from evenhand.core.hunt import hunt
+from evenhand.core.margins import Margins
+from evenhand.core.probe import Probe
+from evenhand.core.projection import project
+from evenhand.core.regions import regions
+from evenhand.core.results import Finding
+from evenhand.core.seeds import stream
+from evenhand.core.shared import SharedView
+from evenhand.core.shrink import shrink, unusual
+from evenhand.core.strategies.base import Setting
+from evenhand.core.strategies.choose import OURS, check_strategy, strategy_of
+from evenhand.core.strategies.everything import Everything
+from evenhand.core.twins import case_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenhand.core.budget import Meter
+    from evenhand.core.feature import Points
+    from evenhand.core.hunt import Hunt
+    from evenhand.core.parallel import Workers
+    from evenhand.core.probe import Tried
+    from evenhand.core.results import Case
+    from evenhand.core.strategies.choose import Published
+    from evenhand.core.views import View
+
+SHOWN, TRIED, EFFORT = 5, 20, 60
+"""Cases shown, how many are shrunk at most to choose them from, and what shrinking one takes, about."""
+SCORED = 64
+"""Inputs on which labels are compared with what scores say."""
+CURVE = 200
+"""The most points of the progress curve that a result keeps."""
+ASIDE, MOST_ASIDE = 0.1, 4000
+"""What is put aside of the budget to shrink cases and to explain where and why: a share, and no more inputs than."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What every quest of a search has in common."""
+
+    strategy: str | Published
+    prefer: str
+    rows: Points | None
+    seed: int
+    limit: int | None
+    explain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What came of a quest."""
+
+    finding: Finding
+    entry: dict[str, Any]
+    stop: StopReason
+    notes: list[str]
+
+
+def quest(view: View, names: tuple[str, ...], terms: Terms, meter: Meter, workers: Workers) -> Told:
+    """Search, shrink, explain, and ask everything that was found once more; the meter counts all but the last."""
+    probe = Probe(SharedView.of(view, workers), names)
+    plan = _Allowance.of(meter, terms)
+    run, complete = _searched(probe, terms, meter, plan)
+    meter.queries += run.queries
+    found, notes = run.found, []
+    watched = _Watched(probe.view, names, found=found)
+    simple = _shrunk(watched, terms, plan, meter)
+    entry = _explained(watched, terms, plan, meter) if run.stop is not StopReason.INTERRUPTED else _NOTHING
+    kept = _verified(probe, found)
+    if len(kept) < len(found):
+        notes.append(
+            f"{len(found) - len(kept):,} of {len(found):,} inputs that were found did not hold when they were asked "
+            f"again and are left out; the software does not answer alike each time"
+        )
+    cases, doubts = _cases(probe, simple, terms, meter)
+    estimate = Witnesses.of(len(kept), max(run.tried, len(kept)), check_strategy(terms.strategy), complete=complete)
+    about = " and ".join(names) + (f" for {view.name}" if view.name else "")
+    claim = f"changing only {about} changes the outcome of {len(kept):,} inputs that were found"
+    if not len(kept):
+        claim = f"no input was found whose outcome changes with only {about}"
+    return Told(
+        Finding(claim, names, estimate, terms.limit, cases, output=view.name),
+        {
+            "about": list(names),
+            "output": view.name,
+            "strategy": estimate.method,
+            "prefer": terms.prefer,
+            "found": len(kept),
+            "cells": kept.cells,
+            "tried": run.tried,
+            "queries": run.queries,
+            "complete": complete,
+            "curve": _thinned(run.curve),
+            "spread": spread(probe.space, probe.free, kept.points, terms.rows, terms.seed).to_dict(),
+            **entry,
+            "inputs": pack(kept, order(probe.space, probe.free, kept.points, terms.prefer, terms.rows, terms.seed)),
+        },
+        run.stop,
+        notes + doubts,
+    )
+
+
+@dataclass(frozen=True)
+class _Watched(Probe):
+    """Keeps every hit that is met on the way: what is asked to shrink or to explain counts for what is found."""
+
+    found: Found = field(kw_only=True)
+
+    def ask(self, points: Points, pairs: NDArray[np.intp] | None = None) -> Tried:
+        tried = super().ask(points, pairs)
+        self.found.add(tried)
+        return tried
+
+
+@dataclass(frozen=True, slots=True)
+class _Allowance:
+    """What may be asked to shrink, to tell where, to tell why, and to draw a map."""
+
+    shrink: int
+    where: int
+    why: int
+    map: int
+
+    @classmethod
+    def of(cls, meter: Meter, terms: Terms) -> _Allowance:
+        left = meter.left
+        aside = MOST_ASIDE if math.isinf(left) else int(min(max(ASIDE * left, min(200, left / 4)), MOST_ASIDE))
+        part = aside // 20
+        return cls(5 * part, *((9 * part, 4 * part, 2 * part) if terms.explain else (0, 0, 0)))
+
+    @property
+    def total(self) -> int:
+        return self.shrink + self.where + self.why + self.map
+
+
+_NOTHING: dict[str, Any] = {"regions": [], "drivers": [], "map": None}
+
+
+def _searched(probe: Probe, terms: Terms, meter: Meter, plan: _Allowance) -> tuple[Hunt, bool]:
+    """Return what the strategy found, and whether it tried every input."""
+    setting = Setting(probe, terms.seed, terms.rows, meter.left - plan.total, terms.prefer)
+    strategy = strategy_of(terms.strategy, setting)
+    complete = isinstance(strategy, Everything)
+    if not complete and check_strategy(terms.strategy) in OURS:
+        before = probe.view.subject.asked
+        sample = probe.space.draw(int(min(SCORED, setting.queries // 8)), stream(terms.seed, "search", "margins"))
+        probe = replace(probe, margins=Margins.of(probe.view, sample))
+        meter.queries += probe.view.subject.asked - before
+        setting = replace(setting, probe=probe, queries=meter.left - plan.total)
+        strategy = strategy_of(terms.strategy, setting)
+    budget = meter.budget
+    if budget.queries is not None:
+        budget = replace(budget, queries=max(1, int(setting.queries)))
+    run = hunt(strategy, probe, replace(meter, budget=budget, queries=0), task=f"search {', '.join(probe.names)}")
+    if complete and run.stop is StopReason.EXHAUSTED:
+        return replace(run, stop=StopReason.ENUMERATED), True
+    return run, False
+
+
+def _shrunk(probe: _Watched, terms: Terms, plan: _Allowance, meter: Meter) -> Found:
+    """Return the simplest of some found inputs, those first that are to be shown."""
+    found, simple = probe.found, Found(probe)
+    again = 4 * SHOWN
+    many = min(TRIED, len(found), max((plan.shrink - again) // EFFORT, min(1, plan.shrink - again)))
+    if many < 1:
+        return simple
+    points, pairs, outcomes = found.points, found.pairs, found.outcomes
+    wanted = "diverse" if terms.prefer == "many" else terms.prefer
+    picked = choose(probe.space, probe.free, points, many, wanted, terms.rows, terms.seed)
+    toward = typical(probe.space, terms.rows)
+    allowed = plan.shrink - again - 2 * many
+    small = shrink(probe, points[picked], pairs[picked], toward, allowed, outcomes=outcomes[:, picked])
+    tried = probe.ask(small.points, small.pairs)
+    meter.queries += small.asked + int(tried.asked.sum())
+    if terms.prefer == "many":  # the simplest, then those that are least like it
+        tried = tried.take(np.argsort(unusual(tried.points, probe.canonical(toward[None])[0]), kind="stable"))
+        tried = tried.take(choose(probe.space, probe.free, tried.points, many, "diverse"))
+    simple.add(tried)
+    return simple
+
+
+def _explained(probe: _Watched, terms: Terms, plan: _Allowance, meter: Meter) -> dict[str, Any]:
+    """Return where and why, told by inputs that are asked for it."""
+    if not terms.explain or not len(probe.found):
+        return _NOTHING
+    meter.report("explain", None, "where and why")
+    points, pairs = probe.found.points, probe.found.pairs
+    where, asked = regions(probe, points, terms.seed, plan.where)
+    why, more = drivers(probe, points, pairs, terms.seed, plan.why)
+    chart, most = project(probe, points, terms.seed, plan.map)
+    meter.queries += asked + more + most
+    return {
+        "regions": [region.to_dict() for region in where],
+        "drivers": [driver.to_dict() for driver in why],
+        "map": chart,
+    }
+
+
+def _verified(probe: Probe, found: Found) -> Found:
+    """Return what still holds when it is asked again, of the software itself and not of its scores."""
+    kept = Found(probe)
+    if len(found):
+        kept.add(probe.ask(found.points, found.pairs))
+    return kept
+
+
+def _cases(probe: Probe, simple: Found, terms: Terms, meter: Meter) -> tuple[tuple[Case, ...], list[str]]:
+    """Return the cases to show, whose inputs are run once more even where their answers are remembered."""
+    shown = slice(0, SHOWN)
+    one, other, outcomes = simple.individuals[shown], simple.twins[shown], simple.outcomes[:, shown]
+    notes = []
+    if len(one):
+        try:
+            probe.view.subject.need_deterministic(np.asfortranarray(np.concatenate([one, other])))
+        except NotDeterministic as error:
+            notes.append(str(error))
+        meter.queries += 4 * len(one)
+    pairs = zip(one, other, outcomes.T, strict=True)
+    return tuple(case_of(probe.space, mine, twin, (told[0], told[1])) for mine, twin, told in pairs), notes
+
+
+def _thinned(curve: tuple[tuple[int, int, int], ...]) -> list[list[int]]:
+    places: NDArray[np.intp] = np.unique(np.linspace(0, len(curve) - 1, min(CURVE, len(curve))).round().astype(np.intp))
+    return [list(curve[place]) for place in places.tolist()]

@@ -1,0 +1,52 @@
+"""Every input there is, where the budget reaches that far: then nothing is left open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.core.space import MOST_ASSIGNMENTS
+from evenhand.core.strategies.base import Proposal
+
+if TYPE_CHECKING:
+    from evenhand.core.feature import Points
+    from evenhand.core.probe import Probe, Tried
+
+
+class Everything:
+    """Proposes a member of every class once, in the order of the space."""
+
+    def __init__(self, points: Points) -> None:
+        self._points = points
+        self._next = 0
+
+    @classmethod
+    def of(cls, probe: Probe, queries: float) -> Everything | None:
+        """Return the strategy where so many queries, and the memory at hand, suffice to try every input, else None.
+
+        >>> from evenhand.core.feature import category, integer
+        >>> from evenhand.core.probe import Probe
+        >>> from evenhand.core.space import Space
+        >>> from evenhand.core.subject import Subject
+        >>> from evenhand.core.views import View
+        >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)])
+        >>> probe = Probe(View(Subject(lambda people: people["age"] > 30, space)), ("sex",))
+        >>> Everything.of(probe, 145) is None, len(Everything.of(probe, 146).propose(1000).points)
+        (True, 73)
+        """
+        if probe.space.size > min(queries, MOST_ASSIGNMENTS):
+            return None
+        every = probe.canonical(probe.space.enumerate())
+        points = every[np.sort(np.unique(probe.keys(every), return_index=True)[1])]
+        return cls(points) if len(points) * len(probe.table) <= queries else None
+
+    def propose(self, n: int) -> Proposal:
+        """Return the next inputs."""
+        found = self._points[self._next : self._next + n]
+        self._next += len(found)
+        return Proposal(np.asfortranarray(found))
+
+    def observe(self, tried: Tried) -> int:
+        """Count all of them."""
+        return len(tried)

@@ -1,0 +1,140 @@
+"""Lines of text: after a verdict or an indent, as tables, and with nothing in them that a terminal would obey."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from dataclasses import dataclass
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from evenhand.report.evidence import NO_DATA
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from evenhand.core.estimate import Estimate, Verdict
+    from evenhand.core.results import Case
+
+LEAD = 10
+"""The room for a verdict before a line, and the indent of what belongs to it."""
+_JOINED = "\N{NO-BREAK SPACE}"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of text after a verdict or an indent; a row of a table is never wrapped.
+
+    >>> from evenhand.core.estimate import Verdict
+    >>> str(Line("changing only sex", Verdict.FAIL))
+    'FAIL      changing only sex'
+    """
+
+    text: str
+    verdict: Verdict | None = None
+    indent: int = 0
+    row: bool = False
+
+    @property
+    def lead(self) -> str:
+        """What stands before the text."""
+        return " " * self.indent if self.verdict is None else f"{self.verdict.upper():{LEAD}}"
+
+    def wrapped(self, width: int) -> list[str]:
+        """Return the text on lines that leave room for the lead; a word longer than a line stays whole."""
+        text = printable(self.text)
+        if self.row or not text:
+            return [text]
+        room = max(20, width - len(self.lead))
+        whole = text.replace(" %", f"{_JOINED}%")  # a number and its unit are one word
+        parts = textwrap.wrap(whole, room, break_long_words=False, break_on_hyphens=False)
+        return [part.replace(_JOINED, " ") for part in parts]
+
+    def __str__(self) -> str:
+        return f"{self.lead}{printable(self.text)}".rstrip()
+
+
+def printable(text: str) -> str:
+    r"""Return text with everything that would move the cursor or change the terminal written as an escape.
+
+    >>> printable("a\x1b[31mb\nc")
+    'a\\x1b[31mb\\nc'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in text
+    )
+
+
+def indented(texts: Iterable[str]) -> Iterator[Line]:
+    """Return the rows of a table as lines under what they belong to."""
+    return (Line(text, indent=LEAD, row=True) for text in texts)
+
+
+def twins(case: Case, width: int | None) -> list[str]:
+    """Return a table of two inputs side by side, what differs marked."""
+    rows = [
+        (name, str(value), str(case.twin.get(name, "")), "differs" if name in case.changed else "")
+        for name, value in case.individual.items()
+    ]
+    rows.append(("outcome", str(case.outcomes[0]), str(case.outcomes[1]), "differs"))
+    return table_of(("", "individual", "twin", ""), rows, width)
+
+
+def rates(what: str, rate: str, rows: Sequence[tuple[str, Estimate] | str], width: int | None) -> list[str]:
+    """Return a table of estimates under the headings of what they are of and what they say; a text is a row of its own.
+
+    >>> from evenhand.core.estimate import Estimate
+    >>> quarter = Estimate(0.25, 0.2, 0.3, 400, 0.95, "exact")
+    >>> print(*rates("group", "rate", [("sex F", quarter), "… 3 more"], None), sep="\\n")
+    group       rate     95 % interval    n
+    sex F     25.0 %  20.0 % to 30.0 %  400
+    … 3 more
+    """
+    known = [row[1] for row in rows if not isinstance(row, str) and row[1].n]
+    top = max((estimate.high for estimate in known), default=1.0)
+    digits = min(max(1, -math.floor(math.log10(top))), 4) if top > 0 else 1
+    levels = {estimate.level for estimate in known}
+    level = next(iter(levels)) if len(levels) == 1 else 1.0
+    cells = []
+    for row in rows:
+        if isinstance(row, str):
+            cells.append((row, "", "", ""))
+            continue
+        label, found = row
+        if not found.n:
+            cells.append((label, "", NO_DATA, "0"))
+            continue
+        between = f"{100 * found.low:.{digits}f} % to {100 * found.high:.{digits}f} %"
+        value = f"{100 * found.value:.{digits}f} %"
+        cells.append((label, value, between if found.level < 1 else found.method, f"{found.n:,}"))
+    interval = f"{100 * level:.6g} % interval" if level < 1 else "interval"
+    return table_of((what, rate, interval, "n"), cells, width, right=(1, 2, 3))
+
+
+def table_of(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], width: int | None, right: Iterable[int] = ()
+) -> list[str]:
+    """Return an aligned table as lines; in little width the texts of the first column are cut, never a number."""
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    aligned, room = set(right), 10_000
+    for place, heading in enumerate(headings):
+        table.add_column(Text(heading), justify="right" if place in aligned else "left", no_wrap=True)
+    if width is not None:
+        columns = zip(headings, *rows, strict=True)
+        widths = [2 + max(cell_len(line) for cell in column for line in cell.split("\n")) for column in columns]
+        room = max(LEAD, width - LEAD - sum(widths[1:]) - 2)
+    for first, *others in rows:
+        label = Text(printable(first))
+        label.truncate(room, overflow="ellipsis")
+        table.add_row(label, *(Text(printable(cell)) for cell in others))
+    sheet = Console(file=StringIO(), width=10_000, color_system=None, force_jupyter=False, force_terminal=False)
+    with sheet.capture() as captured:
+        sheet.print(table)
+    return [line.rstrip() for line in captured.get().splitlines()]

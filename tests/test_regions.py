@@ -1,0 +1,235 @@
+"""Regions: planted boxes are told by rules that hold them, and the shares inside are honest."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evenhand.core.estimate import Estimate
+from evenhand.core.feature import category, integer, real
+from evenhand.core.probe import Probe
+from evenhand.core.regions import Region, learn, regions
+from evenhand.core.rules import Condition, Rule
+from evenhand.core.space import Space
+from evenhand.core.subject import Subject
+from evenhand.core.views import View
+
+FEATURES = [
+    category("sex", ["F", "M"]),
+    integer("age", 18, 90),
+    category("race", ["White", "Black", "Asian", "Native", "Other"]),
+    integer("income", 0, 100_000),
+    real("rate", 0, 1),
+    category("job", list("abcdefghijkl")),
+    integer("hours", 0, 80),
+    integer("noise", 0, 20),
+]
+SPACE = Space(FEATURES, protected=["sex"])
+QUERIES = 6000
+
+
+def conditions(*given: Condition) -> Rule:
+    return Rule.of(SPACE, given)
+
+
+ONE = conditions(
+    Condition("age", high=25), Condition("income", 30_000, 45_000), Condition("race", levels=("Black", "Asian"))
+)
+YOUNG = conditions(Condition("age", high=25), Condition("income", high=20_000))
+OLD = conditions(Condition("age", low=70), Condition("income", low=90_000), Condition("hours", low=40))
+JOBS = conditions(Condition("job", levels=("b", "d", "k")), Condition("rate", low=0.8))
+NOT_WHITE = conditions(Condition("race", levels=("Black", "Asian", "Native", "Other")))
+
+
+def planted(space: Space, *boxes: Rule, over: tuple[str, ...] = ("sex",)) -> Probe:
+    """Software that favours the last level of each feature at issue, but only inside the boxes."""
+
+    def decide(people: Any) -> Any:
+        points = space.encode(people)
+        inside = np.any([box.mask(points, space) for box in boxes], axis=0)
+        favoured = np.all([points[:, space.index(name)] == space.feature(name).size - 1 for name in over], axis=0)
+        return np.where(inside, favoured, points[:, space.index("age")] > 40)
+
+    return Probe(View(Subject(decide, space)), over)
+
+
+def hits(probe: Probe, n: int, *boxes: Rule, seed: int = 1) -> Any:
+    """Inputs of the boxes, as many of each, that the software discriminates against."""
+    rng = np.random.default_rng(seed)
+    drawn = np.concatenate([box.draw(4 * n, rng, probe.space) for box in boxes])
+    tried = probe.ask(drawn)
+    return tried.points[rng.permutation(np.flatnonzero(tried.hits))[:n]]
+
+
+def agree(space: Space, rules: list[Rule], *boxes: Rule) -> float:
+    """The share of points near the boxes (half of them inside) that the rules tell rightly."""
+    rng = np.random.default_rng(2)
+    told, truth = [], []
+    for box in boxes:
+        inside = box.draw(2000, rng, space)
+        near = inside.copy()
+        # One feature of the box at a time is drawn anew: what is near and often just outside.
+        for rows, condition in zip(
+            np.array_split(rng.permutation(2000), len(box.conditions)), box.conditions, strict=True
+        ):
+            at = space.index(condition.feature)
+            near[rows, at] = space.draw(len(rows), rng)[:, at]
+        for points in (inside, near):
+            told.append(np.any([rule.mask(points, space) for rule in rules], axis=0))
+            truth.append(np.any([other.mask(points, space) for other in boxes], axis=0))
+    return float((np.concatenate(told) == np.concatenate(truth)).mean())
+
+
+@pytest.mark.parametrize("n", [100, 2000, 20_000])
+@pytest.mark.parametrize("boxes", [(ONE,), (YOUNG, OLD), (JOBS,), (NOT_WHITE,)], ids=str)
+def test_rules_learnt_from_planted_boxes_are_those_boxes(n, boxes):
+    probe = planted(SPACE, *boxes)
+    rules = learn(probe, hits(probe, n, *boxes), seed=0)
+    assert len(rules) == len(boxes)
+    assert agree(SPACE, rules, *boxes) > 0.9
+
+
+@pytest.mark.parametrize("boxes", [(ONE,), (YOUNG, OLD), (JOBS,), (NOT_WHITE,)], ids=str)
+def test_planted_boxes_are_found_and_tested(boxes):
+    probe = planted(SPACE, *boxes)
+    told, asked = regions(probe, hits(probe, 2000, *boxes), 0, QUERIES)
+    assert asked <= QUERIES
+    *found, everybody = told
+    assert everybody.rule == Rule()
+    assert everybody.found == 2000
+    assert agree(SPACE, [region.rule for region in found], *boxes) > 0.9
+    assert sum(region.found for region in found) > 1600
+    for region in found:
+        assert region.estimate.value > 0.9
+        assert region.estimate.low > everybody.estimate.high
+        assert region.estimate.method == f"exact, simultaneous over {len(told)} rules"
+        assert region.estimate.population == f"uniform inputs with {region.rule}"
+        assert len(region.rule.conditions) <= 4
+    assert everybody.estimate.population == "all inputs, uniformly"
+
+
+def test_one_family_of_inputs_does_not_make_its_own_values_a_rule():
+    """A search that floods from one input leaves it as it was in what does not matter."""
+    probe = planted(SPACE, YOUNG)
+    start = hits(probe, 1, YOUNG)
+    rng = np.random.default_rng(0)
+    family = np.repeat(start, 3000, axis=0)
+    at = rng.choice([SPACE.index("age"), SPACE.index("hours")], 3000)
+    family[np.arange(3000), at] += rng.integers(-3, 4, 3000)
+    family[:, 1:] = np.clip(family[:, 1:], [18, 0, 0, 0, 0, 0, 0], [25, 4, 100_000, 1, 11, 80, 20])
+    assert probe.ask(family).hits.all()
+    (region, _), _ = regions(probe, family, 0, QUERIES)
+    assert {condition.feature for condition in region.rule.conditions} == {"age", "income"}
+    assert agree(SPACE, [region.rule], YOUNG) > 0.85
+
+
+def test_several_protected_features_of_several_values():
+    over = ("sex", "race")
+    box = conditions(Condition("hours", 20, 40), Condition("income", high=30_000))
+    probe = planted(SPACE, box, over=over)
+    (region, everybody), asked = regions(probe, hits(probe, 1000, box), 0, 20_000)
+    assert asked <= 20_000
+    assert region.estimate.n == everybody.estimate.n
+    assert agree(SPACE, [region.rule], box) > 0.9
+
+
+def test_in_a_constrained_space_what_is_merely_valid_is_no_rule():
+    constraints = ["not (age < 50 and income > 20000)", "hours <= 60 or noise < 10"]
+    space = Space(FEATURES, protected=["sex"], constraints=constraints)
+    box = Rule.of(space, [Condition("job", levels=("c", "e")), Condition("rate", high=0.3)])
+    probe = planted(space, box)
+    found = hits(probe, 2000, box)
+    assert learn(probe, found, 0) == [box]
+    (region, everybody), _ = regions(probe, found, 0, QUERIES)
+    assert agree(space, [region.rule], box) > 0.9
+    assert everybody.estimate.population == "all valid inputs, uniformly"
+    # The protected feature itself may be constrained: members that are not valid are not asked.
+    tied = Space(FEATURES, protected=["sex"], constraints=["sex == 'F' or age < 30"])
+    young = Rule.of(tied, [Condition("income", low=60_000)])
+    probe = planted(tied, young)
+    found = hits(probe, 500, young)
+    assert (found[:, 1] < 30).all()
+    told, asked = regions(probe, found, 0, QUERIES)
+    assert asked <= QUERIES
+    assert {condition.feature for condition in told[0].rule.conditions} == {"age", "income"}
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("n", [1, 2, 5, 12])
+def test_few_inputs_make_no_story(n, seed):
+    """Inputs from everywhere have no region, however they fall."""
+    probe = planted(SPACE, Rule())
+    assert learn(probe, hits(probe, n, Rule(), seed=seed), seed) == []
+    told, _ = regions(probe, hits(probe, n, Rule(), seed=seed), seed, QUERIES)
+    assert [region.rule for region in told] == [Rule()]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_discrimination_that_no_rule_tells_makes_no_rule(seed):
+    def decide(people: Any) -> Any:
+        return ((people["noise"] + people["hours"] + people["age"]) % 10 == 0) & (people["sex"] == "M")
+
+    probe = Probe(View(Subject(decide, SPACE)), ("sex",))
+    told, _ = regions(probe, hits(probe, 1500, Rule(), seed=seed), seed, QUERIES)
+    assert [region.rule for region in told] == [Rule()]
+
+
+def test_intervals_hold_together():
+    """Over many seeds, all true shares lie in their intervals at least as often as the level says."""
+    space = Space([category("sex", ["F", "M"]), integer("age", 0, 99), integer("shoe", 0, 99)])
+
+    def decide(people: Any) -> Any:
+        wide = (people["age"] < 30) & (people["shoe"] % 3 > 0)
+        return (wide | (people["shoe"] > 95)) & (people["sex"] == "M")
+
+    probe = Probe(View(Subject(decide, space)), ("sex",))
+    every = space.enumerate()
+    true = probe.ask(every).hits
+    found = hits(probe, 300, Rule())
+    missed = runs = 0
+    for seed in range(150):
+        told, _ = regions(probe, found, seed, 300, level=0.8)
+        runs += len(told) > 1
+        shares = [(region.estimate, true[region.rule.mask(every, space)].mean()) for region in told]
+        missed += any(not estimate.low <= share <= estimate.high for estimate, share in shares)
+    assert runs > 75
+    assert missed <= 0.2 * 150 + 3 * np.sqrt(150 * 0.2 * 0.8)
+
+
+def test_the_same_seed_tells_the_same():
+    probe = planted(SPACE, YOUNG, OLD)
+    found = hits(probe, 3000, YOUNG, OLD)
+    one, other = (json.dumps([region.to_dict() for region in regions(probe, found, 7, QUERIES)[0]]) for _ in range(2))
+    assert one == other
+
+
+@pytest.mark.parametrize("queries", [0, 1, 2, 60, 199, 1000])
+def test_no_more_is_asked_than_allowed(queries):
+    probe = planted(SPACE, ONE)
+    before = probe.view.subject.asked
+    found = hits(probe, 100, ONE)
+    before = probe.view.subject.asked
+    told, asked = regions(probe, found, 0, queries)
+    assert probe.view.subject.asked - before == asked <= queries
+    assert bool(told) == (queries >= 2)
+
+
+def test_without_inputs_or_features_there_is_only_everybody():
+    probe = planted(SPACE, ONE)
+    (everybody,), _ = regions(probe, np.empty((0, len(FEATURES))), 0, 200)
+    assert everybody.rule == Rule()
+    alone = Space([category("sex", ["F", "M"])])
+    probe = Probe(View(Subject(lambda people: people["sex"] == "M", alone)), ("sex",))
+    (everybody,), _ = regions(probe, np.zeros((1, 1)), 0, 200)
+    assert everybody.estimate.value == 1.0
+
+
+def test_a_region_survives_json():
+    region = Region(ONE, 12, Estimate(0.5, 0.4, 0.6, 100, 0.95, "exact", "here"))
+    table = json.loads(json.dumps(region.to_dict()))
+    assert set(table) == {"rule", "text", "found", "estimate"}
+    assert table["text"] == str(ONE)
+    assert Region.from_dict(table) == region
