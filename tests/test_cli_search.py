@@ -282,7 +282,7 @@ def test_rows_with_values_of_another_kind_do_not_fit():
 
 def test_from_search_to_replay_with_a_shell_script(run, project, tmp_path):
     folder = project(space=WIDE)
-    done = run("search", "--queries", "300", "--json", "out.json", "--found", "found.csv", "--n-jobs", "1", expect=0)
+    done = run("search", "--queries", "600", "--json", "out.json", "--found", "found.csv", "--n-jobs", "1", expect=0)
     assert "sex: " in done
     assert "discriminatory inputs found in" in done
     assert "not a rate" in done

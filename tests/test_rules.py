@@ -67,7 +67,7 @@ def met(conditions: list[Condition], point: tuple[float, ...], space: Space) -> 
     return True
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(ruled())
 def test_a_rule_holds_the_inputs_that_meet_its_conditions(case):
     space, conditions, rule = case
@@ -75,7 +75,7 @@ def test_a_rule_holds_the_inputs_that_meet_its_conditions(case):
     assert rule.mask(np.array(points), space).tolist() == [met(conditions, point, space) for point in points]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(ruled())
 def test_there_is_one_form_in_the_order_of_the_features_without_what_is_always_met(case):
     space, conditions, rule = case
@@ -89,7 +89,7 @@ def test_there_is_one_form_in_the_order_of_the_features_without_what_is_always_m
         assert not Rule((one,)).mask(points, space).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(ruled(), st.randoms(use_true_random=False))
 def test_equal_subgroups_are_equal_rules(case, random):
     """Conditions rebuilt from the values that meet them make the same rule."""
@@ -103,11 +103,11 @@ def test_equal_subgroups_are_equal_rules(case, random):
         if feature.kind == "category":
             rebuilt.append(Condition(feature.name, levels=tuple(values)))
         else:
-            rebuilt.append(Condition(feature.name, min(values), max(values)))  # type: ignore[type-var, arg-type]
+            rebuilt.append(Condition(feature.name, min(values), max(values)))
     assert Rule.of(space, rebuilt) == rule
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(ruled())
 def test_a_rule_survives_json(case):
     _, _, rule = case
@@ -116,7 +116,7 @@ def test_a_rule_survives_json(case):
     assert back.text == rule.text
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(ruled(constrained=True))
 def test_draws_are_valid_and_meet_the_rule(case):
     space, _, rule = case
@@ -168,7 +168,7 @@ def test_one_seed_draws_the_same():
         ([Condition("race", levels=("Black",))], "race Black"),
         ([Condition("sex", levels=("F", "M", "Other"))], "sex not Unknown"),
         ([Condition("rate", 0.12, 0.61)], "rate 0.15 to 0.6"),
-        ([Condition("income", np.int64(12_000), np.float64(13_000.7))], "income 12,000 to 13,000"),
+        ([Condition("income", np.float64(11_999.5), np.float64(13_000.7))], "income 12,000 to 13,000"),
     ],
 )
 def test_the_text_of_a_rule(conditions, text):

@@ -241,7 +241,7 @@ def test_the_same_cases_shrink_to_the_same():
     assert one.points.tobytes() == other.points.tobytes()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(
     strategies.spaces(constrained=True, continuous=True), st.integers(0, 99), st.sampled_from([5, 40, 4000]), st.data()
 )
@@ -263,7 +263,7 @@ def test_any_space_any_software(space, seed, queries, data):
     shrunk(found, queries)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10_000))
 def test_no_single_feature_is_left_that_could_be_typical(seed):
     """Brute force: of a shrunk case, no feature can become typical alone."""
@@ -279,8 +279,9 @@ def test_no_single_feature_is_left_that_could_be_typical(seed):
     rows, positions = np.nonzero(after.points != toward)
     moved = after.points[rows]
     moved[np.arange(len(rows)), positions] = toward[positions]
-    outcomes = found.probe.ask(moved, after.pairs[rows]).pair
-    assert not (outcomes == after.outcomes[:, rows]).all(axis=0).any()
+    tried = found.probe.ask(moved, after.pairs[rows])
+    same = (tried.first == after.pairs[rows, 0]) & (tried.pair == after.outcomes[:, rows]).all(axis=0)
+    assert not same.any()
 
 
 @given(st.floats(-1e12, 1e12).filter(lambda value: abs(value) > 1e-9), st.sampled_from([2, 3, 4, 6]))

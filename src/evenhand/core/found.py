@@ -46,28 +46,31 @@ class Found:
             self._parts.append(kept)
         return len(new)
 
-    def _joined(self, field: str, axis: int = 0) -> NDArray[Any]:
-        parts = [getattr(part, field) for part in self._parts]
-        return np.concatenate(parts, axis=axis)
+    @property
+    def tried(self) -> Tried:
+        """All of them as they were tried; there must be one."""
+        if len(self._parts) > 1:
+            self._parts = [self._parts[0].joined(self._parts[1:])]
+        return self._parts[0]
 
     @property
     def points(self) -> Points:
         """A member of each class, with the first assignment."""
         if not self._parts:
             return np.empty((0, len(self.probe.space.features)), order="F")
-        return np.asfortranarray(self._joined("points"))
+        return np.asfortranarray(self.tried.points)
 
     @property
     def pairs(self) -> NDArray[np.intp]:
         """The two assignments of each class that differ in outcome, the less favoured first where that is known."""
         if not self._parts:
             return np.empty((0, 2), dtype=np.intp)
-        return np.stack([self._joined("first"), self._joined("second")], axis=1)
+        return np.stack([self.tried.first, self.tried.second], axis=1)
 
     @property
     def outcomes(self) -> NDArray[Any]:
         """The outcomes of those two, one row for each of the two."""
-        return self._joined("pair", axis=1) if self._parts else np.empty((2, 0), dtype=object)
+        return self.tried.pair if self._parts else np.empty((2, 0), dtype=object)
 
     @property
     def individuals(self) -> Points:

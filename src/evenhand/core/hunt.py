@@ -38,6 +38,11 @@ class Hunt:
     curve: tuple[tuple[int, int, int], ...]
     """After each wave: inputs asked, discriminatory inputs found, cells that hold one."""
 
+    def followed(self, more: Hunt) -> Hunt:
+        """Return this hunt, which found nothing, and one that went on."""
+        curve = tuple((self.queries + queries, found, cells) for queries, found, cells in more.curve[1:])
+        return Hunt(more.found, more.stop, self.queries + more.queries, self.tried + more.tried, self.curve + curve)
+
 
 def hunt(strategy: Strategy, probe: Probe, meter: Meter, *, task: str = "search") -> Hunt:
     """Try what the strategy proposes until the budget is spent, enough is found, or nothing is left to try."""

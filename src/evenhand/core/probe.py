@@ -17,6 +17,8 @@ from evenhand.core.errors import SpaceError
 from evenhand.core.seen import mixed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from evenhand.core.feature import Points
@@ -67,6 +69,23 @@ class Tried:
             self.second[rows],
             self.pair[:, rows],
             self.near[rows],
+        )
+
+    def joined(self, others: Sequence[Tried]) -> Tried:
+        """Return these classes and others; of which assignments were asked, and what came of each, nothing is kept."""
+        every = [self, *others]
+        none = np.empty((0, sum(map(len, every))))
+        return Tried(
+            np.concatenate([part.points for part in every]),
+            np.concatenate([part.keys for part in every]),
+            none.astype(np.intp),
+            none,
+            none.astype(np.bool_),
+            np.concatenate([part.hits for part in every]),
+            np.concatenate([part.first for part in every]),
+            np.concatenate([part.second for part in every]),
+            np.concatenate([part.pair for part in every], axis=1),
+            np.concatenate([part.near for part in every]),
         )
 
 

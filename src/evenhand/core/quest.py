@@ -44,6 +44,8 @@ SHOWN, TRIED, EFFORT = 5, 20, 60
 """Cases shown, how many are shrunk at most to choose them from, and what shrinking one takes, about."""
 SCORED = 64
 """Inputs on which labels are compared with what scores say."""
+LEAST_CHANGES = 10
+"""Changes of each feature without which nothing is said of what drives."""
 CURVE = 200
 """The most points of the progress curve that a result keeps."""
 ASIDE, MOST_ASIDE = 0.1, 4000
@@ -76,7 +78,7 @@ def quest(view: View, names: tuple[str, ...], terms: Terms, meter: Meter, worker
     """Search, shrink, explain, and ask everything that was found once more; the meter counts all but the last."""
     probe = Probe(SharedView.of(view, workers), names)
     plan = _Allowance.of(meter, terms)
-    run, complete = _searched(probe, terms, meter, plan)
+    run, complete, plan = _searched(probe, terms, meter, plan)
     meter.queries += run.queries
     found, notes = run.found, []
     watched = _Watched(probe.view, names, found=found)
@@ -152,8 +154,8 @@ class _Allowance:
 _NOTHING: dict[str, Any] = {"regions": [], "drivers": [], "map": None}
 
 
-def _searched(probe: Probe, terms: Terms, meter: Meter, plan: _Allowance) -> tuple[Hunt, bool]:
-    """Return what the strategy found, and whether it tried every input."""
+def _searched(probe: Probe, terms: Terms, meter: Meter, plan: _Allowance) -> tuple[Hunt, bool, _Allowance]:
+    """Return what the strategy found, whether it tried every input, and what is left to explain that."""
     setting = Setting(probe, terms.seed, terms.rows, meter.left - plan.total, terms.prefer)
     strategy = strategy_of(terms.strategy, setting)
     complete = isinstance(strategy, Everything)
@@ -164,13 +166,23 @@ def _searched(probe: Probe, terms: Terms, meter: Meter, plan: _Allowance) -> tup
         meter.queries += probe.view.subject.asked - before
         setting = replace(setting, probe=probe, queries=meter.left - plan.total)
         strategy = strategy_of(terms.strategy, setting)
+    task = f"search {', '.join(probe.names)}"
+    run = hunt(strategy, probe, _bounded(meter, setting.queries), task=task)
+    if complete and run.stop is StopReason.EXHAUSTED:
+        return replace(run, stop=StopReason.ENUMERATED), True, plan
+    if not len(run.found) and run.stop is StopReason.QUERIES and plan.total > 1:
+        # There is nothing to explain, so that what was put aside for it goes on looking.
+        more = hunt(strategy, probe, _bounded(meter, plan.total), task=task)
+        return run.followed(more), False, _Allowance(0, 0, 0, 0)
+    return run, False, plan
+
+
+def _bounded(meter: Meter, queries: float) -> Meter:
+    """Return a meter of its own that may spend so much of a budget."""
     budget = meter.budget
     if budget.queries is not None:
-        budget = replace(budget, queries=max(1, int(setting.queries)))
-    run = hunt(strategy, probe, replace(meter, budget=budget, queries=0), task=f"search {', '.join(probe.names)}")
-    if complete and run.stop is StopReason.EXHAUSTED:
-        return replace(run, stop=StopReason.ENUMERATED), True
-    return run, False
+        budget = replace(budget, queries=max(1, int(queries)))
+    return replace(meter, budget=budget, queries=0)
 
 
 def _shrunk(probe: _Watched, terms: Terms, plan: _Allowance, meter: Meter) -> Found:
@@ -179,6 +191,8 @@ def _shrunk(probe: _Watched, terms: Terms, plan: _Allowance, meter: Meter) -> Fo
     again = 4 * SHOWN
     many = min(TRIED, len(found), max((plan.shrink - again) // EFFORT, min(1, plan.shrink - again)))
     if many < 1:
+        if len(found):
+            simple.add(found.tried.take(slice(0, SHOWN)))
         return simple
     points, pairs, outcomes = found.points, found.pairs, found.outcomes
     wanted = "diverse" if terms.prefer == "many" else terms.prefer
@@ -202,7 +216,8 @@ def _explained(probe: _Watched, terms: Terms, plan: _Allowance, meter: Meter) ->
     meter.report("explain", None, "where and why")
     points, pairs = probe.found.points, probe.found.pairs
     where, asked = regions(probe, points, terms.seed, plan.where)
-    why, more = drivers(probe, points, pairs, terms.seed, plan.why)
+    enough = plan.why >= 2 * LEAST_CHANGES * len(probe.free)
+    why, more = drivers(probe, points, pairs, terms.seed, plan.why) if enough else ([], 0)
     chart, most = project(probe, points, terms.seed, plan.map)
     meter.queries += asked + more + most
     return {
@@ -225,7 +240,7 @@ def _cases(probe: Probe, simple: Found, terms: Terms, meter: Meter) -> tuple[tup
     shown = slice(0, SHOWN)
     one, other, outcomes = simple.individuals[shown], simple.twins[shown], simple.outcomes[:, shown]
     notes = []
-    if len(one):
+    if len(one) and meter.left >= 4 * len(one):
         try:
             probe.view.subject.need_deterministic(np.asfortranarray(np.concatenate([one, other])))
         except NotDeterministic as error:

@@ -209,14 +209,13 @@ def learn(probe: Probe, points: Points, seed: int, most: int = 5, *, repeats: in
         inside = rule.mask(left, space)
         rules.append(rule)
         left = left[~inside]
-    kept: list[Rule] = []
+    kept: dict[Rule, NDArray[np.bool_]] = {}
     for rule in _merged(rules, points, space):
         inside = rule.mask(points, space)
         # Of two rules that speak mostly of the same inputs, one is enough.
-        same = [(inside & other.mask(points, space)).sum() / min(inside.sum(), other.mask(points, space).sum()) for other in kept]
-        if all(share < 0.5 for share in same):
-            kept.append(rule)
-    return kept[:most]
+        if all(2 * (inside & other).sum() < min(inside.sum(), other.sum()) for other in kept.values()):
+            kept[rule] = inside
+    return list(kept)[:most]
 
 
 def _thinned(probe: Probe, found: Points, rng: np.random.Generator, most: int) -> Points:

@@ -56,7 +56,7 @@ def _head(finding: Finding, entry: Mapping[str, Any]) -> str:
     if found:
         inputs = "input" if found == 1 else "inputs"
         many = f"{found:,} discriminatory {inputs} found in {cells:,} region{'s' * (cells != 1)}"
-    how = f"{entry['strategy']}, {entry['tried']:,} inputs tried, {entry['queries']:,} queries"
+    how = f"{entry['strategy']}, {finding.estimate.n:,} inputs tried, {entry['queries']:,} queries"
     limit = "" if finding.limit is None else f"; limit {finding.limit:g}"
     return f"{subject_of(finding)}: {many} ({how}){limit}"
 
