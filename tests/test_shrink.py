@@ -64,8 +64,9 @@ def shrunk(found, queries, toward=None, most=30):
         again = probe.ask(after.points, after.pairs)
         assert again.hits.all()
         assert again.valid.all()
-        assert (np.stack([again.first, again.second], axis=1) == after.pairs).all()
-        assert again.pair.tolist() == after.outcomes.tolist()
+        assert again.outcomes.tolist() == after.outcomes.tolist()
+        if subject.positive is not None:
+            assert (np.stack([again.first, again.second], axis=1) == after.pairs).all()
     free = list(probe.free)
     assert (unusual(after.points[:, free], toward[free]) <= unusual(points[:, free], toward[free])).all()
     for position, feature in enumerate(probe.space.features):
@@ -241,7 +242,7 @@ def test_the_same_cases_shrink_to_the_same():
     assert one.points.tobytes() == other.points.tobytes()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     strategies.spaces(constrained=True, continuous=True), st.integers(0, 99), st.sampled_from([5, 40, 4000]), st.data()
 )
@@ -263,7 +264,7 @@ def test_any_space_any_software(space, seed, queries, data):
     shrunk(found, queries)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(0, 10_000))
 def test_no_single_feature_is_left_that_could_be_typical(seed):
     """Brute force: of a shrunk case, no feature can become typical alone."""
@@ -280,8 +281,7 @@ def test_no_single_feature_is_left_that_could_be_typical(seed):
     moved = after.points[rows]
     moved[np.arange(len(rows)), positions] = toward[positions]
     tried = found.probe.ask(moved, after.pairs[rows])
-    same = (tried.first == after.pairs[rows, 0]) & (tried.pair == after.outcomes[:, rows]).all(axis=0)
-    assert not same.any()
+    assert not (tried.outcomes == after.outcomes[:, rows]).all(axis=0).any()
 
 
 @given(st.floats(-1e12, 1e12).filter(lambda value: abs(value) > 1e-9), st.sampled_from([2, 3, 4, 6]))

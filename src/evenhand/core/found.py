@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 class Found:
     """Collects the hits of a search, in the order in which they were found."""
 
-    def __init__(self, probe: Probe) -> None:
+    def __init__(self, probe: Probe, most: int | None = None) -> None:
         self.probe = probe
+        self.most = most
         self._seen, self._cells = Seen(), Seen()
         self._of = Cells(probe.space, probe.free)
         self._parts: list[Tried] = []
@@ -33,12 +34,17 @@ class Found:
         """How many coarse cells hold an input that was found."""
         return len(self._cells)
 
-    def add(self, tried: Tried, most: int | None = None) -> int:
-        """Add the hits that are new, up to so many in all, and return how many there were."""
+    @property
+    def full(self) -> bool:
+        """Whether as many were found as are wanted."""
+        return self.most is not None and len(self) >= self.most
+
+    def add(self, tried: Tried) -> int:
+        """Add the hits that are new, as many as are wanted, and return how many there were."""
         hits = tried.take(np.flatnonzero(tried.hits))
         new = np.flatnonzero(self._seen.fresh(hits.keys))
-        if most is not None:
-            new = new[: max(0, most - len(self))]
+        if self.most is not None:
+            new = new[: self.most - len(self)]
         if len(new):
             kept = hits.take(new)
             self._seen.add(kept.keys)

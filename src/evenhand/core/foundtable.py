@@ -266,7 +266,11 @@ def _filed(column: Any, name: str, suffix: str) -> Column:
 
     if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
         return column.to_numpy(dtype=getattr(column.dtype, "numpy_dtype", column.dtype))
-    coded = _coded([*map(plain, column)])
+    if column.dtype == object:
+        coded = _coded(column.tolist())
+    else:
+        codes, distinct = pd.factorize(column)
+        coded = Coded(codes, [plain(value) for value in distinct])
     if name in (OUTCOME, TWIN + OUTCOME) and suffix != ".parquet":
         return Coded(coded.codes, [printed(value) for value in coded.values])
     return Coded(coded.codes, held(coded.values, suffix))

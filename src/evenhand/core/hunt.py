@@ -19,7 +19,7 @@ FIRST_WAVE, WAVE, DEAR_WAVE = 64, 2048, 32
 
 They are fixed, and do not follow the clock: what a strategy proposes depends on what it has observed by then.
 """
-WAVES = 64
+WAVES = 40
 """A budget is spent in at least that many waves, so that there is time to learn from."""
 
 IDLE = 64
@@ -46,9 +46,9 @@ class Hunt:
 
 def hunt(strategy: Strategy, probe: Probe, meter: Meter, *, task: str = "search") -> Hunt:
     """Try what the strategy proposes until the budget is spent, enough is found, or nothing is left to try."""
-    found = Found(probe)
+    found = Found(probe, meter.budget.findings)
     curve: list[tuple[int, int, int]] = [(0, 0, 0)]
-    queries, count, idle, most = 0, 0, 0, meter.budget.findings
+    queries, count, idle = 0, 0, 0
     wave, largest = _waves(probe, meter)
     stop: StopReason | None = None
     try:
@@ -66,11 +66,11 @@ def hunt(strategy: Strategy, probe: Probe, meter: Meter, *, task: str = "search"
             accepted = strategy.observe(tried)
             stop = cut if accepted == len(tried) else None  # what is taken back is not spent
             tried = tried.take(slice(0, accepted))
-            found.add(tried, most)
+            found.add(tried)
             queries, count = queries + int(tried.asked.sum()), count + len(tried)
             curve.append((queries, len(found), found.cells))
             idle = 0 if tried.asked.any() or proposal.asked else idle + 1
-            stop = stop or _done(found, meter, most) or (StopReason.EXHAUSTED if idle == IDLE else None)
+            stop = stop or _done(found, meter) or (StopReason.EXHAUSTED if idle == IDLE else None)
             rate = 1000 * len(found) / max(queries, 1)
             share = None if meter.budget.queries is None else min(1.0, queries / max(meter.left, 1))
             note = f"{queries:,} queries, {len(found):,} found, {found.cells:,} regions, {rate:.0f} per 1,000"
@@ -98,7 +98,7 @@ def _affordable(proposal: Proposal, probe: Probe, left: float) -> tuple[Proposal
     return Proposal(proposal.points[rows], pairs), StopReason.QUERIES
 
 
-def _done(found: Found, meter: Meter, most: int | None) -> StopReason | None:
-    if most is not None and len(found) >= most:
+def _done(found: Found, meter: Meter) -> StopReason | None:
+    if found.full:
         return StopReason.FINDINGS
     return StopReason.SECONDS if meter.late else None

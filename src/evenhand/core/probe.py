@@ -261,8 +261,10 @@ class Probe:
         """Return how favourable outcomes are, None where that is not known."""
         if not self.view.counts:
             return pair
-        flags = pair.dtype.kind in "biu" and bool(((pair == 0) | (pair == 1)).all())
-        return self.view.favourable(pair) if flags or self.view.positive is not None else None
+        meaning = self.view.meaning
+        known = meaning.known if meaning.labels is None else meaning.labels
+        flags = pair.dtype.kind == "b" or (known is not None and set(known) <= {0, 1})
+        return self.view.favourable(pair) if flags or meaning.positive is not None else None
 
 
 def _picked(outcomes: NDArray[Any], assigned: NDArray[np.intp], wanted: NDArray[np.intp]) -> NDArray[Any]:

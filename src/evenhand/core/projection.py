@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 MOST = 300
 """How many found inputs, and how many others, a map shows."""
+KEPT = 0.75
+"""The share of its features that an input next to one found has from that."""
+RIDGE = 0.02
+"""What keeps the direction from following single inputs, as a share of their number."""
 NAMED = 2
 """How many features name an axis."""
 
@@ -24,13 +28,14 @@ NAMED = 2
 def project(probe: Probe, found: Points, seed: int, queries: int) -> tuple[dict[str, Any] | None, int]:
     """Return a map of found inputs among uniform ones, as JSON holds it, and how many inputs were asked for it.
 
-    The first axis is the direction in which the outcome changes most, told by least squares over the uniform inputs;
-    the second is the one across it in which the inputs found differ most. None where nothing is to be seen.
+    Others are uniform inputs, and inputs found with a quarter of their features redrawn, which lie on both sides of the
+    boundary. The first axis is the direction in which the outcome changes most, told by least squares over these; the
+    second is the one across it in which the inputs found differ most. None where nothing is to be seen.
     """
     n = min(MOST, queries)
     if not len(found) or n < 10:
         return None, 0
-    others = probe.canonical(probe.space.draw(n, stream(seed, "projection")))
+    others = _others(probe, found, n, stream(seed, "projection"))
     outcomes = probe.view.decide(others)
     shown = found[np.linspace(0, len(found) - 1, min(MOST, len(found))).round().astype(np.intp)]
     matrix, owner = _scaled(probe, np.concatenate([shown, others]))
@@ -51,6 +56,15 @@ def project(probe: Probe, found: Points, seed: int, queries: int) -> tuple[dict[
             [*place, plain(outcome)] for place, outcome in zip(places[len(shown) :], outcomes.tolist(), strict=True)
         ],
     }, n
+
+
+def _others(probe: Probe, found: Points, n: int, rng: np.random.Generator) -> Points:
+    """Return uniform inputs, every second of which has most of its features from an input found."""
+    drawn = probe.canonical(probe.space.draw(n, rng))
+    near = found[rng.integers(0, len(found), n)]
+    kept = (rng.random(drawn.shape) < KEPT) & (np.arange(n) % 2 == 0)[:, None]
+    mixed = np.where(kept, near, drawn)
+    return np.asfortranarray(np.where(probe.space.valid(mixed)[:, None], mixed, drawn))
 
 
 def _scaled(probe: Probe, points: Points) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
@@ -74,7 +88,7 @@ def _direction(matrix: NDArray[np.float64], outcomes: NDArray[Any]) -> NDArray[n
         target = outcomes.astype(np.float64)
     else:
         target = np.unique(outcomes.astype(str), return_inverse=True)[1].astype(np.float64)
-    ridge = np.eye(matrix.shape[1]) * (1e-3 * len(matrix))
+    ridge = np.eye(matrix.shape[1]) * (RIDGE * len(matrix))
     slope = np.linalg.solve(matrix.T @ matrix + ridge, matrix.T @ (target - target.mean()))
     length = float(np.linalg.norm(slope))
     return slope / length if length > 0 else None

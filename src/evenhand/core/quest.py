@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from evenhand.core.probe import Probe
 from evenhand.core.projection import project
 from evenhand.core.regions import regions
 from evenhand.core.results import Finding
+from evenhand.core.rules import Rule
 from evenhand.core.seeds import stream
 from evenhand.core.shared import SharedView
 from evenhand.core.shrink import shrink, unusual
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from evenhand.core.strategies.choose import Published
     from evenhand.core.views import View
 
-SHOWN, TRIED, EFFORT = 5, 20, 60
+SHOWN, TRIED, EFFORT = 5, 20, 100
 """Cases shown, how many are shrunk at most to choose them from, and what shrinking one takes, about."""
 SCORED = 64
 """Inputs on which labels are compared with what scores say."""
@@ -48,7 +50,7 @@ LEAST_CHANGES = 10
 """Changes of each feature without which nothing is said of what drives."""
 CURVE = 200
 """The most points of the progress curve that a result keeps."""
-ASIDE, MOST_ASIDE = 0.1, 4000
+ASIDE, MOST_ASIDE = 0.15, 6000
 """What is put aside of the budget to shrink cases and to explain where and why: a share, and no more inputs than."""
 
 
@@ -77,27 +79,24 @@ class Told:
 def quest(view: View, names: tuple[str, ...], terms: Terms, meter: Meter, workers: Workers) -> Told:
     """Search, shrink, explain, and ask everything that was found once more; the meter counts all but the last."""
     probe = Probe(SharedView.of(view, workers), names)
-    plan = _Allowance.of(meter, terms)
-    run, complete, plan = _searched(probe, terms, meter, plan)
+    before = meter.queries
+    run, complete, plan = _searched(probe, terms, meter)
     meter.queries += run.queries
-    found, notes = run.found, []
-    watched = _Watched(probe.view, names, found=found)
-    simple = _shrunk(watched, terms, plan, meter)
-    entry = _explained(watched, terms, plan, meter) if run.stop is not StopReason.INTERRUPTED else _NOTHING
-    kept = _verified(probe, found)
-    if len(kept) < len(found):
-        notes.append(
-            f"{len(found) - len(kept):,} of {len(found):,} inputs that were found did not hold when they were asked "
-            f"again and are left out; the software does not answer alike each time"
-        )
-    cases, doubts = _cases(probe, simple, terms, meter)
-    estimate = Witnesses.of(len(kept), max(run.tried, len(kept)), check_strategy(terms.strategy), complete=complete)
-    about = " and ".join(names) + (f" for {view.name}" if view.name else "")
-    claim = f"changing only {about} changes the outcome of {len(kept):,} inputs that were found"
-    if not len(kept):
-        claim = f"no input was found whose outcome changes with only {about}"
+    watched = _Watched(probe.view, names, found=run.found)
+    entry, simple, stop = _NOTHING, None, run.stop
+    if stop is not StopReason.INTERRUPTED:
+        try:
+            simple = _shrunk(watched, terms, plan, meter)
+            entry = _explained(watched, terms, plan, meter)
+        except KeyboardInterrupt:
+            stop = StopReason.INTERRUPTED
+    kept, notes = _verified(probe, run.found)
+    cases, doubts = _cases(probe, simple or _raw(kept), meter)
+    tried = run.tried + watched.classes.total()
+    estimate = Witnesses.of(len(kept), tried, check_strategy(terms.strategy), complete=complete)
+    finding = Finding(_claim(kept, view.name), names, estimate, terms.limit, cases, output=view.name)
     return Told(
-        Finding(claim, names, estimate, terms.limit, cases, output=view.name),
+        finding,
         {
             "about": list(names),
             "output": view.name,
@@ -105,17 +104,24 @@ def quest(view: View, names: tuple[str, ...], terms: Terms, meter: Meter, worker
             "prefer": terms.prefer,
             "found": len(kept),
             "cells": kept.cells,
-            "tried": run.tried,
-            "queries": run.queries,
+            "tried": tried,
+            "queries": meter.queries - before,
             "complete": complete,
             "curve": _thinned(run.curve),
             "spread": spread(probe.space, probe.free, kept.points, terms.rows, terms.seed).to_dict(),
-            **entry,
+            **_counted(entry, kept),
             "inputs": pack(kept, order(probe.space, probe.free, kept.points, terms.prefer, terms.rows, terms.seed)),
         },
-        run.stop,
+        stop,
         notes + doubts,
     )
+
+
+def _claim(kept: Found, output: str) -> str:
+    about = " and ".join(kept.probe.names) + (f" for {output}" if output else "")
+    if not len(kept):
+        return f"no input was found whose outcome changes with only {about}"
+    return f"changing only {about} changes the outcome of {len(kept):,} inputs that were found"
 
 
 @dataclass(frozen=True)
@@ -123,10 +129,13 @@ class _Watched(Probe):
     """Keeps every hit that is met on the way: what is asked to shrink or to explain counts for what is found."""
 
     found: Found = field(kw_only=True)
+    classes: Counter[str] = field(default_factory=Counter, kw_only=True)
+    """How many classes were asked about."""
 
     def ask(self, points: Points, pairs: NDArray[np.intp] | None = None) -> Tried:
         tried = super().ask(points, pairs)
         self.found.add(tried)
+        self.classes["tried"] += len(tried)
         return tried
 
 
@@ -150,12 +159,18 @@ class _Allowance:
     def total(self) -> int:
         return self.shrink + self.where + self.why + self.map
 
+    def within(self, queries: float) -> _Allowance:
+        """Return the same parts of what may be asked at most."""
+        share = min(1.0, queries / max(self.total, 1))
+        return _Allowance(*(int(share * part) for part in (self.shrink, self.where, self.why, self.map)))
+
 
 _NOTHING: dict[str, Any] = {"regions": [], "drivers": [], "map": None}
 
 
-def _searched(probe: Probe, terms: Terms, meter: Meter, plan: _Allowance) -> tuple[Hunt, bool, _Allowance]:
+def _searched(probe: Probe, terms: Terms, meter: Meter) -> tuple[Hunt, bool, _Allowance]:
     """Return what the strategy found, whether it tried every input, and what is left to explain that."""
+    plan, begun = _Allowance.of(meter, terms), meter.seconds
     setting = Setting(probe, terms.seed, terms.rows, meter.left - plan.total, terms.prefer)
     strategy = strategy_of(terms.strategy, setting)
     complete = isinstance(strategy, Everything)
@@ -170,10 +185,14 @@ def _searched(probe: Probe, terms: Terms, meter: Meter, plan: _Allowance) -> tup
     run = hunt(strategy, probe, _bounded(meter, setting.queries), task=task)
     if complete and run.stop is StopReason.EXHAUSTED:
         return replace(run, stop=StopReason.ENUMERATED), True, plan
+    if meter.budget.seconds is not None:
+        # What can be asked in the time that is left, at the pace so far.
+        pace = run.queries / max(meter.seconds - begun, 1e-9)
+        plan = plan.within(pace * max(0.0, meter.budget.seconds - meter.seconds))
     if not len(run.found) and run.stop is StopReason.QUERIES and plan.total > 1:
         # There is nothing to explain, so that what was put aside for it goes on looking.
         more = hunt(strategy, probe, _bounded(meter, plan.total), task=task)
-        return run.followed(more), False, _Allowance(0, 0, 0, 0)
+        return run.followed(more), False, plan.within(0)
     return run, False, plan
 
 
@@ -182,18 +201,18 @@ def _bounded(meter: Meter, queries: float) -> Meter:
     budget = meter.budget
     if budget.queries is not None:
         budget = replace(budget, queries=max(1, int(queries)))
+    if budget.seconds is not None:
+        budget = replace(budget, seconds=(1 - ASIDE) * budget.seconds)
     return replace(meter, budget=budget, queries=0)
 
 
-def _shrunk(probe: _Watched, terms: Terms, plan: _Allowance, meter: Meter) -> Found:
-    """Return the simplest of some found inputs, those first that are to be shown."""
+def _shrunk(probe: _Watched, terms: Terms, plan: _Allowance, meter: Meter) -> Found | None:
+    """Return the simplest of some found inputs, those first that are to be shown; None where none can be shrunk."""
     found, simple = probe.found, Found(probe)
     again = 4 * SHOWN
     many = min(TRIED, len(found), max((plan.shrink - again) // EFFORT, min(1, plan.shrink - again)))
     if many < 1:
-        if len(found):
-            simple.add(found.tried.take(slice(0, SHOWN)))
-        return simple
+        return None
     points, pairs, outcomes = found.points, found.pairs, found.outcomes
     wanted = "diverse" if terms.prefer == "many" else terms.prefer
     picked = choose(probe.space, probe.free, points, many, wanted, terms.rows, terms.seed)
@@ -227,15 +246,38 @@ def _explained(probe: _Watched, terms: Terms, plan: _Allowance, meter: Meter) ->
     }
 
 
-def _verified(probe: Probe, found: Found) -> Found:
+def _verified(probe: Probe, found: Found) -> tuple[Found, list[str]]:
     """Return what still holds when it is asked again, of the software itself and not of its scores."""
     kept = Found(probe)
     if len(found):
         kept.add(probe.ask(found.points, found.pairs))
-    return kept
+    if len(kept) == len(found):
+        return kept, []
+    return kept, [
+        f"{len(found) - len(kept):,} of {len(found):,} inputs that were found did not hold when they were asked again "
+        f"and are left out; the software does not answer alike each time"
+    ]
 
 
-def _cases(probe: Probe, simple: Found, terms: Terms, meter: Meter) -> tuple[tuple[Case, ...], list[str]]:
+def _counted(entry: dict[str, Any], kept: Found) -> dict[str, Any]:
+    """Count again how many of the inputs found lie in each region: some came while the regions were tested."""
+    space = kept.probe.space
+    told = [
+        {**region, "found": int(Rule.from_dict(region["rule"]).mask(kept.points, space).sum())}
+        for region in entry["regions"]
+    ]
+    return {**entry, "regions": told}
+
+
+def _raw(kept: Found) -> Found:
+    """Return the first that were found, as they are."""
+    simple = Found(kept.probe)
+    if len(kept):
+        simple.add(kept.tried.take(slice(0, SHOWN)))
+    return simple
+
+
+def _cases(probe: Probe, simple: Found, meter: Meter) -> tuple[tuple[Case, ...], list[str]]:
     """Return the cases to show, whose inputs are run once more even where their answers are remembered."""
     shown = slice(0, SHOWN)
     one, other, outcomes = simple.individuals[shown], simple.twins[shown], simple.outcomes[:, shown]

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 _SAMPLE, _BACKGROUND = 1024, 16_384
 """The most inputs that rules are learnt from, and draws that tell what is valid."""
-_STEPS, _APART = 12, 3
-"""How often inputs are changed to spread them, and every how many changes they are looked at, but for the first."""
+_STEPS, _APART, _LOOKS = 24, 4, 3
+"""How often inputs are changed to spread them, and every how many of the last changes they are looked at."""
 _SCALES, _FINE = 8, 1 << 20
 """The scales of a change of a number, each half of the one before; how many values a continuous feature counts for."""
 _SEVERAL = 3
@@ -93,21 +93,22 @@ def regions(
     >>> [str(region.rule) for region in found], asked
     (['age at least 61', 'everybody'], 400)
     """
-    affordable = queries // len(probe.table)
-    points, spent = _spread(probe, found, seed, affordable // 2)
-    repeats = _STEPS // _APART - 1 if spent else 1
+    spread, spent = _spread(probe, found, seed, queries // len(probe.table) // 2)
     affordable = (queries - spent) // len(probe.table)
-    learnt = learn(probe, points, seed, min(most, affordable // _FEWEST - 1), repeats=repeats)
+    thinned = _thinned(probe, found, stream(seed, "regions", "thinned"), _SAMPLE)
+    learnt = [*learn(probe, spread, seed, most, repeats=_LOOKS), *learn(probe, thinned, seed, most)]
     # What a single input found started is no region of the search.
     several = max(_SEVERAL, 0.01 * len(found))
-    rules = [*(rule for rule in learnt if rule.mask(found, probe.space).sum() >= several), Rule()]
+    rules = [rule for rule in dict.fromkeys(learnt) if rule.mask(found, probe.space).sum() >= several]
+    rules = [*rules[: max(affordable // _FEWEST - 1, 0)], Rule()]
     draws = affordable // len(rules)
     if draws < 1:
         return [], spent
     (*made, everybody), asked = _tested(probe, rules, found, stream(seed, "regions", "test"), draws, level)
     kept = [region for region in made if region.estimate.low > everybody.estimate.high]
     kept.sort(key=lambda region: -region.estimate.low * region.found)
-    return [*kept, everybody], spent + asked
+    stories = _apart([region.rule for region in kept], found, probe.space)[:most]
+    return [*(region for region in kept if region.rule in stories), everybody], spent + asked
 
 
 def _tested(
@@ -128,7 +129,8 @@ def _tested(
     low, high = intervals.by_group(hits, np.full(len(tested), draws), level)
     method = f"exact, simultaneous over {len(tested)} rules" if len(tested) > 1 else "exact"
     made = []
-    for rule, value, ends in zip(tested, (hits / draws).tolist(), np.stack([low, high], axis=1).tolist(), strict=True):
+    for at, rule in enumerate(tested):
+        value, ends = float(hits[at] / draws), (float(low[at]), float(high[at]))
         estimate = Estimate(value, *ends, draws, level, method, _speaks_of(rule, probe))
         made.append(Region(rule, int(rule.mask(found, probe.space).sum()), estimate))
     return made, int(tried.asked.sum())
@@ -143,12 +145,12 @@ def _spread(probe: Probe, found: Points, seed: int, asks: int) -> tuple[Points, 
 
     Some of the inputs found are changed in several features at a time, by much or little, and keep a change that leaves
     them discriminatory: a Metropolis walk, which in time is uniform over the discriminatory inputs that it can reach.
-    Features that hardly matter are changed all at once, those that do one by one: the first asks tell which those are.
+    Features that hardly matter are changed several at once, those that do one by one: the first asks tell them apart.
     """
     rng, features = stream(seed, "regions", "spread"), len(probe.free)
     walkers = min(asks // (_STEPS + 2), _SAMPLE)
     if walkers < _ENOUGH or not len(found) or not features:
-        return _thinned(probe, found, rng, _SAMPLE), 0
+        return found[:0], 0
     points = _thinned(probe, found, rng, walkers)
     points = points[np.arange(walkers) % len(points)]
     each = max(1, 2 * walkers // features)
@@ -156,20 +158,22 @@ def _spread(probe: Probe, found: Points, seed: int, asks: int) -> tuple[Points, 
     alone = np.arange(features) == which[:, None]
     tried = probe.ask(_changed(probe, points[rng.integers(0, walkers, len(which))], alone, rng, 1))
     survive = (np.bincount(which[tried.hits], minlength=features) + 0.5) / (np.bincount(which, minlength=features) + 1)
+    matters = np.cumsum(1 - survive) / (1 - survive).sum()
     asked, kept = int(tried.asked.sum()), []
     for step in range(_STEPS):
-        order = np.argsort(rng.random((walkers, features)), axis=1)
-        risk = np.cumsum(np.log(survive)[order], axis=1)
-        taken = risk >= np.log(rng.uniform(0.3, 1.0, (walkers, 1)))
-        taken[:, 0] = True
-        change = np.zeros_like(taken)
-        np.put_along_axis(change, order, taken, axis=1)
-        tried = probe.ask(_changed(probe, points, change, rng, _SCALES))
+        if step % 4:
+            change = np.arange(features) == np.searchsorted(matters, rng.random(walkers))[:, None]
+        else:
+            order = np.argsort(rng.random((walkers, features)), axis=1)
+            risk = np.cumsum(np.log(survive)[order], axis=1)
+            change = np.zeros((walkers, features), dtype=np.bool_)
+            np.put_along_axis(change, order, risk >= np.log(rng.uniform(0.3, 1.0, (walkers, 1))), axis=1)
+        tried = probe.ask(_changed(probe, points, change, rng, _SCALES if step % 4 else 1))
         points = np.where(tried.hits[:, None], tried.points, points)
         asked += int(tried.asked.sum())
         if step % _APART == _APART - 1:
             kept.append(points)
-    return np.concatenate(kept[1:]), asked
+    return np.concatenate(kept[-_LOOKS:]), asked
 
 
 def _changed(probe: Probe, points: Points, change: NDArray[np.bool_], rng: np.random.Generator, scales: int) -> Points:
@@ -209,13 +213,17 @@ def learn(probe: Probe, points: Points, seed: int, most: int = 5, *, repeats: in
         inside = rule.mask(left, space)
         rules.append(rule)
         left = left[~inside]
+    return _apart(_merged(rules, points, space), points, space)[:most]
+
+
+def _apart(rules: list[Rule], points: Points, space: Space) -> list[Rule]:
+    """Return the rules but those that speak mostly of the same inputs as one before: they would tell a story twice."""
     kept: dict[Rule, NDArray[np.bool_]] = {}
-    for rule in _merged(rules, points, space):
+    for rule in rules:
         inside = rule.mask(points, space)
-        # Of two rules that speak mostly of the same inputs, one is enough.
         if all(2 * (inside & other).sum() < min(inside.sum(), other.sum()) for other in kept.values()):
             kept[rule] = inside
-    return list(kept)[:most]
+    return list(kept)
 
 
 def _thinned(probe: Probe, found: Points, rng: np.random.Generator, most: int) -> Points:

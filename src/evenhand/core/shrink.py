@@ -175,13 +175,17 @@ class _Cases:
         place[same[wanted]] = np.arange(len(wanted))
         known = np.flatnonzero(place[same] >= 0)
         answer = place[same][known]
+        kept[known] = tried.hits[answer]
+        if pairs is None:
+            outcomes[:, known] = tried.outcomes[:, answer]
+            hits = np.flatnonzero(kept)
+            kept[hits] = self._alike(outcomes[:, hits], self.outcomes[:, rows[hits]])
+            if self.probe.view.positive is not None:
+                kept[known] &= tried.first[answer] == given[known, 0]
+            return _Round(rows, points, kept, given, outcomes)
+        outcomes[:, known] = tried.pair[:, answer]
         found = given.copy()
         found[known] = np.stack([tried.first[answer], tried.second[answer]], axis=1)
-        outcomes[:, known], kept[known] = tried.pair[:, answer], tried.hits[answer]
-        if pairs is None:
-            hits = np.flatnonzero(kept)
-            kept[hits] = (found[hits] == given[hits]).all(axis=1)
-            kept[hits] &= self._alike(outcomes[:, hits], self.outcomes[:, rows[hits]])
         return _Round(rows, points, kept, found, outcomes)
 
     def _alike(self, now: NDArray[Any], before: NDArray[Any]) -> Flags:

@@ -100,7 +100,7 @@ def search(
     tested = as_subject(subject, space)
     sets = feature_sets(tested.space, over)
     check_strategy(strategy)
-    check_columns(tested.space, sets)
+    check_columns(tested.space, sets, tested.outputs or ("",))
     if found is not None:
         check_path(found)
     given = _rows(start, tested.space)
@@ -149,7 +149,7 @@ def _rows(start: Any, space: Space) -> Points | None:
 def _checked_limit(limit: int | None) -> int | None:
     if limit is None:
         return None
-    if isinstance(limit, bool) or not isinstance(limit, int | float) or limit < 0 or limit != int(limit):
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or limit < 0 or not float(limit).is_integer():
         raise UsageError(
             f"limit = {clip(repr(limit))} must be a whole number of 0 or more: the most discriminatory inputs that are "
             f"tolerated; a share of all inputs is a limit of measure"

@@ -94,7 +94,7 @@ class Adaptive:
         points = np.concatenate([flood.points, *parts])
         pairs = np.concatenate([flood.pairs, self._pairs(len(points) - len(flood.points))])
         self._wave = _Wave(flood.parents, flood.moves, flood.origins, numbers)
-        asked = sum(self._sources[number].asked for number, many in numbers if many)
+        asked = sum(source.asked for source in self._sources)
         self._left -= asked
         return Proposal(np.asfortranarray(points), pairs, asked)
 
@@ -144,6 +144,8 @@ class Adaptive:
         shares /= shares.sum()
         parts: list[Points] = []
         numbers: list[tuple[int, int]] = []
+        for source in self._sources:
+            source.asked = 0
         left = n
         for number in reversed(range(len(self._sources))):
             wanted = left if number == 0 else min(left, round(float(shares[number]) * n))
@@ -201,12 +203,13 @@ class Adaptive:
         for number, many in self._wave.seeds:
             mine = slice(start, min(start + many, len(tried)))
             start += many
+            source = self._sources[number]
+            self._cost[number] += source.asked / 2
             if mine.start >= mine.stop:
                 continue
-            source = self._sources[number]
             source.learn(tried.take(mine))
             owners[mine] = number
-            self._cost[number] += mine.stop - mine.start + source.asked / 2
+            self._cost[number] += mine.stop - mine.start
             if isinstance(source, Given):
                 origins[mine] = source.origins[: mine.stop - mine.start]
         return owners

@@ -20,6 +20,8 @@ RECENT = 4096
 HEIRLOOM = 6.0
 """How many tries of its parent a hit inherits at most: what went well there goes well next door."""
 
+STALE = 1.05
+"""How much an archive may grow before its cells are counted anew, which takes sorting all of it."""
 DEEP, SHALLOW = 0.5, 0.1
 """How much hits are preferred that margins tell to be far from being none, and what the shallowest count."""
 
@@ -80,10 +82,11 @@ class Archive:
         )
         self._wins, self._tries = np.concatenate([self._wins, wins]), np.concatenate([self._tries, tries])
         self._cells = np.concatenate([self._cells, cells])
-        self._order = np.argsort(self._cells, kind="stable")
-        self._known, self._starts, self._counts = np.unique(
-            self._cells[self._order], return_index=True, return_counts=True
-        )
+        if len(self) > STALE * len(self._order):
+            self._order = np.argsort(self._cells, kind="stable")
+            self._known, self._starts, self._counts = np.unique(
+                self._cells[self._order], return_index=True, return_counts=True
+            )
         return novel
 
     def learn(self, parents: NDArray[np.intp], hits: NDArray[np.bool_]) -> None:

@@ -16,7 +16,7 @@ MOST_MOVES = 4
 """The most moves that lead from a hit to its child."""
 MEMORY = 0.98
 """How much of what was learnt a wave later still counts: what can be reached changes as a search goes on."""
-POSTERIORS = 64
+POSTERIORS = 16
 """Draws from what is believed of the arms that the candidates of a wave share (Thompson sampling)."""
 SHARPNESS = 2.0
 """How strongly arms that are believed to do well are preferred; twice as strongly for a second move, and so on."""
@@ -36,17 +36,17 @@ class Arms:
         share = (self._many_wins / self._many_tries) ** 2
         many = 1 + np.searchsorted(np.cumsum(share / share.sum())[:-1], rng.random(n), side="right")
         believed = rng.beta(self.wins, self.tries - self.wins, (POSTERIORS, len(self.wins)))
+        sharpness = SHARPNESS * np.arange(1, MOST_MOVES + 1)
+        weights = believed ** sharpness[:, None, None]
+        totals = np.cumsum(weights / weights.sum(axis=2, keepdims=True), axis=2).reshape(-1, len(self.wins))
+        totals[:, -1] = 1.0
+        # One sorted table of all draws for all moves: row i fills the numbers from i to i + 1.
+        table = (totals + np.arange(len(totals))[:, None]).ravel()
         chosen = np.full((MOST_MOVES, n), -1, dtype=np.intp)
-        for move in range(MOST_MOVES):
-            rows = np.flatnonzero(many > move)
-            weights = believed ** (SHARPNESS * (1 + move))
-            totals = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
-            totals[:, -1] = 1.0
-            which = rng.integers(0, POSTERIORS, len(rows))
-            # One sorted table of all draws: draw i fills the numbers from i to i + 1.
-            table = (totals + np.arange(POSTERIORS)[:, None]).ravel()
-            place = np.searchsorted(table, which + rng.random(len(rows)), side="right")
-            chosen[move, rows] = np.minimum(place - which * len(self.wins), len(self.wins) - 1)
+        move, child = np.nonzero(many > np.arange(MOST_MOVES)[:, None])
+        row = move * POSTERIORS + rng.integers(0, POSTERIORS, len(move))
+        place = np.searchsorted(table, row + rng.random(len(row)), side="right")
+        chosen[move, child] = np.minimum(place - row * len(self.wins), len(self.wins) - 1)
         return chosen
 
     def apply(self, points: Points, chosen: NDArray[np.intp], rng: np.random.Generator) -> Points:

@@ -95,8 +95,9 @@ class Bisection(Source):
         middle = np.where(order < (many // 2)[:, None], far, near)
         rows = np.flatnonzero(many == 1)
         which = differ[rows].argmax(axis=1)
-        half = np.trunc((far - near)[rows, which] / moves.size[which] / 2) * moves.size[which]
-        middle[rows, which] += half
+        steps = (far - near)[rows, which] / moves.size[which]
+        # At least one step, or a way of less than two, as continuous features have, would never end.
+        middle[rows, which] += np.sign(steps) * np.maximum(np.trunc(np.abs(steps) / 2), 1) * moves.size[which]
         found = self._from.copy()
         found[:, moves.positions] = middle
         return moves.snapped(found)

@@ -41,6 +41,11 @@ class Everything:
         points = every[np.sort(np.unique(probe.keys(every), return_index=True)[1])]
         return cls(points) if len(points) * len(probe.table) <= queries else None
 
+    @property
+    def done(self) -> bool:
+        """Whether all of them were proposed."""
+        return self._next >= len(self._points)
+
     def propose(self, n: int) -> Proposal:
         """Return the next inputs."""
         found = self._points[self._next : self._next + n]
