@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ FEATURES = [
 ]
 SPACE = Space(FEATURES, protected=["sex"])
 QUERIES = 6000
-RUNS = 60
+RUNS = 40
 
 
 def conditions(*given: Condition) -> Rule:
@@ -90,7 +91,7 @@ def test_rules_learnt_from_planted_boxes_are_those_boxes(n, boxes):
     probe = planted(SPACE, *boxes)
     rules = learn(probe, hits(probe, n, *boxes), seed=0)
     assert len(rules) == len(boxes)
-    assert agree(SPACE, rules, *boxes) > 0.9
+    assert agree(SPACE, rules, *boxes) > (0.99 if n > 100 else 0.85)
 
 
 @pytest.mark.parametrize("boxes", [(ONE,), (YOUNG, OLD), (JOBS,), (NOT_WHITE,)], ids=["one", "two", "levels", "not"])
@@ -101,12 +102,13 @@ def test_planted_boxes_are_found_and_tested(boxes):
     *found, everybody = told
     assert everybody.rule == Rule()
     assert everybody.found == 2000
-    assert agree(SPACE, [region.rule for region in found], *boxes) > 0.9
-    assert sum(region.found for region in found) > 1600
+    assert len(found) == len(boxes)
+    assert agree(SPACE, [region.rule for region in found], *boxes) > 0.95
+    assert sum(region.found for region in found) > 1800
     for region in found:
         assert region.estimate.value > 0.9
         assert region.estimate.low > everybody.estimate.high
-        assert region.estimate.method == f"exact, simultaneous over {len(told)} rules"
+        assert re.fullmatch(r"exact, simultaneous over \d rules", region.estimate.method)
         assert region.estimate.population == f"uniform inputs with {region.rule}"
         assert len(region.rule.conditions) <= 4
     assert everybody.estimate.population == "all inputs, uniformly"
@@ -158,23 +160,23 @@ def test_in_a_constrained_space_what_is_merely_valid_is_no_rule():
     assert {condition.feature for condition in told[0].rule.conditions} == {"age", "income"}
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("n", [1, 2, 5, 12])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("n", [1, 2, 12])
 def test_few_inputs_make_no_story(n, seed):
     """Inputs from everywhere have no region, however they fall."""
     probe = planted(SPACE, Rule())
     assert learn(probe, hits(probe, n, Rule(), seed=seed), seed) == []
-    told, _ = regions(probe, hits(probe, n, Rule(), seed=seed), seed, QUERIES)
+    told, _ = regions(probe, hits(probe, n, Rule(), seed=seed), seed, 3000)
     assert [region.rule for region in told] == [Rule()]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_discrimination_that_no_rule_tells_makes_no_rule(seed):
     def decide(people: Any) -> Any:
         return ((people["noise"] + people["hours"] + people["age"]) % 10 == 0) & (people["sex"] == "M")
 
     probe = Probe(View(Subject(decide, SPACE)), ("sex",))
-    told, _ = regions(probe, hits(probe, 1500, Rule(), seed=seed), seed, QUERIES)
+    told, _ = regions(probe, hits(probe, 1500, Rule(), seed=seed), seed, 3000)
     assert [region.rule for region in told] == [Rule()]
 
 

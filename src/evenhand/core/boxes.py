@@ -111,6 +111,11 @@ class Axis:
         low, high = (0.0, float(self.feature.size)) if self._counted else (self.feature.low, self.feature.high)
         return np.maximum(np.diff([low, *self.edges, high]), 0.0) / (high - low)
 
+    @cached_property
+    def _ranges(self) -> tuple[Bins, Bins]:
+        """The first bin of every range of bins, and the one after its last."""
+        return np.triu_indices(len(self.shares) + 1, 1)
+
     @property
     def least(self) -> float:
         """The smallest share that a condition counts for: inputs that share a rare value may do so by descent."""
@@ -130,7 +135,7 @@ class Axis:
             lengths = lengths[(lengths <= _NAMED) | (lengths >= len(order) - _NAMED)]
             hits, size = np.cumsum(counts[order])[lengths - 1], np.cumsum(shares[order])[lengths - 1]
         else:
-            first, last = np.triu_indices(len(counts) + 1, 1)
+            first, last = self._ranges
             run, area = np.append(0, np.cumsum(counts)), np.append(0.0, np.cumsum(shares))
             hits, size = run[last] - run[first], np.maximum(area[last] - area[first], self.least)
         kept = np.flatnonzero(_surprise(hits, total, size) > doubt)
@@ -164,10 +169,12 @@ class Axis:
 
 def _surprise(hits: NDArray[Any], total: int, share: Floats) -> Floats:
     """Return how much likelier so many hits of all are by their own share than by that of the space, as a logarithm."""
-    inside, share = hits / total, np.clip(share, 1e-12, 1.0)
-    outside, rest = np.maximum(1 - inside, 1e-12), np.maximum(1 - share, 1e-12)
-    gain = hits * np.log(np.maximum(inside, 1e-12) / share) + (total - hits) * np.log(outside / rest)
-    return np.where((inside > share) & (hits >= min(total, max(_FEWEST, _LEAST * total))), gain, 0.0)
+    gain = np.zeros(len(hits))
+    rows = np.flatnonzero((hits > share * total) & (hits >= min(total, max(_FEWEST, _LEAST * total))))
+    inside, share = hits[rows] / total, np.maximum(share[rows], 1e-12)
+    outside = np.maximum(1 - inside, 1e-12) / np.maximum(1 - share, 1e-12)
+    gain[rows] = total * (inside * np.log(inside / share) + (1 - inside) * np.log(outside))
+    return gain
 
 
 def _rounded(value: float, by: float, step: float) -> float:

@@ -7,14 +7,17 @@ probability above a half or a threshold, a decision value, or a logit.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
 from evenhand.core.errors import SubjectError
+from evenhand.core.shared import SharedView
 from evenhand.core.strategies.base import Proposal
 from evenhand.core.strategies.moves import Moves
 from evenhand.core.subject import ROWS_AT_ONCE
+from evenhand.core.views import View
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +25,6 @@ if TYPE_CHECKING:
     from evenhand.core.feature import Points
     from evenhand.core.probe import Probe
     from evenhand.core.space import Space
-    from evenhand.core.views import View
 
     Numbers = NDArray[np.float64]
 
@@ -113,10 +115,23 @@ class Margins:
         if not self.bounded or not len(points):
             outcomes = self.view.decide(points)
             return outcomes, outcomes.astype(np.float64)
+        if isinstance(self.view, SharedView):
+            if self.view.worth(points):
+                parts = self.view.shared(self._part, points)
+                return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+            outcomes, margins = self.view.timed(self._scored, points)
+        else:
+            outcomes, margins = self._scored(points)
+        return outcomes, margins
+
+    def _scored(self, points: Points) -> list[Any]:
         adapter = cast("Scorer", self.view.subject.adapter)
         space = self.view.subject.space
-        outcomes, margins = self._asked(points, lambda batch: adapter.margins(batch, space, self.scorer))
-        return outcomes, margins
+        return self._asked(points, lambda batch: adapter.margins(batch, space, self.scorer))
+
+    @cached_property
+    def _part(self) -> _Part:
+        return _Part(replace(self, view=View(self.view.subject, self.view.name, self.view.target)))
 
     def gradients(self, points: Points) -> tuple[NDArray[Any], Numbers, Numbers]:
         """Return outcomes, margins, and how margins change with each passed feature, for one question each."""
@@ -136,6 +151,16 @@ class Margins:
             parts.append((subject._answers.check(outcomes, len(batch)), *numbers))
             subject.executed += len(batch)
         return list(parts[0]) if len(parts) == 1 else [np.concatenate(column) for column in zip(*parts, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Asks for margins in another process, and tells how many inputs were really run."""
+
+    margins: Margins
+
+    def __call__(self, points: Points) -> tuple[tuple[NDArray[Any], Numbers], int]:
+        return self.margins.decide(points), len(points)
 
 
 def boundary_points(

@@ -99,8 +99,8 @@ class Adaptive:
         return Proposal(np.asfortranarray(points), pairs, asked)
 
     def _seeding(self) -> float:
-        """Return the share of seeds: all while no hit is known, else the more the less flooding yields."""
-        if not len(self._archive):
+        """Return the share of seeds: all while there is nothing to flood from, else the more the less that yields."""
+        if not len(self._archive) or not self.probe.free:
             return 1.0
         yields = self._flooded[0] / self._flooded[1]
         return float(np.clip(MOST_SEEDS * (1 - 2 * yields), LEAST_SEEDS, MOST_SEEDS))

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.core.seeds import stream
+from evenhand.core.seen import mixed
 from evenhand.core.space import MOST_ASSIGNMENTS
 from evenhand.core.strategies.base import Proposal
 
@@ -35,10 +37,16 @@ class Everything:
         >>> Everything.of(probe, 145) is None, len(Everything.of(probe, 146).propose(1000).points)
         (True, 73)
         """
-        if probe.space.size > min(queries, MOST_ASSIGNMENTS):
+        if not probe.free and not probe.space.constraints:
+            every = probe.space.draw(1, stream(0, "everything"))  # all inputs are one class
+        elif probe.space.size > min(queries, MOST_ASSIGNMENTS):
             return None
-        every = probe.canonical(probe.space.enumerate())
-        points = every[np.sort(np.unique(probe.keys(every), return_index=True)[1])]
+        else:
+            every = probe.space.enumerate()
+        every = probe.canonical(every)
+        # What the software does not take may still decide which members constraints leave to compare.
+        keys = mixed(every.T, len(every)) if probe.space.constraints else probe.keys(every)
+        points = every[np.sort(np.unique(keys, return_index=True)[1])]
         return cls(points) if len(points) * len(probe.table) <= queries else None
 
     @property

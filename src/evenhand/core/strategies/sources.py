@@ -124,7 +124,7 @@ class Near(Source):
 def stirred(moves: Moves, points: Points, rng: np.random.Generator) -> Points:
     """Return the points with one or two features changed, three in four times by a step and else by a jump."""
     found: Points = np.array(points)
-    for share in (1.0, 0.5):
+    for share in (1.0, 0.5) if moves.features else ():
         rows = np.flatnonzero(rng.random(len(points)) < share)
         which = rng.integers(0, len(moves.features), len(rows))
         steps = moves.step(found[rows], which, np.where(rng.random(len(rows)) < 0.5, -1, 1))
