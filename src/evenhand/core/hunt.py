@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from evenhand.core.estimate import StopReason
 from evenhand.core.found import Found
 from evenhand.core.strategies.base import Proposal
 
 if TYPE_CHECKING:
     from evenhand.core.budget import Meter
-    from evenhand.core.probe import Probe
+    from evenhand.core.probe import Probe, Tried
     from evenhand.core.strategies.base import Strategy
 
 FIRST_WAVE, WAVE, DEAR_WAVE = 64, 2048, 32
@@ -25,6 +27,9 @@ WAVES = 40
 IDLE = 64
 """After so many waves in which constraints left nothing to ask there is nothing to find."""
 
+KEPT = 16
+"""Of the classes of a wave that are no hits, how many are kept to draw a map with."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hunt:
@@ -37,17 +42,21 @@ class Hunt:
     """How many classes were tried."""
     curve: tuple[tuple[int, int, int], ...]
     """After each wave: inputs asked, discriminatory inputs found, cells that hold one."""
+    others: tuple[Tried, ...]
+    """Some classes of each wave that are no hits."""
 
     def followed(self, more: Hunt) -> Hunt:
         """Return this hunt, which found nothing, and one that went on."""
         curve = tuple((self.queries + queries, found, cells) for queries, found, cells in more.curve[1:])
-        return Hunt(more.found, more.stop, self.queries + more.queries, self.tried + more.tried, self.curve + curve)
+        queries, tried = self.queries + more.queries, self.tried + more.tried
+        return Hunt(more.found, more.stop, queries, tried, self.curve + curve, self.others + more.others)
 
 
 def hunt(strategy: Strategy, probe: Probe, meter: Meter, *, task: str = "search") -> Hunt:
     """Try what the strategy proposes until the budget is spent, enough is found, or nothing is left to try."""
     found = Found(probe, meter.budget.findings)
     curve: list[tuple[int, int, int]] = [(0, 0, 0)]
+    others: list[Tried] = []
     queries, count, idle = 0, 0, 0
     wave, largest = _waves(probe, meter)
     stop: StopReason | None = None
@@ -67,6 +76,7 @@ def hunt(strategy: Strategy, probe: Probe, meter: Meter, *, task: str = "search"
             stop = cut if accepted == len(tried) else None  # what is taken back is not spent
             tried = tried.take(slice(0, accepted))
             found.add(tried)
+            others.append(tried.take(np.flatnonzero(~tried.hits & (tried.asked > 0))[:KEPT]))
             queries, count = queries + int(tried.asked.sum()), count + len(tried)
             curve.append((queries, len(found), found.cells))
             idle = 0 if tried.asked.any() or proposal.asked else idle + 1
@@ -78,7 +88,7 @@ def hunt(strategy: Strategy, probe: Probe, meter: Meter, *, task: str = "search"
             wave = min(2 * wave, largest)
     except KeyboardInterrupt:
         stop = StopReason.INTERRUPTED
-    return Hunt(found, stop, queries, count, tuple(curve))
+    return Hunt(found, stop, queries, count, tuple(curve), tuple(others))
 
 
 def _waves(probe: Probe, meter: Meter) -> tuple[int, int]:

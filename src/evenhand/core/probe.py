@@ -56,6 +56,11 @@ class Tried:
         """How many inputs were asked for each class."""
         return np.asarray(self.valid.sum(axis=0), dtype=np.int64)
 
+    @property
+    def side(self) -> NDArray[Any]:
+        """An outcome of each class; of one that is no hit all are the same, or as good as that."""
+        return np.asarray(self.outcomes[self.valid.argmax(axis=0), np.arange(len(self))])
+
     def take(self, rows: NDArray[Any] | slice) -> Tried:
         """Return some of the classes."""
         return Tried(

@@ -7,45 +7,45 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.core.feature import plain
-from evenhand.core.seeds import stream
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from evenhand.core.feature import Points
-    from evenhand.core.probe import Probe
+    from evenhand.core.probe import Probe, Tried
 
 MOST = 300
 """How many found inputs, and how many others, a map shows."""
-KEPT = 0.75
-"""The share of its features that an input next to one found has from that."""
+FEWEST = 10
+"""With fewer others there is no boundary to be seen."""
 RIDGE = 0.02
 """What keeps the direction from following single inputs, as a share of their number."""
 NAMED = 2
 """How many features name an axis."""
 
 
-def project(probe: Probe, found: Points, seed: int, queries: int) -> tuple[dict[str, Any] | None, int]:
-    """Return a map of found inputs among uniform ones, as JSON holds it, and how many inputs were asked for it.
+def project(probe: Probe, found: Points, others: Sequence[Tried]) -> dict[str, Any] | None:
+    """Return a map of found inputs among others that a search has tried, as JSON holds it.
 
-    Others are uniform inputs, and inputs found with a quarter of their features redrawn, which lie on both sides of the
-    boundary. The first axis is the direction in which the outcome changes most, told by least squares over these; the
-    second is the one across it in which the inputs found differ most. None where nothing is to be seen.
+    The first axis is the direction in which the outcome changes most, told by least squares over the others; the second
+    is the one across it in which the inputs found differ most. None where nothing is to be seen.
     """
-    n = min(MOST, queries)
-    if not len(found) or n < 10:
-        return None, 0
-    others = _others(probe, found, n, stream(seed, "projection"))
-    outcomes = probe.view.decide(others)
-    shown = found[np.linspace(0, len(found) - 1, min(MOST, len(found))).round().astype(np.intp)]
-    matrix, owner = _scaled(probe, np.concatenate([shown, others]))
+    rest = np.concatenate([probe.canonical(found[:0]), *(part.points for part in others)])
+    if len(rest) < FEWEST or not len(found):
+        return None
+    picked = _evenly(len(rest))
+    rest, outcomes = rest[picked], np.concatenate([part.side for part in others])[picked]
+    shown = found[_evenly(len(found))]
+    matrix, owner = _scaled(probe, np.concatenate([shown, rest]))
     centred = matrix - matrix.mean(axis=0)
     first = _direction(centred[len(shown) :], outcomes)
     if first is None:
-        return None, n
-    rest = centred[: len(shown)] - centred[: len(shown)].mean(axis=0)
-    rest = rest - np.outer(rest @ first, first)
-    second = np.linalg.svd(rest, full_matrices=False)[2][0] if len(rest) > 1 else np.zeros_like(first)
+        return None
+    across = centred[: len(shown)] - centred[: len(shown)].mean(axis=0)
+    across = across - np.outer(across @ first, first)
+    second = np.linalg.svd(across, full_matrices=False)[2][0] if len(across) > 1 else np.zeros_like(first)
     second = second * (1.0 if second[np.argmax(np.abs(second))] >= 0 else -1.0)
     places = np.round(np.stack([centred @ first, centred @ second], axis=1), 4).tolist()
     names = [probe.space.names[position] for position in probe.free]
@@ -55,16 +55,12 @@ def project(probe: Probe, found: Points, seed: int, queries: int) -> tuple[dict[
         "others": [
             [*place, plain(outcome)] for place, outcome in zip(places[len(shown) :], outcomes.tolist(), strict=True)
         ],
-    }, n
+    }
 
 
-def _others(probe: Probe, found: Points, n: int, rng: np.random.Generator) -> Points:
-    """Return uniform inputs, every second of which has most of its features from an input found."""
-    drawn = probe.canonical(probe.space.draw(n, rng))
-    near = found[rng.integers(0, len(found), n)]
-    kept = (rng.random(drawn.shape) < KEPT) & (np.arange(n) % 2 == 0)[:, None]
-    mixed = np.where(kept, near, drawn)
-    return np.asfortranarray(np.where(probe.space.valid(mixed)[:, None], mixed, drawn))
+def _evenly(size: int) -> NDArray[np.intp]:
+    """Return places of so many, no more than a map shows."""
+    return np.linspace(0, size - 1, min(MOST, size)).round().astype(np.intp)
 
 
 def _scaled(probe: Probe, points: Points) -> tuple[NDArray[np.float64], NDArray[np.intp]]:

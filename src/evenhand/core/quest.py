@@ -31,6 +31,8 @@ from evenhand.core.strategies.everything import Everything
 from evenhand.core.twins import case_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from evenhand.core.budget import Meter
@@ -87,7 +89,7 @@ def quest(view: View, names: tuple[str, ...], terms: Terms, meter: Meter, worker
     if stop is not StopReason.INTERRUPTED:
         try:
             simple = _shrunk(watched, terms, plan, meter)
-            entry = _explained(watched, terms, plan, meter)
+            entry = _explained(watched, run.others, terms, plan, meter)
         except KeyboardInterrupt:
             stop = StopReason.INTERRUPTED
     kept, notes = _verified(probe, run.found)
@@ -141,28 +143,27 @@ class _Watched(Probe):
 
 @dataclass(frozen=True, slots=True)
 class _Allowance:
-    """What may be asked to shrink, to tell where, to tell why, and to draw a map."""
+    """What may be asked to shrink, to tell where, and to tell why."""
 
     shrink: int
     where: int
     why: int
-    map: int
 
     @classmethod
     def of(cls, meter: Meter, terms: Terms) -> _Allowance:
         left = meter.left
         aside = MOST_ASIDE if math.isinf(left) else int(min(max(ASIDE * left, min(200, left / 4)), MOST_ASIDE))
         part = aside // 20
-        return cls(5 * part, *((9 * part, 4 * part, 2 * part) if terms.explain else (0, 0, 0)))
+        return cls(5 * part, *((10 * part, 5 * part) if terms.explain else (0, 0)))
 
     @property
     def total(self) -> int:
-        return self.shrink + self.where + self.why + self.map
+        return self.shrink + self.where + self.why
 
     def within(self, queries: float) -> _Allowance:
         """Return the same parts of what may be asked at most."""
         share = min(1.0, queries / max(self.total, 1))
-        return _Allowance(*(int(share * part) for part in (self.shrink, self.where, self.why, self.map)))
+        return _Allowance(*(int(share * part) for part in (self.shrink, self.where, self.why)))
 
 
 _NOTHING: dict[str, Any] = {"regions": [], "drivers": [], "map": None}
@@ -228,7 +229,9 @@ def _shrunk(probe: _Watched, terms: Terms, plan: _Allowance, meter: Meter) -> Fo
     return simple
 
 
-def _explained(probe: _Watched, terms: Terms, plan: _Allowance, meter: Meter) -> dict[str, Any]:
+def _explained(
+    probe: _Watched, others: Sequence[Tried], terms: Terms, plan: _Allowance, meter: Meter
+) -> dict[str, Any]:
     """Return where and why, told by inputs that are asked for it."""
     if not terms.explain or not len(probe.found):
         return _NOTHING
@@ -237,12 +240,11 @@ def _explained(probe: _Watched, terms: Terms, plan: _Allowance, meter: Meter) ->
     where, asked = regions(probe, points, terms.seed, plan.where)
     enough = plan.why >= 2 * LEAST_CHANGES * len(probe.free)
     why, more = drivers(probe, points, pairs, terms.seed, plan.why) if enough else ([], 0)
-    chart, most = project(probe, points, terms.seed, plan.map)
-    meter.queries += asked + more + most
+    meter.queries += asked + more
     return {
         "regions": [region.to_dict() for region in where],
         "drivers": [driver.to_dict() for driver in why],
-        "map": chart,
+        "map": project(probe, points, others),
     }
 
 

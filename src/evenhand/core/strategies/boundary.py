@@ -24,11 +24,6 @@ EDGES = 1024
 """How many edges are kept."""
 
 
-def side(tried: Tried) -> NDArray[Any]:
-    """Return an outcome of each class; of one that is no hit all are the same, or as good as that."""
-    return np.asarray(tried.outcomes[tried.valid.argmax(axis=0), np.arange(len(tried))])
-
-
 class Bisection(Source):
     """Halves the way between inputs of different outcomes, many ways in lock step, until a hit or an edge is met.
 
@@ -48,7 +43,7 @@ class Bisection(Source):
         if len(self._ends) > MOST_OUTCOMES:
             return
         rows = np.flatnonzero(~tried.hits & (tried.asked > 0))
-        sides = side(tried)[rows]
+        sides = tried.side[rows]
         for name in np.unique(sides).tolist():
             mine = tried.points[rows[sides == name][-ENDS:]]
             kept = self._ends.get(name)
@@ -122,7 +117,7 @@ class Bisection(Source):
     def learn(self, tried: Tried) -> None:
         """Go on in the half of each way in which the outcome changes; a way that met a hit has ended."""
         n = len(tried)
-        sides = side(tried)
+        sides = tried.side
         middle = self._middle[:n]
         same = sides == self._sides[0, :n]
         unasked = tried.asked == 0
@@ -176,7 +171,7 @@ class Edges(Source):
         one, other, which = self._asked
         if len(tried) < 2 * len(one):  # the budget ended within the wave
             return
-        sides = side(tried).reshape(2, -1)
+        sides = tried.side.reshape(2, -1)
         held = (sides[0] != sides[1]) & (tried.asked.reshape(2, -1) > 0).all(axis=0)
         hit = tried.hits.reshape(2, -1).any(axis=0)
         self._arms.learn(self._chosen, held | hit)
