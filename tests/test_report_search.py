@@ -111,7 +111,7 @@ def test_a_search_is_told_from_what_to_how_spread():
     spread = {"cells": 31_402, "clusters": 57, "distance": 0.4312, "real": real}
     where = "95 % level, n = 400, exact, simultaneous over 3 rules)"
     text = f"""
-        FAIL      sex: 41,230 discriminatory inputs found in 31,402 regions (adaptive, 50,000 inputs tried, 100,000 queries); limit 0
+        FAIL      sex: 41,230 discriminatory inputs found in 31,402 coarse cells (adaptive, 50,000 inputs tried, 100,000 queries); limit 0
                   not a rate: a search goes where it finds; for the share of all inputs use prevalence
                   the simplest case:
                            individual  twin
@@ -126,7 +126,7 @@ def test_a_search_is_told_from_what_to_how_spread():
                   feature              ends it     95 % interval    n
                   age, as 61 → 40 did   80.0 %  76.0 % to 84.0 %  400
                   race                   1.0 %    0.0 % to 2.0 %  400
-                  how spread: 31,402 regions, 57 clusters, two of them are 0.43 apart on average (0 is equal, 1 is all different), the nearest of 30,162 real rows is 0.11 away from half of them, and 0.02 from one
+                  how spread: 31,402 coarse cells, 57 clusters, two of them are 0.43 apart on average (0 is equal, 1 is all different), the nearest of 30,162 real rows is 0.11 away from half of them, and 0.02 from one
         note: a note
         103,200 inputs asked, 99,000 executed, 5.6 s; the query budget was spent
     """  # noqa: E501
@@ -147,7 +147,7 @@ def test_nothing_found_is_no_proof_of_absence_unless_every_input_was_tried():
 
 def test_without_a_limit_there_is_no_verdict_and_one_is_one():
     told = lines(result((finding(found=1), entry(found=1, cells=1, spread=None))))
-    assert told[0].startswith("sex: 1 discriminatory input found in 1 region (adaptive")
+    assert told[0].startswith("sex: 1 discriminatory input found in 1 coarse cell (adaptive")
     assert "limit" not in told[0]
     assert not any("how spread" in line for line in told)
 

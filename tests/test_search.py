@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -48,7 +49,7 @@ PEOPLE = eh.Space(
     ],
     protected=["sex", "race"],
 )
-FEW = eh.Budget(queries=1500)
+FEW = eh.Budget(queries=600)
 
 
 def score(people: Any) -> Any:
@@ -117,33 +118,26 @@ OUTCOMES = {
     "numbers further apart than 0.2": (score, 0.2, lambda a, b: np.abs(a - b) > 0.2),
     "a function that grades": (score, halves, halves),
 }
-SETS: dict[str, Any] = {
-    "sex": "sex",
-    "race": "race",
-    "age": "age",
-    "together": ["sex", "race"],
-    "apart": [("sex",), ("race",)],
-}
+SETS: list[tuple[str, Any]] = [
+    ("truth values", "sex"),
+    ("truth values", "age"),
+    ("truth values", [("sex",), ("race",)]),
+    ("texts", "race"),
+    ("numbers further apart than 0.2", ["sex", "race"]),
+    ("a function that grades", "race"),
+]
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("kind", OUTCOMES)
-@pytest.mark.parametrize("over", ["sex", "together"])
+@pytest.mark.parametrize(("kind", "over"), SETS)
 def test_no_false_positives(strategy, kind, over):
     function, differs, apart = OUTCOMES[kind]
     subject = eh.Subject(function, PEOPLE, differs=differs)
-    result = eh.search(subject, over=SETS[over], strategy=strategy, budget=FEW)
-    assert proven(result, function, apart) > 10
-    assert result.spent.queries <= FEW.queries
-
-
-@pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("over", ["race", "age", "apart"])
-def test_no_false_positives_with_many_values_and_several_sets(strategy, over):
-    result = eh.search(granted, PEOPLE, over=SETS[over], strategy=strategy, budget=eh.Budget(queries=3000))
-    assert proven(result, granted) > 1
-    assert result.spent.queries <= 3000
-    assert len(result.findings) == (2 if over == "apart" else 1)
+    budget = eh.Budget(queries=1500) if over == "age" else FEW
+    result = eh.search(subject, over=over, strategy=strategy, budget=budget, explain=over == "sex")
+    assert proven(result, function, apart) > 2
+    assert result.spent.queries <= budget.queries
+    assert len(result.findings) == (2 if isinstance(over[0], tuple) else 1)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -152,7 +146,7 @@ def test_no_false_positives_of_several_outputs(strategy):
         return {"grant": granted(people), "told": worded(people)}
 
     subject = eh.Subject(both, PEOPLE, outputs=["grant", "told"], positive={"told": "granted"})
-    result = eh.search(subject, over="sex", strategy=strategy, budget=FEW)
+    result = eh.search(subject, over="sex", strategy=strategy, budget=FEW, explain=False)
     assert proven(result, both) > 10
     assert result.spent.queries <= FEW.queries
     assert sorted(finding.output for finding in result.findings) == ["grant", "told"]
@@ -208,7 +202,7 @@ def test_features_that_are_not_passed_may_decide_what_is_comparable():
 SMALL = eh.Space(
     [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90), eh.integer("income", 0, 100_000)], protected=["sex"]
 )
-DEAR = eh.Budget(queries=300)
+DEAR = eh.Budget(queries=120)
 
 
 def rule(people: Any) -> Any:
@@ -232,9 +226,9 @@ def test_a_program_that_is_a_process_each(strategy, tmp_path):
     )
     script.chmod(0o755)
     with eh.Subject.command([str(script), "{sex}", "{age}", "{income}"], SMALL, positive="yes") as subject:
-        result = eh.search(subject, strategy=strategy, budget=eh.Budget(queries=120))
-    assert proven(result, rule) > 3
-    assert subject.executed <= 120 >= result.spent.queries
+        result = eh.search(subject, strategy=strategy, budget=eh.Budget(queries=60))
+    assert proven(result, rule) > 2
+    assert subject.executed <= 60 >= result.spent.queries
     first = result.to_frame().iloc[0]
     for side, outcome in ((first["sex"], first["outcome"]), (first["twin.sex"], first["twin.outcome"])):
         told = subprocess.run([str(script), side, str(first["age"]), str(first["income"])], capture_output=True)
@@ -318,9 +312,9 @@ def fitted():
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("name", ["tree", "linear", "forest"])
+@pytest.mark.parametrize("name", ["tree", "linear"])
 def test_fitted_models(fitted, name, strategy):
-    result = eh.search(fitted[name], PEOPLE, over="sex", strategy=strategy, budget=FEW)
+    result = eh.search(fitted[name], PEOPLE, over="sex", strategy=strategy, budget=FEW, explain=False)
     assert proven(result, fitted[name].predict) > 10
     assert result.spent.queries <= FEW.queries
 
@@ -361,7 +355,7 @@ class Torn(ClassifierMixin, BaseEstimator):
     """A model whose label does not follow from its score for one person in seven."""
 
     def fit(self, people, labels):
-        self.classes_, self.n_features_in_ = np.array([False, True]), 3
+        self.classes_, self.feature_names_in_ = np.array([False, True]), np.array(SMALL.names)
         return self
 
     def predict_proba(self, people):
@@ -373,7 +367,7 @@ class Torn(ClassifierMixin, BaseEstimator):
         return np.asarray(people["income"] > 50_000) & ~((people["age"] == 40) & (people["sex"] == "F"))
 
 
-@pytest.mark.parametrize("queries", [100, 400, 3000])
+@pytest.mark.parametrize("queries", [200, 1000])
 def test_what_scores_say_is_never_reported_where_the_label_says_otherwise(queries, monkeypatch):
     """The check of scores against labels is made to miss that they disagree; asking again does not miss it."""
     from evenhand.core.margins import Margins
@@ -405,14 +399,14 @@ def test_every_input_is_tried_where_the_budget_reaches(tmp_path):
     assert (fair.verdict, fair.exit_code, fair.stop) == ("pass", 0, eh.StopReason.ENUMERATED)
     assert fair.check() is fair
     assert fair.worst.estimate.n == 73 * 5
-    for queries in range(730, 1100, 3):  # wherever the budget begins to suffice, no answer is wrong
+    for queries in (730, 800, *range(905, 935), 1000):  # wherever the budget begins to suffice, no answer is wrong
         found = eh.search(lambda people: people["age"] > 60, space, limit=0, budget=eh.Budget(queries=queries))
         assert found.verdict == ("pass" if found.worst.estimate.n == 365 else "undecided")
         assert found.spent.queries <= queries
     assert found.verdict == "pass"
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(spaces(constrained=True), st.integers(0, 999), st.data())
 def test_enumeration_agrees_with_brute_force(space, salt, data):
     names = data.draw(st.lists(st.sampled_from(space.names), min_size=1, max_size=2, unique=True))
@@ -503,33 +497,42 @@ def test_a_search_reports_no_rate():
 # Determinism.
 
 
+def bytes_of(model: Any, strategy: str, **options: Any) -> Any:
+    seed = options.pop("seed", 5)
+    return eh.search(
+        eh.Subject(model, PEOPLE, **options), over="sex", strategy=strategy, budget=eh.Budget(queries=400), seed=seed
+    )
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_the_same_seed_gives_the_same_bytes(fitted, strategy, tmp_path):
-    def run(model, seed=5, **options):
-        subject = eh.Subject(model, PEOPLE, **options)
-        return eh.search(subject, over="sex", strategy=strategy, budget=FEW, seed=seed)
-
-    for model in (granted, fitted["forest"]):
-        first, again = run(model), run(model)
-        assert first.digest == again.digest
-        assert first.to_frame().equals(again.to_frame())
-        assert run(model, seed=6).digest != first.digest
-    assert run(granted, memo=True).digest == run(granted, memo=False).digest == run(granted).digest
-    for name, model in (("function", granted), ("forest", fitted["forest"])):
-        cold, warm = (run(model, ledger=tmp_path / f"{name}.ledger") for _ in range(2))
-        assert cold.digest == warm.digest
-        assert warm.spent.executed == 0 < cold.spent.executed
-        assert cold.spent.queries == warm.spent.queries
-    assert run(granted, ledger=tmp_path / "function.ledger").digest == run(granted).digest
+def test_the_same_seed_gives_the_same_bytes(strategy, tmp_path):
+    first = bytes_of(granted, strategy)
+    assert bytes_of(granted, strategy, seed=6).digest != first.digest
+    assert bytes_of(granted, strategy, memo=True).digest == first.digest
+    cold, warm = (bytes_of(granted, strategy, ledger=tmp_path / "answers.ledger") for _ in range(2))
+    assert cold.digest == warm.digest == first.digest
+    assert warm.spent.executed == 0 < cold.spent.executed
+    assert warm.to_frame().equals(first.to_frame())
 
 
-def test_the_number_of_workers_changes_nothing(monkeypatch):
+def test_the_same_seed_gives_the_same_bytes_where_scores_are_asked(fitted, tmp_path):
+    first, again = (bytes_of(fitted["forest"], "adaptive") for _ in range(2))
+    assert first.digest == again.digest
+    cold, warm = (bytes_of(fitted["forest"], "adaptive", ledger=tmp_path / "answers.ledger") for _ in range(2))
+    assert cold.digest == warm.digest
+    assert warm.spent.executed == 0
+    assert bytes_of(fitted["forest"], "adaptive", memo=True).digest == cold.digest
+
+
+@pytest.mark.parametrize("model", ["function", "forest"])
+def test_the_number_of_workers_changes_nothing(fitted, model, monkeypatch):
     from evenhand.core import shared
 
     monkeypatch.setattr(shared, "LEAST", 50)  # so that even these questions are shared
-    runs = [eh.search(granted, PEOPLE, over="sex", budget=eh.Budget(queries=4000), n_jobs=n) for n in (1, 2)]
+    software = granted if model == "function" else fitted[model]
+    runs = [eh.search(software, PEOPLE, over="sex", budget=eh.Budget(queries=2000), n_jobs=n) for n in (1, 2)]
     assert len({result.digest for result in runs}) == 1
-    assert runs[0].spent.queries == runs[1].spent.queries
+    assert runs[0].spent.executed == runs[1].spent.executed
 
 
 def test_sets_are_searched_alike_whatever_else_is_searched():
@@ -557,9 +560,9 @@ class Until:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("calls", [8, 20])
-def test_an_interrupted_run_returns_what_it_has(strategy, calls):
-    result = eh.search(Until(calls, KeyboardInterrupt), PEOPLE, over=[("sex",), ("race",)], strategy=strategy, limit=0)
+def test_an_interrupted_run_returns_what_it_has(strategy):
+    options: dict[str, Any] = {"over": [("sex",), ("race",)], "strategy": strategy, "limit": 0}
+    result = eh.search(Until(6, KeyboardInterrupt), PEOPLE, budget=eh.Budget(queries=4000), **options)
     assert result.stop is eh.StopReason.INTERRUPTED
     assert len(result.findings) == 2
     assert proven_first(result) > 0
@@ -586,15 +589,16 @@ def test_interrupting_at_any_call_loses_nothing_that_was_found():
     eh.search(whole, PEOPLE, over="sex", budget=FEW)
     total = 10**9 - whole.left
     stopped = []
-    for calls in range(3, total + 1, max(1, total // 40)):
+    for calls in range(3, total + 1):
         try:
             result = eh.search(Until(calls, KeyboardInterrupt), PEOPLE, over="sex", budget=FEW)
         except KeyboardInterrupt:
-            stopped.append(calls)  # while everything is asked again: what is not verified is not reported
+            stopped.append(calls)
             continue
         assert result.stop is eh.StopReason.INTERRUPTED
         proven(result, granted)
-    assert len(stopped) <= 2
+    # Only while everything is asked again: what is not verified is not reported.
+    assert all(calls > total - 3 for calls in stopped)
 
 
 def test_a_crash_is_told_and_the_ledger_keeps_what_was_answered(tmp_path):
@@ -620,16 +624,11 @@ def test_software_that_answers_at_random_is_refused():
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_tiny_budgets_are_kept(strategy, fitted):
-    for queries in [*range(1, 51), 64, 100, 250]:
-        for over in ("sex", "race") if queries % 10 == 0 else ("sex",):
-            subject = eh.Subject(granted, PEOPLE)
-            result = eh.search(subject, over=over, strategy=strategy, budget=eh.Budget(queries=queries))
-            assert result.spent.queries <= queries
-            proven(result, granted)
-    subject = eh.Subject(fitted["linear"], PEOPLE)
-    for queries in (1, 7, 20, 50, 100, 250):
-        result = eh.search(subject, over="sex", strategy=strategy, budget=eh.Budget(queries=queries))
+    for queries in (*range(1, 6), 9, 19, 20, 21, 35, 50, 100, 200):
+        model, over = (fitted["linear"], "race") if queries % 5 == 0 else (granted, "sex")
+        result = eh.search(model, PEOPLE, over=over, strategy=strategy, budget=eh.Budget(queries=queries))
         assert result.spent.queries <= queries
+        assert len(result.to_frame()) == result.worst.estimate.value <= queries / 2
 
 
 @pytest.mark.parametrize("model", ["linear", "forest"])
@@ -645,7 +644,7 @@ def test_a_model_that_nearly_always_says_the_same_is_charged_in_full():
     """Seeds at the boundary ask inputs of their own, also where they come to nothing."""
 
     class Harsh(ClassifierMixin, BaseEstimator):
-        classes_, n_features_in_ = np.array([0, 1]), 3
+        classes_, feature_names_in_ = np.array([0, 1]), np.array(SMALL.names)
 
         def __sklearn_is_fitted__(self):
             return True
@@ -658,8 +657,8 @@ def test_a_model_that_nearly_always_says_the_same_is_charged_in_full():
             return (self.predict_proba(people)[:, 1] > 0.5).astype(int)
 
     subject = eh.Subject(Harsh(), SMALL)
-    result = eh.search(subject, budget=eh.Budget(queries=20_000))
-    assert subject.asked - 2 * len(result.to_frame()) <= result.spent.queries <= 20_000
+    result = eh.search(subject, budget=eh.Budget(queries=8000))
+    assert subject.asked - 2 * len(result.to_frame()) <= result.spent.queries <= 8000
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -675,21 +674,17 @@ def test_a_budget_of_findings_alone_ends_where_there_are_none():
     assert result.spent.queries <= 100_000
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_time_is_a_budget_too(strategy, monkeypatch):
-    """The clock goes on by a millisecond with each input, so that a second is a thousand of them."""
-    clock = [0.0]
-    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+@pytest.mark.parametrize("strategy", ["adaptive", "random"])
+def test_time_is_a_budget_too(strategy):
+    """An input takes half a millisecond, so that no more than 800 can be asked, and what the last question takes."""
 
     def slow(people):
-        clock[0] += len(people) / 1000
+        time.sleep(len(people) / 2000)
         return granted(people)
 
-    result = eh.search(slow, PEOPLE, over="sex", strategy=strategy, budget=eh.Budget(seconds=2))
+    result = eh.search(slow, PEOPLE, over="sex", strategy=strategy, budget=eh.Budget(seconds=0.4))
     assert result.stop is eh.StopReason.SECONDS
-    again = 2 * len(result.to_frame())
-    assert result.spent.queries > 1000
-    assert result.spent.executed - again < 2600
+    assert result.spent.executed - 2 * len(result.to_frame()) < 1200
     proven(result, granted)
 
 
@@ -749,7 +744,7 @@ def test_what_is_told_adds_up():
         granted,
         PEOPLE,
         over="sex",
-        budget=eh.Budget(queries=6000),
+        budget=eh.Budget(queries=3000),
         start=PEOPLE.records(PEOPLE.draw(50, np.random.default_rng(0))),
     )
     entry = result.details["search"][0]
@@ -768,14 +763,14 @@ def test_what_is_told_adds_up():
     assert {driver["feature"] for driver in entry["drivers"]} == {"race", "age", "income", "job", "rate", "height"}
     assert len(entry["map"]["found"]) <= len(frame)
     assert len(entry["map"]["axes"]) == 2
-    assert len({json.dumps(case.to_dict()) for case in result.worst.cases}) == len(result.worst.cases) == 5
+    assert 0 < len({json.dumps(case.to_dict()) for case in result.worst.cases}) == len(result.worst.cases) <= 5
     json.dumps(result.details)
     plain = eh.search(granted, PEOPLE, over="sex", budget=FEW, explain=False).details["search"][0]
     assert (plain["regions"], plain["drivers"], plain["map"]) == ([], [], None)
 
 
 def test_cases_are_simpler_than_what_was_found():
-    result = eh.search(granted, PEOPLE, over="sex", budget=eh.Budget(queries=6000))
+    result = eh.search(granted, PEOPLE, over="sex", budget=eh.Budget(queries=3000))
     middle = {"race": "a", "age": 54, "income": 100, "job": "none", "rate": 0.5, "height": 1.75}
 
     def odd(person):
@@ -796,6 +791,9 @@ PLACES = eh.Space(
 )
 
 
+PLENTY = eh.Budget(queries=3000)
+
+
 def patchy(people: Any) -> Any:
     """Women are refused in one broad region that is easy to flood, and in many thin ones."""
     broad = (people["a"] < 40) & (people["b"] < 40)
@@ -806,7 +804,7 @@ def patchy(people: Any) -> Any:
 def test_diverse_inputs_lie_in_more_cells_and_further_apart():
     found = {
         prefer: [
-            eh.search(patchy, PLACES, prefer=prefer, seed=seed, budget=eh.Budget(queries=4000)).details["search"][0]
+            eh.search(patchy, PLACES, prefer=prefer, seed=seed, budget=PLENTY, explain=False).details["search"][0]
             for seed in range(3)
         ]
         for prefer in ("many", "diverse")
@@ -822,12 +820,12 @@ def test_realistic_inputs_lie_nearer_to_real_rows():
     rows = pd.DataFrame({"sex": ["F", "M"] * 20, **{name: np.arange(30, 70) for name in "abcde"}})
 
     def near(prefer, **options):
-        return eh.search(patchy, PLACES, prefer=prefer, budget=eh.Budget(queries=4000), **options).details["search"][0]
+        return eh.search(patchy, PLACES, prefer=prefer, budget=PLENTY, explain=False, **options).details["search"][0]
 
     many, realistic = near("many", start=rows), near("realistic", start=rows)
     assert realistic["spread"]["real"]["median"] < 0.7 * many["spread"]["real"]["median"]
     assert realistic["found"] > 100
-    result = eh.search(patchy, PLACES, prefer="realistic", start=rows, budget=eh.Budget(queries=4000))
+    result = eh.search(patchy, PLACES, prefer="realistic", start=rows, budget=PLENTY, explain=False)
     proven(result, patchy)
     frame = result.to_frame()
     distances = Distances(PLACES, (1, 2, 3, 4, 5)).nearest(PLACES.encode(frame), PLACES.encode(rows))
@@ -843,10 +841,11 @@ def test_real_rows_are_where_a_search_begins(strategy):
     def rare(people):
         return (people["sex"] == "M") & (people[list("abcde")].nunique(axis=1) == 1) & people["a"].isin([17, 83])
 
-    result = eh.search(rare, PLACES, strategy=strategy, start=rows, budget=FEW)
+    options: dict[str, Any] = {"strategy": strategy, "budget": eh.Budget(queries=200), "explain": False}
+    result = eh.search(rare, PLACES, start=rows, **options)
     assert proven(result, rare) == 2
-    assert eh.search(rare, PLACES, strategy=strategy, start=eh.rows(rows), budget=FEW).digest == result.digest
-    assert eh.search(rare, PLACES, strategy=strategy, budget=FEW).worst.estimate.value == 0
+    assert eh.search(rare, PLACES, start=eh.rows(rows), **options).digest == result.digest
+    assert eh.search(rare, PLACES, **options).worst.estimate.value == 0
 
 
 # Mistakes.
@@ -927,7 +926,7 @@ def test_parameters_of_the_paper():
     )
     assert result.worst.estimate.method == "semi-directed"
     proven(result, granted)
-    refused(UsageError, lambda: eh.aequitas("semi"), "did you mean 'semi-directed'")
+    refused(UsageError, lambda: eh.aequitas("semi-direct"), "did you mean 'semi-directed'")
 
 
 # prevalence is the causal score of measure.

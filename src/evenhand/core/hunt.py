@@ -76,7 +76,7 @@ def hunt(strategy: Strategy, probe: Probe, meter: Meter, *, task: str = "search"
             stop = cut if accepted == len(tried) else None  # what is taken back is not spent
             tried = tried.take(slice(0, accepted))
             found.add(tried)
-            others.append(tried.take(np.flatnonzero(~tried.hits & (tried.asked > 0))[:KEPT]))
+            others.append(tried.take(np.flatnonzero(~tried.hits & (tried.asked > 0))[-KEPT:]))
             queries, count = queries + int(tried.asked.sum()), count + len(tried)
             curve.append((queries, len(found), found.cells))
             idle = 0 if tried.asked.any() or proposal.asked else idle + 1

@@ -33,7 +33,7 @@ def project(probe: Probe, found: Points, others: Sequence[Tried]) -> dict[str, A
     is the one across it in which the inputs found differ most. None where nothing is to be seen.
     """
     rest = np.concatenate([probe.canonical(found[:0]), *(part.points for part in others)])
-    if len(rest) < FEWEST or not len(found):
+    if len(rest) < FEWEST or not len(found) or not probe.free:
         return None
     picked = _evenly(len(rest))
     rest, outcomes = rest[picked], np.concatenate([part.side for part in others])[picked]

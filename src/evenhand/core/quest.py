@@ -174,8 +174,8 @@ def _searched(probe: Probe, terms: Terms, meter: Meter) -> tuple[Hunt, bool, _Al
     plan, begun = _Allowance.of(meter, terms), meter.seconds
     setting = Setting(probe, terms.seed, terms.rows, meter.left - plan.total, terms.prefer)
     strategy = strategy_of(terms.strategy, setting)
-    complete = isinstance(strategy, Everything)
-    if not complete and check_strategy(terms.strategy) in OURS:
+    everything = strategy if isinstance(strategy, Everything) else None
+    if everything is None and check_strategy(terms.strategy) in OURS:
         before = probe.view.subject.asked
         sample = probe.space.draw(int(min(SCORED, setting.queries // 8)), stream(terms.seed, "search", "margins"))
         probe = replace(probe, margins=Margins.of(probe.view, sample))
@@ -184,7 +184,7 @@ def _searched(probe: Probe, terms: Terms, meter: Meter) -> tuple[Hunt, bool, _Al
         strategy = strategy_of(terms.strategy, setting)
     task = f"search {', '.join(probe.names)}"
     run = hunt(strategy, probe, _bounded(meter, setting.queries), task=task)
-    if complete and run.stop is StopReason.EXHAUSTED:
+    if everything is not None and everything.done and run.stop in (StopReason.EXHAUSTED, StopReason.QUERIES):
         return replace(run, stop=StopReason.ENUMERATED), True, plan
     if meter.budget.seconds is not None:
         # What can be asked in the time that is left, at the pace so far.

@@ -38,13 +38,14 @@ MOST_BARS = 12
 _OUTCOMES = ((SKY, "o"), (ORANGE, "s"), (GREEN, "^"), (PURPLE, "v"), (YELLOW, "D"), (BLUE, "P"))
 """Colour and marker of each outcome on a map; more outcomes than these are numbers on a scale, or one kind."""
 _LINE, _GAP, _BAR, _AROUND = 0.16, 0.14, 0.18, 1.1
-_ACROSS = 76
-"""Letters that fit side by side in a legend."""
+_ACROSS, _LABEL = 76, 34
+"""Letters that fit side by side in a legend, and on a line before a bar."""
+_JOINED = "\N{NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """How many inputs were found, and in how many regions, after so many queries; and the most there could be."""
+    """How many inputs were found, and in how many coarse cells, after so many queries; and the most there could be."""
 
     title: str
     queries: tuple[int, ...]
@@ -63,7 +64,7 @@ class Curve:
         ends = (0, self.queries[-1])
         ax.plot(ends, (0, ends[1] / 2), color="0.75", linestyle="--", label="ceiling, 500 per 1,000 queries", zorder=1)
         ax.plot(self.queries, self.found, color=VERMILLION, linewidth=2, label="inputs found")
-        ax.plot(self.queries, self.cells, color=BLUE, linewidth=2, linestyle="-.", label="regions")
+        ax.plot(self.queries, self.cells, color=BLUE, linewidth=2, linestyle="-.", label="cells")
         ax.set_xlim(0, max(ends[1], 1))
         # A ceiling far over what was found would press the lines to the ground.
         ax.set_ylim(0, max(min(ends[1] / 2, 2 * max(self.found)) * 1.05, 1))
@@ -231,7 +232,10 @@ def panels_of(finding: Finding, entry: Mapping[str, Any]) -> tuple[Panel, ...]:
 
 def _bar(about: str, table: Mapping[str, Any]) -> Bar:
     estimate = Estimate.from_dict(table)
-    lines = textwrap.wrap(clip(about, 120), 34, break_on_hyphens=False) or [""]
+    # A condition stays on one line where it fits, so that no number stands apart from its feature.
+    parts = [part.replace(" ", _JOINED) if len(part) < _LABEL else part for part in clip(about, 120).split(", ")]
+    wrapped = textwrap.wrap(", ".join(parts), _LABEL, break_on_hyphens=False) or [""]
+    lines = [line.replace(_JOINED, " ") for line in wrapped]
     lines[-1] += f", n = {estimate.n:,}"
     label = "\n".join(literal(line, 60) for line in lines)
     return Bar(label, None if math.isnan(estimate.value) else estimate.value, estimate.low, estimate.high)

@@ -55,7 +55,7 @@ def _head(finding: Finding, entry: Mapping[str, Any]) -> str:
     many = "no discriminatory input found"
     if found:
         inputs = "input" if found == 1 else "inputs"
-        many = f"{found:,} discriminatory {inputs} found in {cells:,} region{'s' * (cells != 1)}"
+        many = f"{found:,} discriminatory {inputs} found in {cells:,} coarse cell{'s' * (cells != 1)}"
     how = f"{entry['strategy']}, {finding.estimate.n:,} inputs tried, {entry['queries']:,} queries"
     limit = "" if finding.limit is None else f"; limit {finding.limit:g}"
     return f"{subject_of(finding)}: {many} ({how}){limit}"
@@ -104,7 +104,7 @@ def _example(driver: Mapping[str, Any]) -> str:
 
 def _spread(spread: Mapping[str, Any]) -> str:
     cells, clusters = spread["cells"], spread["clusters"]
-    told = [f"{cells:,} region{'s' * (cells != 1)}", f"{clusters:,} cluster{'s' * (clusters != 1)}"]
+    told = [f"{cells:,} coarse cell{'s' * (cells != 1)}", f"{clusters:,} cluster{'s' * (clusters != 1)}"]
     if spread["distance"] is not None:
         told.append(f"two of them are {spread['distance']:.2f} apart on average (0 is equal, 1 is all different)")
     if real := spread["real"]:
