@@ -264,3 +264,40 @@ def test_other_subjects_do_not_import_torch():
         "eh.Subject(lambda people: people['age'] > 3, space).decide([{'age': 2}]); assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+class Narrow(torch.nn.Module):
+    """A linear score of many features on which sex weighs next to nothing: hits are a thin shell at the boundary."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(12, 1)
+        with torch.no_grad():
+            self.linear.weight[:] = torch.tensor([[0.02, *(np.arange(1, 12) * 0.61 % 1 - 0.5).tolist()]])
+            self.linear.bias[:] = 60.0  # most inputs are far on one side
+
+    def forward(self, people: torch.Tensor) -> torch.Tensor:
+        return self.linear(people)
+
+
+def test_a_search_follows_the_gradients_of_a_module_to_its_boundary(monkeypatch):
+    wide = Space([category("sex", ["F", "M"]), *(integer(f"x{i}", 0, 100) for i in range(11))], protected=["sex"])
+    followed: list[int] = []
+    asked = TorchAdapter.gradients
+
+    def counted(self: Any, points: Any, space: Any) -> Any:
+        followed.append(len(points))
+        return asked(self, points, space)
+
+    monkeypatch.setattr(TorchAdapter, "gradients", counted)
+    module = Narrow()
+    result = eh.search(module, wide, budget=eh.Budget(queries=3000), seed=1)
+    assert sum(followed) > 0
+    frame = result.to_frame()
+    assert len(frame) > 100
+    people = frame[list(wide.names)].assign(sex=(frame["sex"] == "M").astype(float))
+    twins = people.assign(sex=1 - people["sex"])
+    with torch.no_grad():
+        one, other = (module(torch.tensor(rows.to_numpy(np.float32)))[:, 0].numpy() > 0 for rows in (people, twins))
+    assert (one != other).all()
+    assert eh.search(module, wide, budget=eh.Budget(queries=3000), seed=1).digest == result.digest

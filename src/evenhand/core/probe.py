@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from evenhand.core.margins import Margins
     from evenhand.core.space import Space
     from evenhand.core.views import View
+
+
+PAIRED = 64
+"""Up to how many assignments of several features are compared two by two for the two that differ in the fewest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,9 @@ class Tried:
     """Of hits, the two outcomes, one row for each of first and second."""
     near: NDArray[np.float64]
     """How near each class is to being a hit, from 0 (or not known) to 1; of a hit, how far it is from being none."""
+    middle: NDArray[np.float64]
+    gap: NDArray[np.float64]
+    """Where margins are told, the middle between the largest and the least of a class, and how far apart they are."""
 
     def __len__(self) -> int:
         return len(self.points)
@@ -74,6 +81,8 @@ class Tried:
             self.second[rows],
             self.pair[:, rows],
             self.near[rows],
+            self.middle[rows],
+            self.gap[rows],
         )
 
     def joined(self, others: Sequence[Tried]) -> Tried:
@@ -91,6 +100,8 @@ class Tried:
             np.concatenate([part.second for part in every]),
             np.concatenate([part.pair for part in every], axis=1),
             np.concatenate([part.near for part in every]),
+            np.concatenate([part.middle for part in every]),
+            np.concatenate([part.gap for part in every]),
         )
 
 
@@ -168,7 +179,7 @@ class Probe:
         """Ask the members of each point's class: all of them, or the two with these assignments."""
         n = len(points)
         if pairs is None:
-            assigned = np.repeat(np.arange(len(self.table)), n).reshape(-1, n)
+            assigned = np.repeat(np.arange(len(self.table)), n).reshape(len(self.table), n)
         else:
             assigned = np.ascontiguousarray(pairs.T)
         tiled: Points = np.empty((assigned.size, points.shape[1]), dtype=np.float64, order="F")
@@ -176,56 +187,68 @@ class Probe:
             tiled[:, position].reshape(assigned.shape)[:] = points[:, position]
         for column, position in enumerate(self.over):
             tiled[:, position] = self.table[assigned.ravel(), column]
-        outcomes, valid, near = self._decided(tiled, assigned.shape)
+        outcomes, valid, margins = self._decided(tiled, assigned.shape)
         hits, first, second = self._differing(assigned, outcomes, valid)
         pair = np.stack([_picked(outcomes, assigned, first), _picked(outcomes, assigned, second)])
         first, second, pair = self._ordered(first, second, pair, hits)
         points = self.canonical(points)
-        return Tried(points, self.keys(points), assigned, outcomes, valid, hits, first, second, pair, near)
+        near, middle, gap = self._leaning(outcomes, margins, valid)
+        keys = self.keys(points)
+        return Tried(points, keys, assigned, outcomes, valid, hits, first, second, pair, near, middle, gap)
 
     def _decided(
         self, tiled: Points, shape: tuple[int, ...]
-    ) -> tuple[NDArray[Any], NDArray[np.bool_], NDArray[np.float64]]:
-        """Return the outcomes of members, which of them keep the constraints, and how near classes are to a hit."""
+    ) -> tuple[NDArray[Any], NDArray[np.bool_], NDArray[np.float64] | None]:
+        """Return the outcomes of members, which of them keep the constraints, and their margins where they are told."""
         if not self.space.constraints:
             decided, margins = self._answers(tiled)
-            valid = np.ones(shape, dtype=np.bool_)
-            return decided.reshape(shape), valid, self._near(decided.reshape(shape), margins, valid)
+            return (
+                decided.reshape(shape),
+                np.ones(shape, dtype=np.bool_),
+                None if margins is None else margins.reshape(shape),
+            )
         valid = self.space.valid(tiled).reshape(shape)
         valid &= valid.sum(axis=0) > 1  # one member alone has nothing to be compared with
         asked = valid.ravel()
-        decided, margins = self._answers(np.asfortranarray(tiled[asked]))
+        decided, told = self._answers(np.asfortranarray(tiled[asked]))
         # What stands for members that were not asked is never read, but must be of the same kind.
         outcomes = np.full(len(tiled), decided[0] if len(decided) else 0, dtype=decided.dtype)
         outcomes[asked] = decided
-        if margins is not None:
-            margins, told = np.zeros(len(tiled)), margins
-            margins[asked] = told
-        return outcomes.reshape(shape), valid, self._near(outcomes.reshape(shape), margins, valid)
+        if told is None:
+            return outcomes.reshape(shape), valid, None
+        margins = np.zeros(len(tiled))
+        margins[asked] = told
+        return outcomes.reshape(shape), valid, margins.reshape(shape)
 
     def _answers(self, points: Points) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
         if self.margins is not None and self.margins.bounded:
             return self.margins.decide(points)
         return self.view.decide(points), None
 
-    def _near(
+    def _leaning(
         self, outcomes: NDArray[Any], margins: NDArray[np.float64] | None, valid: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
-        """Return the largest gap between members: of numeric outcomes as a share of γ, of margins as one of theirs."""
-        gap = self.view.differs
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return how near classes are to a hit, the middle between their margins, and the gap."""
+        differs, n = self.view.differs, outcomes.shape[1]
+        told: NDArray[np.float64]
         if margins is not None:
-            told, most = margins.reshape(valid.shape), None
-        elif gap is None or callable(gap) or outcomes.dtype.kind not in "iuf":
-            return np.zeros(outcomes.shape[1])
+            told = margins
+        elif differs is None or callable(differs) or outcomes.dtype.kind not in "iuf":
+            return np.zeros(n), np.zeros(n), np.zeros(n)
         else:
-            told, most = outcomes.astype(np.float64), float(gap)
-        top, bottom = np.where(valid, told, -np.inf).max(axis=0), np.where(valid, told, np.inf).min(axis=0)
-        scale = np.maximum(np.abs(top), np.abs(bottom)) if most is None else np.full(len(top), most)
-        # On either side of zero it is a hit, the further from ceasing to be one the more even both margins are.
-        even = np.minimum(np.abs(top), np.abs(bottom))
-        reach = np.where((top > 0) & (bottom <= 0), even, top - bottom) if most is None else top - bottom
+            told = outcomes.astype(np.float64)
+        top = np.where(valid, told, -np.inf).max(axis=0, initial=-np.inf)
+        bottom = np.where(valid, told, np.inf).min(axis=0, initial=np.inf)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(np.clip(np.nan_to_num(reach / scale, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0))
+            gap = np.nan_to_num(top - bottom, nan=0.0, neginf=0.0)
+            if margins is None:
+                share = gap / float(cast("float", differs))
+                return np.clip(np.nan_to_num(share, nan=0.0, posinf=1.0), 0.0, 1.0), np.zeros(n), np.zeros(n)
+            # On either side of zero it is a hit, the further from ceasing to be one the more even both margins are.
+            ends = np.sort(np.abs([top, bottom]), axis=0)
+            share = np.where((top > 0) & (bottom <= 0), ends[0], gap) / ends[1]
+            near = np.clip(np.nan_to_num(share, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0)
+            return near, np.nan_to_num((top + bottom) / 2, posinf=0.0, neginf=0.0), gap
 
     def _differing(
         self, assigned: NDArray[np.intp], outcomes: NDArray[Any], valid: NDArray[np.bool_]
@@ -234,17 +257,37 @@ class Probe:
         n = outcomes.shape[1]
         hits = np.zeros(n, dtype=np.bool_)
         first, second = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
+        if len(outcomes) > 2 and not self.view.graded and (len(self.over) == 1 or len(outcomes) > PAIRED):
+            return self._first_apart(assigned, outcomes, valid) if valid.any() else (hits, first, second)
         pairs = [(0, 1)] if len(outcomes) == 2 else self._changes
         left = np.arange(n) if len(outcomes) == 2 else np.flatnonzero(self._may_differ(outcomes))
         for one, other in pairs:
             if not len(left):
                 break
-            apart = self.view.distance(outcomes[one, left], outcomes[other, left]) > 0
-            apart &= valid[one, left] & valid[other, left]
-            rows = left[apart]
+            rows = left[valid[one, left] & valid[other, left]]
+            if not len(rows):
+                continue
+            rows = rows[self.view.distance(outcomes[one, rows], outcomes[other, rows]) > 0]
             hits[rows], first[rows], second[rows] = True, assigned[one, rows], assigned[other, rows]
-            left = left[~apart]
+            left = left[~hits[left]]
         return hits, first, second
+
+    def _first_apart(
+        self, assigned: NDArray[np.intp], outcomes: NDArray[Any], valid: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.intp], NDArray[np.intp]]:
+        """Return the same without comparing all pairs: the first member that differs from any, and the first of those.
+
+        Of labels, the first of all differs from another, or none does; of numbers, the first that is far from an end.
+        """
+        rows, one = np.arange(outcomes.shape[1]), valid.argmax(axis=0)
+        gap = self.view.differs
+        if isinstance(gap, float) and outcomes.dtype.kind in "biuf":
+            told = outcomes.astype(np.float64)
+            top, bottom = np.where(valid, told, -np.inf).max(axis=0), np.where(valid, told, np.inf).min(axis=0)
+            with np.errstate(invalid="ignore"):
+                one = (valid & (np.maximum(top - told, told - bottom) > gap)).argmax(axis=0)
+        apart = (self.view.distance(outcomes, outcomes[one, rows]) > 0) & valid & valid[one, rows]
+        return apart.any(axis=0), assigned[one, rows], assigned[apart.argmax(axis=0), rows]
 
     def _may_differ(self, outcomes: NDArray[Any]) -> NDArray[np.bool_]:
         """Tell which classes need their pairs compared one by one: equal outcomes never differ."""

@@ -19,6 +19,7 @@ from evenhand.core.strategies.arms import Arms
 from evenhand.core.strategies.base import Proposal
 from evenhand.core.strategies.boundary import Bisection, Edges
 from evenhand.core.strategies.moves import Moves
+from evenhand.core.strategies.slope import Slope
 from evenhand.core.strategies.sources import Given, Near, Slopes, Source, Uniform
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ LEAST_SEEDS, MOST_SEEDS = 0.04, 0.5
 """The share of the effort that goes to seeds, where flooding goes well and where it does not."""
 LEAST_SHARE = 0.1
 """The share of the seeds that every source keeps, so that it can show that it pays again."""
+LEAST_MENDED, MOST_MENDED, SURE, MEMORY = 0.05, 0.8, 6, 0.9
+"""The shares of children that are mended, how much better what pays better fares, and how long that is remembered."""
 NOISE = 0.1
 NOVELTY = {"many": 0.5, "diverse": 1.5, "realistic": 0.5}
 """How much an empty cell is preferred over a crowded one."""
@@ -52,6 +55,7 @@ class _Wave:
     parents: NDArray[np.intp]
     moves: NDArray[np.intp]
     origins: NDArray[np.intp]
+    mended: NDArray[np.bool_]
     seeds: tuple[tuple[int, int], ...]
     """Of each source its number, and how many seeds it proposed."""
 
@@ -83,6 +87,9 @@ class Adaptive:
         self._paid = np.ones(len(self._sources))
         self._cost = np.full(len(self._sources), 2.0)
         self._flooded = np.array([1.0, 1.0])
+        bounded = self.probe.margins is not None and self.probe.margins.bounded
+        self._slope = Slope(self._moves) if bounded else None
+        self._mended = np.ones((2, 2))
         self._wave: _Wave | None = None
         self._left = setting.queries
 
@@ -93,7 +100,7 @@ class Adaptive:
         parts, numbers = self._seeds(n - len(flood.points))
         points = np.concatenate([flood.points, *parts])
         pairs = np.concatenate([flood.pairs, self._pairs(len(points) - len(flood.points))])
-        self._wave = _Wave(flood.parents, flood.moves, flood.origins, numbers)
+        self._wave = _Wave(flood.parents, flood.moves, flood.origins, flood.mended, numbers)
         asked = sum(source.asked for source in self._sources)
         self._left -= asked
         return Proposal(np.asfortranarray(points), pairs, asked)
@@ -110,18 +117,36 @@ class Adaptive:
         parents = archive.parents(CANDIDATES * n, rng)
         chosen = self._arms.choose(len(parents), rng)
         points = self._arms.apply(archive.hits.points[parents], chosen, rng)
-        pairs = archive.hits.pairs[parents]
+        pairs, origins = archive.hits.pairs[parents], archive.hits.origins[parents]
+        score = self._arms.promise(chosen) + archive.promise(parents)
+        mended = np.zeros(len(parents), dtype=np.bool_)
+        if self._slope is not None and self._slope.ready:
+            points, mended, promise = self._mend(self._slope, points, parents)
+            score += promise
         fresh = np.flatnonzero(self._seen.fresh(self.probe.keys(points)))
         if self.probe.space.constraints:
             fresh = fresh[self._valid(points[fresh], pairs[fresh])]
-        score = self._arms.promise(chosen[:, fresh]) + archive.promise(parents[fresh])
-        score -= NOVELTY[self.prefer] * np.log1p(archive.crowd(archive.cell_of(points[fresh])))
+        score = score[fresh] - NOVELTY[self.prefer] * np.log1p(archive.crowd(archive.cell_of(points[fresh])))
         score += NOISE * rng.gumbel(size=len(fresh))
-        origins = archive.hits.origins[parents]
         if REALISM[self.prefer] and self._start is not None:
             score -= REALISM[self.prefer] * self._drift(points[fresh], origins[fresh])
         best = fresh[np.argsort(-score, kind="stable")[:n]]
-        return _Children(points[best], pairs[best], parents[best], chosen[:, best], origins[best])
+        return _Children(points[best], pairs[best], parents[best], chosen[:, best], origins[best], mended[best])
+
+    def _mend(
+        self, slope: Slope, points: Points, parents: NDArray[np.intp]
+    ) -> tuple[Points, NDArray[np.bool_], NDArray[np.float64]]:
+        """Move some children back to the middle between the outcomes, and return what slopes promise of all."""
+        hits = self._archive.hits
+        before, middle = hits.points[parents], hits.middles[parents]
+        after = middle + slope.change(before, points)
+        rates = self._mended[0] / self._mended[1]
+        mended = self._rng.random(len(points)) < np.clip(
+            rates[1] ** SURE / (rates**SURE).sum(), LEAST_MENDED, MOST_MENDED
+        )
+        points[mended] = slope.mended(points[mended], after[mended], self._rng)
+        after[mended] = middle[mended] + slope.change(before[mended], points[mended])
+        return points, mended, slope.promise(after, hits.gaps[parents])
 
     def _valid(self, points: Points, pairs: NDArray[np.intp]) -> NDArray[np.bool_]:
         space = self.probe.space
@@ -184,16 +209,29 @@ class Adaptive:
             self._arms.learn(wave.moves[:, :n], tried.hits[:n])
             self._archive.learn(parents[:n], tried.hits[:n])
             self._flooded = self._flooded / 2 + [tried.hits[:n].sum(), n]
+            self._learn_slope(tried, parents[:n], wave.mended[:n])
         owners = self._taught(tried, len(wave.parents), origins)
         for source in self._sources:
             source.witness(tried)
         hits = np.flatnonzero(tried.hits)
         if len(hits):
             pairs = np.stack([tried.first[hits], tried.second[hits]], axis=1)
-            novel = self._archive.add(Kin(tried.points[hits], pairs, parents[hits], origins[hits], tried.near[hits]))
+            margins = tried.near[hits], tried.middle[hits], tried.gap[hits]
+            novel = self._archive.add(Kin(tried.points[hits], pairs, parents[hits], origins[hits], *margins))
             paid = owners[hits[novel]]
             self._paid += np.bincount(paid[paid >= 0], minlength=len(self._sources))
         return len(tried)
+
+    def _learn_slope(self, tried: Tried, parents: NDArray[np.intp], mended: NDArray[np.bool_]) -> None:
+        """Learn how margins changed from parents to their children, and whether to mend pays."""
+        if self._slope is None:
+            return
+        n, hits = len(parents), self._archive.hits
+        asked = tried.asked[:n] > 0
+        change = (tried.middle[:n] - hits.middles[parents])[asked]
+        self._slope.learn(hits.points[parents][asked], tried.points[:n][asked], change)
+        counts = [np.bincount(mended, weights=wins, minlength=2) for wins in (tried.hits[:n], asked)]
+        self._mended = 1 + (self._mended - 1) * MEMORY + np.array(counts)
 
     def _taught(self, tried: Tried, start: int, origins: NDArray[np.intp]) -> NDArray[np.intp]:
         """Let each source learn from its own seeds, and return whose seed each input was; -1 for children."""
@@ -224,8 +262,10 @@ class _Children:
     parents: NDArray[np.intp]
     moves: NDArray[np.intp]
     origins: NDArray[np.intp]
+    mended: NDArray[np.bool_]
 
 
 def _nobody(width: int) -> _Children:
     none = np.empty(0, dtype=np.intp)
-    return _Children(np.empty((0, width)), np.empty((0, 2), np.intp), none, np.empty((1, 0), np.intp), none)
+    nowhere, pairs = np.empty((0, width)), np.empty((0, 2), np.intp)
+    return _Children(nowhere, pairs, none, np.empty((1, 0), np.intp), none, none.astype(np.bool_))

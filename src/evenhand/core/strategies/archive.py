@@ -36,10 +36,9 @@ class Kin:
     origins: NDArray[np.intp]
     depths: NDArray[np.float64]
     """How far each is from being none, from 0 to 1, where margins tell; 0 for all where they do not."""
-
-    def take(self, rows: NDArray[np.intp]) -> Kin:
-        """Return some of them."""
-        return Kin(self.points[rows], self.pairs[rows], self.parents[rows], self.origins[rows], self.depths[rows])
+    middles: NDArray[np.float64]
+    gaps: NDArray[np.float64]
+    """The middle between the margins of each, and how far apart they are."""
 
 
 class Archive:
@@ -48,8 +47,8 @@ class Archive:
     def __init__(self, probe: Probe) -> None:
         self._of = Cells(probe.space, probe.free)
         width = len(probe.space.features)
-        nobody = np.empty(0, dtype=np.intp)
-        self.hits = Kin(np.empty((0, width)), np.empty((0, 2), np.intp), nobody, nobody, np.empty(0))
+        nobody, none = np.empty(0, dtype=np.intp), np.empty(0)
+        self.hits = Kin(np.empty((0, width)), np.empty((0, 2), np.intp), nobody, nobody, none, none, none)
         self._wins: NDArray[np.float64] = np.empty(0)
         self._tries: NDArray[np.float64] = np.empty(0)
         self._cells = np.empty(0, dtype=np.uint64)
@@ -79,6 +78,8 @@ class Archive:
             np.concatenate([old.parents, new.parents]),
             np.concatenate([old.origins, new.origins]),
             np.concatenate([old.depths, new.depths]),
+            np.concatenate([old.middles, new.middles]),
+            np.concatenate([old.gaps, new.gaps]),
         )
         self._wins, self._tries = np.concatenate([self._wins, wins]), np.concatenate([self._tries, tries])
         self._cells = np.concatenate([self._cells, cells])

@@ -26,7 +26,7 @@ SAID = 3
 """How many things a screen says of a class."""
 FLIP, DOUBT = 0, 1
 """Where among them stands how likely two members differ: by the model, and for all the model knows."""
-TREES = 50
+TREES = 32
 MOST_CLASSES = 3000
 """How many classes a model is fitted to: half of them the newest, half any others."""
 MOST_LABELS = 8
@@ -128,7 +128,9 @@ class Screen:
         members = np.concatenate([_member(probe, points, pairs, side) for side in (0, 1)])
         state = int(stream(seed, "search", "surrogate", len(known)).integers(2**31))
         # One job, whatever the user's joblib is set to: several would add up in any order.
-        outcome = ExtraTreesRegressor(TREES, random_state=state, n_jobs=1).fit(members, targets.of(outcomes))
+        wanted = targets.of(outcomes)
+        outcome = ExtraTreesRegressor(TREES, random_state=state, n_jobs=1)
+        outcome.fit(members, wanted[:, 0] if wanted.shape[1] == 1 else wanted)
         if not hits.any() or hits.all():
             return cls(probe, targets, outcome, None)
         weights = np.where(hits, 0.5 / hits.mean(), 0.5 / (1 - hits.mean()))
@@ -137,6 +139,8 @@ class Screen:
 
     def said(self, points: Points, pairs: NDArray[np.intp]) -> Numbers:
         """Return what is said of classes, the more the likelier hits: flip and doubt of the outcome, and the hit."""
+        if not len(points):
+            return np.empty((0, SAID))
         members = np.concatenate([_member(self.probe, points, pairs, side) for side in (0, 1)])
         predicted = self.outcome.predict(members).reshape(2, len(points), -1)
         flip, doubt = self.targets.apart(predicted[0], predicted[1])
@@ -228,7 +232,7 @@ class Weights:
 
     def chance(self, said: Numbers) -> Numbers:
         """Return the logarithm of how likely each class is a hit."""
-        if not len(self._said):
+        if not len(self._said) and len(said):
             self._scaled(said)
         return np.asarray(-np.logaddexp(0.0, -self._raised(said)))
 

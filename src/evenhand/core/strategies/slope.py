@@ -1,0 +1,100 @@
+"""Slope: how margins change with moves, learnt from the moves that were made, and how to make up for a move."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import ndtr
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenhand.core.feature import Points
+    from evenhand.core.strategies.moves import Moves
+
+    Numbers = NDArray[np.float64]
+
+MEMORY = 0.98
+"""How much of what was learnt a wave later still counts."""
+RIDGE = 1e-3
+"""What keeps the slopes of features that were hardly moved at zero, as a share of a typical move."""
+ENOUGH = 100
+"""Moves without which nothing is said."""
+FLOOR = 0.02
+"""What is added to a chance before its logarithm is taken: slopes may be wrong."""
+
+
+class Slope:
+    """A linear model of how the middle between the margins of a class moves with its features.
+
+    Its middle at zero, a class has members on either side of the boundary: it is a hit.
+    """
+
+    def __init__(self, moves: Moves) -> None:
+        self.moves = moves
+        self._numbers = np.array([feature.kind != "category" for feature in moves.features])
+        levels = [1 if number else int(count) for number, count in zip(self._numbers, moves.counts, strict=True)]
+        self._first = np.cumsum([0, *levels])
+        self._products = np.zeros((self._first[-1], self._first[-1]))
+        self._targets = np.zeros(self._first[-1])
+        self._weights = np.zeros(self._first[-1])
+        self._seen = self._error = 0.0
+
+    @property
+    def ready(self) -> bool:
+        """Whether enough moves were seen."""
+        return self._seen >= ENOUGH
+
+    def _encoded(self, points: Points) -> Numbers:
+        """Return numbers in steps, and a column for each level."""
+        found = np.zeros((len(points), self._first[-1]))
+        for place, position in enumerate(self.moves.probe.free):
+            column = points[:, position]
+            if self._numbers[place]:
+                found[:, self._first[place]] = (column - self.moves.low[place]) / self.moves.size[place]
+            else:
+                found[np.arange(len(points)), self._first[place] + column.astype(np.intp)] = 1.0
+        return found
+
+    def learn(self, before: Points, after: Points, change: Numbers) -> None:
+        """Take into account by how much the middle changed with moves."""
+        moved = self._encoded(after) - self._encoded(before)
+        if self.ready:
+            wrong = change - np.einsum("ij,j->i", moved, self._weights)
+            # The middle half tells of most moves; a few may jump from one region of the software to another.
+            spread = float(np.quantile(np.abs(wrong), 0.5)) / 0.6745
+            self._error = spread if not self._error else 0.7 * self._error + 0.3 * spread
+        # Not matrix products, which may add up in another order with another number of threads.
+        self._products = MEMORY * self._products + np.einsum("ij,ik->jk", moved, moved)
+        self._targets = MEMORY * self._targets + np.einsum("ij,i->j", moved, change)
+        self._seen += len(change)
+        scale = np.diag(self._products)
+        ridge = RIDGE * np.maximum(scale, scale.mean()) + 1e-12
+        self._weights = np.linalg.solve(self._products + np.diag(ridge), self._targets)
+
+    def change(self, before: Points, after: Points) -> Numbers:
+        """Return by how much the middle is expected to change."""
+        return np.asarray(np.einsum("ij,j->i", self._encoded(after) - self._encoded(before), self._weights))
+
+    def mended(self, points: Points, middle: Numbers, rng: np.random.Generator) -> Points:
+        """Return the points with one number each moved by as many steps as should take the middle to zero."""
+        found: Points = np.array(points)
+        numbers = np.flatnonzero(self._numbers)
+        if not len(numbers):
+            return found
+        which = numbers[rng.integers(0, len(numbers), len(points))]
+        slope = self._weights[self._first[which]]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            steps = np.nan_to_num(np.round(-middle / slope), nan=0.0, posinf=0.0, neginf=0.0)
+        moves = self.moves
+        rows, column = np.arange(len(points)), moves.positions[which]
+        reach = np.clip(steps, -moves.counts[which], moves.counts[which]) * moves.size[which]
+        found[rows, column] = np.clip(found[rows, column] + reach, moves.low[which], moves.high[which])
+        return moves.snapped(found)
+
+    def promise(self, middle: Numbers, gap: Numbers) -> Numbers:
+        """Return the logarithm of how likely classes with such a middle, and such a gap between members, are hits."""
+        error = max(self._error, 1e-12)
+        chance = ndtr((gap / 2 - middle) / error) - ndtr((-gap / 2 - middle) / error)
+        return np.asarray(np.log(chance + FLOOR))
