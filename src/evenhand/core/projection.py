@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.core.design import columns, owners
 from evenhand.core.feature import plain
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def project(probe: Probe, found: Points, others: Sequence[Tried]) -> dict[str, A
     picked = _evenly(len(rest))
     rest, outcomes = rest[picked], np.concatenate([part.side for part in others])[picked]
     shown = found[_evenly(len(found))]
-    matrix, owner = _scaled(probe, np.concatenate([shown, rest]))
+    matrix = columns(probe.space, np.concatenate([shown, rest]), probe.free)
     centred = matrix - matrix.mean(axis=0)
     first = _direction(centred[len(shown) :], outcomes)
     if first is None:
@@ -50,7 +51,7 @@ def project(probe: Probe, found: Points, others: Sequence[Tried]) -> dict[str, A
     places = np.round(np.stack([centred @ first, centred @ second], axis=1), 4).tolist()
     names = [probe.space.names[position] for position in probe.free]
     return {
-        "axes": [_named(axis, owner, names) for axis in (first, second)],
+        "axes": [_named(axis, owners(probe.space, probe.free), names) for axis in (first, second)],
         "found": places[: len(shown)],
         "others": [
             [*place, plain(outcome)] for place, outcome in zip(places[len(shown) :], outcomes.tolist(), strict=True)
@@ -61,21 +62,6 @@ def project(probe: Probe, found: Points, others: Sequence[Tried]) -> dict[str, A
 def _evenly(size: int) -> NDArray[np.intp]:
     """Return places of so many, no more than a map shows."""
     return np.linspace(0, size - 1, min(MOST, size)).round().astype(np.intp)
-
-
-def _scaled(probe: Probe, points: Points) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Return the free features of the points from 0 to 1, levels in columns of their own, and whose each column is."""
-    columns: list[NDArray[np.float64]] = []
-    owner: list[int] = []
-    for place, position in enumerate(probe.free):
-        feature, values = probe.space.features[position], points[:, position]
-        if feature.kind == "category":
-            columns += [(values == code).astype(np.float64) for code in range(len(feature.levels))]
-            owner += [place] * len(feature.levels)
-        else:
-            columns.append((values - feature.low) / (float(feature.high - feature.low) or 1.0))
-            owner.append(place)
-    return np.stack(columns, axis=1), np.array(owner, dtype=np.intp)
 
 
 def _direction(matrix: NDArray[np.float64], outcomes: NDArray[Any]) -> NDArray[np.float64] | None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtr
 
+from evenhand.core.design import columns, owners
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -33,12 +35,12 @@ class Slope:
 
     def __init__(self, moves: Moves) -> None:
         self.moves = moves
-        self._numbers = np.array([feature.kind != "category" for feature in moves.features])
-        levels = [1 if number else int(count) for number, count in zip(self._numbers, moves.counts, strict=True)]
-        self._first = np.cumsum([0, *levels])
-        self._products = np.zeros((self._first[-1], self._first[-1]))
-        self._targets = np.zeros(self._first[-1])
-        self._weights = np.zeros(self._first[-1])
+        owner = owners(moves.probe.space, moves.probe.free)
+        self._first = np.searchsorted(owner, np.arange(len(moves.features)))
+        self._numbers = np.flatnonzero([feature.kind != "category" for feature in moves.features])
+        size = max(len(owner), 1)
+        self._products, self._targets = np.zeros((size, size)), np.zeros(size)
+        self._weights: Numbers = np.zeros(size)
         self._seen = self._error = 0.0
 
     @property
@@ -46,20 +48,13 @@ class Slope:
         """Whether enough moves were seen."""
         return self._seen >= ENOUGH
 
-    def _encoded(self, points: Points) -> Numbers:
-        """Return numbers in steps, and a column for each level."""
-        found = np.zeros((len(points), self._first[-1]))
-        for place, position in enumerate(self.moves.probe.free):
-            column = points[:, position]
-            if self._numbers[place]:
-                found[:, self._first[place]] = (column - self.moves.low[place]) / self.moves.size[place]
-            else:
-                found[np.arange(len(points)), self._first[place] + column.astype(np.intp)] = 1.0
-        return found
+    def _moved(self, before: Points, after: Points) -> Numbers:
+        space, free = self.moves.probe.space, self.moves.probe.free
+        return columns(space, after, free) - columns(space, before, free)
 
     def learn(self, before: Points, after: Points, change: Numbers) -> None:
         """Take into account by how much the middle changed with moves."""
-        moved = self._encoded(after) - self._encoded(before)
+        moved = self._moved(before, after)
         if self.ready:
             wrong = change - np.einsum("ij,j->i", moved, self._weights)
             # The middle half tells of most moves; a few may jump from one region of the software to another.
@@ -75,19 +70,18 @@ class Slope:
 
     def change(self, before: Points, after: Points) -> Numbers:
         """Return by how much the middle is expected to change."""
-        return np.asarray(np.einsum("ij,j->i", self._encoded(after) - self._encoded(before), self._weights))
+        return np.asarray(np.einsum("ij,j->i", self._moved(before, after), self._weights))
 
     def mended(self, points: Points, middle: Numbers, rng: np.random.Generator) -> Points:
         """Return the points with one number each moved by as many steps as should take the middle to zero."""
         found: Points = np.array(points)
-        numbers = np.flatnonzero(self._numbers)
-        if not len(numbers):
+        if not len(self._numbers):
             return found
-        which = numbers[rng.integers(0, len(numbers), len(points))]
-        slope = self._weights[self._first[which]]
+        which = self._numbers[rng.integers(0, len(self._numbers), len(points))]
+        moves = self.moves
+        slope = self._weights[self._first[which]] / np.maximum(moves.counts[which] - 1, 1)
         with np.errstate(divide="ignore", invalid="ignore"):
             steps = np.nan_to_num(np.round(-middle / slope), nan=0.0, posinf=0.0, neginf=0.0)
-        moves = self.moves
         rows, column = np.arange(len(points)), moves.positions[which]
         reach = np.clip(steps, -moves.counts[which], moves.counts[which]) * moves.size[which]
         found[rows, column] = np.clip(found[rows, column] + reach, moves.low[which], moves.high[which])
