@@ -198,7 +198,6 @@ def test_any_space_can_be_searched(space, data, seed, start):
     finite = [feature.name for feature in space.features if np.isfinite(feature.size)]
     assume(finite and len(space.features) > 1)
     names = data.draw(st.lists(st.sampled_from(finite), min_size=1, max_size=2, unique=True))
-    assume(len(names) < len(space.features))
     weights = np.array([data.draw(st.integers(1, 9)) for _ in space.features])
 
     def judge(points: np.ndarray) -> np.ndarray:

@@ -49,7 +49,7 @@ REALISM = {"many": 0.0, "diverse": 0.0, "realistic": 30.0}
 
 
 @dataclass(frozen=True, slots=True)
-class _Wave:
+class Wave:
     """What was proposed last: children of hits first, then the seeds of each source."""
 
     parents: NDArray[np.intp]
@@ -90,7 +90,7 @@ class Adaptive:
         bounded = self.probe.margins is not None and self.probe.margins.bounded
         self._slope = Slope(self._moves) if bounded else None
         self._mended = np.ones((2, 2))
-        self._wave: _Wave | None = None
+        self._wave: Wave | None = None
         self._left = setting.queries
 
     def propose(self, n: int) -> Proposal:
@@ -100,7 +100,7 @@ class Adaptive:
         parts, numbers = self._seeds(n - len(flood.points))
         points = np.concatenate([flood.points, *parts])
         pairs = np.concatenate([flood.pairs, self._pairs(len(points) - len(flood.points))])
-        self._wave = _Wave(flood.parents, flood.moves, flood.origins, flood.mended, numbers)
+        self._wave = Wave(flood.parents, flood.moves, flood.origins, flood.mended, numbers)
         asked = sum(source.asked for source in self._sources)
         self._left -= asked
         return Proposal(np.asfortranarray(points), pairs, asked)
@@ -126,12 +126,17 @@ class Adaptive:
         fresh = np.flatnonzero(self._seen.fresh(self.probe.keys(points)))
         if self.probe.space.constraints:
             fresh = fresh[self._valid(points[fresh], pairs[fresh])]
-        score = score[fresh] - NOVELTY[self.prefer] * np.log1p(archive.crowd(archive.cell_of(points[fresh])))
-        score += NOISE * rng.gumbel(size=len(fresh))
-        if REALISM[self.prefer] and self._start is not None:
-            score -= REALISM[self.prefer] * self._drift(points[fresh], origins[fresh])
+        score = score[fresh] + self._appeal(points[fresh], origins[fresh])
         best = fresh[np.argsort(-score, kind="stable")[:n]]
         return _Children(points[best], pairs[best], parents[best], chosen[:, best], origins[best], mended[best])
+
+    def _appeal(self, points: Points, origins: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return how welcome inputs are, hits or not: the fewer in their cell and the nearer to real rows, the more."""
+        appeal = NOISE * self._rng.gumbel(size=len(points))
+        appeal -= NOVELTY[self.prefer] * np.log1p(self._archive.crowd(self._archive.cell_of(points)))
+        if REALISM[self.prefer] and self._start is not None:
+            appeal -= REALISM[self.prefer] * self._drift(points, origins)
+        return np.asarray(appeal)
 
     def _mend(
         self, slope: Slope, points: Points, parents: NDArray[np.intp]

@@ -52,7 +52,7 @@ class Bisection(Source):
     @property
     def ready(self) -> bool:
         """Whether there are ends to bisect between."""
-        return 2 <= len(self._ends) <= MOST_OUTCOMES
+        return bool(self.moves.features) and 2 <= len(self._ends) <= MOST_OUTCOMES
 
     def propose(self, n: int, rng: np.random.Generator) -> Points:
         """Return the middle of each way."""

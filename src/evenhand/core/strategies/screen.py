@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.core.design import columns
 from evenhand.core.seeds import stream
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from evenhand.core.feature import Points
     from evenhand.core.probe import Probe, Tried
-    from evenhand.core.space import Space
 
     Numbers = NDArray[np.float64]
 
@@ -38,25 +38,6 @@ RIDGE, PRIOR = 2.0, 0.5
 RECENT = 2000
 """How many of the newest classes weigh what is said."""
 STEPS = 20
-
-
-def encoded(space: Space, points: Points, positions: tuple[int, ...]) -> Numbers:
-    """Return the features at these positions for a model: numbers as shares of their range, one column for each level.
-
-    >>> from evenhand.core.feature import category, integer
-    >>> from evenhand.core.space import Space
-    >>> space = Space([category("job", ["a", "b"]), integer("age", 20, 60)])
-    >>> encoded(space, np.array([[1.0, 30.0]]), (0, 1)).tolist()
-    [[0.0, 1.0, 0.25]]
-    """
-    columns: list[Numbers] = []
-    for position in positions:
-        feature, column = space.features[position], points[:, position]
-        if feature.kind == "category":
-            columns += [(column == code).astype(np.float64) for code in range(len(feature.levels))]
-        else:
-            columns.append((column - feature.low) / ((feature.high - feature.low) or 1.0))
-    return np.stack(columns, axis=1) if columns else np.zeros((len(points), 1))
 
 
 class Targets:
@@ -153,15 +134,15 @@ class Screen:
 
 def _member(probe: Probe, points: Points, pairs: NDArray[np.intp], side: int) -> Numbers:
     positions = tuple(sorted(probe.free + probe.over))
-    return encoded(probe.space, probe.member(points, pairs[:, side]), positions)
+    return columns(probe.space, probe.member(points, pairs[:, side]), positions)
 
 
 def _classes(probe: Probe, points: Points, pairs: NDArray[np.intp]) -> Numbers:
     """Return the free features, and the two assignments that are compared, whichever stands first."""
     ends = [
-        encoded(probe.space, probe.member(points, end), probe.over) for end in (pairs.min(axis=1), pairs.max(axis=1))
+        columns(probe.space, probe.member(points, end), probe.over) for end in (pairs.min(axis=1), pairs.max(axis=1))
     ]
-    return np.concatenate([encoded(probe.space, points, probe.free), *ends], axis=1)
+    return np.concatenate([columns(probe.space, points, probe.free), *ends], axis=1)
 
 
 class Known:

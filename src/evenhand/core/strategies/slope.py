@@ -66,7 +66,7 @@ class Slope:
         self._seen += len(change)
         scale = np.diag(self._products)
         ridge = RIDGE * np.maximum(scale, scale.mean()) + 1e-12
-        self._weights = np.linalg.solve(self._products + np.diag(ridge), self._targets)
+        self._weights = np.asarray(np.linalg.solve(self._products + np.diag(ridge), self._targets), dtype=np.float64)
 
     def change(self, before: Points, after: Points) -> Numbers:
         """Return by how much the middle is expected to change."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.core.strategies.adaptive import NOISE, NOVELTY, REALISM, Adaptive, _Wave
+from evenhand.core.strategies.adaptive import REALISM, Adaptive, Wave
 from evenhand.core.strategies.base import Proposal
 from evenhand.core.strategies.screen import DOUBT, FLIP, SAID, Known, Screen, Weights
 
@@ -104,9 +104,7 @@ class Surrogate(Adaptive):
         seeds = len(points) - len(best.points)
         pairs = np.concatenate([best.pairs[:children], self._pairs(seeds), best.pairs[children:]])
         straight = np.zeros(children, dtype=np.bool_)
-        self._wave = _Wave(
-            best.parents[:children], best.moves[:, :children], best.origins[:children], straight, numbers
-        )
+        self._wave = Wave(best.parents[:children], best.moves[:, :children], best.origins[:children], straight, numbers)
         # What is no child comes last, where it is taken neither for a child nor for the seed of a source.
         self._asked_of = np.concatenate([np.arange(children), np.arange(children + seeds, len(points))])
         asked = sum(source.asked for source in self._sources)
@@ -116,21 +114,15 @@ class Surrogate(Adaptive):
     def _best(self, n: int) -> tuple[_Candidates, Numbers]:
         """Return the best of many candidates, children of hits first, and what is said of them."""
         assert self._screen is not None
-        rng, archive = self._rng, self._archive
         found = self._candidates(min(CANDIDATES * n, max(4 * n, MOST_CANDIDATES)))
         fresh = np.flatnonzero(self._seen.fresh(self.probe.keys(found.points)))
         if self.probe.space.constraints:
             fresh = fresh[self._valid(found.points[fresh], found.pairs[fresh])]
         found = found.take(fresh)
         said = np.column_stack([self._screen.said(found.points, found.pairs), self._promise(found)])
-        if len(archive):
-            score = self._weights.chance(said)
-            score -= NOVELTY[self.prefer] * np.log1p(archive.crowd(archive.cell_of(found.points)))
-        else:  # nothing is known of hits but that they lie where outcomes change
-            score = said[:, FLIP] + said[:, DOUBT]
-        score += NOISE * rng.gumbel(size=len(score))
-        if REALISM[self.prefer] and self._start is not None:
-            score -= REALISM[self.prefer] * self._drift(found.points, found.origins)
+        # Before the first hit nothing is known but that hits lie where outcomes change.
+        score = self._weights.chance(said) if len(self._archive) else said[:, FLIP] + said[:, DOUBT]
+        score += self._appeal(found.points, found.origins)
         best = np.argsort(-score, kind="stable")[:n]
         best = best[np.argsort(found.parents[best] < 0, kind="stable")]
         return found.take(best), said[best]

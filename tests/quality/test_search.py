@@ -1,0 +1,143 @@
+"""Planted bias that sampling does not see: a search finds it within a stated number of queries, and tells where it is.
+
+Three kinds: next to the boundary of a rule, in a smooth model that scores, and in a box far from any boundary. How rare
+each is was counted exactly, or told by a sample that is large enough to be sure of the order of magnitude.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import evenhand as eh
+from evenhand.core.intervals import clopper_pearson
+from tests.test_search import proven
+
+SPACE = eh.Space(
+    [
+        eh.category("sex", ["F", "M"]),
+        eh.integer("age", 18, 90),
+        eh.integer("income", 0, 200),
+        eh.integer("debt", 0, 100),
+        eh.integer("years", 0, 40),
+        eh.category("job", list("abcdef")),
+        eh.category("home", ["own", "rent", "none"]),
+        eh.integer("kids", 0, 6),
+        eh.integer("cards", 0, 9),
+        eh.category("region", list("ABCDEFGH")),
+    ],
+    protected=["sex"],
+)
+SEEDS = range(3)
+
+
+def thin(people: Any) -> Any:
+    """Young women with three children or more who rent in one region need three points more."""
+    points = people["income"] + 2 * people["years"] - 1.5 * people["debt"] + 3 * people["cards"]
+    poor = (people["region"] == "C") & (people["age"] < 40) & (people["home"] == "rent") & (people["kids"] >= 3)
+    return points >= 90 + 3 * (poor & (people["sex"] == "F"))
+
+
+def boxed(people: Any) -> Any:
+    """Women of one region who rent and have children and debts are refused, whatever they earn."""
+    box = (
+        (people["region"] == "C") & (people["home"] == "rent") & (people["kids"] >= 3) & people["debt"].between(30, 69)
+    )
+    return ~(box & (people["sex"] == "F")) & (people["income"] >= 60)
+
+
+BOX = 1 / 8 * 1 / 3 * 4 / 7 * 40 / 101 * 141 / 201
+"""The share of people in the box who would be granted."""
+
+
+def hits(software: Any, n: int, seed: int, space: eh.Space = SPACE) -> int:
+    """Count the discriminatory inputs among n uniform ones, with no part of the search."""
+    points = space.draw(n, np.random.default_rng(seed))
+    outcomes = []
+    for level in (0, 1):
+        points[:, 0] = level
+        outcomes.append(np.asarray(software(space.decode(points))))
+    return int((outcomes[0] != outcomes[1]).sum())
+
+
+def test_a_bias_next_to_the_boundary_is_found_where_sampling_fails():
+    """One in ten thousand of 10¹² inputs, found by the hundred at least with 20,000 queries."""
+    low, high = clopper_pearson(hits(thin, 400_000, 11), 400_000, 0.99)
+    assert 0.00005 < low < high < 0.0002
+    for seed in SEEDS:
+        result = eh.search(thin, SPACE, seed=seed, limit=0, explain=False, budget=eh.Budget(queries=20_000))
+        assert result.verdict == "fail"
+        assert proven(result, thin) > 100
+        assert result.spent.queries <= 20_000
+        assert hits(thin, 10_000, seed) < 10  # what as many queries show without a search
+        found = result.to_frame()
+        assert set(found["region"]) == {"C"}
+        assert set(found["home"]) == {"rent"}
+        assert found["age"].max() < 40
+        assert found["kids"].min() >= 3
+
+
+def test_a_bias_in_a_smooth_model_is_found_where_sampling_fails():
+    """A weight so small that it decides for one in ten thousand; scores lead to those."""
+    space = eh.Space(
+        [eh.category("sex", [0, 1]), *(eh.real(f"x{number}", 0, 1) for number in range(8))], protected=["sex"]
+    )
+    points = space.draw(3000, np.random.default_rng(0))
+    model = LogisticRegression(C=10).fit(points, points[:, 1:].sum(axis=1) > 4)
+    model.coef_[0, 0] = 0.0004 * np.abs(model.coef_[0, 1:]).mean()
+
+    def predict(people: Any) -> Any:
+        return model.predict(people.to_numpy(np.float64))
+
+    assert hits(predict, 200_000, 5, space) < 0.0004 * 200_000
+    for seed in SEEDS:
+        result = eh.search(model, space, seed=seed, explain=False, budget=eh.Budget(queries=5000))
+        assert proven(result, predict) > 300
+        assert hits(predict, 2500, seed, space) < 10
+
+
+def test_a_box_is_found_and_told():
+    """One in two hundred inputs, in no way near the boundary: the rule, and what drives it, are told."""
+    assert hits(boxed, 100_000, 3) / 100_000 == pytest.approx(BOX, rel=0.2)
+    for seed in SEEDS:
+        result = eh.search(boxed, SPACE, seed=seed, budget=eh.Budget(queries=20_000))
+        assert proven(result, boxed) > 2000
+        entry = result.details["search"][0]
+        *regions, everybody = entry["regions"]
+        assert regions
+        assert everybody["text"] == "everybody"
+        assert everybody["estimate"]["low"] <= BOX <= everybody["estimate"]["high"]
+        best = regions[0]
+        told = {condition["feature"] for condition in best["rule"]["conditions"]}
+        assert told <= {"region", "home", "kids", "debt", "income"}
+        assert "region" in told
+        assert best["estimate"]["low"] > everybody["estimate"]["high"]
+        assert best["estimate"]["low"] > 20 * BOX
+        drivers = {driver["feature"]: driver["estimate"] for driver in entry["drivers"]}
+        for feature, share in (("region", 1.0), ("home", 1.0), ("kids", 1 / 2), ("debt", 0.6), ("income", 0.3)):
+            assert drivers[feature]["low"] <= share + 0.15
+            assert drivers[feature]["high"] >= share - 0.15
+            assert drivers[feature]["low"] > 0
+        for feature in ("age", "years", "job", "cards"):
+            assert drivers[feature]["value"] == 0
+        assert [driver["feature"] for driver in entry["drivers"]][:2] in (["region", "home"], ["home", "region"])
+
+
+def test_nothing_is_found_in_fair_software():
+    def fair(people):
+        return people["income"] + 2 * people["years"] - 1.5 * people["debt"] > 90
+
+    for seed in SEEDS:
+        result = eh.search(fair, SPACE, seed=seed, limit=0, budget=eh.Budget(queries=5000))
+        assert (result.verdict, result.worst.estimate.value) == ("undecided", 0)
+
+
+def test_the_share_of_all_inputs_is_told_by_prevalence_and_never_by_a_search():
+    result = eh.prevalence(boxed, SPACE, margin=0.002, seed=1)
+    estimate = result.worst.estimate
+    assert estimate.low <= BOX <= estimate.high
+    assert estimate.population == "all inputs, uniformly"
+    assert eh.search(boxed, SPACE, budget=eh.Budget(queries=3000)).worst.estimate.level == 1

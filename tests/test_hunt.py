@@ -1,0 +1,198 @@
+"""The loop between a strategy and the software: what is proposed, taken back, cut to the budget, counted and told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evenhand.core.budget import Budget, Meter
+from evenhand.core.errors import SubjectCrashed
+from evenhand.core.estimate import StopReason
+from evenhand.core.feature import category, integer
+from evenhand.core.hunt import DEAR_WAVE, FIRST_WAVE, IDLE, WAVE, hunt
+from evenhand.core.probe import Probe
+from evenhand.core.space import Space
+from evenhand.core.strategies.base import Proposal
+from evenhand.core.subject import Subject
+from evenhand.core.views import View
+
+SPACE = Space([category("sex", ["F", "M"]), category("race", ["a", "b", "c"]), integer("age", 0, 99_999)])
+
+
+def biased(people: Any) -> Any:
+    return (people["age"] % 10 == 0) & (people["sex"] == "M")
+
+
+def probe_of(decide: Any = biased, names: Any = ("sex",), space: Space = SPACE) -> Probe:
+    return Probe(View(Subject(decide, space)), names)
+
+
+@dataclass
+class Ages:
+    """Proposes one age after the other, and takes back all but so many of each wave."""
+
+    last: int = 99_999
+    accepts: int | None = None
+    paired: bool = False
+    cost: int = 0
+    at: int = 0
+    wanted: list[int] = field(default_factory=list)
+    seen: list[int] = field(default_factory=list)
+
+    def propose(self, n: int) -> Proposal:
+        self.wanted.append(n)
+        ages = np.arange(self.at, min(self.at + n, self.last + 1), dtype=np.float64)
+        points = np.stack([np.zeros_like(ages), np.zeros_like(ages), ages], axis=1)
+        pairs = np.tile(np.array([0, 1], dtype=np.intp), (len(ages), 1)) if self.paired else None
+        return Proposal(points, pairs, self.cost)
+
+    def observe(self, tried: Any) -> int:
+        taken = len(tried) if self.accepts is None else min(self.accepts, len(tried))
+        self.seen += tried.points[:taken, 2].astype(int).tolist()
+        self.at += taken
+        return taken
+
+
+def test_all_that_is_proposed_is_tried_until_nothing_is_left():
+    strategy = Ages(last=999)
+    run = hunt(strategy, probe_of(), Meter())
+    assert strategy.seen == list(range(1000))
+    assert run.stop is StopReason.EXHAUSTED
+    assert (len(run.found), run.tried, run.queries) == (100, 1000, 2000)
+    assert run.found.points[:, 2].tolist() == list(range(0, 1000, 10))
+    assert run.curve[0] == (0, 0, 0)
+    assert run.curve[-1] == (2000, 100, 1)
+    assert sum(map(len, run.others)) > 0
+    assert not any(part.hits.any() for part in run.others)
+
+
+@pytest.mark.parametrize("accepts", [1, 7, 50])
+def test_what_a_strategy_takes_back_does_not_count(accepts):
+    strategy = Ages(last=300, accepts=accepts)
+    probe = probe_of()
+    run = hunt(strategy, probe, Meter(Budget(queries=400)))
+    assert strategy.seen == list(range(200))
+    assert run.stop is StopReason.QUERIES
+    assert (run.queries, run.tried, len(run.found)) == (400, 200, 20)
+    assert run.found.points[:, 2].tolist() == list(range(0, 200, 10))
+    assert probe.view.subject.asked > 400
+
+
+@pytest.mark.parametrize("queries", [1, 2, 3, 64, 127, 128, 129, 1000, 1001])
+@pytest.mark.parametrize("paired", [False, True])
+def test_the_budget_cuts_the_last_wave_before_it_is_asked(queries, paired):
+    probe = probe_of(names=("sex", "race"))
+    run = hunt(Ages(paired=paired), probe, Meter(Budget(queries=queries)))
+    each = 2 if paired else 6
+    assert run.tried == queries // each
+    assert probe.view.subject.asked == run.queries == each * run.tried
+    assert run.stop is StopReason.QUERIES
+
+
+def test_what_was_spent_before_counts():
+    run = hunt(Ages(), probe_of(), Meter(Budget(queries=1000), queries=900))
+    assert run.queries == 100
+
+
+def test_inputs_asked_to_propose_count():
+    probe = probe_of()
+    run = hunt(Ages(cost=30), probe, Meter(Budget(queries=1000)))
+    waves = len(run.curve) - 1
+    assert run.queries == probe.view.subject.asked + 30 * waves <= 1000
+    nothing = hunt(Ages(cost=1000), probe_of(), Meter(Budget(queries=1000)))
+    assert (nothing.queries, nothing.tried, nothing.stop) == (1000, 0, StopReason.QUERIES)
+
+
+@pytest.mark.parametrize("findings", [1, 7, 30])
+def test_it_ends_with_as_many_findings_as_are_wanted(findings):
+    run = hunt(Ages(), probe_of(), Meter(Budget(findings=findings)))
+    assert (len(run.found), run.stop) == (findings, StopReason.FINDINGS)
+    assert run.found.points[:, 2].tolist() == list(range(0, 10 * findings, 10))
+
+
+def test_time_ends_it_after_a_wave():
+    run = hunt(Ages(), probe_of(), Meter(Budget(seconds=1e-9)))
+    assert (run.stop, run.tried) == (StopReason.SECONDS, FIRST_WAVE)
+
+
+def test_it_ends_where_constraints_leave_nothing_to_compare():
+    space = Space(SPACE.features, constraints=["sex == 'F'"])
+    strategy = Ages(accepts=10)
+    run = hunt(strategy, probe_of(space=space), Meter())
+    assert (run.stop, run.queries, len(run.found)) == (StopReason.EXHAUSTED, 0, 0)
+    assert len(strategy.wanted) == IDLE
+    some = Space(SPACE.features, constraints=["sex == 'F' or age >= 5000"])
+    assert hunt(Ages(last=6000), probe_of(space=some), Meter()).stop is StopReason.EXHAUSTED
+    assert len(hunt(Ages(last=6000), probe_of(space=some), Meter()).found) == 101
+
+
+def test_waves_grow_and_leave_time_to_learn():
+    strategy = Ages()
+    hunt(strategy, probe_of(), Meter())
+    assert strategy.wanted[:3] == [FIRST_WAVE, 2 * FIRST_WAVE, 4 * FIRST_WAVE]
+    assert max(strategy.wanted) == WAVE
+    small = Ages()
+    hunt(small, probe_of(), Meter(Budget(queries=10_000)))
+    assert max(small.wanted) <= 10_000 / 2 / 39
+    assert len(small.wanted) > 30
+    dear = Ages()
+    probe = probe_of()
+    probe.view.subject.adapter.dear = True  # type: ignore[misc]
+    hunt(dear, probe, Meter(Budget(queries=1000)))
+    assert set(dear.wanted) == {DEAR_WAVE}
+
+
+class Once:
+    """Raises at one call."""
+
+    def __init__(self, call: int, error: BaseException) -> None:
+        self.left, self.error = call, error
+
+    def __call__(self, people: Any) -> Any:
+        self.left -= 1
+        if self.left == 0:
+            raise self.error
+        return biased(people)
+
+
+def test_an_interruption_keeps_the_waves_before_it():
+    strategy = Ages()
+    run = hunt(strategy, probe_of(Once(3, KeyboardInterrupt())), Meter())
+    assert run.stop is StopReason.INTERRUPTED
+    assert run.tried == 3 * FIRST_WAVE == len(strategy.seen)
+    assert len(run.found) == 20
+
+
+def test_a_crash_is_not_hidden():
+    with pytest.raises(SubjectCrashed, match="broken"):
+        hunt(Ages(), probe_of(Once(3, RuntimeError("broken"))), Meter())
+
+
+def test_progress_is_told_after_every_wave():
+    told: list[Any] = []
+    run = hunt(Ages(), probe_of(), Meter(Budget(queries=2000), told.append), task="search sex")
+    assert len(told) == len(run.curve) - 1
+    assert {progress.task for progress in told} == {"search sex"}
+    shares = [progress.share for progress in told]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    assert f"{len(run.found):,} found" in told[-1].note
+    free: list[Any] = []
+    hunt(Ages(last=100), probe_of(), Meter(hook=free.append))
+    assert {progress.share for progress in free} == {None}
+
+
+def test_a_hunt_that_went_on_adds_up():
+    fair = probe_of(lambda people: people["age"] > 5)
+    first = hunt(Ages(last=499), fair, Meter(Budget(queries=600)))
+    more = hunt(Ages(last=499), probe_of(), Meter(Budget(queries=400)))
+    whole = first.followed(more)
+    assert (whole.queries, whole.tried, whole.stop) == (1000, 500, StopReason.QUERIES)
+    assert whole.found is more.found
+    asked = [queries for queries, _, _ in whole.curve]
+    assert asked == sorted(asked)
+    assert asked[-1] == 1000
+    assert sum(1 for queries in asked if queries == 0) == 1
