@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import urllib.request
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -28,7 +29,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import evenhand as eh
 from evenhand.core.diversity import Distances
-from evenhand.core.errors import DataError, SubjectCrashed, UsageError
+from evenhand.core.errors import DataError, SpaceError, SubjectCrashed, UsageError
 from evenhand.core.results import schema
 from tests.helpers import refused
 from tests.strategies import every, spaces
@@ -49,7 +50,8 @@ PEOPLE = eh.Space(
     ],
     protected=["sex", "race"],
 )
-FEW = eh.Budget(queries=400)
+MOST = 400
+FEW = eh.Budget(queries=MOST)
 
 
 def few(strategy: str) -> eh.Budget:
@@ -95,7 +97,7 @@ def proven(result: Any, ask: Any, apart: Any = np.not_equal) -> int:
         shown += [pd.DataFrame([case.twin for case in finding.cases], columns=names)]
         outcomes = [[case.outcomes[side] for case in finding.cases] for side in (0, 1)]
         differ(result.domain, finding, rows[names], other, rows["outcome"], rows["twin.outcome"], ask, apart)
-        differ(result.domain, finding, shown[0], shown[1], *outcomes, ask, apart)
+        differ(result.domain, finding, shown[0], shown[1], outcomes[0], outcomes[1], ask, apart)
         passed = [name for name in names if name not in finding.about and result.domain.feature(name).passed]
         assert not rows[passed].duplicated().any()
     return len(frame)
@@ -256,7 +258,7 @@ def test_a_program_that_stays(strategy, tmp_path):
     with eh.Subject.stream([sys.executable, str(script)], SMALL) as subject:
         result = eh.search(subject, strategy=strategy, budget=DEAR)
     assert proven(result, ask) > 3
-    assert result.spent.queries <= DEAR.queries
+    assert result.spent.queries <= 120
 
 
 @pytest.fixture(scope="module")
@@ -297,7 +299,7 @@ def test_a_service(strategy, service):
     with eh.Subject.http(service, SMALL) as subject:
         result = eh.search(subject, strategy=strategy, budget=DEAR)
     assert proven(result, ask) > 3
-    assert result.spent.queries <= DEAR.queries
+    assert result.spent.queries <= 120
 
 
 @pytest.fixture(scope="module")
@@ -324,7 +326,7 @@ def fitted():
 def test_fitted_models(fitted, name, strategy):
     result = eh.search(fitted[name], PEOPLE, over="sex", strategy=strategy, budget=few(strategy), explain=False)
     assert proven(result, fitted[name].predict) > 3
-    assert result.spent.queries <= FEW.queries
+    assert result.spent.queries <= MOST
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -335,31 +337,38 @@ def test_scores_of_a_fitted_model(fitted, strategy):
     assert proven(result, lambda people: shares(people)[:, 0], lambda a, b: np.abs(a - b) > 0.1) > 3
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_onnx_models(strategy, tmp_path):
-    runtime = pytest.importorskip("onnxruntime")
+NUMBERS = eh.Space(
+    [eh.category("sex", [0, 1]), eh.integer("age", 18, 90), eh.real("rate", 0, 1, step=0.01)], protected=["sex"]
+)
+
+
+@pytest.fixture(scope="module")
+def onnx_file(tmp_path_factory):
+    pytest.importorskip("onnxruntime")
     skl2onnx = pytest.importorskip("skl2onnx")
     from skl2onnx.common.data_types import FloatTensorType
 
-    space = eh.Space(
-        [eh.category("sex", [0, 1]), eh.integer("age", 18, 90), eh.real("rate", 0, 1, step=0.01)], protected=["sex"]
-    )
-    points = space.draw(2000, np.random.default_rng(0))
+    points = NUMBERS.draw(2000, np.random.default_rng(0))
     model = LogisticRegression().fit(points, points[:, 1] + 30 * points[:, 0] + 40 * points[:, 2] > 85)
-    path = tmp_path / "model.onnx"
-    path.write_bytes(
-        skl2onnx.convert_sklearn(model, initial_types=[("X", FloatTensorType([None, 3]))]).SerializeToString()
-    )
-    session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    path = tmp_path_factory.mktemp("onnx") / "model.onnx"
+    types = [("X", FloatTensorType([None, 3]))]
+    path.write_bytes(skl2onnx.convert_sklearn(model, initial_types=types).SerializeToString())
+    return path
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_onnx_models(strategy, onnx_file):
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(str(onnx_file), providers=["CPUExecutionProvider"])
 
     def ask(people):
         return session.run(None, {"X": people.to_numpy(np.float32)})[0]
 
-    result = eh.search(eh.Subject.onnx(path, space), strategy=strategy, budget=few(strategy))
+    result = eh.search(eh.Subject.onnx(onnx_file, NUMBERS), strategy=strategy, budget=few(strategy))
     assert proven(result, ask) > 3
 
 
-class Torn(ClassifierMixin, BaseEstimator):
+class Torn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A model whose label does not follow from its score for one person in seven."""
 
     def fit(self, people, labels):
@@ -464,7 +473,7 @@ def test_nothing_found_is_undecided_and_says_so():
     assert result.worst.claim.startswith("no input was found")
     assert result.worst.cases == ()
     assert result.stop is eh.StopReason.QUERIES
-    assert FEW.queries - 2 <= result.spent.queries <= FEW.queries  # nothing is put aside where there is nothing to tell
+    assert MOST - 2 <= result.spent.queries <= MOST  # nothing is put aside where there is nothing to tell
     with pytest.raises(AssertionError, match="undecided"):
         result.check()
     details = result.details["search"][0]
@@ -475,12 +484,12 @@ def test_limits_and_exit_codes():
     options: dict[str, Any] = {"over": "sex", "budget": FEW}
     free = eh.search(granted, PEOPLE, **options)
     assert (free.verdict, free.exit_code) == (None, 0)
-    number = free.worst.estimate.value
+    number = int(free.worst.estimate.value)
     for limit, verdict, code in (
         (0, "fail", 1),
         (number - 1, "fail", 1),
         (number, "undecided", 3),
-        (1e9, "undecided", 3),
+        (10**9, "undecided", 3),
     ):
         result = eh.search(granted, PEOPLE, limit=limit, **options)
         assert (result.verdict, result.exit_code) == (verdict, code)
@@ -546,7 +555,7 @@ def test_sets_are_searched_alike_whatever_else_is_searched():
     both = eh.search(granted, PEOPLE, over=[("sex",), ("race",)], budget=FEW)
     assert {finding.about for finding in both.findings} == {("sex",), ("race",)}
     shares = [entry["queries"] for entry in both.details["search"]]
-    assert all(share > 0.4 * FEW.queries for share in shares)
+    assert all(share > 0.4 * MOST for share in shares)
 
 
 # Interruptions and crashes.
@@ -620,9 +629,8 @@ def test_a_crash_is_told_and_the_ledger_keeps_what_was_answered(tmp_path):
 
 def test_software_that_answers_at_random_is_refused():
     rng = np.random.default_rng(0)
-    call = lambda: eh.search(lambda people: rng.random(len(people)) > 0.5, PEOPLE, over="sex", budget=FEW)  # noqa: E731
     with pytest.raises(eh.SubjectError, match="asked again"):
-        call()
+        eh.search(lambda people: rng.random(len(people)) > 0.5, PEOPLE, over="sex", budget=FEW)
 
 
 # Budgets.
@@ -630,7 +638,7 @@ def test_software_that_answers_at_random_is_refused():
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_tiny_budgets_are_kept(strategy, fitted):
-    for queries in (*range(1, 6), 9, 19, 20, 21, 35, 50, 100, 200):
+    for queries in (1, 2, 3, 5, 19, 20, 21, 50, 100, 200):
         model, over = (fitted["linear"], "race") if queries % 5 == 0 else (granted, "sex")
         result = eh.search(model, PEOPLE, over=over, strategy=strategy, budget=eh.Budget(queries=queries))
         assert result.spent.queries <= queries
@@ -649,7 +657,7 @@ def test_nothing_is_asked_that_is_not_counted(fitted, model):
 def test_a_model_that_nearly_always_says_the_same_is_charged_in_full():
     """Seeds at the boundary ask inputs of their own, also where they come to nothing."""
 
-    class Harsh(ClassifierMixin, BaseEstimator):
+    class Harsh(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes_, feature_names_in_ = np.array([0, 1]), np.array(SMALL.names)
 
         def __sklearn_is_fitted__(self):
@@ -898,7 +906,7 @@ def test_rows_that_do_not_fit_are_told():
         ("people.csv", ["str"]),
         (5, ["int"]),
     ):
-        refused(DataError, lambda start=start: eh.search(granted, PEOPLE, start=start), *words)
+        refused(DataError, partial(eh.search, granted, PEOPLE, start=start), *words)
 
 
 def test_features_named_like_columns_of_the_table_are_refused_before_anything_is_asked():
@@ -916,14 +924,14 @@ def test_features_named_like_columns_of_the_table_are_refused_before_anything_is
             [eh.category("sex", ["F", "M"]), eh.category("race", ["a", "b"]), eh.integer(name, 0, 9)], ["sex"]
         )
         subject = eh.Subject(unasked, space, outputs=outputs)
-        refused(UsageError, lambda subject=subject, over=over: eh.search(subject, over=over), repr(name), "rename")
+        refused(UsageError, partial(eh.search, subject, over=over), repr(name), "rename")
     space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("output", 0, 9), eh.integer("over", 0, 9)], ["sex"])
     assert len(eh.search(lambda people: people["sex"] == "M", space).to_frame()) == 100
 
 
 def test_a_feature_with_one_value_has_nothing_to_compare():
     space = eh.Space([eh.category("sex", ["F"]), eh.integer("age", 0, 9)], ["sex"])
-    refused(eh.core.errors.SpaceError, lambda: eh.search(lambda people: people["age"] > 3, space), "sex", "one value")
+    refused(SpaceError, lambda: eh.search(lambda people: people["age"] > 3, space), "sex", "one value")
 
 
 def test_parameters_of_the_paper():
@@ -939,7 +947,8 @@ def test_parameters_of_the_paper():
 
 
 def test_prevalence_is_the_causal_score_with_a_finer_margin():
-    for options in ({}, {"margin": 0.02}, {"limit": 0.05}, {"level": 0.9, "seed": 3}):
+    cases: list[dict[str, Any]] = [{}, {"margin": 0.02}, {"limit": 0.05}, {"level": 0.9, "seed": 3}]
+    for options in cases:
         given: dict[str, Any] = {"over": "sex", "kind": "causal", **options}
         if "margin" not in options and "limit" not in options:
             given["margin"] = 0.01

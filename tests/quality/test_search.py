@@ -103,7 +103,7 @@ def test_a_box_is_found_and_told():
     """One in two hundred inputs, in no way near the boundary: the rule, and what drives it, are told."""
     assert hits(boxed, 100_000, 3) / 100_000 == pytest.approx(BOX, rel=0.2)
     for seed in SEEDS:
-        result = eh.search(boxed, SPACE, seed=seed, budget=eh.Budget(queries=20_000))
+        result = eh.search(boxed, SPACE, seed=seed, budget=eh.Budget(queries=12_000))
         assert proven(result, boxed) > 2000
         entry = result.details["search"][0]
         *regions, everybody = entry["regions"]
