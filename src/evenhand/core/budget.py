@@ -103,9 +103,13 @@ class Meter:
 
     def share(self, parts: int) -> Meter:
         """Return a meter for the next of `parts`: an equal share of what is left, so that the last is not starved."""
-        if self.budget.queries is None:
-            return replace(self, queries=0)
-        return replace(self, queries=0, budget=replace(self.budget, queries=max(1, int(self.left) // parts)))
+        budget = self.budget
+        if budget.queries is not None:
+            budget = replace(budget, queries=max(1, int(self.left) // parts))
+        if budget.seconds is not None:
+            mine = max(0.0, budget.seconds - self.seconds) / parts
+            budget = replace(budget, seconds=max(self.seconds + mine, 1e-9))
+        return replace(self, queries=0, budget=budget)
 
     def report(self, task: str, share: float | None, note: str = "") -> None:
         """Pass progress on to whoever listens."""

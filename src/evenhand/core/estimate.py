@@ -174,7 +174,7 @@ class Witnesses(Estimate):
     """How many discriminatory inputs a search found: a number of witnesses, and never a rate.
 
     `value` and `low` are that number; `high` is infinite, since there may be more, unless every input was tried.
-    `n` is how many different inputs were tried, twins aside, and says nothing of how many of all inputs discriminate.
+    `n` is how many inputs were tried, twins aside, and says nothing of how many of all inputs discriminate.
 
     >>> print(Witnesses.of(12, 400, "adaptive"))
     12 found by trying 400 inputs (adaptive)

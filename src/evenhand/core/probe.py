@@ -247,7 +247,8 @@ class Probe:
             # On either side of zero it is a hit, the further from ceasing to be one the more even both margins are.
             ends = np.sort(np.abs([top, bottom]), axis=0)
             share = np.where((top > 0) & (bottom <= 0), ends[0], gap) / ends[1]
-            near = np.clip(np.nan_to_num(share, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0)
+            # Rounded, so that what ties does so whatever batch a model was asked in.
+            near = np.round(np.clip(np.nan_to_num(share, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0), 9)
             return near, np.nan_to_num((top + bottom) / 2, posinf=0.0, neginf=0.0), gap
 
     def _differing(

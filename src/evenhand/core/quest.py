@@ -95,6 +95,7 @@ def quest(view: View, names: tuple[str, ...], terms: Terms, meter: Meter, worker
     kept, notes = _verified(probe, run.found)
     cases, doubts = _cases(probe, simple or _raw(kept), meter)
     tried = run.tried + watched.classes.total()
+    complete = complete and len(kept) == len(run.found)
     estimate = Witnesses.of(len(kept), tried, check_strategy(terms.strategy), complete=complete)
     finding = Finding(_claim(kept, view.name), names, estimate, terms.limit, cases, output=view.name)
     return Told(

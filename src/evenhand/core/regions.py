@@ -189,7 +189,8 @@ def _changed(probe: Probe, points: Points, change: NDArray[np.bool_], rng: np.ra
         unit = float(feature.step or 1.0) if counted else float(feature.high - low) / _FINE
         reach = count / 2 ** (rng.integers(0, scales, len(rows)) if number else 0)
         by = np.ceil(rng.random(len(rows)) * reach) * rng.choice([-1, 1], len(rows))
-        place = np.mod((found[rows, position] - low) / unit + by, count)
+        here = (found[rows, position] - low) / unit
+        place = np.mod((np.round(here) if counted else here) + by, count)
         found[rows, position] = feature.snap(low + place * unit)
     return found
 

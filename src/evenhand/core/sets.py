@@ -43,6 +43,9 @@ def feature_sets(space: Space, over: Over | None) -> list[tuple[str, ...]]:
         ) from None
     for names in sets:
         space.sets(names)
+    for number, names in enumerate(sets):
+        if set(names) in [set(other) for other in sets[:number]]:
+            raise UsageError(f"over names the set {', '.join(names)} twice; name each set once")
     return sets
 
 
