@@ -234,6 +234,7 @@ def test_the_order_of_columns_matters_and_the_sign_of_zero_does_not():
 KEYS = st.lists(st.lists(st.integers(0, 30) | st.integers(0, 2**64 - 1), max_size=25), max_size=6)
 
 
+@settings(deadline=None)
 @given(KEYS, st.booleans())
 def test_what_was_seen_is_a_set(waves, look):
     seen, plain = Seen(), set[int]()
@@ -253,7 +254,7 @@ def test_what_was_seen_is_a_set(waves, look):
 # Cells.
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(spaces(continuous=True), st.integers(0, 99))
 def test_cells_are_four_equal_bins_to_a_feature(space, seed):
     points = space.draw(200, np.random.default_rng(seed))

@@ -284,6 +284,7 @@ def test_no_single_feature_is_left_that_could_be_typical(seed):
     assert not (tried.outcomes == after.outcomes[:, rows]).all(axis=0).any()
 
 
+@settings(deadline=None)
 @given(st.floats(-1e12, 1e12).filter(lambda value: abs(value) > 1e-9), st.sampled_from([2, 3, 4, 6]))
 def test_rounding_encloses_a_number_with_few_digits(value, digits):
     down, up = (float(side[0]) for side in _rounded(np.array([value]), digits))

@@ -26,6 +26,7 @@ from evenhand.core.strategies.choose import aequitas, check_strategy, strategy_o
 from evenhand.core.strategies.everything import Everything
 from evenhand.core.strategies.moves import Moves
 from evenhand.core.strategies.published import Aequitas
+from evenhand.core.strategies.slope import Slope
 from evenhand.core.strategies.sources import Given, Near, Uniform, stirred
 from evenhand.core.subject import Subject
 from evenhand.core.views import View
@@ -503,3 +504,37 @@ def test_names_stand_for_strategies():
     assert isinstance(strategy, Aequitas)
     assert strategy.chances.dv == 0.5
     assert check_strategy(made) == "semi-directed"
+
+
+def test_slopes_learnt_from_moves_tell_changes_and_how_to_make_up_for_them():
+    space = Space(
+        [
+            category("sex", ["F", "M"]),
+            category("job", ["a", "b", "c"]),
+            integer("age", 18, 90),
+            integer("debt", 0, 10, step=3),
+            real("rate", 0, 1, step=0.05),
+        ],
+        protected=["sex"],
+    )
+    moves = Moves(Probe(View(Subject(lambda people: people["age"] > 40, space)), ("sex",)))
+
+    def middle(points):
+        jobs = np.array([0.0, 5.0, -2.0])[points[:, 1].astype(int)]
+        return jobs + 0.3 * points[:, 2] - points[:, 3] + 7 * points[:, 4] - 12
+
+    slope, rng = Slope(moves), np.random.default_rng(3)
+    assert not slope.ready
+    for _ in range(4):
+        before, after = space.draw(300, rng), space.draw(300, rng)
+        slope.learn(before, after, middle(after) - middle(before))
+    assert slope.ready
+    before, after = space.draw(300, rng), space.draw(300, rng)
+    assert np.allclose(slope.change(before, after), middle(after) - middle(before), atol=0.1)
+    mended = slope.mended(after, middle(after), rng)
+    assert space.encode(space.decode(mended)).tolist() == mended.tolist()
+    assert ((mended != after).sum(axis=1) <= 1).all()
+    assert (np.abs(middle(mended)) <= np.abs(middle(after)) + 0.1).all()
+    assert np.median(np.abs(middle(mended))) < 0.3 * np.median(np.abs(middle(after)))
+    inside, outside = slope.promise(np.array([0.0, 5.0]), np.array([1.0, 1.0]))
+    assert inside > outside

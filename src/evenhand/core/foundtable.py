@@ -42,7 +42,13 @@ class Inputs:
     outcomes: NDArray[Any]
 
 
-def pack(found: Found, order: NDArray[np.intp] | None = None) -> dict[str, Any]:
+class Packed(dict[str, Any]):
+    """A packed table that has its inputs at hand, as long as it was not read from a file."""
+
+    inputs: Inputs
+
+
+def pack(found: Found, order: NDArray[np.intp] | None = None) -> Packed:
     """Return found inputs as JSON holds them, in the order found or another one.
 
     >>> from evenhand.core.feature import category, integer
@@ -61,12 +67,15 @@ def pack(found: Found, order: NDArray[np.intp] | None = None) -> dict[str, Any]:
     """
     rows = slice(None) if order is None else order
     individuals, twins, space = found.individuals[rows], found.twins[rows], found.probe.space
-    return {
-        "rows": len(individuals),
-        "features": {name: _written(individuals[:, place]) for place, name in enumerate(space.names)},
-        "twins": {space.names[place]: _written(twins[:, place]) for place in found.probe.over},
-        "outcomes": _packed_outcomes(found.outcomes[:, rows]),
-    }
+    outcomes = found.outcomes[:, rows]
+    table = Packed(
+        rows=len(individuals),
+        features={name: _written(individuals[:, place]) for place, name in enumerate(space.names)},
+        twins={space.names[place]: _written(twins[:, place]) for place in found.probe.over},
+        outcomes=_packed_outcomes(outcomes),
+    )
+    table.inputs = Inputs(individuals, twins, outcomes)
+    return table
 
 
 def _written(numbers: NDArray[Any]) -> str:
@@ -112,6 +121,8 @@ def unpack(table: Mapping[str, Any], space: Space) -> Inputs:
     >>> unpack(table, Space([category("sex", ["F", "M"])])).outcomes.tolist()
     [['no'], ['yes']]
     """
+    if isinstance(table, Packed):
+        return table.inputs
     try:
         rows = int(table["rows"])
         individuals: Points = np.empty((rows, len(space.features)), dtype=np.float64, order="F")

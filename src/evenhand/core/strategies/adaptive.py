@@ -40,7 +40,7 @@ LEAST_SEEDS, MOST_SEEDS = 0.04, 0.5
 LEAST_SHARE = 0.1
 """The share of the seeds that every source keeps, so that it can show that it pays again."""
 LEAST_MENDED, MOST_MENDED, SURE, MEMORY = 0.05, 0.8, 6, 0.9
-"""The shares of children that are mended, how much better what pays better fares, and how long that is remembered."""
+"""The shares of children that are mended, how much more what pays more, and how long that is remembered."""
 NOISE = 0.1
 NOVELTY = {"many": 0.5, "diverse": 1.5, "realistic": 0.5}
 """How much an empty cell is preferred over a crowded one."""
@@ -242,7 +242,7 @@ class Adaptive:
         """Let each source learn from its own seeds, and return whose seed each input was; -1 for children."""
         assert self._wave is not None
         owners = np.full(len(tried), -1, dtype=np.intp)
-        self._paid, self._cost = 1 + (self._paid - 1) * 0.9, 2 + (self._cost - 2) * 0.9
+        self._paid, self._cost = 1 + (self._paid - 1) * MEMORY, 2 + (self._cost - 2) * MEMORY
         for number, many in self._wave.seeds:
             mine = slice(start, min(start + many, len(tried)))
             start += many

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MEMORY = 0.98
 """How much of what was learnt a wave later still counts."""
-RIDGE = 1e-3
+RIDGE = 1e-4
 """What keeps the slopes of features that were hardly moved at zero, as a share of a typical move."""
 ENOUGH = 100
 """Moves without which nothing is said."""
@@ -37,7 +37,9 @@ class Slope:
         self.moves = moves
         owner = owners(moves.probe.space, moves.probe.free)
         self._first = np.searchsorted(owner, np.arange(len(moves.features)))
-        self._numbers = np.flatnonzero([feature.kind != "category" for feature in moves.features])
+        named = np.array([feature.kind == "category" for feature in moves.features], dtype=np.bool_)
+        self._numbers, self._categories = np.flatnonzero(~named), np.flatnonzero(named)
+        self._span = np.array([float(feature.high - feature.low) or 1.0 for feature in moves.features])
         size = max(len(owner), 1)
         self._products, self._targets = np.zeros((size, size)), np.zeros(size)
         self._weights: Numbers = np.zeros(size)
@@ -70,7 +72,20 @@ class Slope:
 
     def change(self, before: Points, after: Points) -> Numbers:
         """Return by how much the middle is expected to change."""
-        return np.asarray(np.einsum("ij,j->i", self._moved(before, after), self._weights))
+        moves = self.moves
+        # The same as with columns for each level, without writing them down.
+        slopes = np.zeros(len(moves.features))
+        slopes[self._numbers] = (self._weights[self._first] / np.maximum(moves.high - moves.low, moves.size))[
+            self._numbers
+        ]
+        moved = after[:, moves.positions] - before[:, moves.positions]
+        total = np.einsum("ij,j->i", moved, slopes)
+        for place in self._categories.tolist():
+            rows = np.flatnonzero(moved[:, place])
+            position, first = moves.positions[place], self._first[place]
+            new, old = (points[rows, position].astype(np.intp) + first for points in (after, before))
+            total[rows] += self._weights[new] - self._weights[old]
+        return np.asarray(total)
 
     def mended(self, points: Points, middle: Numbers, rng: np.random.Generator) -> Points:
         """Return the points with one number each moved by as many steps as should take the middle to zero."""
@@ -79,7 +94,7 @@ class Slope:
             return found
         which = self._numbers[rng.integers(0, len(self._numbers), len(points))]
         moves = self.moves
-        slope = self._weights[self._first[which]] / np.maximum(moves.counts[which] - 1, 1)
+        slope = self._weights[self._first[which]] * moves.size[which] / self._span[which]
         with np.errstate(divide="ignore", invalid="ignore"):
             steps = np.nan_to_num(np.round(-middle / slope), nan=0.0, posinf=0.0, neginf=0.0)
         rows, column = np.arange(len(points)), moves.positions[which]
