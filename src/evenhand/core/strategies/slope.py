@@ -75,9 +75,7 @@ class Slope:
         moves = self.moves
         # The same as with columns for each level, without writing them down.
         slopes = np.zeros(len(moves.features))
-        slopes[self._numbers] = (self._weights[self._first] / np.maximum(moves.high - moves.low, moves.size))[
-            self._numbers
-        ]
+        slopes[self._numbers] = (self._weights[self._first] / self._span)[self._numbers]
         moved = after[:, moves.positions] - before[:, moves.positions]
         total = np.einsum("ij,j->i", moved, slopes)
         for place in self._categories.tolist():
