@@ -121,12 +121,9 @@ def walked(model: Any, one: Classifier, strategy: str, queries: int, seed: int) 
     return went.found.points, went.queries // values_of(one), went.queries
 
 
-def searched(
-    model: Any, one: Classifier, strategy: str, budget: eh.Budget, seed: int, *, explain: bool = True
-) -> tuple[Any, Points, Row]:
+def searched(model: Any, one: Classifier, strategy: str, budget: eh.Budget, seed: int) -> tuple[Any, Points, Row]:
     """Search, and return the frame of what was found, the same as points, and what the result says of the search."""
-    options: dict[str, Any] = {"over": one.over, "strategy": strategy, "seed": seed, "explain": explain}
-    result = eh.search(model, one.space, budget=budget, progress=False, **options)
+    result = eh.search(model, one.space, over=one.over, strategy=strategy, budget=budget, seed=seed, progress=False)
     frame = result.to_frame()
     said = result.details["search"][0]
     return frame, one.space.encode(frame[list(one.space.names)]), said
@@ -243,9 +240,8 @@ def section_speed(chosen: list[Classifier], options: argparse.Namespace) -> list
         drawn, start = np.asfortranarray(one.space.draw(queries, np.random.default_rng(0))), time.perf_counter()
         one.model.predict(drawn)
         batch = queries / (time.perf_counter() - start)
-        start = time.perf_counter()
-        _, points, _ = searched(one.model, one, "adaptive", eh.Budget(queries=queries), 0, explain=False)
-        ours = len(points) / (time.perf_counter() - start)
+        said = eh.search(one.model, one.space, over=one.over, budget=eh.Budget(queries=queries), explain=False)
+        ours = said.worst.estimate.value / said.spent.seconds
         row = {"data": one.data, "subject": one.name, "queries": run.queries, "found": len(run.points),
                "seconds": run.seconds, "per_second": run.queries / run.seconds, "batch": batch,
                "adaptive": ours}  # fmt: skip

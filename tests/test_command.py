@@ -225,9 +225,9 @@ def test_interrupt_kills_the_processes(sh, tmp_path):
             time.sleep(0.01)
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
-    threading.Thread(target=interrupt).start()
+    threading.Thread(target=interrupt, daemon=True).start()
     with pytest.raises(KeyboardInterrupt):
-        collect(adapter, people(1, 2))
+        pytest.fail(f"not interrupted but {collect(adapter, people(1, 2))[1]!r}")
     assert gone(int(marker.read_text()))
 
 

@@ -25,6 +25,8 @@ DECODED = 4096
 """Rows decoded at a time, so that memory does not grow with the number of inputs."""
 LINGER = 0.004
 """Seconds to wait for company before a finished answer is handed on: one ledger commit then serves several."""
+WAKE = 0.5
+"""Seconds after which a wait looks up, so that no interrupt is late by more."""
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -138,7 +140,7 @@ def fan_out(
 
 def _gather(outbox: queue.SimpleQueue[R], most: int) -> list[R]:
     """Wait for one result, then a moment for others."""
-    group = [outbox.get()]
+    group = [_first(outbox)]
     end = time.monotonic() + LINGER
     while len(group) < most:
         try:
@@ -146,6 +148,13 @@ def _gather(outbox: queue.SimpleQueue[R], most: int) -> list[R]:
         except queue.Empty:
             break
     return group
+
+
+def _first(outbox: queue.SimpleQueue[R]) -> R:
+    """Wait for one result, and wake up now and then: an interrupt just before a wait would go unnoticed in it."""
+    while True:
+        with contextlib.suppress(queue.Empty):
+            return outbox.get(timeout=WAKE)
 
 
 def _empty(inbox: queue.SimpleQueue[R]) -> int:
