@@ -43,7 +43,7 @@ _FEWEST, _LEAST = 5, 0.15
 """A condition keeps so many inputs, and this share of those that meet the others: bins are cut where inputs are."""
 _NARROWEST = 0.01
 """The narrowest range of a feature of many values that counts, as a share of all of it."""
-_STARTS, _SWEEPS = 3, 4
+_STARTS, _SWEEPS = 4, 6
 
 
 def least_share(feature: Feature) -> float:

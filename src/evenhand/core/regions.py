@@ -36,6 +36,8 @@ _SAMPLE, _BACKGROUND = 1024, 16_384
 """The most inputs that rules are learnt from, and draws that tell what is valid."""
 _STEPS, _APART, _LOOKS = 24, 4, 3
 """How often inputs are changed to spread them, and every how many of the last changes they are looked at."""
+_COMMON, _LOOK = 30, 8
+"""So many discriminatory inputs among uniform draws tell how they lie; the share of a first look whether there are."""
 _SCALES, _FINE = 8, 1 << 20
 """The scales of a change of a number, each half of the one before; how many values a continuous feature counts for."""
 _SEVERAL = 3
@@ -93,10 +95,10 @@ def regions(
     >>> [str(region.rule) for region in found], asked
     (['age at least 61', 'everybody'], 400)
     """
-    spread, spent = _spread(probe, found, seed, queries // len(probe.table) // 2)
+    spread, repeats, spent = _evenly(probe, found, seed, queries // len(probe.table) // 2)
     affordable = (queries - spent) // len(probe.table)
     thinned = _thinned(probe, found, stream(seed, "regions", "thinned"), _SAMPLE)
-    learnt = [*learn(probe, spread, seed, most, repeats=_LOOKS), *learn(probe, thinned, seed, most)]
+    learnt = [*learn(probe, spread, seed, most, repeats=repeats), *learn(probe, thinned, seed, most)]
     # What a single input found started is no region of the search.
     several = max(_SEVERAL, 0.01 * len(found))
     rules = [rule for rule in dict.fromkeys(learnt) if rule.mask(found, probe.space).sum() >= several]
@@ -138,6 +140,21 @@ def _tested(
 
 def _speaks_of(rule: Rule, probe: Probe) -> str:
     return f"uniform inputs with {rule}" if rule.conditions else Uniform().population(probe.space)
+
+
+def _evenly(probe: Probe, found: Points, seed: int, asks: int) -> tuple[Points, int, int]:
+    """Return discriminatory inputs that lie evenly, how often each is among them, and the inputs asked for that.
+
+    Where they are not rare, uniform draws tell best how they lie; else those found are spread.
+    """
+    draws, look = probe.space.draw(asks // 2, stream(seed, "regions", "even")), asks // _LOOK
+    tried = probe.ask(draws[:look])
+    even, spent = tried.points[tried.hits], int(tried.asked.sum())
+    if len(even) * len(draws) >= _COMMON * max(look, 1):
+        more = probe.ask(np.asfortranarray(draws[look:]))
+        return np.concatenate([even, more.points[more.hits]]), 1, spent + int(more.asked.sum())
+    spread, asked = _spread(probe, found, seed, asks - look)
+    return spread, _LOOKS, spent + asked
 
 
 def _spread(probe: Probe, found: Points, seed: int, asks: int) -> tuple[Points, int]:
