@@ -225,7 +225,12 @@ def test_an_interrupt_prints_what_is_known_and_exits_with_130(config, tmp_path):
     script(tmp_path, 'echo "$2" >> log; if [ "$2" -gt 40 ]; then echo yes; else echo no; fi')
     config(COMMAND, space=SPACE.replace("high = 90", "high = 100000"))
     command = [sys.executable, "-m", "evenhand.cli", "measure", "--margin", "0.005", "--over", "sex"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)  # jobs in the background ignore it, and so do their children
+    try:
+        started = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with started as run:
         while run.poll() is None and (not (tmp_path / "log").exists() or len((tmp_path / "log").read_text()) < 900):
             time.sleep(0.01)
         run.send_signal(signal.SIGINT)
