@@ -139,8 +139,7 @@ def _redraw(
     left = np.arange(len(points))
     for _ in range(_TRIES):
         points[left, position] = _another(feature, own[left], rng)
-        both = [probe.space.valid(probe.member(points[left], pairs[left, side])) for side in (0, 1)]
-        left = left[~(both[0] & both[1])]
+        left = left[~probe.valid(points[left], pairs[left])]
         if not len(left):
             break
     done = np.ones(len(points), dtype=np.bool_)

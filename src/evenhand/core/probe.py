@@ -175,6 +175,13 @@ class Probe:
             found[:, position] = self.table[assigned, column]
         return found
 
+    def valid(self, points: Points, pairs: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Tell of which points both members with these assignments keep the constraints."""
+        if not self.space.constraints:
+            return np.ones(len(points), dtype=np.bool_)
+        both = [self.space.valid(self.member(points, pairs[:, side])) for side in (0, 1)]
+        return np.asarray(both[0] & both[1])
+
     def ask(self, points: Points, pairs: NDArray[np.intp] | None = None) -> Tried:
         """Ask the members of each point's class: all of them, or the two with these assignments."""
         n = len(points)

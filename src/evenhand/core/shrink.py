@@ -162,9 +162,7 @@ class _Cases:
         given = self.pairs[rows] if pairs is None else pairs
         _, first, same = np.unique(np.column_stack([points, given]), axis=0, return_index=True, return_inverse=True)
         wanted = np.sort(first)
-        if self.probe.space.constraints:
-            for side in (0, 1):
-                wanted = wanted[self.probe.space.valid(self.probe.member(points[wanted], given[wanted, side]))]
+        wanted = wanted[self.probe.valid(points[wanted], given[wanted])]
         wanted = wanted[: self.left // 2]
         outcomes, kept = np.empty((2, len(rows)), dtype=object), np.zeros(len(rows), dtype=np.bool_)
         if not len(wanted):

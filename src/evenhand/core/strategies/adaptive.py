@@ -79,7 +79,9 @@ class Adaptive:
             edges,
             Near(self._moves),
         ]
+        self._slope: Slope | None = None
         if self.probe.margins is not None and self.probe.margins.bounded:
+            self._slope = Slope(self._moves)
             self._sources.append(Slopes(self._moves, self.probe.margins))
         if self._start is not None and len(self._start):
             given = Given(self._moves, self._start, self._rng)
@@ -87,8 +89,6 @@ class Adaptive:
         self._paid = np.ones(len(self._sources))
         self._cost = np.full(len(self._sources), 2.0)
         self._flooded = np.array([1.0, 1.0])
-        bounded = self.probe.margins is not None and self.probe.margins.bounded
-        self._slope = Slope(self._moves) if bounded else None
         self._mended = np.ones((2, 2))
         self._wave: Wave | None = None
         self._left = setting.queries
@@ -124,8 +124,7 @@ class Adaptive:
             points, mended, promise = self._mend(self._slope, points, parents)
             score += promise
         fresh = np.flatnonzero(self._seen.fresh(self.probe.keys(points)))
-        if self.probe.space.constraints:
-            fresh = fresh[self._valid(points[fresh], pairs[fresh])]
+        fresh = fresh[self.probe.valid(points[fresh], pairs[fresh])]
         score = score[fresh] + self._appeal(points[fresh], origins[fresh])
         best = fresh[np.argsort(-score, kind="stable")[:n]]
         return _Children(points[best], pairs[best], parents[best], chosen[:, best], origins[best], mended[best])
@@ -152,11 +151,6 @@ class Adaptive:
         points[mended] = slope.mended(points[mended], after[mended], self._rng)
         after[mended] = middle[mended] + slope.change(before[mended], points[mended])
         return points, mended, slope.promise(after, hits.gaps[parents])
-
-    def _valid(self, points: Points, pairs: NDArray[np.intp]) -> NDArray[np.bool_]:
-        space = self.probe.space
-        both = [space.valid(self.probe.member(points, pairs[:, side])) for side in (0, 1)]
-        return np.asarray(both[0] & both[1])
 
     def _drift(self, points: Points, origins: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return how far each point is from the real row that it comes from, as a share of the ranges."""

@@ -116,8 +116,7 @@ class Surrogate(Adaptive):
         assert self._screen is not None
         found = self._candidates(min(CANDIDATES * n, max(4 * n, MOST_CANDIDATES)))
         fresh = np.flatnonzero(self._seen.fresh(self.probe.keys(found.points)))
-        if self.probe.space.constraints:
-            fresh = fresh[self._valid(found.points[fresh], found.pairs[fresh])]
+        fresh = fresh[self.probe.valid(found.points[fresh], found.pairs[fresh])]
         found = found.take(fresh)
         said = np.column_stack([self._screen.said(found.points, found.pairs), self._promise(found)])
         # Before the first hit nothing is known but that hits lie where outcomes change.
