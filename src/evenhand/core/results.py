@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.core.budget import Spent
 from evenhand.core.errors import UsageError
 from evenhand.core.estimate import Estimate, StopReason, Verdict
+from evenhand.core.rules import Rule
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -85,7 +86,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One sentence of evidence: what is claimed of which features, how sure, and concrete cases.
+    """One sentence of evidence: what is claimed of which features, or of which Rule, how sure, and concrete cases.
 
     `groups` are the groups that a group score compares, `output` names one of several outputs of the software, and
     `least` says that the limit is the least acceptable value (a ratio of rates) rather than the most.
@@ -109,7 +110,7 @@ class Finding:
         """Return the finding as JSON holds it."""
         found: dict[str, Any] = {
             "claim": self.claim,
-            "about": list(self.about) if isinstance(self.about, tuple) else self.about,
+            "about": _about(self.about),
             "estimate": self.estimate.to_dict(),
             "limit": self.limit,
             "verdict": self.verdict,
@@ -129,7 +130,7 @@ class Finding:
         about = table["about"]
         return cls(
             table["claim"],
-            tuple(about) if isinstance(about, list) else about,
+            Rule.from_dict(about) if isinstance(about, Mapping) else tuple(about) if isinstance(about, list) else about,
             Estimate.from_dict(table["estimate"]),
             table["limit"],
             tuple(Case.from_dict(case) for case in table["cases"]),
@@ -315,6 +316,12 @@ def schema() -> dict[str, Any]:
     """Return the JSON Schema of a result."""
     text = resources.files("evenhand").joinpath("schema", f"result-{FORMAT}.json").read_text(encoding="utf-8")
     return dict(json.loads(text))
+
+
+def _about(about: Any) -> Any:
+    if isinstance(about, Rule):
+        return about.to_dict()
+    return list(about) if isinstance(about, tuple) else about
 
 
 def _dump(table: Mapping[str, Any]) -> str:

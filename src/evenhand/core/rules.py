@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _SLACK = 1e-6
 """The part of a step by which an end may miss a value of its feature, for rounding."""
-_FIELDS = ("feature", "low", "high", "levels", "without")
+_FIELDS = ("feature", "low", "high", "levels", "without", "below")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,8 @@ class Condition:
 
     >>> print(Condition("income", low=3000), "/", Condition("sex", levels=("F", "Other")))
     income at least 3,000 / sex F or Other
+    >>> print(Condition("age", low=40, below=60), "/", Condition("rate", below=0.5))
+    40 <= age < 60 / rate < 0.5
     """
 
     feature: str
@@ -41,6 +43,8 @@ class Condition:
     levels: tuple[Label, ...] = ()
     without: tuple[Label, ...] = field(default=(), compare=False)
     """The levels that are left out, where naming those is shorter; a rule fills it in."""
+    below: float | None = field(default=None, compare=False)
+    """An end that is not included, for half-open bins; a rule fills in the largest value under it as `high`."""
 
     @property
     def text(self) -> str:
@@ -49,6 +53,8 @@ class Condition:
             return f"{self.feature} not {' nor '.join(map(_said, self.without))}"
         if self.levels:
             return f"{self.feature} {' or '.join(map(_said, self.levels))}"
+        if self.below is not None:
+            return f"{'' if self.low is None else f'{_said(self.low)} <= '}{self.feature} < {_said(self.below)}"
         if self.high is None:
             return f"{self.feature} " + ("any" if self.low is None else f"at least {_said(self.low)}")
         if self.low is None:
@@ -72,12 +78,14 @@ class Condition:
             met &= column >= self.low
         if self.high is not None:
             met &= column <= self.high
+        elif self.below is not None:
+            met &= column < self.below
         return met
 
     def to_dict(self) -> dict[str, Any]:
         """Return the condition as JSON holds it, without what is open."""
         found: dict[str, Any] = {"feature": self.feature}
-        found |= {key: value for key in ("low", "high") if (value := getattr(self, key)) is not None}
+        found |= {key: value for key in ("low", "high", "below") if (value := getattr(self, key)) is not None}
         return found | {key: list(value) for key in ("levels", "without") if (value := getattr(self, key))}
 
 
@@ -182,9 +190,10 @@ def _said(value: Label) -> str:
 def _checked(condition: Condition, space: Space) -> Condition:
     """Return the condition with plain values, or say what in it does not fit its feature."""
     feature, said = space.feature(condition.feature), f"the condition on {condition.feature!r}"
-    low, high = plain(condition.low), plain(condition.high)
+    low, high, below = plain(condition.low), plain(condition.high), plain(condition.below)
+    ends = (("low", low), ("high", high), ("below", below))
     if feature.kind == "category":
-        for key, end in (("low", low), ("high", high)):
+        for key, end in ends:
             if end is not None:
                 raise UsageError(f"{said} has {key} = {clip(repr(end))}, but it is a category; name levels instead")
         levels = [plain(level) for level in condition.levels]
@@ -196,21 +205,38 @@ def _checked(condition: Condition, space: Space) -> Condition:
         return Condition(feature.name, levels=tuple(level for level in feature.levels if level in levels))
     if condition.levels:
         raise UsageError(f"{said} names levels, but it is a number; give low and high instead")
-    for key, end in (("low", low), ("high", high)):
+    for key, end in ends:
         if end is not None and (isinstance(end, bool) or not isinstance(end, int | float) or end != end):
             raise UsageError(f"{said}: {key} = {clip(repr(end))} is not a number")
     if low is not None and high is not None and low > high:
         raise UsageError(f"{said}: low = {low!r} is over high = {high!r}; swap them")
-    return Condition(feature.name, low, high)
+    if below is None:
+        return Condition(feature.name, low, high)
+    if low is not None and low >= below:
+        raise UsageError(f"{said}: low = {low!r} is not under below = {below!r}; swap them")
+    under = _under(below, feature)
+    if high is not None and high <= under:
+        return Condition(feature.name, low, high)
+    return Condition(feature.name, low, under, below=below)
+
+
+def _under(end: float, feature: Feature) -> float:
+    """Return the largest value of a numeric feature that is under an end, or under its range where none is."""
+    if feature.step is None:
+        return math.nextafter(end, -math.inf)
+    place = math.ceil((end - feature.low) / feature.step - _SLACK) - 1
+    return float(feature.snap(np.array([feature.low + place * float(feature.step)]))[0])
 
 
 def _both(one: Condition, other: Condition) -> Condition:
     """Return the condition that is met where both are; it may be met nowhere."""
+    tighter = min((end for end in (one, other) if end.high is not None), key=lambda end: end.high or 0.0, default=one)
     return Condition(
         one.feature,
         max((end for end in (one.low, other.low) if end is not None), default=None),
-        min((end for end in (one.high, other.high) if end is not None), default=None),
+        tighter.high,
         tuple(level for level in one.levels if level in other.levels),
+        below=tighter.below,
     )
 
 
@@ -239,7 +265,9 @@ def _closed(condition: Condition, feature: Feature) -> Condition | None:
     low, high = feature.numbers(ends).tolist()
     if low <= first and high >= last:
         return None
-    return Condition(feature.name, None if low <= first else low, None if high >= last else high)
+    if high >= last:
+        return Condition(feature.name, None if low <= first else low)
+    return Condition(feature.name, None if low <= first else low, high, below=condition.below)
 
 
 def _part(position: int, feature: Feature, condition: Condition | None) -> Part:
