@@ -26,20 +26,26 @@ if TYPE_CHECKING:
     from evenhand.core.feature import category as category
     from evenhand.core.feature import integer as integer
     from evenhand.core.feature import real as real
+    from evenhand.core.lexicon import Lexicon as Lexicon
     from evenhand.core.populations import profile as profile
     from evenhand.core.populations import rows as rows
     from evenhand.core.results import Case as Case
     from evenhand.core.results import Finding as Finding
     from evenhand.core.results import Group as Group
     from evenhand.core.results import Result as Result
+    from evenhand.core.rules import Rule as Rule
     from evenhand.core.samplers import uniform as uniform
     from evenhand.core.sequential import needed as needed
     from evenhand.core.space import Space as Space
     from evenhand.core.strategies.choose import aequitas as aequitas
     from evenhand.core.subject import Subject as Subject
+    from evenhand.core.textsubject import TextSubject as TextSubject
     from evenhand.methods.measure import measure as measure
     from evenhand.methods.measure import prevalence as prevalence
     from evenhand.methods.measure_log import measure_log as measure_log
+    from evenhand.methods.mine import mine as mine
+    from evenhand.methods.mine_log import mine_log as mine_log
+    from evenhand.methods.mine_text import mine_text as mine_text
     from evenhand.methods.replay import replay as replay
     from evenhand.methods.search import search as search
     from evenhand.methods.subsets import subsets as subsets
@@ -53,11 +59,14 @@ _HOMES = {
     "Feature": "core.feature",
     "Finding": "core.results",
     "Group": "core.results",
+    "Lexicon": "core.lexicon",
     "Result": "core.results",
+    "Rule": "core.rules",
     "Space": "core.space",
     "StopReason": "core.estimate",
     "Subject": "core.subject",
     "SubjectError": "core.errors",
+    "TextSubject": "core.textsubject",
     "UsageError": "core.errors",
     "Verdict": "core.estimate",
     "Witnesses": "core.estimate",
@@ -67,6 +76,9 @@ _HOMES = {
     "integer": "core.feature",
     "measure": "methods.measure",
     "measure_log": "methods.measure_log",
+    "mine": "methods.mine",
+    "mine_log": "methods.mine_log",
+    "mine_text": "methods.mine_text",
     "needed": "core.sequential",
     "prevalence": "methods.measure",
     "profile": "core.populations",
@@ -86,11 +98,14 @@ __all__ = [
     "Feature",
     "Finding",
     "Group",
+    "Lexicon",
     "Result",
+    "Rule",
     "Space",
     "StopReason",
     "Subject",
     "SubjectError",
+    "TextSubject",
     "UsageError",
     "Verdict",
     "Witnesses",
@@ -100,6 +115,9 @@ __all__ = [
     "integer",
     "measure",
     "measure_log",
+    "mine",
+    "mine_log",
+    "mine_text",
     "needed",
     "prevalence",
     "profile",

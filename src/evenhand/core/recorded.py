@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.core.errors import DataError, UsageError, clip
+from evenhand.core.errors import DataError, UsageError, clip, nearest
 from evenhand.core.feature import plain
-from evenhand.core.frames import eager
+from evenhand.core.frames import declared_levels, eager
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -107,6 +107,18 @@ def seen(cells: Any, name: str) -> list[Label]:
     """Return the labels that a column of the counts has, in order."""
     found = {label for label in labels_of(cells, name) if label is not None}
     return sorted(found, key=lambda label: (isinstance(label, str), label))
+
+
+def favourable_of(cells: Any, outcome: str, positive: Any) -> Label:
+    """Return the favourable outcome of a column: the one given, or 1 where outcomes are 0 and 1."""
+    found = seen(cells, outcome)
+    binary = set(found) <= {0, 1}
+    if positive is None and not binary:
+        raise UsageError(f"the outcomes of {outcome!r} are not 0 and 1; pass positive=…; {nearest(1, found)}")
+    wanted = label_of(1 if positive is None else positive)
+    if wanted not in [*found, *declared_levels(cells[outcome]), *([0, 1] if binary else [])]:
+        raise UsageError(f"positive = {clip(repr(positive))} is no outcome of {outcome!r}; {nearest(positive, found)}")
+    return wanted
 
 
 def codes_of(feature: Feature, labels: Sequence[Label | None]) -> list[int]:

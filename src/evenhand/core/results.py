@@ -58,7 +58,7 @@ class Case:
     def __str__(self) -> str:
         changes = ", ".join(f"{name} {self.individual[name]} → {self.twin[name]}" for name in self.changed)
         same = ", ".join(f"{name} {value}" for name, value in self.individual.items() if name not in self.changed)
-        return f"{changes}: {self.outcomes[0]} → {self.outcomes[1]} (with {same})"
+        return f"{changes}: {self.outcomes[0]} → {self.outcomes[1]}" + (f" (with {same})" if same else "")
 
 
 @dataclass(frozen=True, slots=True)

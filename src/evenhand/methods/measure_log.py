@@ -26,6 +26,7 @@ from evenhand.core.recorded import (
     check_variety,
     codes_of,
     count_cells,
+    favourable_of,
     label_of,
     labels_of,
     seen,
@@ -102,7 +103,7 @@ def measure_log(
     binned = _binned(bins or {}, groups or {}, names, schema)
     check_variety(table, [name for name in (*names, outcome) if schema[name].is_numeric() and name not in binned])
     counted = [count_cells(table, several, outcome, binned) for several in sets]
-    favourable = _favourable(counted[0], outcome, positive)
+    favourable = favourable_of(counted[0], outcome, positive)
     features = {
         name: binned.get(name) or _category(cells, name, (groups or {}).get(name, ()))
         for several, cells in zip(sets, counted, strict=True)
@@ -192,17 +193,6 @@ def _category(cells: Any, name: str, declared: Sequence[Label]) -> Feature:
     if not levels:
         raise DataError(f"column {name!r} is missing in every row; there are no groups to compare by it")
     return category(name, list(levels))
-
-
-def _favourable(cells: Any, outcome: str, positive: Any) -> Label:
-    found = seen(cells, outcome)
-    binary = set(found) <= {0, 1}
-    if positive is None and not binary:
-        raise UsageError(f"the outcomes of {outcome!r} are not 0 and 1; pass positive=…; {nearest(1, found)}")
-    wanted = label_of(1 if positive is None else positive)
-    if wanted not in [*found, *declared_levels(cells[outcome]), *([0, 1] if binary else [])]:
-        raise UsageError(f"positive = {clip(repr(positive))} is no outcome of {outcome!r}; {nearest(positive, found)}")
-    return wanted
 
 
 def _missing(

@@ -1,0 +1,153 @@
+"""Asking: how favourably the software treats given rows, in full or as far as a budget reaches, and who is compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.core.errors import DataError, UsageError, nearest
+from evenhand.core.estimate import StopReason
+from evenhand.core.frames import eager
+from evenhand.core.minedtold import Words
+from evenhand.core.mining import Treated
+from evenhand.core.neighbours import Neighbours, walk
+from evenhand.core.populations import Rows
+from evenhand.core.seeds import stream
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from evenhand.core.budget import Meter
+    from evenhand.core.parallel import Workers
+    from evenhand.core.subject import Subject
+    from evenhand.core.views import View
+
+MOST, MOST_DEAR = 1_000_000, 5_000
+"""Inputs that are asked where no budget is given, and where each costs a process or a request."""
+
+
+@dataclass(eq=False)
+class Asking:
+    """Which rows are asked about, in which way, and how that went."""
+
+    subject: Subject
+    given: Rows
+    method: str | None
+    seed: int
+    sensitive: tuple[str, ...]
+    kept: int = 0
+    """Inputs that are kept for other questions."""
+
+    def __post_init__(self) -> None:
+        self.points = self.given.points(self.subject.space)
+        self.notes: list[str] = []
+        self.stop: StopReason | None = None
+        self.whole = self.given.sample_of is None
+        self.partial = False
+        self.order = stream(self.seed, "mine", "order").permutation(len(self.points))
+
+    def level(self, level: float) -> float:
+        """Return how sure the rates are to be: where all that there is was asked, they are what they are."""
+        return 1.0 if self.method == "paper" or (self.whole and not self.partial) else level
+
+    def parts(
+        self, views: Sequence[View], meter: Meter, workers: Workers
+    ) -> list[tuple[View, Treated, NDArray[np.intp]]]:
+        """Ask how favourably each row is treated in each view; return that, and which rows were asked."""
+        found = []
+        for number, view in enumerate(views):
+            share = meter.share(len(views) - number)
+            found.append((view, *self._asked(view, share, workers)))
+            meter.queries += share.queries
+        return found
+
+    def neighbours(self, view: View) -> Neighbours:
+        """Return the neighbours of rows that are asked: those one step away, or the rows themselves."""
+        return Neighbours(view, ()) if self.method == "rows" else Neighbours.of(view, self.sensitive)
+
+    def _asked(self, view: View, meter: Meter, workers: Workers) -> tuple[Treated, NDArray[np.intp]]:
+        if self.method == "paper":
+            return self._treated(np.zeros(len(self.points)), np.arange(len(self.points)), "paper")
+        neighbours = self.neighbours(view)
+        method, draws, most = self._how(neighbours.cost, meter)
+        done, values, stop = walk(
+            neighbours,
+            self.points,
+            draws=draws,
+            seed=self.seed,
+            order=self.order[:most],
+            meter=meter,
+            workers=workers,
+            task=f"{'rows' if method == 'rows' else 'neighbours of rows'}{f' for {view.name}' if view.name else ''}",
+        )
+        self.stop = self.stop or stop or (StopReason.QUERIES if most < len(self.points) else None)
+        self.partial |= draws is not None or len(done) < len(self.points)
+        if len(done) < len(self.points):
+            self.notes.append(f"{len(done):,} of {len(self.points):,} rows were asked about, chosen at random")
+        place = np.argsort(done)
+        return self._treated(values[place], done[place], method)
+
+    def _how(self, cost: int, meter: Meter) -> tuple[str, int | None, int]:
+        """Return the method, how many neighbours are drawn for each row (None for all), and how many rows are asked."""
+        n = len(self.points)
+        usual = MOST_DEAR if self.subject.adapter.dear else MOST
+        left = usual if meter.left == float("inf") else int(meter.left)
+        left = max(left - min(left // 10, self.kept), 1)
+        if self.method in ("neighbours", "rows") or (self.method is None and cost * n <= left):
+            return self.method or "neighbours", None, n
+        return "drawn", max(1, min(left // n, cost)), min(n, left)
+
+    def _treated(
+        self, values: NDArray[np.float64], done: NDArray[np.intp], method: str
+    ) -> tuple[Treated, NDArray[np.intp]]:
+        weights = None if self.given.weights is None else self.given.weights[done]
+        if weights is not None and (self.partial or method == "paper"):
+            raise UsageError(
+                "weights need every row to be asked about in full; raise the budget, or take method='rows'"
+            )
+        around = "" if method == "rows" else ", and their one-step neighbours"
+        population = f"{self.given.population(self.subject.space)}{around}"
+        return Treated(np.asfortranarray(self.points[done]), values, population, method, weights), done
+
+
+def compared(
+    view: View, treated: Treated, done: NDArray[np.intp], scores: Sequence[str], truth: Any, data: Any
+) -> list[tuple[Words, Treated]]:
+    """Return who is compared in each score: everybody, or those whose true outcome is favourable, or is not."""
+    found = []
+    for score in scores:
+        words = Words(view.favoured, view.title, score, view.counts)
+        if score == "rate":
+            found.append((words, treated))
+            continue
+        good = _true(truth, data, view)
+        if len(good) != len(data):
+            raise UsageError(f"truth has {len(good):,} outcomes for {len(data):,} rows; give one for each row")
+        whose = "favourable" if score == "tpr" else "not favourable"
+        people = good[done] if score == "tpr" else ~good[done]
+        if not people.any():
+            raise DataError(f"score = {score!r}: no row has a true outcome that is {whose}; there is nobody to compare")
+        found.append((words, treated.only(people, f"{treated.population}, whose true outcome is {whose}")))
+    return found
+
+
+def _true(truth: Any, data: Any, view: View) -> NDArray[np.bool_]:
+    """Return whose true outcome is favourable."""
+    if isinstance(truth, str):
+        if isinstance(data, Rows | list):
+            raise UsageError(
+                f"truth = {truth!r} names a column, but data is no dataframe; give the true outcomes themselves"
+            )
+        table = eager(data)
+        if truth not in table.columns:
+            raise DataError(f"truth = {truth!r} is no column of data; {nearest(truth, table.columns)}")
+        labels = np.array(table[truth].to_list(), dtype=object)
+    else:
+        labels = np.asarray(truth)
+    if labels.ndim != 1:
+        raise UsageError(f"truth has shape {labels.shape}; give one true outcome for each row")
+    return labels if labels.dtype == np.bool_ else view.favourable(labels)

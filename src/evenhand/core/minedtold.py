@@ -1,0 +1,262 @@
+"""What was mined, told: a sentence, an estimate and numbers for each story, and for all rule sets in none."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.core.apart import Sure, absolute
+from evenhand.core.errors import UsageError, clip, nearest
+from evenhand.core.estimate import Estimate, check_limit
+from evenhand.core.groupscore import MARGIN
+from evenhand.core.intervals import check_level, wald
+from evenhand.core.results import Finding, Group
+from evenhand.core.rules import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from evenhand.core.groupscore import Score
+    from evenhand.core.mining import Mining
+    from evenhand.core.results import Case
+    from evenhand.core.stories import Story, Told
+
+SCORES = ("rate", "tpr", "fpr")
+"""What is compared: how often people are favoured, of all, of those who should be, and of those who should not."""
+AMONG = {
+    "rate": "",
+    "tpr": "of those whose true outcome is favourable, ",
+    "fpr": "of those whose true outcome is not favourable, ",
+}
+OTHERS = "everyone else"
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What the sentences are about: which outcome counts as favourable, of which output, and which score."""
+
+    favoured: str
+    output: str = ""
+    score: str = "rate"
+    counts: bool = True
+
+    def sentence(self, who: str, inside: float, outside: float, difference: str) -> str:
+        """Say who is treated how, against everyone else."""
+        people = f"{AMONG[self.score]}people with {who}"
+        if not self.counts:
+            return f"{people} score {inside:.3f} on average, {OTHERS} {outside:.3f} ({difference})"
+        rates = f"{100 * inside:.1f} % of the time, {OTHERS} {100 * outside:.1f} %"
+        what = self.favoured if self.favoured.startswith("the ") else f"the outcome {self.favoured}"
+        return f"{people} get {what} {rates} ({difference})"
+
+
+@dataclass(frozen=True, slots=True)
+class ByPaper:
+    """The scores of the paper's Algorithm 2, by family and place; a pair of rates has the level squared."""
+
+    scores: Mapping[tuple[tuple[int, ...], tuple[int, ...]], Score]
+    level: float
+
+    def rate(self, value: float, n: int, population: str) -> Estimate:
+        """Return a rate with Wald's interval."""
+        low, high = wald(round(value * n), n, self.level)
+        return Estimate(value, min(float(low), value), max(float(high), value), n, self.level, "wald", population)
+
+
+@dataclass(frozen=True, eq=False)
+class Telling:
+    """Tells the stories of one mining, in findings and as JSON holds them."""
+
+    mining: Mining
+    sure: Sure
+    words: Words
+    limit: float | None = None
+    paper: ByPaper | None = None
+
+    def told(self, most: int, cases: Callable[[Told], tuple[Case, ...]]) -> tuple[list[Finding], dict[str, Any]]:
+        """Return the findings, best evidence first, and what else there is to tell."""
+        ranking = self.mining.ranking
+        ranking.rank(self.sure)
+        stories = [self._story(story) for story in ranking.stories(most)]
+        stories.sort(key=lambda entry: (-entry[1]["low"], -abs(entry[1]["difference"])))
+        findings = [self._finding(story, entry, cases(story.lead)) for story, entry in stories]
+        rest = ranking.rest(self.sure)
+        left = None if rest is None else asdict(rest)
+        if left is not None:
+            if self.paper is not None:
+                left |= {"low": max(left["low"] - MARGIN, 0.0), "high": min(left["high"] + MARGIN, 1.0)}
+            findings.append(self._others(left))
+        return findings, self._entry([entry for _, entry in stories], left)
+
+    def _story(self, story: Story) -> tuple[Story, dict[str, Any]]:
+        lead, total = story.lead, self.mining.ranking.total
+        low, high, rate, other = self._limits(lead) if self.paper is None else self._by_paper(lead, self.paper)
+        rule, difference = self.mining.rule(lead), lead.inside - lead.outside
+        return story, {
+            "rule": rule.to_dict(),
+            "text": rule.text,
+            "rows": int(self.mining.inside(lead).sum()),
+            "support": lead.size / total,
+            "difference": difference,
+            "low": min(low, abs(difference)),
+            "high": max(high, abs(difference)),
+            "rate": rate.to_dict(),
+            "other": other.to_dict(),
+            "ratio": ratio(rate, other),
+            "rules": story.rules,
+            "like": [self._like(told) for told in story.like],
+        }
+
+    def _limits(self, lead: Told) -> tuple[float, float, Estimate, Estimate]:
+        """Return the limits of the difference, and the rates of those inside and of everyone else."""
+        others = self.mining.ranking.total - lead.size
+        missed = min(max(float(self.mining.ranking.hits.sum()) - lead.hits, 0.0), others)
+        ends = self.sure.difference(lead.hits, lead.size, missed, others)
+        low, high = absolute(*map(np.asarray, ends))
+        return float(low), float(high), self._rate(lead.hits, lead.size), self._rate(missed, others)
+
+    def _by_paper(self, lead: Told, paper: ByPaper) -> tuple[float, float, Estimate, Estimate]:
+        score, population = paper.scores[lead.family, lead.place], self.mining.treated.population
+        rate, other = (paper.rate(value, score.n, population) for value in (score.inside, score.outside))
+        return max(score.value - score.half, 0.0), min(score.value + score.half, 1.0), rate, other
+
+    def _like(self, told: Told) -> dict[str, Any]:
+        return {
+            "text": self.mining.rule(told).text,
+            "difference": told.inside - told.outside,
+            "support": told.size / self.mining.ranking.total,
+        }
+
+    def _rate(self, hits: float, size: float) -> Estimate:
+        low, high = (float(end) for end in self.sure.rate(hits, size))
+        value = hits / size
+        n = round(size) if self.mining.treated.weights is None else len(self.mining.treated.points)
+        return self._estimate(value, min(low, value), max(high, value), n, "exact")
+
+    def _estimate(self, value: float, low: float, high: float, n: int, method: str) -> Estimate:
+        population = self.mining.treated.population
+        if self.paper is not None:
+            return Estimate(value, low, high, n, self.paper.level**2, "wald", population)
+        if self.sure.exact:
+            return Estimate(value, value, value, n, 1.0, "enumerated", population)
+        said = f"{method}, simultaneous over {self.sure.among:,} rule sets"
+        return Estimate(value, low, min(high, 1.0), n, self.sure.level, said, population)
+
+    def _finding(self, story: Story, entry: dict[str, Any], cases: tuple[Case, ...]) -> Finding:
+        lead, value = story.lead, abs(entry["difference"])
+        estimate = self._estimate(value, entry["low"], entry["high"], len(self.mining.treated.points), "melded")
+        claim = self.words.sentence(entry["text"], lead.inside, lead.outside, points_apart(estimate))
+        groups = (
+            Group({"rule": entry["text"]}, Estimate.from_dict(entry["rate"])),
+            Group({"rule": OTHERS}, Estimate.from_dict(entry["other"])),
+        )
+        return Finding(claim, self.mining.rule(lead), estimate, self.limit, cases, groups, self.words.output)
+
+    def _others(self, rest: dict[str, Any]) -> Finding:
+        estimate = self._estimate(rest["value"], rest["low"], rest["high"], len(self.mining.treated.points), "melded")
+        others = (
+            f"none of the {rest['rules']:,} other rule sets" if rest["rules"] > 1 else "not even the other rule set"
+        )
+        claim = f"{AMONG[self.words.score]}{others} is further from everyone else than this ({points_apart(estimate)})"
+        return Finding(claim, Rule(()), estimate, self.limit, output=self.words.output)
+
+    def _entry(self, stories: list[dict[str, Any]], rest: dict[str, Any] | None) -> dict[str, Any]:
+        mining, treated = self.mining, self.mining.treated
+        return {
+            "over": list(mining.names),
+            "output": self.words.output,
+            "favoured": self.words.favoured,
+            "score": self.words.score,
+            "method": treated.method,
+            "rows": len(treated.points),
+            "population": treated.population,
+            "support": mining.forming.support,
+            "complement": mining.forming.other,
+            "depth": mining.depth,
+            "candidates": mining.candidates,
+            "frequent": mining.frequent,
+            "examined": mining.ranking.examined,
+            "stories": stories,
+            "rest": rest,
+            "maps": mining.maps(),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One mining to tell of, in which words, with which cases, and by which scores of the paper."""
+
+    mining: Mining
+    words: Words
+    cases: Callable[[Told], tuple[Case, ...]]
+    paper: ByPaper | None = None
+
+
+def tell(
+    parts: Sequence[Part], *, level: float, limit: float | None, stories: int
+) -> tuple[list[Finding], list[dict[str, Any]]]:
+    """Return the findings of all minings, which hold together, best evidence first, and an entry for each mining."""
+    for part in parts:
+        part.mining.need_rules()
+    examined = sum(part.mining.ranking.examined for part in parts)
+    sure = Sure(level, examined, graded=any(part.mining.treated.graded for part in parts))
+    findings: list[Finding] = []
+    entries: list[dict[str, Any]] = []
+    for part in parts:
+        told, entry = Telling(part.mining, sure, part.words, limit, part.paper).told(stories, part.cases)
+        findings += told
+        entries.append(entry)
+    findings.sort(key=lambda finding: (not finding.about.conditions, -finding.estimate.low, -finding.estimate.value))
+    return findings, entries
+
+
+def scores_of(score: Any, truth: Any) -> tuple[str, ...]:
+    """Return the scores that are asked for, checked."""
+    scores = (score,) if isinstance(score, str) else tuple(score)
+    for name in scores:
+        if name not in SCORES:
+            raise UsageError(f"score = {clip(repr(name))} is unknown; {nearest(name, SCORES)}")
+    if not scores or len(set(scores)) < len(scores):
+        raise UsageError(f"score = {clip(repr(score))} must name one or more of {', '.join(SCORES)}, each once")
+    if scores != ("rate",) and truth is None:
+        raise UsageError(f"score = {clip(repr(score))} needs true outcomes; name their column with truth=…")
+    return scores
+
+
+def check_terms(level: float, limit: float | None, stories: int) -> None:
+    """Refuse a level, a limit or a number of stories that cannot be."""
+    check_level(level)
+    if limit is not None:
+        check_limit(limit)
+    if isinstance(stories, bool) or not isinstance(stories, int) or stories < 1:
+        raise UsageError(f"stories = {clip(repr(stories))} must be a whole number of 1 or more")
+
+
+def ratio(rate: Estimate, other: Estimate) -> dict[str, float | None]:
+    """Return a rate divided by another, with limits that hold where theirs do; None where one divides by 0.
+
+    >>> ratio(Estimate.exact(1, 4), Estimate.exact(1, 2))
+    {'value': 0.5, 'low': 0.5, 'high': 0.5}
+    """
+    return {
+        "value": rate.value / other.value if other.value else None,
+        "low": rate.low / other.high if other.high else 0.0,
+        "high": rate.high / other.low if other.low else None,
+    }
+
+
+def points_apart(estimate: Estimate) -> str:
+    """Say how far apart two rates are, in points.
+
+    >>> points_apart(Estimate(0.273, 0.251, 0.294, 100, 0.95, "melded"))
+    'difference 27.3 points, 25.1 to 29.4'
+    """
+    width = estimate.high - estimate.low
+    digits = 1 if not width else min(max(1, 1 - math.floor(math.log10(100 * width))), 4)
+    said = f"difference {100 * estimate.value:.{digits}f} points"
+    return (
+        said if estimate.level >= 1 else f"{said}, {100 * estimate.low:.{digits}f} to {100 * estimate.high:.{digits}f}"
+    )

@@ -1,0 +1,240 @@
+"""Mining a table: the rule sets that people form, and how each is treated against everyone else (TestSGD)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.core.choices import Choices
+from evenhand.core.cube import Cube
+from evenhand.core.errors import DataError, SpaceError, UsageError, clip, nearest
+from evenhand.core.feature import count
+from evenhand.core.rules import Rule
+from evenhand.core.stories import Ranking
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from evenhand.core.feature import Points
+    from evenhand.core.intervals import Floats
+    from evenhand.core.space import Space
+    from evenhand.core.stories import Told
+
+    Bins = int | Sequence[float] | Mapping[str, int | Sequence[float]]
+
+BINS = 10
+DEEP_RULES = 10_000_000
+"""Rule sets take as many features as this many allow, where no depth is given."""
+MOST_RULES = 60_000_000
+"""The most rule sets that are ever looked at, for memory."""
+MOST_MAPS = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Forming:
+    """How rule sets are formed: which choices each feature has, and how many people they must cover and leave."""
+
+    support: float = 0.05
+    complement: float | None = None
+    bins: Any = BINS
+    binning: str = "width"
+    levels: int | None = None
+    depth: int | None = None
+
+    def __post_init__(self) -> None:
+        check_support(self.support)
+        if self.complement is not None and not _share(self.complement, least=0.0):
+            raise UsageError(f"complement is {clip(repr(self.complement))}; it must be from 0 to under 1, as 0.05")
+        if self.depth is not None and (
+            isinstance(self.depth, bool) or not isinstance(self.depth, int) or self.depth < 1
+        ):
+            raise UsageError(f"depth is {clip(repr(self.depth))}; it must be a whole number of 1 or more")
+
+    @property
+    def other(self) -> float:
+        """The share of people that a rule set must leave outside."""
+        return self.support if self.complement is None else self.complement
+
+    def choices(self, space: Space, names: Sequence[str], points: Points) -> list[Choices]:
+        """Return the choices of each feature."""
+        given = dict(self.bins) if isinstance(self.bins, Mapping) else {}
+        for name in given:
+            if name not in names:
+                raise UsageError(
+                    f"bins names {clip(repr(name))}, which rules are not formed of; {nearest(name, names)}"
+                )
+        whole = BINS if isinstance(self.bins, Mapping) else self.bins
+        return [
+            Choices.of(
+                space.feature(name),
+                points[:, space.index(name)],
+                bins=given.get(name, whole),
+                binning=self.binning,
+                levels=self.levels,
+            )
+            for name in names
+        ]
+
+
+def check_support(support: Any) -> None:
+    """Refuse a support that is no share over 0 and under 1.
+
+    >>> check_support(0.05)
+    """
+    if not _share(support, least=1e-12):
+        raise UsageError(f"support is {clip(repr(support))}; it must be over 0 and under 1, for example 0.05")
+
+
+def _share(value: Any, *, least: float) -> bool:
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return bool(number and least <= value < 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Treated:
+    """People, and how favourably each is treated, from 0 to 1."""
+
+    points: Points
+    values: Floats
+    population: str
+    method: str
+    weights: Floats | None = None
+
+    @property
+    def graded(self) -> bool:
+        """Whether anybody is treated neither favourably nor unfavourably."""
+        return bool(((self.values > 0) & (self.values < 1)).any())
+
+    def only(self, taken: NDArray[np.bool_], population: str) -> Treated:
+        """Return some of the people, as a population of their own."""
+        weights = None if self.weights is None else self.weights[taken]
+        return Treated(self.points[taken], self.values[taken], population, self.method, weights)
+
+
+@dataclass(frozen=True, eq=False)
+class Mining:
+    """All rule sets over some features, ranked on some people."""
+
+    space: Space
+    names: tuple[str, ...]
+    treated: Treated
+    forming: Forming
+    cube: Cube
+    ranking: Ranking
+    depth: int
+    candidates: int
+    frequent: int
+    """Rule sets that cover enough people, whatever they leave (Algorithm 1)."""
+    notes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls,
+        space: Space,
+        names: Sequence[str],
+        treated: Treated,
+        forming: Forming,
+        told: Callable[[float], None] | None = None,
+    ) -> Mining:
+        """Form all rule sets over features of the space, and sum up how the people are treated whom each covers."""
+        points, weights = treated.points, treated.weights
+        every = forming.choices(space, names, points)
+        cube = Cube.of(every, [points[:, space.index(name)] for name in names])
+        size = cube.totals(weights)
+        hits = cube.totals(treated.values if weights is None else treated.values * weights)
+        total = float(size.sum())
+        pruned = cube.pruned(size, forming.support * total)
+        depth, notes = _depth(pruned, forming.depth, names)
+        ranking = Ranking.of(
+            pruned,
+            size,
+            hits,
+            least=forming.support * total,
+            least_other=forming.other * total,
+            depth=depth,
+            told=told,
+        )
+        try:
+            frequent = cube.frequent(size, forming.support * total, depth)
+        except SpaceError:  # with all that cover the same, they may be too many to count
+            frequent = pruned.frequent(size, forming.support * total, depth)
+        candidates = cube.candidates(depth)
+        return cls(space, tuple(names), treated, forming, pruned, ranking, depth, candidates, frequent, notes)
+
+    def need_rules(self) -> None:
+        """Refuse where no rule set is frequent, and say what would be."""
+        if self.ranking.examined:
+            return
+        names, forming = ", ".join(self.names), self.forming
+        least = min(forming.support, forming.other)
+        raise DataError(
+            f"no rule set over {names} covers at least {100 * forming.support:g} % of the {len(self.treated.points):,} "
+            f"rows and leaves at least {100 * forming.other:g} %; try a smaller support, as support={least / 5:.2g}"
+        )
+
+    def rule(self, told: Told) -> Rule:
+        """Return a rule set as a rule in its one form."""
+        return Rule.of(self.space, self.cube.conditions(told.family, told.place))
+
+    def inside(self, told: Told) -> NDArray[np.bool_]:
+        """Tell which of the people a rule set covers."""
+        return self.cube.covers(told.family, told.place)
+
+    def maps(self) -> list[dict[str, Any]]:
+        """Return the people and rates of the cells of each pair of features, or of the only one."""
+        rows, hits = self.cube.totals(), self.ranking.hits
+        size = self.ranking.size
+        shapes = [len(choices.labels()) for choices in self.cube.choices]
+        pairs: list[tuple[int, ...]] = [*itertools.combinations(range(len(self.names)), 2)] or [(0,)]
+        return [self._map(pair, [shapes[at] for at in pair], (rows, size, hits)) for pair in pairs[:MOST_MAPS]]
+
+    def _map(self, pair: tuple[int, ...], shape: Sequence[int], totals: Sequence[Floats]) -> dict[str, Any]:
+        place = np.ravel_multi_index(tuple(self.cube.codes[:, at] for at in pair), tuple(shape))
+        cells = int(np.prod(shape))
+        rows, size, hits = (np.bincount(place, weights=each, minlength=cells).reshape(shape) for each in totals)
+        rates = np.divide(hits, size, out=np.full(size.shape, np.nan), where=size > 0)
+        known = np.round(rates, 6).astype(object)
+        known[np.isnan(rates)] = None
+        return {
+            "axes": [self.names[at] for at in pair],
+            "labels": [self.cube.choices[at].labels() for at in pair],
+            "rows": np.asarray(rows, dtype=int).tolist(),
+            "rates": known.tolist(),
+        }
+
+
+def _depth(cube: Cube, wanted: int | None, names: Sequence[str]) -> tuple[int, list[str]]:
+    """Return how many features a rule set takes at most, and a note where that is fewer than there are."""
+    most, total, depth = (DEEP_RULES if wanted is None else MOST_RULES), 0, 0
+    sizes: dict[int, int] = {}
+    for deep in range(1, min(len(names), wanted or len(names)) + 1):
+        sizes[deep] = _rules(cube, deep)
+        if total + sizes[deep] > most:
+            break
+        total, depth = total + sizes[deep], deep
+    if depth == max(sizes) or not total:
+        return max(depth, 1), []
+    if wanted is not None or depth == 0:
+        raise SpaceError(
+            f"depth = {max(sizes)} over {len(names)} features makes {count(total + sizes[max(sizes)])} rule sets, over "
+            f"the {most:,} that are looked at; take depth={max(depth, 1)}, fewer bins, or more support"
+        )
+    return depth, [
+        f"rule sets take up to {depth} of the {len(names)} features: {depth + 1} would make "
+        f"{count(total + sizes[depth + 1])} rule sets; depth={depth + 1} asks for them"
+    ]
+
+
+def _rules(cube: Cube, size: int) -> int:
+    """Return how many rule sets take exactly this many features: an elementary symmetric polynomial."""
+    totals = [1] + [0] * size
+    for choices in cube.choices:
+        for at in range(size, 0, -1):
+            totals[at] += totals[at - 1] * len(choices)
+    return totals[size]

@@ -1,0 +1,344 @@
+"""What was mined in texts, told: scores of all rule sets of terms, stories, and the texts whose outcome changes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.core.apart import Sure, absolute
+from evenhand.core.betting import bet
+from evenhand.core.estimate import Estimate
+from evenhand.core.feature import plain
+from evenhand.core.intervals import clopper_pearson
+from evenhand.core.minedtold import points_apart, ratio
+from evenhand.core.results import Case, Finding, Group
+from evenhand.core.rules import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from evenhand.core.intervals import Floats
+    from evenhand.core.matching import Matches
+    from evenhand.core.textmining import Decided
+    from evenhand.core.textsubject import TextSubject
+
+AGAINST = ("terms", "rest")
+"""What texts with the terms of a rule set are compared with: the same texts with other terms, or all other texts."""
+ALIKE = 1 / 3
+"""Rule sets tell the same story if they share this part of their terms."""
+LIKE, CASES, MOST_MATRICES = 5, 3, 15
+OTHERS = {"terms": "the same texts with other terms", "rest": "all other texts"}
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """The scores of all combinations of terms of one family."""
+
+    decided: Decided
+    inside: Floats
+    outside: Floats
+    low: Floats
+    """The limits of the absolute difference."""
+    high: Floats
+    other: Sequence[tuple[float, int]]
+    """The sum and number of amounts of what each combination is compared with."""
+
+    @property
+    def difference(self) -> Floats:
+        """How much more favourable texts are with each combination, than what it is compared with."""
+        return self.inside - self.outside
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One rule set of terms in the ranking of all."""
+
+    scored: Scored
+    at: int
+
+    @property
+    def terms(self) -> frozenset[str]:
+        """The terms of the rule set."""
+        return frozenset(term.text for term in self.scored.decided.family.terms[self.at])
+
+    @property
+    def rule(self) -> Rule:
+        """The rule set as a rule, with categories for features."""
+        return self.scored.decided.family.rule(self.at)
+
+
+def score_terms(decided: Decided, sure: Sure) -> Scored:
+    """Score each combination against the same texts with all other combinations.
+
+    Each text is its own control, so that limits are those of the mean of differences within texts.
+    """
+    apart = decided.apart
+    low, high = absolute(*bet(apart, sure.tail, low=-1.0, high=1.0))
+    inside = decided.inside
+    outside = np.clip(inside - apart.mean(axis=1), 0.0, 1.0)
+    size = len(decided.family.rows)
+    return Scored(decided, inside, outside, low, high, [(float(mean) * size, size) for mean in outside])
+
+
+def score_rest(decided: Decided, sure: Sure, names: NDArray[np.bool_], base: Floats, matches: Matches) -> Scored:
+    """Score each combination against all texts, as they stand, that do not have all of its terms (the paper's ¬R)."""
+    position = {term: at for at, term in enumerate(matches.lexicon.terms)}
+    other = []
+    for terms in decided.family.terms:
+        without = ~names[:, [position[term] for term in terms]].all(axis=1)
+        other.append((float(base[without].sum()), int(without.sum())))
+    hits, size = np.array(other, dtype=float).T
+    outside = hits / np.maximum(size, 1)
+    rows = len(decided.family.rows)
+    (low, high), (least, most) = sure.rate(decided.inside * rows, rows), sure.rate(hits, size)
+    return Scored(decided, decided.inside, outside, *absolute(low - most, high - least), other)
+
+
+@dataclass(frozen=True, eq=False)
+class TextTelling:
+    """Tells the stories of rule sets of terms, in findings and as JSON holds them."""
+
+    subject: TextSubject
+    matches: Matches
+    sure: Sure
+    against: str
+    limit: float | None = None
+
+    def told(self, scored: Sequence[Scored], most: int) -> tuple[list[Finding], dict[str, Any]]:
+        """Return the findings, best evidence first, and what else there is to tell."""
+        ranking = sorted(
+            (Ranked(family, at) for family in scored for at in range(len(family.inside))),
+            key=lambda one: (-round(float(one.scored.low[one.at]), 12), -abs(float(one.scored.difference[one.at]))),
+        )
+        stories = _stories(ranking, most)
+        entries = [self._entry(story) for story in stories]
+        findings = [self._finding(story[0], entry) for story, entry in zip(stories, entries, strict=True)]
+        leads = {id(story[0]) for story in stories}
+        others = [one for one in ranking if id(one) not in leads]
+        rest = self._rest(others) if others else None
+        if rest is not None:
+            estimate = self._estimate(rest["value"], rest["low"], rest["high"], self._texts(scored), ())
+            claim = f"none of the {rest['rules']:,} other rule sets of terms is further from others than this"
+            findings.append(Finding(f"{claim} ({points_apart(estimate)})", Rule(()), estimate, self.limit))
+        return findings, {"stories": entries, "rest": rest, "matrix": matrices(scored)}
+
+    @staticmethod
+    def _texts(scored: Sequence[Scored]) -> int:
+        return len(np.unique(np.concatenate([one.decided.family.rows for one in scored])))
+
+    @staticmethod
+    def _rest(others: Sequence[Ranked]) -> dict[str, Any]:
+        ends = [(abs(one.scored.difference[one.at]), one.scored.low[one.at], one.scored.high[one.at]) for one in others]
+        value, low, high = (float(end) for end in np.array(ends).max(axis=0))
+        return {"rules": len(others), "value": value, "low": min(low, value), "high": max(high, value)}
+
+    def _entry(self, story: Sequence[Ranked]) -> dict[str, Any]:
+        lead, family = story[0], story[0].scored.decided.family
+        scored, at = lead.scored, lead.at
+        difference, size = float(scored.difference[at]), len(family.rows)
+        named = family.categories
+        rate = self._rate(float(scored.inside[at]) * size, size, named)
+        other = self._rate(*scored.other[at], named if self.against == "terms" else ())
+        return {
+            "rule": lead.rule.to_dict(),
+            "text": lead.rule.text,
+            "texts": size,
+            "support": family.texts / len(self.matches.texts),
+            "difference": difference,
+            "low": min(float(scored.low[at]), abs(difference)),
+            "high": max(float(scored.high[at]), abs(difference)),
+            "rate": rate.to_dict(),
+            "other": other.to_dict(),
+            "ratio": ratio(rate, other),
+            "rules": len(story),
+            "like": [
+                {
+                    "text": one.rule.text,
+                    "difference": float(one.scored.difference[one.at]),
+                    "support": one.scored.decided.family.texts / len(self.matches.texts),
+                }
+                for one in story[1 : LIKE + 1]
+            ],
+        }
+
+    def _rate(self, hits: float, size: int, named: Sequence[str]) -> Estimate:
+        low, high = (float(end) for end in self.sure.rate(min(hits, size), size))
+        value = hits / size if size else math.nan
+        return self._estimate(value, min(low, value), max(high, value), size, named, "exact")
+
+    def _estimate(
+        self, value: float, low: float, high: float, n: int, named: Sequence[str], method: str | None = None
+    ) -> Estimate:
+        method = method or ("betting" if self.against == "terms" else "exact")
+        said = f"{method}, simultaneous over {self.sure.among:,} rule sets"
+        return Estimate(value, low, min(high, 1.0), n, self.sure.level, said, population(self.matches, named))
+
+    def _finding(self, lead: Ranked, entry: dict[str, Any]) -> Finding:
+        named = lead.scored.decided.family.categories
+        estimate = self._estimate(abs(entry["difference"]), entry["low"], entry["high"], entry["texts"], named)
+        terms = " and ".join(f"“{term.text}”" for term in lead.scored.decided.family.terms[lead.at])
+        inside, outside = entry["rate"]["value"], entry["other"]["value"]
+        others = OTHERS[self.against]
+        favoured = self.subject.favoured
+        what = favoured if favoured.startswith("the ") else f"the outcome {favoured}"
+        said = f"get {what} {100 * inside:.1f} % of the time, {others} {100 * outside:.1f} %"
+        if not self.subject.counts:
+            said = f"score {inside:.3f} on average, {others} {outside:.3f}"
+        groups = (
+            Group({"rule": entry["text"]}, Estimate.from_dict(entry["rate"])),
+            Group({"rule": others}, Estimate.from_dict(entry["other"])),
+        )
+        claim = f"texts that say {terms} {said} ({points_apart(estimate)})"
+        return Finding(claim, lead.rule, estimate, self.limit, self._cases(lead), groups)
+
+    def _cases(self, lead: Ranked) -> tuple[Case, ...]:
+        """Return texts whose outcome these terms change the most, against other terms."""
+        decided, at = lead.scored.decided, lead.at
+        sign = 1.0 if lead.scored.difference[at] >= 0 else -1.0
+        gaps = sign * (decided.amounts[:, [at]] - decided.amounts)
+        mine = decided.family.terms[at]
+        same = np.array([sum(a == b for a, b in zip(terms, mine, strict=True)) for terms in decided.family.terms])
+        # Of terms that change as much, those that leave the other categories as they are.
+        other = np.argmax(np.round(gaps, 9) + 1e-6 * same, axis=1)
+
+        def with_these(row: int) -> Shown:
+            return _shown(self.matches, decided, row, at)
+
+        return _cases(self.matches, decided, gaps[np.arange(len(gaps)), other], with_these, other)
+
+
+Shown = tuple[dict[str, Any], Any]
+"""A text in the form of a case, and its outcome."""
+
+
+def _cases(
+    matches: Matches, decided: Decided, size: Floats, first: Callable[[int], Shown], other: NDArray[np.intp]
+) -> tuple[Case, ...]:
+    """Return the shortest of those texts that change the most, first in one way and then with other terms."""
+    rows = np.flatnonzero(size > 0)
+    lengths = np.array([len(matches.texts[row]) for row in decided.family.rows[rows].tolist()])
+    chosen = rows[np.lexsort((lengths, -np.round(size[rows], 9)))][:CASES].tolist() if len(rows) else []
+    found = []
+    for row in chosen:
+        (individual, outcome), (twin, another) = first(row), _shown(matches, decided, row, int(other[row]))
+        found.append(Case(individual, twin, (outcome, another)))
+    return tuple(found)
+
+
+def _shown(matches: Matches, decided: Decided, row: int, at: int) -> Shown:
+    """Return a text with a combination of terms, which are marked, and its outcome."""
+    family = decided.family
+    terms = family.terms[at]
+    text = matches.marked(int(family.rows[row]), family.categories, terms)
+    names = {name: term.text for name, term in zip(family.categories, terms, strict=True)}
+    return {**names, "text": text}, plain(decided.outcomes[row, at])
+
+
+def _stories(ranking: Sequence[Ranked], most: int) -> list[list[Ranked]]:
+    """Gather rule sets that share terms under the worst of them, up to a number of stories."""
+    stories: list[list[Ranked]] = []
+    for one in ranking:
+        mine = one.terms
+        for story in stories:
+            theirs = story[0].terms
+            if len(mine & theirs) >= ALIKE * len(mine | theirs):
+                story.append(one)
+                break
+        else:
+            if len(stories) < most:
+                stories.append([one])
+    return stories
+
+
+def matrices(scored: Sequence[Scored]) -> list[dict[str, Any]]:
+    """Return the rate with each term of a category, and of each term × term of two."""
+    found = []
+    for one in scored:
+        family = one.decided.family
+        if len(family.categories) > 2:
+            continue
+        labels = [list(dict.fromkeys(terms[at].text for terms in family.terms)) for at in range(len(family.categories))]
+        rates = np.round(one.inside, 6).reshape([len(names) for names in labels])
+        found.append(
+            {
+                "axes": list(family.categories),
+                "labels": labels,
+                "texts": len(family.rows),
+                "rates": rates.tolist(),
+            }
+        )
+    return found[:MOST_MATRICES]
+
+
+def population(matches: Matches, categories: Sequence[str] = ()) -> str:
+    """Name the texts that scores speak of, which name some categories."""
+    said = f"texts like the {len(matches.texts):,} given"
+    return f"{said} that name {' and '.join(categories)}" if categories else said
+
+
+@dataclass(frozen=True, eq=False)
+class TextCausal:
+    """How many texts of each category change outcome when only the term changes, and which."""
+
+    subject: TextSubject
+    matches: Matches
+    level: float
+    limit: float | None = None
+
+    def told(self, decided: Sequence[Decided]) -> tuple[list[Finding], list[dict[str, Any]]]:
+        """Return a finding for each family, and how often each combination of terms changes an outcome."""
+        told = [self._told(one, among=len(decided)) for one in decided]
+        told.sort(key=lambda pair: (-pair[0].estimate.low, -pair[0].estimate.value))
+        return [finding for finding, _ in told], [entry for _, entry in told]
+
+    def _told(self, decided: Decided, *, among: int) -> tuple[Finding, dict[str, Any]]:
+        family = decided.family
+        base = self.subject.decide([self.matches.texts[row] for row in family.rows.tolist()])
+        moved = self.subject.view.distance(decided.outcomes, base[:, None]).astype(float)
+        worst = moved.max(axis=1)
+        n = len(worst)
+        names = " and ".join(family.categories)
+        estimate = self._estimate(worst, n, among, family.categories)
+        claim = (
+            f"changing only the term for {names} changes the outcome of {100 * estimate.value:.1f} % of the "
+            f"{n:,} texts that name one"
+        )
+
+        def standing(row: int) -> Shown:
+            place = int(family.rows[row])
+            own = {name: _own(self.matches, name, place) for name in family.categories}
+            return {**own, "text": self.matches.marked(place, family.categories)}, plain(base[row])
+
+        found = _cases(self.matches, decided, worst, standing, np.argmax(moved, axis=1))
+        entry = {
+            "categories": list(family.categories),
+            "texts": n,
+            "changed": float(worst.sum()),
+            "estimate": estimate.to_dict(),
+            "terms": [
+                {"text": family.rule(at).text, "changed": float(moved[:, at].mean())} for at in range(len(family.terms))
+            ],
+        }
+        return Finding(claim, family.categories, estimate, self.limit, found), entry
+
+    def _estimate(self, worst: Floats, n: int, among: int, names: Sequence[str]) -> Estimate:
+        level = 1 - (1 - self.level) / among
+        value, graded = float(worst.mean()), bool(((worst > 0) & (worst < 1)).any())
+        if graded:
+            low, high = (float(end[0]) for end in bet(worst[None], (1 - level) / 2))
+        else:
+            low, high = (float(end) for end in clopper_pearson(worst.sum(), n, level))
+        said = f"{'betting' if graded else 'exact'}, simultaneous over {among} set{'s' * (among > 1)} of categories"
+        ends = min(low, value), max(high, value)
+        return Estimate(value, *ends, n, self.level, said, population(self.matches, names))
+
+
+def _own(matches: Matches, category: str, row: int) -> str:
+    """Return the terms of a category that a text has."""
+    terms = matches.lexicon.terms
+    return ", ".join(terms[at].text for at in np.flatnonzero(matches.names[row]) if terms[at].category == category)
