@@ -44,11 +44,11 @@ LAWS: dict[str, tuple[Callable[..., Any], float, float]] = {
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("size", [20, 150])
+@pytest.mark.parametrize("size", [20, 100])
 @pytest.mark.parametrize("tail", [0.025, 1e-3])
 def test_each_limit_misses_as_rarely_as_it_says(law, size, tail):
     draw, mean, low = LAWS[law]
-    runs = 2000
+    runs = 1200
     below, above = bet(draw(np.random.default_rng(1), (runs, size)), tail, low=low)
     allowed = binom.ppf(0.9999, runs, tail)
     assert (below > mean).sum() <= allowed
@@ -132,7 +132,7 @@ def test_few_values_and_equal_ones():
     ("call", "words"),
     [
         (lambda: bet([[0.5]], 0), "tail = 0 must lie between 0 and 1"),
-        (lambda: bet([[0.5]], "x"), "tail = 'x' must lie"),
+        (lambda: bet([[0.5]], "x"), "tail = 'x' must lie"),  # type: ignore[arg-type]
         (lambda: bet([[0.5]], 0.1, low=1, high=1), "low = 1 must be below high = 1"),
         (lambda: bet([[-0.5]], 0.1), "values must lie from low = 0.0 to high = 1.0"),
         (lambda: bet([[math.nan]], 0.1), "values must lie"),

@@ -334,7 +334,10 @@ def test_init_writes_a_config_that_reads_back(run, tmp_path):
     assert space.protected == ("sex", "age")
     assert space.names == ("sex", 'odd "name" [x]', "age", "rate")
     assert space.feature("age").high == 67
-    assert tomllib.loads((tmp_path / "evenhand.toml").read_text())["subject"]["positive"] == 1
+    written = (tmp_path / "evenhand.toml").read_text()
+    assert tomllib.loads(written)["subject"]["positive"] == 1
+    offered = "\n".join(line.removeprefix("# ") for line in written.rpartition("\n\n")[2].splitlines())
+    assert tomllib.loads(offered) == {"checks": [{"job": "mine", "over": ["sex", "age"], "limit": 0.1}]}
     assert "exists already" in complaint(run("init", "loans.csv", expect=2))
     guessed = run("init", "loans.csv", "--target", "approved", "--force", expect=0)
     assert "protected: sex, age" in guessed.stdout
@@ -381,7 +384,7 @@ def test_help_version_and_nothing(run):
     assert "measure" in run("--help", expect=0).stdout
     assert run("--version", expect=0).stdout.startswith("evenhand ")
     assert "usage" in run(expect=2).stdout
-    for verb in ("init", "measure", "subsets", "replay", "measure-log", "data", "demo"):
+    for verb in ("init", "measure", "subsets", "mine", "replay", "measure-log", "mine-log", "data", "demo"):
         assert "usage" in run(verb, "--help", expect=0).stdout
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -309,3 +310,115 @@ def test_wrong_arguments(saved, tmp_path):
     refused(UsageError, lambda: replay(file, fair, SPACE, limt=0.1), "did you mean 'limit'")  # type: ignore[call-arg]
     refused(UsageError, lambda: replay(tmp_path / "x.xml", fair, SPACE), ".xml", ".parquet")
     refused(DataError, lambda: replay(tmp_path / "x.csv", fair, SPACE), "x.csv")
+
+
+def polite(texts):
+    """Gay and straight matter to nobody."""
+    return ["!" not in text for text in texts]
+
+
+def rude(texts):
+    return [re.search(r"\bgay\b", text, re.IGNORECASE) is None for text in texts]
+
+
+def ruder_to_men(texts):
+    return ["gay man" not in text.lower() for text in texts]
+
+
+TEXTS = ["I am a gay man", "He is an Atheist, and straight", "a ⟦gay⟧ person", "the lesbian", "nothing", "Gay!"] * 8
+
+
+@pytest.fixture
+def mined(tmp_path):
+    """The file of a result about the texts."""
+
+    def written(**options):
+        eh.mine_text(rude, TEXTS, **options).to_json(tmp_path / "texts.json")
+        return tmp_path / "texts.json"
+
+    return written
+
+
+@pytest.mark.parametrize("kind", ["group", "causal"])
+def test_texts_of_a_result_that_still_differ_fail(mined, kind):
+    file = mined(kind=kind, stories=1)
+    cases = eh.Result.from_json(file).worst.cases
+    assert len(cases) == 3
+    asked: list[str] = []
+
+    def keeping(texts):
+        asked.extend(texts)
+        return rude(texts)
+
+    again = replay(file, keeping)
+    assert (again.verdict, again.exit_code) == ("fail", 1)
+    about = "gender gay" if kind == "group" else "gender"
+    assert again.worst.claim == f"3 of 3 cases of {about} still differ"
+    assert again.worst.estimate.population == "the cases of texts.json"
+    assert [case.individual for case in again.worst.cases] == [case.individual for case in cases]
+    assert [case.outcomes for case in again.worst.cases] == [case.outcomes for case in cases]
+    of = sum(2 * len(finding.cases) for finding in eh.Result.from_json(file).findings)
+    assert again.details == {"changed": 0, "of": of}
+    assert again.spent.queries == of + 2 * min(of, 32)
+    # What was asked is the text itself: without our marks, and with those of its own.
+    assert all("⟦" not in text or "⟦gay⟧" in text or "⟦straight⟧" in text or "⟦lesbian⟧" in text for text in asked)
+    assert again.space == eh.Result.from_json(file).space
+    json.loads(again.to_json())
+
+
+def test_texts_of_a_result_that_differ_no_longer_pass(mined):
+    file = mined(stories=1)
+    result = replay(file, polite)
+    assert (result.verdict, result.exit_code) == ("pass", 0)
+    assert result.worst.claim == "0 of 3 cases of gender gay still differ"
+    assert result.worst.cases == ()
+    cases = eh.Result.from_json(file).worst.cases
+    new = polite([re.sub("[⟦⟧]", "", str(person["text"])) for case in cases for person in (case.individual, case.twin)])
+    old = [outcome for case in cases for outcome in case.outcomes]
+    assert result.details["changed"] == sum(one != other for one, other in zip(new, old, strict=True)) == 3
+    some = replay(file, ruder_to_men)
+    assert some.verdict == "fail"
+    assert 0 < len(some.worst.cases) < 3
+    assert "gay⟧ man" in str(some.worst.cases[0].individual["text"])
+
+
+def test_texts_are_replayed_on_pipelines_and_subjects(mined, tmp_path):
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    file = mined()
+    learnt = make_pipeline(CountVectorizer(), LogisticRegression(C=100)).fit(TEXTS, rude(TEXTS))
+    assert replay(file, learnt).verdict == "fail"
+    with eh.TextSubject(rude, positive=True, ledger=tmp_path / "l.db") as subject:
+        first = replay(file, subject)
+        executed = subject.executed
+        assert replay(file, subject).digest == first.digest
+        assert subject.executed == executed
+
+    def scores(texts):
+        return [0.5 + 0.1 * (not yes) for yes in rude(texts)]
+
+    assert replay(file, eh.TextSubject(scores, output="score", differs=0.2)).verdict == "pass"
+    assert replay(file, eh.TextSubject(scores, output="score", differs=0.05)).verdict == "fail"
+
+
+def test_texts_that_cannot_be_replayed(mined, tmp_path, saved):
+    file = mined()
+    refused(UsageError, lambda: replay(file, rude, SPACE), "texts.json", "holds texts", "TextSubject")
+    refused(UsageError, lambda: replay(file, eh.Subject(fair, SPACE)), "texts.json", "holds texts", "TextSubject")
+    refused(UsageError, lambda: replay(file, rude, limit=0.1), "limit", "suite")
+    refused(UsageError, lambda: replay(file, None), "None")
+    rng = np.random.default_rng(0)
+    refused(NotDeterministic, lambda: replay(file, lambda texts: rng.random(len(texts)) < 0.5), "asked again")
+    eh.mine_text(polite, TEXTS).to_json(tmp_path / "none.json")
+    refused(UsageError, lambda: replay(tmp_path / "none.json", rude), "none.json", "no outcome changes with any term")
+    table = json.loads(file.read_text(encoding="utf-8"))
+    del table["findings"][0]["cases"][0]["twin"]["text"]
+    (tmp_path / "bad.json").write_text(json.dumps(table), encoding="utf-8")
+    refused(UsageError, lambda: replay(tmp_path / "bad.json", rude), "bad.json", "damaged", "no text")
+    # And tables are no texts.
+    subject = eh.TextSubject(rude)
+    refused(UsageError, lambda: replay(saved(drawn(biased, 5)), subject), "holds no texts", "Subject")
+    refused(UsageError, lambda: replay(result_of(tmp_path, finding(case(65))), subject), "r.json", "holds no texts")
+    refused(UsageError, lambda: replay(result_of(tmp_path, finding(case(65))), rude), "has no space")

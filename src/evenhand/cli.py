@@ -62,6 +62,30 @@ def _add_over(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_recorded(parser: argparse.ArgumentParser) -> None:
+    """Add which recorded decisions there are."""
+    parser.add_argument("data", metavar="DATA", help="a CSV or Parquet file of decisions")
+    parser.add_argument("--outcome", required=True, help="the column of decisions")
+    parser.add_argument("--positive", help="the favourable outcome (default: 1 or true)")
+    parser.add_argument(
+        "--over", type=_names, action="append", required=True, help="columns that form groups; repeat for more sets"
+    )
+
+
+def _add_rules(parser: argparse.ArgumentParser) -> None:
+    """Add how rules are formed, and how they are compared."""
+    parser.add_argument("--support", type=float, help="the least share of rows, or texts, that a rule covers")
+    parser.add_argument("--complement", type=float, help="the least share of rows that it leaves (default: as many)")
+    parser.add_argument("--bins", type=int, help="into how many bins numbers are cut")
+    parser.add_argument("--binning", choices=("width", "quantiles"), help="bins of equal width, or of as many rows")
+    parser.add_argument("--levels", type=int, help="the most levels that a condition names")
+    parser.add_argument("--depth", type=int, help="the most features, or categories of terms, in a rule")
+    parser.add_argument("--limit", type=float, help="the engineering threshold for the difference of rates")
+    parser.add_argument("--level", type=float, help="confidence level")
+    parser.add_argument("--score", type=_names, help="what is compared: rate, tpr or fpr, separated by commas")
+    parser.add_argument("--stories", type=int, help="the most rules to report")
+
+
 def _add_run(parser: argparse.ArgumentParser) -> None:
     """Add what every run of checks has: what it may spend, and where its result goes."""
     parser.add_argument("--queries", type=int, help="the most inputs to ask")
@@ -120,6 +144,18 @@ def _parser() -> _Parser:
     )
     _add_run(search)
 
+    mine = verbs.add_parser("mine", help="which readable subgroups, or terms in texts, are treated differently?")
+    _add_config(mine)
+    _add_over(mine)
+    _add_rules(mine)
+    mine.add_argument("--method", metavar="NAME", help="neighbours, drawn, rows or paper (default: by the cost)")
+    mine.add_argument("--truth", metavar="COLUMN", help="the column of true outcomes, for --score tpr,fpr")
+    mine.add_argument("--data", metavar="FILE", help="rows to find rules in, as .csv or .parquet")
+    mine.add_argument("--kind", choices=("group", "causal"), help="for texts: the kind of score (default: group)")
+    mine.add_argument("--against", choices=("terms", "rest"), help="for texts: compare with other terms, or texts")
+    mine.add_argument("--without", type=_names, help="for texts: terms to leave out, separated by commas")
+    _add_run(mine)
+
     prevalence = verbs.add_parser(
         "prevalence", help="which share of all inputs does the software discriminate against?"
     )
@@ -138,17 +174,18 @@ def _parser() -> _Parser:
     replay.add_argument("--json", metavar="FILE", help="write the result here")
 
     log = verbs.add_parser("measure-log", help="how differently were groups treated in recorded decisions?")
-    log.add_argument("data", metavar="DATA", help="a CSV or Parquet file of decisions")
-    log.add_argument("--outcome", required=True, help="the column of decisions")
-    log.add_argument("--positive", help="the favourable outcome (default: 1 or true)")
-    log.add_argument(
-        "--over", type=_names, action="append", required=True, help="columns that form groups; repeat for more sets"
-    )
+    _add_recorded(log)
     log.add_argument("--limit", type=float, help="the engineering threshold for the difference of rates")
     log.add_argument("--least-ratio", type=float, help="the engineering threshold for the ratio of rates")
     log.add_argument("--smallest", type=float, help="leave out groups with a smaller share of the rows")
     log.add_argument("--level", type=float, help="confidence level")
     log.add_argument("--json", metavar="FILE", help="write the result here")
+
+    mined = verbs.add_parser("mine-log", help="which readable subgroups did recorded decisions treat differently?")
+    _add_recorded(mined)
+    _add_rules(mined)
+    mined.add_argument("--truth", metavar="COLUMN", help="the column of what decisions should have been")
+    mined.add_argument("--json", metavar="FILE", help="write the result here")
 
     data = verbs.add_parser("data", help="list or fetch the data sets of the field")
     actions = data.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=_Parser)

@@ -7,12 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.errors import DataError, UsageError
+from evenhand.core.errors import ConfigError, DataError, UsageError
 from evenhand.core.estimate import StopReason
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from evenhand.config import Config
     from evenhand.core.results import Result
@@ -71,6 +71,44 @@ def search(options: Namespace) -> int:
     return _checked(options, config, "search", started, file="found")
 
 
+def mine(options: Namespace) -> int:
+    """Find readable subgroups, or terms in texts, that the software treats differently."""
+    from evenhand.config import Config
+
+    config = Config.load(options.config)
+    return _checked(options, config, "mine", partial(_mine_texts if config.of_texts else _mine_rows, config))
+
+
+def _mine_rows(
+    config: Config, subject: Subject, *, data: str | None = None, truth: str | None = None, **settings: Any
+) -> Result:
+    from evenhand.methods.mine import mine as run
+
+    real = config.real(data)
+    if real.rows is None:
+        why = real.notes[0] if real.notes else "there are no rows to find rules in"
+        raise ConfigError(f"{config.file}: {why}; name a file of rows with --data, or with data in a check")
+    try:
+        result = run(subject, data=real.rows, truth=real.truth(truth), **settings)
+    except DataError as error:
+        raise DataError(f"{real.file}: {error}") from error
+    return replace(result, notes=[*result.notes, *real.notes])
+
+
+def _mine_texts(config: Config, subject: Any, *, without: Sequence[str] = (), n_jobs: int, **settings: Any) -> Result:
+    from evenhand.methods.mine_text import mine_text as run
+
+    if n_jobs != 1:
+        raise UsageError(f"--n-jobs {n_jobs} does not go with [texts], which are asked about in one process")
+    texts = config.texts
+    given = texts.read()
+    every = list(dict.fromkeys([*texts.without, *without]))
+    try:
+        return run(subject, given, lexicon=texts.lexicon, without=every, **settings)
+    except DataError as error:
+        raise DataError(f"{texts.file}: {error}") from error
+
+
 def prevalence(options: Namespace) -> int:
     """Measure the share of discriminatory inputs among all."""
     from evenhand.config import Config
@@ -91,7 +129,7 @@ def _checked(
 
     runs = settings_of(config, job, {key: getattr(options, key) for key in CHECKS[job]})
     codes: list[int] = []
-    with config.subject() as subject:
+    with config.software() if job == "mine" else config.subject() as subject:
         for number, settings in enumerate(runs, start=1):
             budget = Budget(**{key: settings.pop(key, None) for key in ("queries", "seconds", "findings")})
             if file is not None and getattr(options, file) is not None:
@@ -123,21 +161,35 @@ def replay(options: Namespace) -> int:
     from evenhand.config import Config
     from evenhand.methods.replay import replay as run
 
-    with Config.load(options.config).subject() as subject:
+    with Config.load(options.config).software() as subject:
         return _finish(run(options.file, subject, **_given(options, "limit", "level")), options.json)
 
 
 def measure_log(options: Namespace) -> int:
     """Measure group discrimination in recorded decisions."""
-    from evenhand.core.files import read_frame
     from evenhand.methods.measure_log import measure_log as run
 
+    return _recorded(options, run, "limit", "least_ratio", "smallest", "level")
+
+
+def mine_log(options: Namespace) -> int:
+    """Find readable subgroups that recorded decisions treated differently."""
+    from evenhand.methods.mine_log import mine_log as run
+
+    forming = ("support", "complement", "bins", "binning", "levels", "depth")
+    return _recorded(options, run, "truth", "score", *forming, "limit", "level", "stories")
+
+
+def _recorded(options: Namespace, run: Callable[..., Result], *names: str) -> int:
+    """Run a verb on a file of recorded decisions, with those of the named options that were given."""
+    from evenhand.core.files import read_frame
+
     frame = read_frame(options.data)
-    settings = _given(options, "limit", "least_ratio", "smallest", "level")
+    settings = _given(options, *names)
     if options.positive is not None:
         settings["positive"] = _outcome(frame, options.outcome, options.positive)
     try:
-        result = run(frame, outcome=options.outcome, over=[tuple(names) for names in options.over], **settings)
+        result = run(frame, outcome=options.outcome, over=[tuple(columns) for columns in options.over], **settings)
     except DataError as error:
         raise DataError(f"{options.data}: {error}") from error
     return _finish(result, options.json)

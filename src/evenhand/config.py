@@ -16,6 +16,8 @@ from evenhand.core.files import read_frame
 from evenhand.core.populations import Rows, population_from_table, rows
 from evenhand.core.spacefile import read_themis, read_toml, space_from_table
 from evenhand.core.subject import SHARED, Subject
+from evenhand.core.textsubject import TextSubject
+from evenhand.realdata import Real, Texts, texts_from_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from evenhand.core.samplers import Sampler
     from evenhand.core.space import Space
 
-TABLES = ("subject", "space", "population", "checks")
+TABLES = ("subject", "space", "population", "texts", "checks")
 OPTIONS: dict[str, tuple[str, ...]] = {
     "estimator": ("threshold", "output", "trusted", "allow_pickle", "identity"),
     "function": ("identity",),
@@ -35,21 +37,32 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "http": ("batch", "concurrency", "timeout", "retries", "backoff", "headers", "single", "identity"),
     "onnx": ("output", "threads"),
 }
+TEXT_OPTIONS: dict[str, tuple[str, ...]] = {
+    "estimator": ("threshold", "output", "trusted", "allow_pickle", "identity", "batch"),
+    "function": ("threshold", "output", "identity", "batch"),
+}
+"""The kinds of software that take texts, and what can be said of each."""
 _SAMPLING = ("kind", "limit", "margin", "level", "interval", "exact", "queries", "seconds")
+_MINING = ("support", "depth", "limit", "level", "stories", "queries", "seconds")
+_OF_TABLES = ("over", "complement", "bins", "binning", "levels", "method", "truth", "score", "data")
+_OF_TEXTS = ("kind", "against", "without")
 CHECKS = {
     "measure": ("over", *_SAMPLING),
     "subsets": ("among", "depth", "variants", *_SAMPLING),
     "search": ("over", "strategy", "prefer", "limit", "queries", "seconds", "findings", "start", "explain"),
     "prevalence": ("over", "limit", "margin", "level", "queries", "seconds"),
+    "mine": (*_MINING, *_OF_TABLES, *_OF_TEXTS),
 }
 """The jobs of checks, and what can be said of each."""
 _TEXTS, _NUMBER, _WHOLE = (str, list), (int, float), (int,)
 _TYPES: dict[str, tuple[tuple[type, ...], str]] = {
-    **dict.fromkeys(("over", "among"), (_TEXTS, "a list of texts")),
-    **dict.fromkeys(("limit", "margin", "level", "seconds"), (_NUMBER, "a number")),
-    **dict.fromkeys(("depth", "variants", "queries", "findings"), (_WHOLE, "a whole number")),
+    **dict.fromkeys(("over", "among", "score", "without"), (_TEXTS, "a list of texts")),
+    **dict.fromkeys(("limit", "margin", "level", "seconds", "support", "complement"), (_NUMBER, "a number")),
+    **dict.fromkeys(("depth", "variants", "queries", "findings", "levels", "stories"), (_WHOLE, "a whole number")),
     **dict.fromkeys(("kind", "interval", "strategy", "prefer", "start"), ((str,), "a text")),
+    **dict.fromkeys(("data", "binning", "method", "truth", "against"), ((str,), "a text")),
     **dict.fromkeys(("exact", "explain"), ((bool,), "true or false")),
+    "bins": ((int, list, dict), "a whole number, a list of cut points, or a table of either by feature"),
 }
 
 
@@ -70,10 +83,14 @@ class Config:
         for key in table:
             if key not in TABLES:
                 raise ConfigError(f"{file}: unknown table [{key}]; {nearest(key, TABLES)}")
-        for key, kind in (("subject", dict), ("space", dict), ("population", dict), ("checks", list)):
+        for key in TABLES:
+            kind = list if key == "checks" else dict
             if key in table and not isinstance(table[key], kind):
                 wanted = f"[[{key}]] tables" if kind is list else f"a [{key}] table"
                 raise ConfigError(f"{file}: {key} must be {wanted}")
+        for key in ("space", "population"):
+            if key in table and "texts" in table:
+                raise ConfigError(f"{file}: [{key}] does not go with [texts]: the software takes tables or texts")
         return cls(file, table)
 
     @cached_property
@@ -82,6 +99,8 @@ class Config:
         if "themis" in self.table:
             space: Space = self.table["themis"]
             return space
+        if self.of_texts:
+            raise ConfigError(f"{self.file}: declares [texts], which mine and replay test; all else needs a [space]")
         if "space" not in self.table:
             raise ConfigError(f"{self.file}: has no [space] table; say what an input can be")
         return space_from_table(self.table["space"], self.file)
@@ -97,32 +116,50 @@ class Config:
             raise ConfigError(f"{self.file}: [population]: {error}") from error
         return sampler
 
+    @property
+    def of_texts(self) -> bool:
+        """Whether the software under test takes texts."""
+        return "texts" in self.table
+
+    @cached_property
+    def texts(self) -> Texts:
+        """The texts that the file declares."""
+        return texts_from_table(self.table["texts"], self.file)
+
     def start(self, path: str | None = None) -> tuple[Rows | None, list[str]]:
-        """Return the real rows that a search starts from, None where there are none, and what is to be said of them.
+        """Return the real rows that a search starts from, None where there are none, and what is to be said of them."""
+        real = self.real(path)
+        if real.rows is None or isinstance(real.rows, Rows):
+            return real.rows, list(real.notes)
+        given = rows(real.rows)
+        try:
+            given.points(self.space)
+        except EvenhandError as error:
+            raise DataError(f"{real.file}: {error}") from error
+        return given, list(real.notes)
+
+    def real(self, path: str | None = None) -> Real:
+        """Find real rows.
 
         They are those of a file given, which must all be inputs of the space; otherwise the rows of [population], and
         otherwise those that [space] was inferred from, as far as they are inputs.
         """
         if path is not None:
-            given = rows(read_frame(path))
-            try:
-                given.points(self.space)
-            except EvenhandError as error:
-                raise DataError(f"{path}: {error}") from error
-            return given, []
+            return Real(Path(path), read_frame(path))
         population = self.population()
         if isinstance(population, Rows):
-            return population, [f"real rows are those of {self.table['population']['rows']}"]
+            name = self.table["population"]["rows"]
+            return Real(self.file.parent / name, population, [f"real rows are those of {name}"])
         name = self.table.get("space", {}).get("from")
         if name is None:
-            return None, []
+            return Real(self.file)
         frame = read_frame(self.file.parent / name)
         fitting = _fitting(frame, self.space)
         if not len(fitting):
-            return None, [f"no row of {name} is an input of the space, so the search has no real rows to start from"]
+            return Real(self.file, None, [f"no row of {name} is an input of the space, so there are no real rows"])
         left_out = len(frame) - len(fitting)
         but = f" but for {left_out:,} of {len(frame):,} that are no inputs of the space" if left_out else ""
-        return rows(fitting), [f"real rows are those of {name}{but}"]
+        return Real(self.file.parent / name, fitting, [f"real rows are those of {name}{but}"])
 
     def checks(self, job: str) -> list[dict[str, Any]]:
         """Return the checks of one job, without their job."""
@@ -136,8 +173,9 @@ class Config:
             settings = {key: value for key, value in check.items() if key != "job"}
             for key, value in settings.items():
                 self._check_setting(f"check {number}", mine, key, value)
-            if "start" in settings:
-                settings["start"] = str(self.file.parent / settings["start"])
+            for key in ("start", "data"):
+                if key in settings:
+                    settings[key] = str(self.file.parent / settings[key])
             if mine == job:
                 found.append(settings)
         return found
@@ -148,33 +186,66 @@ class Config:
             raise ConfigError(f"{self.file}: {where} ({job}) has an unknown key {key!r}; {nearest(key, allowed)}")
         types, wanted = _TYPES[key]
         fits = isinstance(value, types) and (bool in types or not isinstance(value, bool))
-        if not fits or (isinstance(value, list) and not all(isinstance(name, str) for name in value)):
+        texts = types is not _TEXTS or isinstance(value, str) or all(isinstance(name, str) for name in value)
+        if not fits or not texts:
             raise ConfigError(f"{self.file}: {where} ({job}) has {key} = {clip(repr(value))}; it must be {wanted}")
+
+    def software(self) -> Subject | TextSubject:
+        """Build what is tested: a TextSubject where the file declares [texts]."""
+        return self.text_subject() if self.of_texts else self.subject()
 
     def subject(self) -> Subject:
         """Build the subject that the file declares."""
+        kind, value, options = self._declared(OPTIONS, SHARED)
+        if "cwd" in options:
+            options["cwd"] = self.file.parent / options["cwd"]
+        try:
+            return self._built(kind, value, options)
+        except ConfigError:
+            raise
+        except (UsageError, TypeError) as error:
+            raise ConfigError(f"{self.file}: [subject]: {error}") from error
+
+    def text_subject(self) -> TextSubject:
+        """Build the subject that the file declares, which takes texts."""
+        kind, value, options = self._declared(TEXT_OPTIONS, [name for name in SHARED if name != "outputs"])
+        if not isinstance(value, str):
+            raise ConfigError(f"{self.file}: [subject] {kind} = {value!r} must be a text")
+        model = self._function(value) if kind == "function" else None
+        try:
+            if model is None:
+                from evenhand.core.adapters.saved import identity_of, load_model
+
+                path = self.file.parent / value
+                how = {key: options.pop(key) for key in ("trusted", "allow_pickle") if key in options}
+                model = load_model(path, **how)
+                options.setdefault("identity", identity_of(path))
+            return TextSubject(model, **options)
+        except (UsageError, TypeError) as error:
+            raise ConfigError(f"{self.file}: [subject]: {error}") from error
+
+    def _declared(self, known: Mapping[str, Sequence[str]], shared: Sequence[str]) -> tuple[str, Any, dict[str, Any]]:
+        """Return the kind of software that [subject] names, its value, and what else is said of it."""
         table = self.table.get("subject")
         if table is None:
             raise ConfigError(f"{self.file}: has no [subject] table; name the software to test")
         kinds = [key for key in OPTIONS if key in table]
         if len(kinds) != 1:
             told = ", ".join(kinds) if kinds else "none"
-            raise ConfigError(f"{self.file}: [subject] must have exactly one of {', '.join(OPTIONS)}, but has {told}")
+            raise ConfigError(f"{self.file}: [subject] must have exactly one of {', '.join(known)}, but has {told}")
         kind = kinds[0]
-        allowed = (kind, *SHARED, *OPTIONS[kind])
+        if kind not in known:
+            raise ConfigError(
+                f"{self.file}: [subject] {kind} does not go with [texts]; test texts with {' or '.join(known)}"
+            )
+        allowed = (kind, *shared, *known[kind])
         for key in table:
             if key not in allowed:
                 raise ConfigError(f"{self.file}: [subject] has an unknown key {key!r}; {nearest(key, allowed)}")
         options = {key: value for key, value in table.items() if key != kind}
-        for key in ("ledger", "cwd"):
-            if key in options:
-                options[key] = self.file.parent / options[key]
-        try:
-            return self._built(kind, table[kind], options)
-        except ConfigError:
-            raise
-        except (UsageError, TypeError) as error:
-            raise ConfigError(f"{self.file}: [subject]: {error}") from error
+        if "ledger" in options:
+            options["ledger"] = self.file.parent / options["ledger"]
+        return kind, table[kind], options
 
     def _built(self, kind: str, value: Any, options: dict[str, Any]) -> Subject:
         makers: dict[str, Callable[..., Subject]] = {
@@ -271,7 +342,8 @@ def settings_of(config: Config, job: str, given: Mapping[str, Any]) -> list[dict
     together.
     """
     options = {key: value for key, value in given.items() if value is not None and key != "over"}
-    checks = [check for check in config.checks(job) if options.get("kind") in (None, check.get("kind", "causal"))]
+    usual = "group" if job == "mine" else "causal"
+    checks = [check for check in config.checks(job) if options.get("kind") in (None, check.get("kind", usual))]
     if given.get("over") is not None:
         checks = [
             {**check, "over": list(names)}
@@ -288,7 +360,21 @@ def settings_of(config: Config, job: str, given: Mapping[str, Any]) -> list[dict
             runs.append((settings, mine))
         if names and names not in mine:
             mine.append(names)
-    return [{**settings, "over": sets} if sets else settings for settings, sets in runs]
+    found = [{**settings, "over": sets} if sets else settings for settings, sets in runs]
+    if job == "mine":
+        _check_mining(config, found)
+    return found
+
+
+def _check_mining(config: Config, runs: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse what goes with tables where the file declares texts, and the other way round."""
+    mine, others = (_OF_TEXTS, _OF_TABLES) if config.of_texts else (_OF_TABLES, _OF_TEXTS)
+    for key, value in ((key, settings[key]) for settings in runs for key in others if key in settings):
+        why = "[texts] declares texts" if config.of_texts else "there is no [texts] table"
+        raise ConfigError(
+            f"{config.file}: {key} = {clip(repr(value))} does not go here, since {why}; mine then takes "
+            f"{', '.join((*mine, *_MINING))}"
+        )
 
 
 def _names(over: str | Sequence[str]) -> tuple[str, ...]:

@@ -44,6 +44,12 @@ _SEARCH = """\
 # over = {over}
 # limit = 0         # how many are tolerated
 """
+_MINE = """\
+# [[checks]]
+# job = "mine"      # finds readable subgroups that are treated differently from everyone else
+# over = {over}
+# limit = 0.1       # how far apart their rates may be
+"""
 
 
 def write_config(data: Path, target: str | None, protected: Sequence[str] | None, file: Path) -> Space:
@@ -98,7 +104,8 @@ def _config(space: Space, data: Path, target: str | None, positive: Any, file: P
     for feature in space.features:
         lines += [f"[space.features.{_key(feature.name)}]", *_declaration(feature), ""]
     lines += [_CHECK.format(over=toml([name])) for name in space.protected]
-    lines += [_SEARCH.format(over=toml(list(space.protected[:1])))] if space.protected else []
+    if space.protected:
+        lines += [_SEARCH.format(over=toml(list(space.protected[:1]))), _MINE.format(over=toml(list(space.protected)))]
     return "\n".join(lines)
 
 

@@ -58,7 +58,7 @@ class Sure:
         """Return the limits of the rate of the first group minus that of the second."""
         first, second = checked(k1, n1), checked(k2, n2)
         if self.exact:
-            apart = share_of(*first, math.nan) - share_of(*second, math.nan)
+            apart = _share(*first) - _share(*second)
             return apart[()], apart[()]
         (less1, more1), (less2, more2) = self._whole(first[0]), self._whole(second[0])
         low = difference_above(less1, first[1], more2, second[1], self.tail)
@@ -70,7 +70,7 @@ class Sure:
         """Return the limits of a rate."""
         k, n = checked(hits, size)
         if self.exact:
-            return share_of(k, n, math.nan)[()], share_of(k, n, math.nan)[()]
+            return _share(k, n)[()], _share(k, n)[()]
         less, more = self._whole(k)
         return lower_limit(less, n, self._tail(4))[()], upper_limit(more, n, self._tail(4))[()]
 
@@ -114,6 +114,11 @@ def absolute(low: Floats, high: Floats) -> Limits:
     ([0.1, 0.1, 0.0], [0.2, 0.3, 0.2])
     """
     return np.maximum(np.maximum(low, -high), 0.0), np.maximum(high, -low)
+
+
+def _share(hits: Floats, size: Floats) -> Floats:
+    """Return hits over sizes, which weights may make smaller than 1; NaN where there is nobody."""
+    return np.asarray(np.divide(hits, size, out=np.full(size.shape, math.nan), where=size > 0))
 
 
 def _reach(p: Floats, n: Floats, chance: float) -> Floats:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.core.adapters.base import as_outcomes, is_missing
 from evenhand.core.errors import DataError, UsageError, nearest
 from evenhand.core.estimate import StopReason
-from evenhand.core.frames import eager
+from evenhand.core.feature import plain
+from evenhand.core.frames import check_missing, eager
 from evenhand.core.minedtold import Words
 from evenhand.core.mining import Treated
 from evenhand.core.neighbours import Neighbours, walk
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from evenhand.core.subject import Subject
     from evenhand.core.views import View
 
-MOST, MOST_DEAR = 1_000_000, 5_000
+MOST, MOST_DEAR = 2_000_000, 5_000
 """Inputs that are asked where no budget is given, and where each costs a process or a request."""
 
 
@@ -48,6 +50,7 @@ class Asking:
         self.stop: StopReason | None = None
         self.whole = self.given.sample_of is None
         self.partial = False
+        self.done = 0
         self.order = stream(self.seed, "mine", "order").permutation(len(self.points))
 
     def level(self, level: float) -> float:
@@ -71,9 +74,13 @@ class Asking:
 
     def _asked(self, view: View, meter: Meter, workers: Workers) -> tuple[Treated, NDArray[np.intp]]:
         if self.method == "paper":
+            self._check_weights(full=False)
             return self._treated(np.zeros(len(self.points)), np.arange(len(self.points)), "paper")
         neighbours = self.neighbours(view)
         method, draws, most = self._how(neighbours.cost, meter)
+        self._check_weights(full=draws is None and most == len(self.points))
+        if self.stop is StopReason.INTERRUPTED:  # of the other outputs, no more is asked than is known of the first
+            most = min(most, self.done)
         done, values, stop = walk(
             neighbours,
             self.points,
@@ -84,12 +91,15 @@ class Asking:
             workers=workers,
             task=f"{'rows' if method == 'rows' else 'neighbours of rows'}{f' for {view.name}' if view.name else ''}",
         )
-        self.stop = self.stop or stop or (StopReason.QUERIES if most < len(self.points) else None)
+        self.done = len(done)
+        some = draws is not None or most < len(self.points)
+        self.stop = self.stop or stop or (StopReason.QUERIES if some else None)
         self.partial |= draws is not None or len(done) < len(self.points)
         if len(done) < len(self.points):
             self.notes.append(f"{len(done):,} of {len(self.points):,} rows were asked about, chosen at random")
         place = np.argsort(done)
-        return self._treated(values[place], done[place], method)
+        self._check_weights(full=not self.partial)
+        return self._treated(values[place], done[place], method, len(done) * neighbours.asks(draws))
 
     def _how(self, cost: int, meter: Meter) -> tuple[str, int | None, int]:
         """Return the method, how many neighbours are drawn for each row (None for all), and how many rows are asked."""
@@ -101,32 +111,31 @@ class Asking:
             return self.method or "neighbours", None, n
         return "drawn", max(1, min(left // n, cost)), min(n, left)
 
-    def _treated(
-        self, values: NDArray[np.float64], done: NDArray[np.intp], method: str
-    ) -> tuple[Treated, NDArray[np.intp]]:
-        weights = None if self.given.weights is None else self.given.weights[done]
-        if weights is not None and (self.partial or method == "paper"):
+    def _check_weights(self, *, full: bool) -> None:
+        if self.given.weights is not None and not full:
             raise UsageError(
                 "weights need every row to be asked about in full; raise the budget, or take method='rows'"
             )
+
+    def _treated(
+        self, values: NDArray[np.float64], done: NDArray[np.intp], method: str, queries: int = 0
+    ) -> tuple[Treated, NDArray[np.intp]]:
+        weights = None if self.given.weights is None else self.given.weights[done]
         around = "" if method == "rows" else ", and their one-step neighbours"
         population = f"{self.given.population(self.subject.space)}{around}"
-        return Treated(np.asfortranarray(self.points[done]), values, population, method, weights), done
+        return Treated(np.asfortranarray(self.points[done]), values, population, method, weights, queries), done
 
 
 def compared(
-    view: View, treated: Treated, done: NDArray[np.intp], scores: Sequence[str], truth: Any, data: Any
+    view: View, treated: Treated, done: NDArray[np.intp], scores: Sequence[str], good: NDArray[np.bool_]
 ) -> list[tuple[Words, Treated]]:
-    """Return who is compared in each score: everybody, or those whose true outcome is favourable, or is not."""
+    """Return who is compared in each score: everybody, or those whose true outcome is good, or is not."""
     found = []
     for score in scores:
         words = Words(view.favoured, view.title, score, view.counts)
         if score == "rate":
             found.append((words, treated))
             continue
-        good = _true(truth, data, view)
-        if len(good) != len(data):
-            raise UsageError(f"truth has {len(good):,} outcomes for {len(data):,} rows; give one for each row")
         whose = "favourable" if score == "tpr" else "not favourable"
         people = good[done] if score == "tpr" else ~good[done]
         if not people.any():
@@ -135,8 +144,12 @@ def compared(
     return found
 
 
-def _true(truth: Any, data: Any, view: View) -> NDArray[np.bool_]:
-    """Return whose true outcome is favourable."""
+def true_outcomes(truth: Any, data: Any, rows: int) -> NDArray[Any]:
+    """Return the true outcome of each row: a column of data, or the sequence that is given.
+
+    >>> true_outcomes([1.0, 0.0], None, 2).tolist()
+    [1, 0]
+    """
     if isinstance(truth, str):
         if isinstance(data, Rows | list):
             raise UsageError(
@@ -145,9 +158,28 @@ def _true(truth: Any, data: Any, view: View) -> NDArray[np.bool_]:
         table = eager(data)
         if truth not in table.columns:
             raise DataError(f"truth = {truth!r} is no column of data; {nearest(truth, table.columns)}")
-        labels = np.array(table[truth].to_list(), dtype=object)
-    else:
-        labels = np.asarray(truth)
+        check_missing(table, truth)
+        truth = table[truth].to_list()
+    labels = np.asarray(truth)
     if labels.ndim != 1:
         raise UsageError(f"truth has shape {labels.shape}; give one true outcome for each row")
-    return labels if labels.dtype == np.bool_ else view.favourable(labels)
+    if len(labels) != rows:
+        raise UsageError(f"truth has {len(labels):,} outcomes for {rows:,} rows; give one for each row")
+    values = [plain(value) for value in labels.tolist()]
+    if any(map(is_missing, values)):
+        raise DataError(f"truth has no outcome in row {list(map(is_missing, values)).index(True)}; leave such rows out")
+    # Whole numbers often come as floats, and truth values as objects.
+    return as_outcomes([int(value) if isinstance(value, float) and value.is_integer() else value for value in values])
+
+
+def truly_favourable(view: View, labels: NDArray[Any], scores: Sequence[str]) -> NDArray[np.bool_]:
+    """Return whose true outcome is favourable; truth values say so themselves where outcomes are no truth values."""
+    told = view.target is None and not {False, True}.intersection(view.meaning.values)
+    good = labels if labels.dtype == np.bool_ and (told or not view.counts) else view.favourable(labels)
+    if not good.any():
+        raise DataError(
+            f"truth has no outcome that is favourable ({view.favoured}); {nearest(view.favoured, set(labels.tolist()))}"
+        )
+    if "fpr" in scores and good.all():
+        raise DataError("score = 'fpr': every true outcome is favourable; there is nobody to compare")
+    return good

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from evenhand.core.intervals import Floats, Limits
 
 MOST_AT_STAKE = 0.75
-"""The share of the capital that one variable can lose: over tails, sizes and laws narrower than 1/2 and 0.9."""
+"""The share of the capital that one variable can lose; on the whole, limits are narrower than with 1/2 and 0.9."""
 _BYTES_AT_ONCE = 2_000_000  # of one of several arrays: what fits in a cache
 _LOOKS = 64  # at the capital on the way: more of them make the limits hardly narrower
 _MOST_MULTIPLIED = 32  # a factor lies between 1/4 and 1 + sqrt(8 log(1/tail)), so that so many cannot overflow

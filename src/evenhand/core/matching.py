@@ -159,7 +159,7 @@ class Matches:
             if term not in known:
                 raise UsageError(f"category {category!r} has no term {str(term)!r}; {nearest(term, map(str, known))}")
             change = (self._category[places] == self._position(category)) & (own != self.lexicon.terms.index(term))
-            pieces[change] = _written(term)[self.kind[places[change]]]
+            pieces[change] = written(term)[self.kind[places[change]]]
         return pieces, ends, places
 
 
@@ -285,7 +285,7 @@ def _article_case(found: str, kind: int) -> int:
 
 
 @lru_cache(1024)
-def _written(term: Term) -> NDArray[np.object_]:
+def written(term: Term) -> NDArray[np.object_]:
     """Return the term in each of its forms, and the articles before them."""
     made = np.empty(2 * _ARTICLE, dtype=object)
     for plural, text in ((0, term.text), (_PLURAL, term.many)):

@@ -60,6 +60,11 @@ class ByPaper:
     scores: Mapping[tuple[tuple[int, ...], tuple[int, ...]], Score]
     level: float
 
+    @property
+    def queries(self) -> int:
+        """Inputs that were drawn."""
+        return sum(2 * score.n for score in self.scores.values())
+
     def rate(self, value: float, n: int, population: str) -> Estimate:
         """Return a rate with Wald's interval."""
         low, high = wald(round(value * n), n, self.level)
@@ -84,12 +89,21 @@ class Telling:
         stories.sort(key=lambda entry: (-entry[1]["low"], -abs(entry[1]["difference"])))
         findings = [self._finding(story, entry, cases(story.lead)) for story, entry in stories]
         rest = ranking.rest(self.sure)
-        left = None if rest is None else asdict(rest)
+        left = None if rest is None else self._behind(asdict(rest), [entry for _, entry in stories])
         if left is not None:
-            if self.paper is not None:
-                left |= {"low": max(left["low"] - MARGIN, 0.0), "high": min(left["high"] + MARGIN, 1.0)}
             findings.append(self._others(left))
         return findings, self._entry([entry for _, entry in stories], left)
+
+    def _behind(self, rest: dict[str, Any], stories: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """Return what is known of the rule sets that lead no story, as no better evidence than the best story is."""
+        if self.paper is not None:
+            return rest | {"low": max(rest["value"] - MARGIN, 0.0), "high": min(rest["value"] + MARGIN, 1.0)}
+        if self.sure.exact:
+            # The other of two complements, summed in another order, may be further apart by a rounding error.
+            value = min(rest["value"], max(abs(entry["difference"]) for entry in stories))
+            return rest | {"value": value, "low": value, "high": value}
+        best = max(entry["low"] for entry in stories)
+        return rest | {"low": min(rest["low"], math.nextafter(best, 0.0))}
 
     def _story(self, story: Story) -> tuple[Story, dict[str, Any]]:
         lead, total = story.lead, self.mining.ranking.total
@@ -116,7 +130,13 @@ class Telling:
         missed = min(max(float(self.mining.ranking.hits.sum()) - lead.hits, 0.0), others)
         ends = self.sure.difference(lead.hits, lead.size, missed, others)
         low, high = absolute(*map(np.asarray, ends))
-        return float(low), float(high), self._rate(lead.hits, lead.size), self._rate(missed, others)
+        rows = int(self.mining.inside(lead).sum())
+        rate, other = self._rate(lead.hits, lead.size, rows), self._rate(missed, others, self._rows - rows)
+        return float(low), float(high), rate, other
+
+    @property
+    def _rows(self) -> int:
+        return len(self.mining.treated.points)
 
     def _by_paper(self, lead: Told, paper: ByPaper) -> tuple[float, float, Estimate, Estimate]:
         score, population = paper.scores[lead.family, lead.place], self.mining.treated.population
@@ -130,10 +150,9 @@ class Telling:
             "support": told.size / self.mining.ranking.total,
         }
 
-    def _rate(self, hits: float, size: float) -> Estimate:
+    def _rate(self, hits: float, size: float, n: int) -> Estimate:
         low, high = (float(end) for end in self.sure.rate(hits, size))
         value = hits / size
-        n = round(size) if self.mining.treated.weights is None else len(self.mining.treated.points)
         return self._estimate(value, min(low, value), max(high, value), n, "exact")
 
     def _estimate(self, value: float, low: float, high: float, n: int, method: str) -> Estimate:
@@ -147,7 +166,7 @@ class Telling:
 
     def _finding(self, story: Story, entry: dict[str, Any], cases: tuple[Case, ...]) -> Finding:
         lead, value = story.lead, abs(entry["difference"])
-        estimate = self._estimate(value, entry["low"], entry["high"], len(self.mining.treated.points), "melded")
+        estimate = self._estimate(value, entry["low"], entry["high"], self._rows, "melded")
         claim = self.words.sentence(entry["text"], lead.inside, lead.outside, points_apart(estimate))
         groups = (
             Group({"rule": entry["text"]}, Estimate.from_dict(entry["rate"])),
@@ -156,7 +175,7 @@ class Telling:
         return Finding(claim, self.mining.rule(lead), estimate, self.limit, cases, groups, self.words.output)
 
     def _others(self, rest: dict[str, Any]) -> Finding:
-        estimate = self._estimate(rest["value"], rest["low"], rest["high"], len(self.mining.treated.points), "melded")
+        estimate = self._estimate(rest["value"], rest["low"], rest["high"], self._rows, "melded")
         others = (
             f"none of the {rest['rules']:,} other rule sets" if rest["rules"] > 1 else "not even the other rule set"
         )
@@ -171,7 +190,8 @@ class Telling:
             "favoured": self.words.favoured,
             "score": self.words.score,
             "method": treated.method,
-            "rows": len(treated.points),
+            "rows": self._rows,
+            "queries": treated.queries if self.paper is None else self.paper.queries,
             "population": treated.population,
             "support": mining.forming.support,
             "complement": mining.forming.other,
@@ -181,7 +201,7 @@ class Telling:
             "examined": mining.ranking.examined,
             "stories": stories,
             "rest": rest,
-            "maps": mining.maps(),
+            "maps": [] if self.paper is not None else mining.maps(),
         }
 
 
@@ -215,7 +235,7 @@ def tell(
 
 def scores_of(score: Any, truth: Any) -> tuple[str, ...]:
     """Return the scores that are asked for, checked."""
-    scores = (score,) if isinstance(score, str) else tuple(score)
+    scores = tuple(score) if isinstance(score, list | tuple) else (score,)
     for name in scores:
         if name not in SCORES:
             raise UsageError(f"score = {clip(repr(name))} is unknown; {nearest(name, SCORES)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.core.choices import Choices
 from evenhand.core.cube import Cube
 from evenhand.core.errors import DataError, SpaceError, UsageError, clip, nearest
-from evenhand.core.feature import count
+from evenhand.core.feature import count, plain
 from evenhand.core.rules import Rule
 from evenhand.core.stories import Ranking
 
@@ -51,9 +51,8 @@ class Forming:
         check_support(self.support)
         if self.complement is not None and not _share(self.complement, least=0.0):
             raise UsageError(f"complement is {clip(repr(self.complement))}; it must be from 0 to under 1, as 0.05")
-        if self.depth is not None and (
-            isinstance(self.depth, bool) or not isinstance(self.depth, int) or self.depth < 1
-        ):
+        depth = plain(self.depth)
+        if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or depth < 1):
             raise UsageError(f"depth is {clip(repr(self.depth))}; it must be a whole number of 1 or more")
 
     @property
@@ -105,6 +104,8 @@ class Treated:
     population: str
     method: str
     weights: Floats | None = None
+    queries: int = 0
+    """Inputs that were asked to know how they are treated."""
 
     @property
     def graded(self) -> bool:
@@ -114,7 +115,7 @@ class Treated:
     def only(self, taken: NDArray[np.bool_], population: str) -> Treated:
         """Return some of the people, as a population of their own."""
         weights = None if self.weights is None else self.weights[taken]
-        return Treated(self.points[taken], self.values[taken], population, self.method, weights)
+        return Treated(self.points[taken], self.values[taken], population, self.method, weights, self.queries)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,13 +144,10 @@ class Mining:
         told: Callable[[float], None] | None = None,
     ) -> Mining:
         """Form all rule sets over features of the space, and sum up how the people are treated whom each covers."""
-        points, weights = treated.points, treated.weights
-        every = forming.choices(space, names, points)
-        cube = Cube.of(every, [points[:, space.index(name)] for name in names])
-        size = cube.totals(weights)
+        weights = treated.weights
+        cube, size, pruned = _formed(space, names, treated.points, weights, forming)
         hits = cube.totals(treated.values if weights is None else treated.values * weights)
         total = float(size.sum())
-        pruned = cube.pruned(size, forming.support * total)
         depth, notes = _depth(pruned, forming.depth, names)
         ranking = Ranking.of(
             pruned,
@@ -172,7 +170,7 @@ class Mining:
         if self.ranking.examined:
             return
         names, forming = ", ".join(self.names), self.forming
-        least = min(forming.support, forming.other)
+        least = min(forming.support, forming.other or forming.support)
         raise DataError(
             f"no rule set over {names} covers at least {100 * forming.support:g} % of the {len(self.treated.points):,} "
             f"rows and leaves at least {100 * forming.other:g} %; try a smaller support, as support={least / 5:.2g}"
@@ -207,6 +205,31 @@ class Mining:
             "rows": np.asarray(rows, dtype=int).tolist(),
             "rates": known.tolist(),
         }
+
+
+def check_rules(space: Space, names: Sequence[str], points: Points, weights: Floats | None, forming: Forming) -> None:
+    """Refuse what no rule set can be formed of, before anybody is asked how they are treated.
+
+    >>> from evenhand.core.feature import category
+    >>> from evenhand.core.space import Space
+    >>> check_rules(Space([category("sex", ["F", "M"])]), ["sex"], np.array([[0.0], [1.0]]), None, Forming())
+    """
+    _, _, pruned = _formed(space, names, points, weights, forming)
+    _depth(pruned, forming.depth, names)
+    anybody = Treated(points, np.zeros(len(points)), "", "", weights)
+    # Where single features have a rule set, which is nearly always, there is no need to look at the others.
+    if not Mining.of(space, names, anybody, replace(forming, depth=1)).ranking.examined:
+        Mining.of(space, names, anybody, forming).need_rules()
+
+
+def _formed(
+    space: Space, names: Sequence[str], points: Points, weights: Floats | None, forming: Forming
+) -> tuple[Cube, Floats, Cube]:
+    """Return the cube of all rules, the people in its cells, and the cube of the rules that cover enough of them."""
+    every = forming.choices(space, names, points)
+    cube = Cube.of(every, [points[:, space.index(name)] for name in names])
+    size = cube.totals(weights)
+    return cube, size, cube.pruned(size, forming.support * float(size.sum()))
 
 
 def _depth(cube: Cube, wanted: int | None, names: Sequence[str]) -> tuple[int, list[str]]:

@@ -8,6 +8,7 @@ import math
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module, metadata, resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.UNDECIDED: 3, None: 0}
 """The one gate policy for the command line, pytest and Python: undecided is not a pass."""
+NEAR = 60
+"""How much of a long text is shown on both sides of its first mark."""
 _RANK = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1, Verdict.PASS: 2, None: 3}
 
 
@@ -56,7 +59,9 @@ class Case:
         return cls(dict(table["individual"]), dict(table["twin"]), (first, second))
 
     def __str__(self) -> str:
-        changes = ", ".join(f"{name} {self.individual[name]} → {self.twin[name]}" for name in self.changed)
+        changes = ", ".join(
+            f"{name} {_around(self.individual[name])} → {_around(self.twin[name])}" for name in self.changed
+        )
         same = ", ".join(f"{name} {value}" for name, value in self.individual.items() if name not in self.changed)
         return f"{changes}: {self.outcomes[0]} → {self.outcomes[1]}" + (f" (with {same})" if same else "")
 
@@ -146,6 +151,11 @@ class Finding:
 
 def versions() -> dict[str, str]:
     """Return the versions that a result depends on."""
+    return dict(_versions())
+
+
+@cache
+def _versions() -> dict[str, str]:
     found = {"python": platform.python_version()}
     for name in ("evenhand", "numpy", "pandas", "scikit-learn"):
         try:
@@ -224,6 +234,8 @@ class Result:
         if "search" in self.details:
             table = import_module("evenhand.core.foundtable")  # it is built on results
             return table.frame(self.details["search"], self.domain or self.space)
+        if "mine" in self.details or "mine_text" in self.details:
+            return import_module("evenhand.core.minedtable").frame(self)
         rows = [
             {
                 "about": ", ".join(finding.about) if isinstance(finding.about, tuple) else str(finding.about),
@@ -316,6 +328,20 @@ def schema() -> dict[str, Any]:
     """Return the JSON Schema of a result."""
     text = resources.files("evenhand").joinpath("schema", f"result-{FORMAT}.json").read_text(encoding="utf-8")
     return dict(json.loads(text))
+
+
+def _around(value: Any) -> Any:
+    """Return a long text with its lines joined and what is far from its first mark left out; other values as they are.
+
+    >>> _around("word " * 40 + "⟦gay⟧" + " word" * 40).count("word")
+    23
+    """
+    if not isinstance(value, str) or len(value) <= 2 * NEAR:
+        return value
+    text = " ".join(value.split())
+    mark = max(text.find("⟦"), 0)
+    start, stop = max(mark - NEAR, 0), mark + NEAR
+    return ("…" if start else "") + text[start:stop] + ("…" if stop < len(text) else "")
 
 
 def _about(about: Any) -> Any:

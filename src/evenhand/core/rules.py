@@ -222,6 +222,9 @@ def _checked(condition: Condition, space: Space) -> Condition:
 
 def _under(end: float, feature: Feature) -> float:
     """Return the largest value of a numeric feature that is under an end, or under its range where none is."""
+    # Ends that are far out, infinite ones too, would have no place.
+    beyond = feature.step or 1.0
+    end = min(max(end, feature.low - beyond), feature.high + beyond)
     if feature.step is None:
         return math.nextafter(end, -math.inf)
     place = math.ceil((end - feature.low) / feature.step - _SLACK) - 1
@@ -230,7 +233,8 @@ def _under(end: float, feature: Feature) -> float:
 
 def _both(one: Condition, other: Condition) -> Condition:
     """Return the condition that is met where both are; it may be met nowhere."""
-    tighter = min((end for end in (one, other) if end.high is not None), key=lambda end: end.high or 0.0, default=one)
+    ends = (end for end in (one, other) if end.high is not None)
+    tighter = min(ends, key=lambda end: (end.high or 0.0, end.below is not None, end.below or 0.0), default=one)
     return Condition(
         one.feature,
         max((end for end in (one.low, other.low) if end is not None), default=None),
@@ -279,5 +283,6 @@ def _part(position: int, feature: Feature, condition: Condition | None) -> Part:
         codes = np.flatnonzero(condition.codes(feature)).astype(np.float64)
         return Part.counted((position,), (feature,), codes[:, None], np.ones(len(codes)))
     low = whole.low if condition.low is None else np.full((1, 1), float(condition.low))
-    high = whole.high if condition.high is None else np.full((1, 1), float(condition.high))
+    most = condition.high if condition.below is None or condition.high is not None else _under(condition.below, feature)
+    high = whole.high if most is None else np.full((1, 1), float(most))
     return replace(whole, low=low, high=high)

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from evenhand.core.intervals import Floats
 
 OVERLAP = 0.5
-"""Rule sets tell the same story if they, or one and the complement of the other, share this part of their people."""
+"""Rule sets tell the same story if a side of one, they or everyone else, shares this part with the other's smaller."""
 LIKE = 5
 """Rule sets that are listed beside the one that leads a story."""
-BOXED, REFINED, AT_ONCE = 1 << 16, 1024, 64
+BOXED, REFINED, AT_ONCE = 1 << 16, 1024, 16
 """Of rule sets that lead no story, those whose upper limits are bounded closely, may be computed, and are at once."""
-STRONGEST = 16
+STRONGEST = 4
 """Of rule sets that lead no story, those whose lower limits are computed."""
 SLACK = 1e-12
 """The part by which a number of people may miss a threshold, for rounding."""
@@ -186,12 +186,15 @@ class Ranking:
 
     def _story(self, lead: Told) -> Story:
         rules, like = 0, []
-        shared = self.size * self.cube.mask(lead.family, lead.place)
+        # Of two sides the smaller one is whom a story is about; nearly everybody is in nearly every large group.
+        large, covered = 2 * lead.size > self.total, self.cube.mask(lead.family, lead.place)
+        shared = self.size * (~covered if large else covered)
+        people = self.total - lead.size if large else lead.size
         for block in self.blocks:
             if not block.alive.any():
                 continue
             same = self.cube.sums(block.family, shared).ravel()[block.index]
-            joins = block.alive & (self._overlap(same, block.size, lead.size) >= OVERLAP)
+            joins = block.alive & (self._overlap(same, block.size, people) >= OVERLAP)
             rules += int(joins.sum())
             block.alive &= ~joins
             if joins.any():
@@ -202,10 +205,10 @@ class Ranking:
         others = [told for _, told in like if (told.family, told.place) != (lead.family, lead.place)]
         return Story(lead, rules, tuple(others[:LIKE]))
 
-    def _overlap(self, same: Floats, size: Floats, lead: float) -> Floats:
-        """Return the larger of two parts that are shared: with the leading group, and of the complement with it."""
-        other, outside = lead - same, self.total - size
-        return np.maximum(same / (size + lead - same), other / (outside + lead - other))
+    def _overlap(self, same: Floats, size: Floats, people: float) -> Floats:
+        """Return the larger of two parts that are shared with these people: by groups, and by everyone else."""
+        other, outside = people - same, self.total - size
+        return np.maximum(same / (size + people - same), other / (outside + people - other))
 
     def rest(self, sure: Sure) -> Rest | None:
         """Return what can be said of all rule sets that lead no story."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from evenhand.core.matching import _written
+from evenhand.core.matching import written
 from evenhand.core.textsubject import text_subject_of
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ class _Windows:
         known = matches.lexicon.terms
         self._grams, self._matches = grams, matches
         self._pieces = matches.pieces.tolist()
-        self._forms = [_written(term).tolist() for term in known]
+        self._forms = [written(term).tolist() for term in known]
         self._codes = np.array([[known.index(term) for term in combination] for combination in terms])
         # The last entry is for pieces that are no match, whose term is -1.
         order = [list(categories).index(term.category) if term.category in categories else -1 for term in known]

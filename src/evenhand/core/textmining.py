@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.core.errors import DataError
+from evenhand.core.errors import DataError, UsageError, clip
 from evenhand.core.estimate import StopReason
 from evenhand.core.rules import Condition, Rule
 from evenhand.core.seeds import stream
 from evenhand.core.textlinear import linear_path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,12 +25,15 @@ if TYPE_CHECKING:
     from evenhand.core.intervals import Floats
     from evenhand.core.lexicon import Term
     from evenhand.core.matching import Matches
+    from evenhand.core.textlinear import LinearPath
     from evenhand.core.textsubject import TextSubject
 
 MOST, MOST_LINEAR, MOST_DEAR = 200_000, 3_000_000, 5_000
 """Texts that are asked where no budget is given: of any software, of a linear model, and where each is dear."""
 LEAST = 50
 """The fewest texts of several categories together that are worth asking about."""
+MOST_NOTES = 8
+"""Categories that one message lists."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,18 +43,24 @@ class Family:
     categories: tuple[str, ...]
     rows: NDArray[np.intp]
     """The texts that name all of the categories, in random order."""
-    terms: tuple[tuple[Term, ...], ...]
+    choices: tuple[tuple[Term, ...], ...]
+    """The terms of each category."""
     texts: int
     """How many texts name all of the categories, whether they are asked about or not."""
 
     @property
-    def cost(self) -> int:
-        """Texts that are written and asked about."""
-        return len(self.rows) * len(self.terms)
+    def rules(self) -> int:
+        """The number of combinations of terms."""
+        return math.prod(map(len, self.choices))
+
+    @cached_property
+    def terms(self) -> tuple[tuple[Term, ...], ...]:
+        """All combinations of terms, one of each category."""
+        return tuple(itertools.product(*self.choices))
 
     def only(self, most: int) -> Family:
         """Return the family with no more texts than this."""
-        return Family(self.categories, self.rows[:most], self.terms, self.texts)
+        return replace(self, rows=self.rows[:most])
 
     def rule(self, at: int) -> Rule:
         """Return a combination of terms as a rule, with categories for features."""
@@ -64,13 +74,19 @@ class Family:
 
 @dataclass(frozen=True, eq=False)
 class Decided:
-    """The outcomes of the texts of a family: as they stand, and with each combination of terms."""
+    """The outcomes of the texts of a family with each combination of terms, and as they stand where that was asked."""
 
     family: Family
     outcomes: NDArray[Any]
     """By text and combination."""
-    amounts: Floats
-    """How favourable they are, in [0, 1]."""
+    standing: NDArray[Any]
+    """By text, as they stand; empty where that was not asked."""
+    amount: Callable[[NDArray[Any]], Floats]
+
+    @cached_property
+    def amounts(self) -> Floats:
+        """How favourable the outcomes are, in [0, 1]."""
+        return self.amount(self.outcomes.ravel()).reshape(self.outcomes.shape)
 
     @property
     def apart(self) -> Floats:
@@ -91,14 +107,22 @@ def families(matches: Matches, support: float, depth: int | None, seed: int) -> 
     order = stream(seed, "mine", "texts").permutation(len(matches.texts))
     found: list[Family] = []
     names = lexicon.categories
-    for size in range(1, min(len(names), depth or len(names)) + 1):
-        for chosen in itertools.combinations(range(len(names)), size):
-            rows = order[has[order][:, list(chosen)].all(axis=1)]
-            if len(rows) >= support * len(order) * (1 - 1e-12):
-                terms = tuple(itertools.product(*(lexicon.of(names[at]) for at in chosen)))
-                found.append(Family(tuple(names[at] for at in chosen), rows, terms, len(rows)))
+    grown: list[tuple[tuple[int, ...], NDArray[np.intp]]] = [((), order)]
+    for _ in range(min(len(names), depth or len(names))):
+        # What too few texts name is named by no more of them together with another category.
+        grown = [
+            ((*chosen, at), some)
+            for chosen, rows in grown
+            for at in range(chosen[-1] + 1 if chosen else 0, len(names))
+            if len(some := rows[has[rows, at]]) >= support * len(order) * (1 - 1e-12)
+        ]
+        found += [
+            Family(tuple(names[at] for at in chosen), rows, tuple(lexicon.of(names[at]) for at in chosen), len(rows))
+            for chosen, rows in grown
+        ]
     if not found:
-        shares = ", ".join(f"{name} {100 * share:.2g} %" for name, share in zip(names, has.mean(axis=0), strict=True))
+        most = sorted(zip(has.mean(axis=0).tolist(), names, strict=True), key=lambda pair: -pair[0])
+        shares = ", ".join(f"{clip(name, 40)} {100 * share:.2g} %" for share, name in most[:MOST_NOTES])
         raise DataError(
             f"no category of the lexicon is named in at least {100 * support:g} % of the {len(order):,} texts "
             f"({shares}); try a smaller support"
@@ -106,39 +130,60 @@ def families(matches: Matches, support: float, depth: int | None, seed: int) -> 
     return found
 
 
-def affordable(found: Sequence[Family], most: float) -> tuple[list[Family], list[str]]:
-    """Return as many families, and as many texts of each, as can be asked about, and what is left out."""
-    kept, notes = list(found), []
-    while True:
-        rows = _rows(kept, most)
-        several = [family for family in kept if len(family.categories) > 1]
-        if rows >= min(LEAST, max(len(family.rows) for family in kept)) or not several:
+def affordable(found: Sequence[Family], most: int, *, standing: bool = False) -> tuple[list[Family], list[str]]:
+    """Return as many families, and as many texts of each, as can be asked about, and what is left out.
+
+    Parameters
+    ----------
+    standing
+        Whether each text is asked about as it stands, too.
+    """
+    sizes = {id(family): len(family.rows) * (family.rules + standing) for family in found}
+    # No set of categories is named by more texts than one of its categories, and single ones are always kept.
+    least = min(LEAST, max(len(family.rows) for family in found))
+    cost = _cost(found, least, standing=standing)
+    several = [family for family in found if len(family.categories) > 1]
+    out: list[Family] = []
+    for family in sorted(several, key=lambda family: -sizes[id(family)]):
+        if cost <= most:
             break
-        largest = max(several, key=lambda family: family.cost)
-        kept.remove(largest)
-        notes.append(
-            f"{' and '.join(largest.categories)} together were not asked about: "
-            f"{largest.cost:,} texts are beyond the budget"
-        )
+        out.append(family)
+        cost -= _cost([family], least, standing=standing)
+    notes = [
+        f"{' and '.join(family.categories)} together were not asked about: {sizes[id(family)]:,} texts are beyond the "
+        f"budget"
+        for family in out[:MOST_NOTES]
+    ]
+    if len(out) > MOST_NOTES:
+        notes.append(f"nor were {len(out) - MOST_NOTES:,} other sets of categories")
+    left_out = set(map(id, out))
+    kept = [family for family in found if id(family) not in left_out]
+    rows = _rows(kept, most, standing=standing)
     if not rows:
-        cheapest = min(len(family.terms) for family in kept)
-        raise DataError(f"budget: {int(most):,} queries are left, but one text takes {cheapest}; raise queries")
+        needed = sum(family.rules + standing for family in kept)
+        each = "one text" if len(kept) == 1 else "one text of each category"
+        raise UsageError(
+            f"budget: {max(most, 0):,} queries are left for texts with other terms, but {each} takes {needed:,}; "
+            f"raise queries"
+        )
     if any(len(family.rows) > rows for family in kept):
         notes.append(f"no more than {rows:,} texts of each category were asked about, chosen at random")
     return [family.only(rows) for family in kept], notes
 
 
-def _rows(found: Sequence[Family], most: float) -> int:
+def _rows(found: Sequence[Family], most: int, *, standing: bool) -> int:
     """Return the largest number of texts of each family that can be asked about."""
-    sizes = np.array([len(family.rows) for family in found])
-    terms = np.array([len(family.terms) for family in found])
-    low, high = 0, int(sizes.max())
-    if math.isinf(most):
-        return high
+    low, high = 0, max(len(family.rows) for family in found)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if (np.minimum(sizes, middle) * terms).sum() <= most else (low, middle - 1)
+        low, high = (middle, high) if _cost(found, middle, standing=standing) <= most else (low, middle - 1)
     return low
+
+
+def _cost(found: Sequence[Family], rows: int, *, standing: bool) -> int:
+    """Return how many texts are asked about with so many texts of each family."""
+    # Numbers of Python, since combinations of terms can be more than an array can count.
+    return sum(min(len(family.rows), rows) * (family.rules + standing) for family in found)
 
 
 @dataclass(eq=False)
@@ -149,40 +194,60 @@ class Asked:
     stop: StopReason | None = None
 
 
-def ask(subject: TextSubject, matches: Matches, found: Sequence[Family], meter: Meter) -> Asked:
-    """Ask about every text of every family with every combination of terms, each once."""
+def ask(
+    subject: TextSubject, matches: Matches, found: Sequence[Family], meter: Meter, *, standing: bool = False
+) -> Asked:
+    """Ask about every text of every family with every combination of terms, each once.
+
+    Parameters
+    ----------
+    standing
+        Whether each text is asked about as it stands, too, to see whether its outcome changes. Otherwise outcomes are
+        weighed, and whatever cannot be is refused at the first of them.
+    """
     path = linear_path(subject)
-    asked, total, done = Asked(), sum(family.cost for family in found), 0
+    asked, total, done = Asked(), sum(len(family.rows) * (family.rules + standing) for family in found), 0
     for family in found:
+        parts: list[NDArray[Any]] = []
+        at_once = max(1, subject.batch // family.rules) if path is None else max(1, len(family.rows))
         try:
-            parts = []
-            at_once = max(1, subject.batch // len(family.terms)) if path is None else max(1, len(family.rows))
             for start in range(0, len(family.rows), at_once):
                 rows = family.rows[start : start + at_once]
-                if path is not None:
-                    parts.append(path.decide(matches, rows, family.categories, family.terms))
-                else:
-                    parts.append(_written(subject, matches, rows, family))
-                done += parts[-1].size
-                meter.queries += parts[-1].size
+                part = _decided(subject, path, matches, rows, family, standing=standing)
+                if not standing:
+                    subject.amount(part.ravel())
+                parts.append(part)
+                done += part.size
+                meter.queries += part.size
                 meter.report(f"texts that name {' and '.join(family.categories)}", done / total, f"{done:,} texts")
-                if meter.late:
+                if meter.late and done < total:
                     asked.stop = StopReason.SECONDS
                     break
         except KeyboardInterrupt:
-            if not asked.decided:
+            if not parts and not asked.decided:
                 raise
             asked.stop = StopReason.INTERRUPTED
-            break
-        outcomes = np.concatenate(parts)
-        amounts = subject.amount(outcomes.ravel()).reshape(outcomes.shape)
-        asked.decided.append(Decided(family.only(len(outcomes)), outcomes, amounts))
+        if parts:
+            outcomes, stand = np.split(np.concatenate(parts), [family.rules], axis=1)
+            asked.decided.append(Decided(family.only(len(outcomes)), outcomes, stand, subject.amount))
         if asked.stop is not None:
             break
     return asked
 
 
-def _written(subject: TextSubject, matches: Matches, rows: NDArray[np.intp], family: Family) -> NDArray[Any]:
-    """Return the outcomes of texts, by text and combination, from the texts as they are written."""
+def _decided(
+    subject: TextSubject,
+    path: LinearPath | None,
+    matches: Matches,
+    rows: NDArray[np.intp],
+    family: Family,
+    *,
+    standing: bool,
+) -> NDArray[Any]:
+    """Return the outcomes of texts, by text and combination, and in a last column as they stand."""
+    stand = [matches.texts[row] for row in rows.tolist()] if standing else []
+    if path is not None:
+        outcomes = path.decide(matches, rows, family.categories, family.terms)
+        return np.column_stack([outcomes, subject.decide(stand)]) if standing else outcomes
     texts = [text for terms in family.terms for text in matches.write(rows, family.categories, terms)]
-    return subject.decide(texts).reshape(len(family.terms), len(rows)).T
+    return subject.decide(texts + stand).reshape(-1, len(rows)).T

@@ -14,7 +14,7 @@ from evenhand.core.adapters.base import as_outcomes
 from evenhand.core.adapters.choose import adapt, is_torch_module, scored_class
 from evenhand.core.adapters.estimator import EstimatorAdapter
 from evenhand.core.answers import Answers
-from evenhand.core.errors import BadOutcome, NotDeterministic, UsageError, clip
+from evenhand.core.errors import BadOutcome, NotDeterministic, UsageError, clip, nearest
 from evenhand.core.feature import plain
 from evenhand.core.keywords import checked_keywords
 from evenhand.core.matching import texts_of
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from evenhand.core.subject import Subject
 
     Outcomes = NDArray[Any]
+
+OUTPUTS = ("label", "score")
 
 
 class TextSubject:
@@ -280,6 +282,12 @@ def _adapted(model: Any, *, positive: Any, threshold: float | None, output: Outp
         raise UsageError(
             f"{type(model).__name__} is a torch module, which takes no texts; give a function that takes a list of "
             f"texts and returns one outcome each"
+        )
+    if output not in OUTPUTS:
+        raise UsageError(f"output = {clip(repr(output))} is unknown; {nearest(output, OUTPUTS)}")
+    if not isinstance(model, type) and not hasattr(model, "predict") and not callable(model):
+        raise UsageError(
+            f"{clip(repr(model))} is neither a function of a list of texts nor a fitted estimator that takes texts"
         )
     if isinstance(model, type) or not hasattr(model, "predict"):
         if output == "score" and threshold is None:

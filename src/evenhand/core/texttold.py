@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.core.apart import Sure, absolute
 from evenhand.core.betting import bet
+from evenhand.core.errors import DataError
 from evenhand.core.estimate import Estimate
 from evenhand.core.feature import plain
 from evenhand.core.intervals import clopper_pearson
@@ -78,7 +79,8 @@ def score_terms(decided: Decided, sure: Sure) -> Scored:
     Each text is its own control, so that limits are those of the mean of differences within texts.
     """
     apart = decided.apart
-    low, high = absolute(*bet(apart, sure.tail, low=-1.0, high=1.0))
+    # Bets hold for values of any kind, so that their tails need not be those of graded counts.
+    low, high = absolute(*bet(apart, replace(sure, graded=False).tail, low=-1.0, high=1.0))
     inside = decided.inside
     outside = np.clip(inside - apart.mean(axis=1), 0.0, 1.0)
     size = len(decided.family.rows)
@@ -112,18 +114,23 @@ class TextTelling:
     def told(self, scored: Sequence[Scored], most: int) -> tuple[list[Finding], dict[str, Any]]:
         """Return the findings, best evidence first, and what else there is to tell."""
         ranking = sorted(
-            (Ranked(family, at) for family in scored for at in range(len(family.inside))),
+            (Ranked(family, at) for family in scored for at in range(len(family.inside)) if family.other[at][1]),
             key=lambda one: (-round(float(one.scored.low[one.at]), 12), -abs(float(one.scored.difference[one.at]))),
         )
+        if not ranking:
+            raise DataError("every text has every term, so that there is no rest to compare with; try against='terms'")
         stories = _stories(ranking, most)
         entries = [self._entry(story) for story in stories]
         findings = [self._finding(story[0], entry) for story, entry in zip(stories, entries, strict=True)]
         leads = {id(story[0]) for story in stories}
-        others = [one for one in ranking if id(one) not in leads]
-        rest = self._rest(others) if others else None
+        left = [one for one in ranking if id(one) not in leads]
+        rest = self._rest(left) if left else None
         if rest is not None:
             estimate = self._estimate(rest["value"], rest["low"], rest["high"], self._texts(scored), ())
-            claim = f"none of the {rest['rules']:,} other rule sets of terms is further from others than this"
+            others = (
+                f"none of the {rest['rules']:,} other rule sets" if rest["rules"] > 1 else "not even the other rule set"
+            )
+            claim = f"{others} of terms is further from others than this"
             findings.append(Finding(f"{claim} ({points_apart(estimate)})", Rule(()), estimate, self.limit))
         return findings, {"stories": entries, "rest": rest, "matrix": matrices(scored)}
 
@@ -221,13 +228,20 @@ def _cases(
 ) -> tuple[Case, ...]:
     """Return the shortest of those texts that change the most, first in one way and then with other terms."""
     rows = np.flatnonzero(size > 0)
-    lengths = np.array([len(matches.texts[row]) for row in decided.family.rows[rows].tolist()])
-    chosen = rows[np.lexsort((lengths, -np.round(size[rows], 9)))][:CASES].tolist() if len(rows) else []
-    found = []
-    for row in chosen:
+    texts = [matches.texts[row] for row in decided.family.rows[rows].tolist()]
+    lengths = np.array([len(text) for text in texts], dtype=np.intp)
+    order = np.lexsort((lengths, -np.round(size[rows], 9))).tolist()
+    # The same text may be given many times, and several may be the same but for their terms.
+    distinct: dict[str, int] = {}
+    for at in order:
+        distinct.setdefault(texts[at], int(rows[at]))
+    found: dict[tuple[str, str], Case] = {}
+    for row in distinct.values():
         (individual, outcome), (twin, another) = first(row), _shown(matches, decided, row, int(other[row]))
-        found.append(Case(individual, twin, (outcome, another)))
-    return tuple(found)
+        found.setdefault((individual["text"], twin["text"]), Case(individual, twin, (outcome, another)))
+        if len(found) == CASES:
+            break
+    return tuple(found.values())
 
 
 def _shown(matches: Matches, decided: Decided, row: int, at: int) -> Shown:
@@ -298,23 +312,22 @@ class TextCausal:
 
     def _told(self, decided: Decided, *, among: int) -> tuple[Finding, dict[str, Any]]:
         family = decided.family
-        base = self.subject.decide([self.matches.texts[row] for row in family.rows.tolist()])
-        moved = self.subject.view.distance(decided.outcomes, base[:, None]).astype(float)
+        moved = self.subject.view.distance(decided.outcomes, decided.standing)
         worst = moved.max(axis=1)
         n = len(worst)
-        names = " and ".join(family.categories)
+        names, several = " and ".join(family.categories), len(family.categories)
         estimate = self._estimate(worst, n, among, family.categories)
         claim = (
-            f"changing only the term for {names} changes the outcome of {100 * estimate.value:.1f} % of the "
-            f"{n:,} texts that name one"
+            f"changing only the {'terms' if several > 1 else 'term'} for {names} changes the outcome of "
+            f"{100 * estimate.value:.1f} % of the {n:,} texts that name {('one', 'both', 'all')[min(several, 3) - 1]}"
         )
 
         def standing(row: int) -> Shown:
             place = int(family.rows[row])
             own = {name: _own(self.matches, name, place) for name in family.categories}
-            return {**own, "text": self.matches.marked(place, family.categories)}, plain(base[row])
+            return {**own, "text": self.matches.marked(place, family.categories)}, plain(decided.standing[row, 0])
 
-        found = _cases(self.matches, decided, worst, standing, np.argmax(moved, axis=1))
+        found = _cases(self.matches, decided, worst.astype(float), standing, np.argmax(moved, axis=1))
         entry = {
             "categories": list(family.categories),
             "texts": n,
@@ -326,9 +339,9 @@ class TextCausal:
         }
         return Finding(claim, family.categories, estimate, self.limit, found), entry
 
-    def _estimate(self, worst: Floats, n: int, among: int, names: Sequence[str]) -> Estimate:
+    def _estimate(self, worst: NDArray[Any], n: int, among: int, names: Sequence[str]) -> Estimate:
         level = 1 - (1 - self.level) / among
-        value, graded = float(worst.mean()), bool(((worst > 0) & (worst < 1)).any())
+        value, graded = float(worst.mean()), worst.dtype.kind != "b"
         if graded:
             low, high = (float(end[0]) for end in bet(worst[None], (1 - level) / 2))
         else:

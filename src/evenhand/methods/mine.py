@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.core.asking import Asking, compared
+from evenhand.core.asking import Asking, compared, true_outcomes, truly_favourable
 from evenhand.core.budget import Budget, Meter, Spent, checked_budget, progress_bar
 from evenhand.core.errors import DataError, UsageError, clip, nearest
 from evenhand.core.estimate import StopReason
-from evenhand.core.groupscore import group_score
+from evenhand.core.groupscore import LEAST, MARGIN, group_score
+from evenhand.core.intervals import z_score
 from evenhand.core.keywords import checked_keywords
 from evenhand.core.kinds import views_for
 from evenhand.core.minedtold import ByPaper, Part, Words, check_terms, scores_of, tell
-from evenhand.core.mining import BINS, Forming, Mining
+from evenhand.core.mining import BINS, Forming, Mining, check_rules
 from evenhand.core.parallel import Workers
 from evenhand.core.populations import Rows, rows
 from evenhand.core.results import Result
@@ -120,6 +122,11 @@ def mine(
         raise UsageError(f"method = {method!r} does not go with true outcomes, which only the rows themselves have")
     given = _given(data, tested.space)
     views = views_for(tested, "group")
+    # All that can be wrong is said before anything is asked.
+    for names in sets:
+        check_rules(tested.space, names, given.points(tested.space), given.weights, forming)
+    labels = None if scores == ("rate",) else true_outcomes(truth, data, len(given))
+    good = [np.empty(0, dtype=np.bool_) if labels is None else truly_favourable(view, labels, scores) for view in views]
     sensitive = tuple(dict.fromkeys(name for names in sets for name in names))
     before = tested.executed
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
@@ -127,8 +134,8 @@ def mine(
         asking = Asking(tested, given, "rows" if scores != ("rate",) else method, seed, sensitive, 2 * TRIED * stories)
         jobs = [
             _Job(view, Mining.of(tested.space, names, people, forming, partial(_report, meter, names)), words)
-            for view, treated, done in asking.parts(views, meter, workers)
-            for words, people in compared(view, treated, done, scores, truth, data)
+            for (view, treated, done), those in zip(asking.parts(views, meter, workers), good, strict=True)
+            for words, people in compared(view, treated, done, scores, those)
             for names in sets
         ]
         parts = [
@@ -185,8 +192,20 @@ class _Job:
         found: dict[tuple[tuple[int, ...], tuple[int, ...]], Score] = {}
         neighbours, ranking = asking.neighbours(self.view), self.mined.ranking
         points, done = self.mined.treated.points, 0
+        # Wald's margins are widest where both rates are a half.
+        most = 2 * ranking.examined * max(LEAST + 1, math.ceil((z_score(level) / MARGIN) ** 2))
+        if meter.left < most:
+            raise UsageError(
+                f"budget: {int(meter.left):,} queries are left, but method = 'paper' may take {most:,} for "
+                f"{ranking.examined:,} rule sets; raise queries, or take another method"
+            )
         for block in ranking.blocks:
             for at in range(len(block.index)):
+                if meter.late:
+                    raise UsageError(
+                        f"budget: the time was up after {done:,} of {ranking.examined:,} rule sets, and "
+                        f"method = 'paper' tells nothing before the last; raise seconds, or take another method"
+                    )
                 place = block.place(at)
                 name: tuple[str | int, ...] = (
                     "mine",

@@ -102,19 +102,26 @@ def mine_log(
 
 
 def _sets(over: Any, outcome: str, truth: str | None, columns: list[str]) -> list[tuple[str, ...]]:
-    for option, name in {"outcome": outcome, "truth": truth}.items():
-        if name is not None and name not in columns:
+    for option, name in {"outcome": outcome, **({} if truth is None else {"truth": truth})}.items():
+        if name not in columns:
             raise DataError(f"{option} = {clip(repr(name))} is no column of the frame; {nearest(name, columns)}")
+    if truth == outcome:
+        raise UsageError(f"truth = {truth!r} is the column of outcomes itself; name what they should have been")
     others = [name for name in columns if name not in (outcome, truth)]
-    if not over:
+    try:
+        sets = sets_of(over or ())
+    except TypeError:
+        sets = []
+    if not all(sets) or not sets:
         raise UsageError(f"over = {clip(repr(over))} names no columns to form rules of; {nearest(over, others)}")
-    sets = sets_of(over)
-    for names in sets:
+    for number, names in enumerate(sets):
         for name in names:
             if name not in others:
                 raise DataError(f"over names {clip(repr(name))}, which is no such column; {nearest(name, others)}")
         if len(set(names)) < len(names):
             raise UsageError(f"over names a column twice in {clip(repr(names))}; name each once")
+        if set(names) in [set(other) for other in sets[:number]]:
+            raise UsageError(f"over names the set {', '.join(names)} twice; name each set once")
     return sets
 
 
@@ -144,7 +151,12 @@ def _people(treated: Treated, kept: Any, truth: str | None, favoured: Any, score
     """Return who is compared: everybody, or those whose true outcome is favourable, or is not."""
     if score == "rate" or truth is None:
         return treated
-    good: NDArray[np.bool_] = np.array([label == favoured for label in labels_of(kept, truth)])
+    labels = labels_of(kept, truth)
+    good: NDArray[np.bool_] = np.array([label == favoured for label in labels])
+    if not good.any():
+        raise DataError(
+            f"truth = {truth!r} has no outcome that is favourable ({favoured}); {nearest(favoured, set(labels))}"
+        )
     taken, whose = (good, "favourable") if score == "tpr" else (~good, "not favourable")
     if not taken.any():
         raise DataError(f"score = {score!r}: no row has a true outcome that is {whose}; there is nobody to compare")

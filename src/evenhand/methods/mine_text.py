@@ -20,7 +20,7 @@ from evenhand.core.mining import check_support
 from evenhand.core.results import Result
 from evenhand.core.space import Space
 from evenhand.core.textlinear import linear_path
-from evenhand.core.textmining import MOST, MOST_DEAR, MOST_LINEAR, affordable, ask, families
+from evenhand.core.textmining import MOST, MOST_DEAR, MOST_LINEAR, MOST_NOTES, affordable, ask, families
 from evenhand.core.textsubject import text_subject_of
 from evenhand.core.texttold import AGAINST, TextCausal, TextTelling, population, score_rest, score_terms
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from evenhand.core.lexicon import Lexicon
     from evenhand.core.matching import Matches
     from evenhand.core.outcomes import Differs
-    from evenhand.core.textmining import Decided
     from evenhand.core.textsubject import TextSubject
 
 CHECKED = 16
@@ -105,26 +104,41 @@ def mine_text(
             raise UsageError(f"{option} = {clip(repr(value))} is unknown; {nearest(value, valid)}")
     if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or depth < 1):
         raise UsageError(f"depth is {clip(repr(depth))}; it must be a whole number of 1 or more")
-    terms = lexicon_of(lexicon).without(*([without] if isinstance(without, str) else without))
+    terms = lexicon_of(lexicon).without(*_listed(without))
     matches = find(texts_of(texts), terms)
     found = families(matches, support, depth, seed)
+    causal, rest = kind == "causal", kind == "group" and against == "rest"
+    first = [matches.texts[row] for row in found[0].rows[:CHECKED].tolist()] if causal else []
     before = subject.executed
     with progress_bar(show=progress) as hook:
         meter = Meter(checked_budget(budget), hook)
-        if kind == "causal":
-            first = [matches.texts[row] for row in found[0].rows[:CHECKED].tolist()]
+        kept, notes = affordable(found, _left(subject, meter, matches, first, rest=rest), standing=causal)
+        cut = bool(notes)
+        if causal:
             subject.need_deterministic(first)
             meter.queries += 2 * len(first)
-        kept, notes = affordable(found, _left(subject, meter))
-        asked = ask(subject, matches, kept, meter)
-        if kind == "causal":
-            findings, stories_told = TextCausal(subject, matches, level, limit).told(asked.decided)
-            meter.queries += sum(len(one.family.rows) for one in asked.decided)
-            told: dict[str, Any] = {"changes": stories_told}
+        base = subject.amount(subject.decide(matches.texts)) if rest else np.empty(0)
+        meter.queries += len(base)
+        asked = ask(subject, matches, kept, meter, standing=causal)
+        if causal:
+            findings, changes = TextCausal(subject, matches, level, limit).told(asked.decided)
+            told: dict[str, Any] = {"changes": changes}
         else:
-            sure = Sure(level, sum(len(one.family.terms) for one in asked.decided), graded=True)
-            scored = _scored(subject, matches, asked.decided, against, sure, meter)
+            # The same texts with other terms are graded even where outcomes are not: each is the mean of several.
+            among = sum(one.family.rules for one in asked.decided)
+            sure = Sure(level, among, graded=not rest or not subject.counts)
+            scored = [
+                score_rest(one, sure, matches.names, base, matches) if rest else score_terms(one, sure)
+                for one in asked.decided
+            ]
             findings, told = TextTelling(subject, matches, sure, against, limit).told(scored, stories)
+            alone = [
+                one.decided.family.rule(at).text for one in scored for at, (_, size) in enumerate(one.other) if not size
+            ]
+            if alone:
+                notes.append(
+                    f"every text has {'; '.join(alone[:MOST_NOTES])}, so that there is no rest to compare with"
+                )
     polysemous = _polysemous(matches)
     if polysemous:
         said = ", ".join(f"{entry['term']} ({entry['matches']:,} matches)" for entry in polysemous)
@@ -138,17 +152,18 @@ def mine_text(
         "favoured": subject.favoured,
         "against": against,
         "texts": len(matches.texts),
+        "queries": meter.queries,
         "population": population(matches),
         "support": support,
         "depth": max(len(one.family.categories) for one in asked.decided),
         "categories": _categories(matches),
-        "candidates": int(np.prod([1 + len(terms.of(name)) for name in terms.categories])) - 1,
-        "examined": sum(len(one.family.terms) for one in asked.decided),
+        "candidates": _candidates(terms, depth),
+        "examined": sum(one.family.rules for one in asked.decided),
         "families": [
             {
                 "categories": list(one.family.categories),
                 "texts": len(one.family.rows),
-                "rules": len(one.family.terms),
+                "rules": one.family.rules,
             }
             for one in asked.decided
         ],
@@ -161,30 +176,36 @@ def mine_text(
         findings,
         seed,
         Spent(meter.queries, subject.executed - before, meter.seconds),
-        asked.stop or (StopReason.QUERIES if kept != found and notes else StopReason.ENUMERATED),
+        asked.stop or (StopReason.QUERIES if cut else StopReason.ENUMERATED),
         Space([category(name, [term.text for term in terms.of(name)]) for name in names], names).to_dict(),
         notes,
         details={"mine_text": [entry]},
     )
 
 
-def _left(subject: TextSubject, meter: Meter) -> float:
-    """Return how many texts may be asked about."""
-    if meter.budget.queries is not None:
-        return meter.left
-    if subject.adapter.dear:
-        return MOST_DEAR
-    return MOST if linear_path(subject) is None else MOST_LINEAR
+def _listed(without: Any) -> list[str]:
+    try:
+        return [without] if isinstance(without, str) else list(without)
+    except TypeError:
+        raise UsageError(f"without = {clip(repr(without))} must be a list of terms, such as ['black']") from None
 
 
-def _scored(
-    subject: TextSubject, matches: Matches, decided: Sequence[Decided], against: str, sure: Sure, meter: Meter
-) -> list[Any]:
-    if against == "terms":
-        return [score_terms(one, sure) for one in decided]
-    base = subject.amount(subject.decide(matches.texts))
-    meter.queries += len(matches.texts)
-    return [score_rest(one, sure, matches.names, base, matches) for one in decided]
+def _left(subject: TextSubject, meter: Meter, matches: Matches, first: Sequence[str], *, rest: bool) -> int:
+    """Return how many texts with other terms may be asked about, beside what is asked in any case."""
+    if meter.budget.queries is None:
+        if subject.adapter.dear:
+            return MOST_DEAR
+        return MOST if linear_path(subject) is None else MOST_LINEAR
+    return meter.budget.queries - 2 * len(first) - (len(matches.texts) if rest else 0)
+
+
+def _candidates(terms: Lexicon, depth: int | None) -> int:
+    """Return how many rule sets there are, whether texts name their categories or not."""
+    sizes = [1]
+    for name in terms.categories:
+        more = len(terms.of(name))
+        sizes = [one + more * less for one, less in zip([*sizes, 0], [0, *sizes], strict=True)]
+    return sum(sizes[1 : None if depth is None else depth + 1])
 
 
 def _categories(matches: Matches) -> list[dict[str, Any]]:

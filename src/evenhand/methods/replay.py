@@ -9,35 +9,37 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.core.budget import Budget, Meter, Spent
-from evenhand.core.errors import UsageError, nearest
+from evenhand.core.errors import UsageError, clip, nearest
 from evenhand.core.estimate import Estimate, StopReason, check_limit
 from evenhand.core.feature import plain
 from evenhand.core.files import SUFFIXES
 from evenhand.core.intervals import check_level
 from evenhand.core.keywords import checked_keywords
 from evenhand.core.kinds import questions_of
+from evenhand.core.matching import unmarked
 from evenhand.core.questions import Terms
 from evenhand.core.replayed import CausalTests, GroupTests
 from evenhand.core.results import Finding, Result
 from evenhand.core.samplers import Uniform
-from evenhand.core.subject import as_subject
+from evenhand.core.subject import Subject, as_subject
 from evenhand.core.suite import read_suite
+from evenhand.core.textsubject import TextSubject, text_subject_of
 from evenhand.core.views import views_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from os import PathLike
 
     from numpy.typing import NDArray
 
     from evenhand.core.feature import Points
     from evenhand.core.space import Space
-    from evenhand.core.subject import Subject
     from evenhand.core.suite import Tests
     from evenhand.core.views import View
 
 CHECKED = 32
 """Inputs that are asked twice to see whether the subject is deterministic."""
+NO_CASES = {"search": "the search found none", "mine_text": "no outcome changes with any term"}
 
 
 @checked_keywords
@@ -58,7 +60,8 @@ def replay(
         this version on the same draws is reported beside what it was. Or the JSON of a result: its cases are asked
         again, and any that still differs fails.
     subject, space
-        A Subject, or a fitted model or function with its space.
+        A Subject, or a fitted model or function with its space. For the texts of `mine_text`, a TextSubject, or a
+        fitted pipeline or function that takes texts, without a space.
     limit, level
         For a suite, the engineering threshold, and the level at which all its scores hold together. How many draws a
         suite has was decided by the answers of other software, so their interval is one that holds at any size.
@@ -78,18 +81,31 @@ def replay(
     changing only sex changes the outcome of 0.0 % of inputs (it was 100.0 %); 1 of 2 outcomes changed
     """
     file = Path(path)
-    tested = as_subject(subject, space)
     check_level(level)
     if limit is not None:
         check_limit(limit)
     if file.suffix.lower() == ".json":
         if limit is not None:
             raise UsageError(f"limit = {limit:g} is for a suite; a case of a result passes when it differs no longer")
-        return _again(file, tested)
+        recorded = Result.from_json(file)
+        texts = recorded.job == "mine_text"
+        return _again(file, recorded, _text_subject(file, subject, space) if texts else _subject(file, subject, space))
     known = (*SUFFIXES, ".json")
     if not file.name.lower().endswith(known):
         raise UsageError(f"'{file}' has the unknown suffix '{file.suffix}'; {nearest(file.suffix, known)}")
-    return _suite(file, tested, limit, level)
+    return _suite(file, _subject(file, subject, space), limit, level)
+
+
+def _subject(file: Path, subject: Any, space: Space | None) -> Subject:
+    if isinstance(subject, TextSubject):
+        raise UsageError(f"'{file}' holds no texts, but {subject.name} takes texts; pass a Subject, or a space as well")
+    return as_subject(subject, space)
+
+
+def _text_subject(file: Path, subject: Any, space: Space | None) -> TextSubject:
+    if isinstance(subject, Subject) or space is not None:
+        raise UsageError(f"'{file}' holds texts and not inputs of a space; pass a TextSubject, or a function of texts")
+    return text_subject_of(subject)
 
 
 def _suite(file: Path, subject: Subject, limit: float | None, level: float) -> Result:
@@ -115,24 +131,14 @@ def _suite(file: Path, subject: Subject, limit: float | None, level: float) -> R
         notes += [note for each in replayed for note in each.notes() if note not in notes]
         was |= {each.question.task: each.was for each in replayed}
         changed += int(np.any([each.changed for each in replayed], axis=0).sum())
-    return _result(subject, findings, meter, before, notes, {"changed": changed, "of": len(points), "was": was})
-
-
-def _result(
-    subject: Subject,
-    findings: Sequence[Finding],
-    meter: Meter,
-    before: int,
-    notes: Sequence[str],
-    details: dict[str, Any],
-) -> Result:
     spent = Spent(meter.queries, subject.executed - before, meter.seconds)
+    details = {"changed": changed, "of": len(points), "was": was}
     return Result("replay", findings, 0, spent, StopReason.ENUMERATED, subject.space.to_dict(), notes, details=details)
 
 
-def _check_deterministic(subject: Subject, points: NDArray[np.float64], meter: Meter) -> None:
-    subject.need_deterministic(points[:CHECKED])
-    meter.queries += 2 * len(points[:CHECKED])
+def _check_deterministic(subject: Subject | TextSubject, inputs: Any, meter: Meter) -> None:
+    subject.need_deterministic(inputs[:CHECKED])
+    meter.queries += 2 * len(inputs[:CHECKED])
 
 
 def _check_outputs(file: Path, subject: Subject, part: Tests) -> None:
@@ -142,22 +148,23 @@ def _check_outputs(file: Path, subject: Subject, part: Tests) -> None:
         raise UsageError(f"'{file}' holds the outputs {one}, but {subject.name} gives {other}; declare outputs alike")
 
 
-def _again(file: Path, subject: Subject) -> Result:
+def _again(file: Path, recorded: Result, subject: Subject | TextSubject) -> Result:
     """Ask the cases of a result again."""
-    recorded = Result.from_json(file)
     findings = [finding for finding in recorded.findings if finding.cases]
     if not findings:
-        why = (
-            "the search found none" if recorded.job == "search" else "replay the suite that measure wrote with suite=…"
-        )
+        why = NO_CASES.get(recorded.job, "replay the suite that measure wrote with suite=…")
         raise UsageError(f"'{file}' has no cases to replay; {why}")
-    views = {view.name: view for view in views_of(subject)}
-    cases = [case for finding in findings for case in finding.cases]
-    points = np.concatenate([_encoded(file, subject, [case.individual, case.twin]) for case in cases])
+    pairs = [[case.individual, case.twin] for finding in findings for case in finding.cases]
+    if isinstance(subject, TextSubject):
+        views, space = {"": subject.view}, recorded.space
+        inputs: Any = [unmarked(_text(file, person)) for pair in pairs for person in pair]
+    else:
+        views, space = {view.name: view for view in views_of(subject)}, subject.space.to_dict()
+        inputs = np.concatenate([_encoded(file, subject, pair) for pair in pairs])
     meter, before = Meter(Budget()), subject.executed
-    _check_deterministic(subject, points, meter)
-    answers = subject.decide(points)
-    meter.queries += len(points)
+    _check_deterministic(subject, inputs, meter)
+    answers = subject.decide(inputs)
+    meter.queries += len(inputs)
     replayed, changed, start = [], 0, 0
     for finding in findings:
         if finding.output not in views:
@@ -169,7 +176,16 @@ def _again(file: Path, subject: Subject) -> Result:
         found, moved = _still(file, finding, view, outcomes)
         replayed.append(found)
         changed, start = changed + moved, stop
-    return _result(subject, replayed, meter, before, [], {"changed": changed, "of": len(points)})
+    spent = Spent(meter.queries, subject.executed - before, meter.seconds)
+    details = {"changed": changed, "of": len(inputs)}
+    return Result("replay", replayed, 0, spent, StopReason.ENUMERATED, space, details=details)
+
+
+def _text(file: Path, person: Mapping[str, Any]) -> str:
+    text = person.get("text")
+    if not isinstance(text, str):
+        raise UsageError(f"'{file}' is damaged: a case of texts has no text but {clip(repr(dict(person)))}")
+    return text
 
 
 def _encoded(file: Path, subject: Subject, people: list[Mapping[str, Any]]) -> Points:

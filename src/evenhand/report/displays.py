@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import clip
 from evenhand.core.estimate import Verdict
+from evenhand.core.minedtable import entries_of
 from evenhand.report.canvas import BLUE, GREEN, GREY, ORANGE, VERMILLION, WIDTH, Display, literal
 from evenhand.report.evidence import NO_DATA, searches_of, shown_groups, subject_of
 from evenhand.report.lattice import LatticeDisplay
+from evenhand.report.mine import MineDisplay
 from evenhand.report.search import SearchDisplay
 
 if TYPE_CHECKING:
@@ -105,7 +107,7 @@ class RatesDisplay(Display):
 
 
 def display_of(result: Result) -> Display:
-    """Return the display that suits a result: of `subsets` the lattice, of `search` its course, otherwise scores.
+    """Return the display that suits a result: of `subsets` the lattice, of `search` its course, of minings bars.
 
     >>> from evenhand.core.budget import Spent
     >>> from evenhand.core.estimate import StopReason
@@ -117,6 +119,8 @@ def display_of(result: Result) -> Display:
         return LatticeDisplay.from_result(result)
     if searches_of(result):
         return SearchDisplay.from_result(result)
+    if entries_of(result):
+        return MineDisplay.from_result(result)
     return RatesDisplay.from_findings(result.findings)
 
 

@@ -82,6 +82,47 @@ def twins(case: Case, width: int | None) -> list[str]:
     return table_of(("", "individual", "twin", ""), rows, width)
 
 
+def shown_cases(cases: Sequence[Case], most: int, width: int | None) -> Iterator[Line]:
+    """Tell some cases: one as a line, more as tables; two texts as a line each, with what differs in sight.
+
+    >>> from evenhand.core.results import Case
+    >>> case = Case({"text": "I am a ⟦gay⟧ man"}, {"text": "I am a ⟦straight⟧ man"}, ("rude", "fine"))
+    >>> print(*shown_cases([case], 1, None), sep="\\n")
+              for example
+                rude: I am a ⟦gay⟧ man
+                fine: I am a ⟦straight⟧ man
+    """
+    for case in cases[:most]:
+        if "⟦" in str(case.individual.get("text", "")):
+            yield Line("for example", indent=LEAD)
+            yield from (Line(text, indent=LEAD + 2) for text in _pair(case, width))
+        elif most == 1:
+            yield Line(f"for example {case}", indent=LEAD)
+        else:
+            yield from indented(twins(case, width))
+
+
+def _pair(case: Case, width: int | None) -> list[str]:
+    """Return two texts after their outcomes, with as much of both as there is room for around what differs."""
+    said = [f"{outcome:.3f}" if isinstance(outcome, float) else str(outcome) for outcome in case.outcomes]
+    wide = max(map(len, said))
+    room = max(40, (width or 160) - LEAD - wide - 4)
+    texts = [" ".join(str(side["text"]).split()) for side in (case.individual, case.twin)]
+    first = next((at for at, letters in enumerate(zip(*texts, strict=False)) if len(set(letters)) > 1), 0)
+    start = 0 if first < room // 2 else texts[0].rfind(" ", 0, first - room // 3) + 1
+    return [f"{outcome + ':':{wide + 1}} {_part(text, start, room)}" for outcome, text in zip(said, texts, strict=True)]
+
+
+def _part(text: str, start: int, room: int) -> str:
+    """Return what fits of a text from a place on, without the second of the marks that it had of its own."""
+    part = ("…" if start else "") + text[start:]
+    if len(part) > room:
+        part = part[: room - 1]
+        # At the end of a word, unless that is far.
+        part = part[: part.rfind(" ", room // 2) + 1 or room] + "…"
+    return part.replace("⟦⟦", "⟦").replace("⟧⟧", "⟧")
+
+
 def rates(what: str, rate: str, rows: Sequence[tuple[str, Estimate] | str], width: int | None) -> list[str]:
     """Return a table of estimates under the headings of what they are of and what they say; a text is a row of its own.
 

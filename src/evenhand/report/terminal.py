@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.estimate import Verdict
+from evenhand.core.estimate import StopReason, Verdict
+from evenhand.core.minedtable import entries_of, lines_of
 from evenhand.report.evidence import STATES, lattices_of, searches_of, shown_groups
-from evenhand.report.lines import LEAD, Line, indented, rates, table_of, twins
+from evenhand.report.lines import LEAD, Line, indented, rates, shown_cases, table_of
 from evenhand.report.lines import printable as printable
+from evenhand.report.minetext import told_mined
 from evenhand.report.searchtext import told_search
 
 if TYPE_CHECKING:
@@ -76,17 +78,32 @@ def _told(result: Result, cases: int, width: int | None) -> Iterator[Line]:
             yield from _finding(finding, cases, width)
         else:
             yield from told_search(finding, entry, cases, width)
-    if not lattices and not searches:
+    mined = entries_of(result)
+    found = lines_of(result) if mined else []
+    for number, told in enumerate(mined):
+        if number:
+            yield Line("")
+        yield from told_mined(told, [line for line in found if line.entry is told], cases, width)
+    if not lattices and not searches and not mined:
         for number, finding in enumerate(result.findings):
             before = [other.groups for other in result.findings[:number]]
             yield from _finding(finding, cases, width, again=finding.groups in before)
     for note in result.notes:
         yield Line(f"note: {note}")
+    yield Line(_spent(result))
+
+
+def _spent(result: Result) -> str:
+    """Return what a run took, and why it ended."""
     spent = result.spent
     if result.job == "measure_log":
-        yield Line(f"{result.details.get('rows', 0):,} recorded decisions, {spent.seconds:.1f} s")
-    else:
-        yield Line(f"{spent.queries:,} inputs asked, {spent.executed:,} executed, {spent.seconds:.1f} s; {result.stop}")
+        return f"{result.details.get('rows', 0):,} recorded decisions, {spent.seconds:.1f} s"
+    if result.job == "mine_log":
+        return f"no software was asked, {spent.seconds:.1f} s"
+    what = "texts" if result.job == "mine_text" else "inputs"
+    mined = result.job in ("mine", "mine_text") and result.stop is StopReason.ENUMERATED
+    stop = "every rule set was compared" if mined else result.stop
+    return f"{spent.queries:,} {what} asked, {spent.executed:,} executed, {spent.seconds:.1f} s; {stop}"
 
 
 def _finding(finding: Finding, cases: int, width: int | None, *, again: bool = False) -> Iterator[Line]:
@@ -103,12 +120,7 @@ def _finding(finding: Finding, cases: int, width: int | None, *, again: bool = F
             for group in shown_groups(finding.groups, MOST_GROUPS)
         ]
         yield from indented(rates("group", "ratio" if finding.least else "rate", shown, width))
-    if cases == 1:
-        for case in finding.cases[:1]:
-            yield Line(f"for example {case}", indent=LEAD)
-    else:
-        for case in finding.cases[:cases]:
-            yield from indented(twins(case, width))
+    yield from shown_cases(finding.cases, cases, width)
 
 
 def _lattice(table: Mapping[str, Any], findings: Sequence[Finding], cases: int, width: int | None) -> Iterator[Line]:
