@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -11,30 +12,54 @@ import evenhand as eh
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BESIDE = ROOT.parent / "shared" / "data"
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-def blocks(language: str) -> list[tuple[str, str]]:
+def blocks(language: str, pages: list[Path]) -> list[tuple[str, str]]:
     return [
         (f"{page.name}:{text[: match.start()].count(chr(10)) + 1}", match.group(2))
-        for page in PAGES
+        for page in pages
         for text in [page.read_text(encoding="utf-8")]
         for match in FENCE.finditer(text)
         if match.group(1) == language
     ]
 
 
-@pytest.mark.parametrize(("where", "code"), blocks("python"), ids=lambda value: value if ":" in value[:40] else "")
-def test_python_examples_run(where, code, capsys):
-    exec(compile(code, where, "exec"), {"__name__": "example"})
+TUTORIALS = [page for page in PAGES if page.name.startswith("tutorial-")]
+OTHERS = [page for page in PAGES if page not in TUTORIALS]
+
+
+def run(where: str, code: str, names: dict[str, object], capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(code, where, "exec"), names)
     printed = capsys.readouterr().out
     for line in code.splitlines():
         # A comment after print(...) is what it prints.
         if match := re.match(r"print\(.*\)\s+# (.+)", line):
-            assert match.group(1) in printed
+            assert match.group(1) in printed, where
 
 
-@pytest.mark.parametrize(("where", "text"), blocks("toml"), ids=lambda value: value if ":" in value[:40] else "")
+@pytest.mark.parametrize(
+    ("where", "code"), blocks("python", OTHERS), ids=lambda value: value if ":" in value[:40] else ""
+)
+def test_python_examples_run(where, code, capsys):
+    run(where, code, {"__name__": "example"}, capsys)
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.name)
+def test_tutorials_run_from_top_to_bottom(page, capsys, monkeypatch):
+    folder = os.environ.get("EVENHAND_DATA") or (str(BESIDE) if BESIDE.is_dir() else "")
+    monkeypatch.setenv("EVENHAND_DATA", folder)
+    local = {info.name for info in eh.datasets.available() if info.local}
+    for name in re.findall(r'datasets\.load\("(\w+)"\)', page.read_text(encoding="utf-8")):
+        if name not in local:
+            pytest.skip(f"needs the data set {name} in EVENHAND_DATA, ../shared/data or the cache")
+    names: dict[str, object] = {"__name__": "example"}
+    for where, code in blocks("python", [page]):
+        run(where, code, names, capsys)
+
+
+@pytest.mark.parametrize(("where", "text"), blocks("toml", PAGES), ids=lambda value: value if ":" in value[:40] else "")
 def test_toml_examples_declare_a_space(where, text, tmp_path):
     file = tmp_path / "evenhand.toml"
     file.write_text(text)

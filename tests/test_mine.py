@@ -286,7 +286,7 @@ def test_algorithm_2_is_close_to_what_is_exact():
     told = entry(paper)
     assert (told["method"], told["maps"]) == ("paper", [])
     assert told["examined"] == entry(exact)["examined"]
-    assert told["queries"] == paper.spent.queries - sum(2 * 32 for _ in told["stories"])
+    assert told["queries"] < paper.spent.queries <= told["queries"] + 64 * len(told["stories"])
     assert 2 * 1001 * told["examined"] <= told["queries"] <= 2 * 1537 * told["examined"]
     assert paper.worst.estimate.level == pytest.approx(0.9025)
     assert paper.worst.estimate.method == "wald"

@@ -206,3 +206,101 @@ def test_a_constraint_that_fails_is_reported_as_itself():
 
     space = Space([integer("a", 0, 9), integer("b", 0, 2)], constraints=[broken])
     refused(SpaceError, lambda: Rule.of(space, [Condition("a", low=3)]).draw(3, np.random.default_rng(0), space), "no")
+
+
+# Ends that are not included
+
+
+@st.composite
+def half_open(draw: Any) -> tuple[Space, list[Condition]]:
+    """A space, and ranges of its numbers of which some ends are not included, between values and beyond them too."""
+    space = draw(spaces(most=3, continuous=True))
+    numbers = [feature for feature in space.features if feature.kind != "category"]
+    found = []
+    for feature in draw(st.lists(st.sampled_from(numbers), max_size=3)) if numbers else ():
+        values = feature.values().tolist() if np.isfinite(feature.size) else [feature.low, feature.high]
+        half = (feature.step or 1.0) / 2
+        ends = st.sampled_from([*values, *(value + half for value in values), values[0] - 9 * half, float("inf")])
+        low, below = draw(st.none() | ends), draw(ends)
+        assume(low is None or low < below)
+        found.append(Condition(feature.name, low=low, below=below))
+        if draw(st.booleans()):
+            found.append(Condition(feature.name, high=draw(ends)))
+    return space, found
+
+
+@settings(max_examples=80, deadline=None)
+@given(half_open())
+def test_ends_that_are_not_included(case):
+    space, conditions = case
+    points = space.draw(60, np.random.default_rng(0))
+    expected = np.ones(len(points), dtype=bool)
+    for one in conditions:
+        column = points[:, space.index(one.feature)]
+        expected &= (column >= (-np.inf if one.low is None else one.low)) & (
+            column < one.below if one.below is not None else column <= one.high
+        )
+    try:
+        rule = Rule.of(space, conditions)
+    except UsageError as error:
+        assert "meets all conditions" in str(error)
+        assert not expected.any()
+        return
+    assert (rule.mask(points, space) == expected).all()
+    assert Rule.of(space, rule.conditions) == rule
+    other = Rule.of(space, reversed(conditions))
+    assert (other, other.text) == (rule, rule.text)
+    back = Rule.from_dict(json.loads(json.dumps(rule.to_dict())))
+    assert (back, back.text) == (rule, rule.text)
+    assert (back.mask(points, space) == expected).all()
+    drawn = rule.draw(20, np.random.default_rng(1), space)
+    assert rule.mask(drawn, space).all()
+
+
+@pytest.mark.parametrize(
+    ("condition", "text", "high"),
+    [
+        (Condition("age", low=40, below=60), "40 <= age < 60", 59),
+        (Condition("age", below=60), "age < 60", 59),
+        (Condition("age", low=30, below=59.5), "30 <= age < 59.5", 59),
+        (Condition("age", low=40, below=91), "age at least 40", None),
+        (Condition("age", low=40, below=float("inf")), "age at least 40", None),
+        (Condition("age", below=10**400), "everybody", None),
+        (Condition("age", low=40, high=50, below=60), "age 40 to 50", 50),
+        (Condition("age", low=40, high=70, below=60), "40 <= age < 60", 59),
+        (Condition("rate", low=0.1, below=0.3), "0.1 <= rate < 0.3", 0.25),
+        (Condition("income", low=1000, below=20_000), "1,000 <= income < 20,000", 19_999),
+    ],
+)
+def test_the_text_and_the_last_value_of_a_half_open_range(condition, text, high):
+    rule = Rule.of(PEOPLE, [condition])
+    assert rule.text == text
+    if rule.conditions:
+        assert rule.conditions[0].high == (None if high is None else pytest.approx(high))
+    if high is not None:
+        closed = Rule.of(PEOPLE, [Condition(condition.feature, condition.low, high)])
+        assert (closed, hash(closed)) == (rule, hash(rule))  # the same subgroup, in other words
+
+
+def test_a_half_open_range_that_is_no_rule_yet_is_met_and_drawn_alike():
+    bare = Rule((Condition("age", low=30, below=32),))
+    assert set(bare.draw(200, np.random.default_rng(0), PEOPLE)[:, 1]) == {30, 31}
+    space = Space([real("x", 0, 1)])
+    drawn = Rule((Condition("x", below=0.5),)).draw(500, np.random.default_rng(0), space)
+    assert (drawn < 0.5).all()
+    assert drawn.max() > 0.45
+
+
+def test_ends_that_are_not_included_and_do_not_fit():
+    def of(*conditions: Condition) -> Any:
+        return lambda: Rule.of(PEOPLE, conditions)
+
+    refused(UsageError, of(Condition("age", low=60, below=40)), "low = 60 is not under below = 40")
+    refused(UsageError, of(Condition("age", low=40, below=40)), "low = 40 is not under below = 40")
+    refused(UsageError, of(Condition("race", below=1)), "below = 1", "category")
+    refused(UsageError, of(Condition("age", below=float("nan"))), "below = nan", "not a number")
+    refused(UsageError, of(Condition("age", below="x")), "below = 'x'")  # type: ignore[arg-type]
+    refused(UsageError, of(Condition("age", below=18)), "no value of 'age'")
+    refused(UsageError, of(Condition("age", below=-float("inf"))), "no value of 'age'")
+    refused(UsageError, of(Condition("age", low=50), Condition("age", below=50)), "no value of 'age'")
+    refused(UsageError, of(Condition("rate", low=0.51, below=0.54)), "no value of 'rate'")

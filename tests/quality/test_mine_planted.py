@@ -11,10 +11,10 @@ import pytest
 from scipy.stats import binom
 
 import evenhand as eh
-from evenhand.core.apart import Sure
 from evenhand.core.minedtold import Part, Words, tell
 from evenhand.core.mining import Forming, Mining, Treated
 from evenhand.core.rules import Rule
+from evenhand.core.stories import Ranking
 
 SPACE = eh.Space(
     [eh.category("sex", ["F", "M"]), eh.category("race", ["a", "b", "c"]), eh.integer("age", 20, 79)],
@@ -44,7 +44,7 @@ def of_race_a_or_c(people: Any) -> Any:
 
 
 PLANTED = [
-    (women_of_40_to_60, "sex F, 40 <= age < 60", 0.3, 2000),
+    (women_of_40_to_60, "sex F, 40 <= age < 60", 0.3, 5000),
     (women_of_40_to_60_of_race_b, "sex F, race b, 40 <= age < 60", 0.5, 5000),
     (older_people, "age at least 60", 0.3, 2000),
     (of_race_a_or_c, "race b", 0.3, 2000),  # two complements, of which the smaller one is named
@@ -70,17 +70,17 @@ def test_a_planted_subgroup_is_found_and_comes_first(who, text, loss, n):
     assert found.count(text) >= 4, found
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(3))
 def test_software_with_a_planted_bias_is_found_out_by_the_nearest_bins(seed):
     """Bins of equal width have no edge at 40 and at 60; those beside them must do."""
     space = eh.Space([*SPACE.features, eh.integer("income", 0, 99), eh.integer("debt", 0, 20)], SPACE.protected)
-    people = space.decode(space.draw(4000, np.random.default_rng(seed)))
+    people = space.decode(space.draw(5000, np.random.default_rng(seed)))
 
     def decide(rows: Any) -> Any:
-        return rows["income"] - rows["debt"] / 2 > 30 + 45 * women_of_40_to_60(rows)
+        return rows["income"] - rows["debt"] / 2 > 30 + 35 * women_of_40_to_60(rows)
 
-    for how in ({}, {"budget": eh.Budget(queries=12_000)}, {"method": "rows"}):
-        worst = eh.mine(eh.Subject(decide, space, positive=True), data=people, stories=2, **how).worst
+    for budget in (None, eh.Budget(queries=15_000)):
+        worst = eh.mine(eh.Subject(decide, space, positive=True), data=people, stories=2, budget=budget).worst
         conditions = {condition.feature: condition for condition in worst.about.conditions}
         assert sorted(conditions) == ["age", "sex"]
         assert conditions["sex"].levels == ("F",)
@@ -106,14 +106,16 @@ def told(rates: Any, n: int, rng: Any, *, graded: bool = False, stories: int = 5
     if graded:  # the mean of a row's neighbours: some of them are treated otherwise
         values = (values + rng.binomial(3, rates[cell])) / 4
     treated = Treated(CELLS[cell], values, "people", "rows")
-    mining = Mining.of(SMALL, SMALL.names, treated, Forming(support=0.1))
+    mining = Mining.of(SMALL, SMALL.names, treated, Forming(support=0.2))
     parts = [Part(mining, Words("yes"), lambda _: ())]
     findings, (entry,) = tell(parts, level=0.95, limit=limit, stories=stories)
     return findings, entry, mining
 
 
-@pytest.mark.parametrize(("rate", "n", "graded"), [(0.5, 300, False), (0.05, 200, False), (0.3, 100, True)])
-def test_a_fair_model_is_rarely_reported(rate, n, graded):
+@pytest.mark.parametrize(("rate", "n", "graded"), [(0.4, 250, False), (0.3, 100, True)])
+def test_a_fair_model_is_rarely_reported(rate, n, graded, monkeypatch):
+    # Upper limits report nothing, and are most of the work.
+    monkeypatch.setattr(Ranking, "_highest", lambda *_: 1.0)
     rng, runs, reported = np.random.default_rng(1), 200, 0
     for _ in range(runs):
         findings, _, _ = told(np.full(12, rate), n, rng, graded=graded, stories=1, limit=0.0)
@@ -123,7 +125,7 @@ def test_a_fair_model_is_rarely_reported(rate, n, graded):
 
 def test_a_fair_log_is_rarely_reported():
     """The same end to end, on people of any age."""
-    rng, runs, reported = np.random.default_rng(2), 40, 0
+    rng, runs, reported = np.random.default_rng(2), 30, 0
     for _ in range(runs):
         people = SPACE.decode(SPACE.draw(300, rng)).assign(ok=rng.integers(0, 2, 300))
         result = eh.mine_log(people, outcome="ok", over=["sex", "race", "age"], bins=4, limit=0, stories=1)
@@ -166,7 +168,7 @@ def holds(rates: Any, entry: Any, mining: Mining) -> bool:
 @pytest.mark.parametrize("graded", [False, True])
 def test_all_reported_intervals_hold_together(graded):
     """Cells of different rates, ranked and chosen after looking at them."""
-    rng, runs = np.random.default_rng(3), 70
+    rng, runs = np.random.default_rng(3), 60
     misses = 0
     for run in range(runs):
         rates = np.random.default_rng(run % 5).beta(1, 1, 12)
@@ -175,17 +177,7 @@ def test_all_reported_intervals_hold_together(graded):
     assert plausible(misses, runs, 0.95), misses
 
 
-def test_the_simulation_sees_intervals_that_are_not_simultaneous(monkeypatch):
-    """The worst of many, with the interval of one: a fair model is reported nearly always."""
-    monkeypatch.setattr("evenhand.core.minedtold.Sure", lambda level, _, graded: Sure(level, 1, graded=graded))
-    rng, runs, reported = np.random.default_rng(4), 30, 0
-    for _ in range(runs):
-        findings, _, _ = told(np.full(12, 0.5), 300, rng, stories=1)
-        reported += findings[0].estimate.low > 0
-    assert not plausible(reported, runs, 0.95)
-
-
-def test_older_decisions_of_few_people_are_never_called_fair():
+def test_decisions_about_few_people_are_never_called_fair():
     """However few people there are, a limit that is not excluded stays undecided."""
     people = pd.DataFrame({"sex": ["F", "M"] * 10, "ok": [1] * 20})
     assert eh.mine_log(people, outcome="ok", over="sex", limit=0.1).verdict == "undecided"

@@ -166,7 +166,8 @@ class Telling:
 
     def _finding(self, story: Story, entry: dict[str, Any], cases: tuple[Case, ...]) -> Finding:
         lead, value = story.lead, abs(entry["difference"])
-        estimate = self._estimate(value, entry["low"], entry["high"], self._rows, "melded")
+        n = self._rows if self.paper is None else 2 * self.paper.scores[lead.family, lead.place].n
+        estimate = self._estimate(value, entry["low"], entry["high"], n, "melded")
         claim = self.words.sentence(entry["text"], lead.inside, lead.outside, points_apart(estimate))
         groups = (
             Group({"rule": entry["text"]}, Estimate.from_dict(entry["rate"])),
@@ -179,7 +180,8 @@ class Telling:
         others = (
             f"none of the {rest['rules']:,} other rule sets" if rest["rules"] > 1 else "not even the other rule set"
         )
-        claim = f"{AMONG[self.words.score]}{others} is further from everyone else than this ({points_apart(estimate)})"
+        said = f"{others}, variations of these included, is further from everyone else than this"
+        claim = f"{AMONG[self.words.score]}{said} ({points_apart(estimate)})"
         return Finding(claim, Rule(()), estimate, self.limit, output=self.words.output)
 
     def _entry(self, stories: list[dict[str, Any]], rest: dict[str, Any] | None) -> dict[str, Any]:

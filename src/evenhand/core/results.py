@@ -165,11 +165,15 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def _evidence(finding: Finding) -> tuple[int, float, float]:
-    """Sort findings by their verdict, then by what is certain of them, then by their value; what is unknown is last."""
+def _evidence(finding: Finding) -> tuple[bool, int, float, float]:
+    """Sort findings by their verdict, then by what is certain of them, then by their value; what is unknown is last.
+
+    A bound on all rules that are not told of by themselves, whose rule has no conditions, comes after those that are.
+    """
+    bound = isinstance(finding.about, Rule) and not finding.about.conditions
     estimate = finding.estimate
     certain, value = (1 - estimate.high, 1 - estimate.value) if finding.least else (estimate.low, estimate.value)
-    return _RANK[finding.verdict], -certain, 1.0 if math.isnan(value) else -value
+    return bound, _RANK[finding.verdict], -certain, 1.0 if math.isnan(value) else -value
 
 
 @dataclass(frozen=True)
