@@ -48,6 +48,7 @@ bench: $(VENV)/.tested    ## the benchmarks; they print ratios and write benchma
 	$(BIN)/python benchmarks/transport.py
 	$(BIN)/python benchmarks/measure.py
 	$(BIN)/python benchmarks/search.py
+	$(BIN)/python benchmarks/mine.py
 
 clean:          ## remove the environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

@@ -85,11 +85,11 @@ def test_it_says_who_was_treated_differently():
 
 
 def test_a_result_survives_json(tmp_path):
-    result = eh.mine_log(LOG, outcome="ok", over=OVER)
+    result = eh.mine_log(LOG, **HOW)
     text = result.to_json(tmp_path / "log.json")
     jsonschema.Draft202012Validator(schema()).validate(json.loads(text))
     back = eh.Result.from_json(tmp_path / "log.json")
-    assert back.digest == result.digest == eh.mine_log(LOG, outcome="ok", over=OVER).digest
+    assert back.digest == result.digest == eh.mine_log(LOG, **HOW).digest
     assert isinstance(back.worst.about, Rule)
     nothing = eh.Subject(lambda frame: frame["age"] > 0, eh.Space.from_dict(result.space), positive=True)
     refused(UsageError, lambda: eh.replay(tmp_path / "log.json", nothing), "no cases to replay")
@@ -135,16 +135,17 @@ def test_frames_of_any_engine_give_the_same(engine, expected):
 
 def test_rows_with_something_missing_are_left_out_and_counted():
     frame = holes()
-    result = eh.mine_log(frame, outcome="ok", over=["sex", "age"])
+    how: dict[str, Any] = {"outcome": "ok", "over": ["sex", "age"], "stories": 3}
+    result = eh.mine_log(frame, **how)
     kept = frame.dropna(subset=["sex", "age", "ok"])
     assert entry(result)["rows"] == len(kept)
     assert [note.partition(" of ")[0] for note in result.notes] == [
         f"{frame[name].isna().sum():,}" for name in ("sex", "age", "ok")
     ]
     assert "rows have no sex; they are left out" in result.notes[0]
-    assert result.details == eh.mine_log(kept, outcome="ok", over=["sex", "age"]).details
+    assert result.details == eh.mine_log(kept, **how).details
     # A column that is not named may be missing everywhere.
-    assert eh.mine_log(frame.assign(race=None), outcome="ok", over=["sex", "age"]).digest == result.digest
+    assert eh.mine_log(frame.assign(race=None), **how).digest == result.digest
 
 
 @pytest.mark.parametrize(
@@ -158,11 +159,11 @@ def test_rows_with_something_missing_are_left_out_and_counted():
 )
 def test_any_outcome_may_be_the_favourable_one(outcomes, positive, favoured):
     frame = LOG.assign(ok=[outcomes[0] if ok else outcomes[1] for ok in LOG["ok"]])
-    found = entry(eh.mine_log(frame, outcome="ok", over=OVER, positive=positive))
+    found = entry(eh.mine_log(frame, positive=positive, **HOW))
     assert found["favoured"] == favoured
-    plain = entry(eh.mine_log(LOG, outcome="ok", over=OVER))
+    plain = entry(eh.mine_log(LOG, **HOW))
     assert found["stories"] == plain["stories"]
-    other = eh.mine_log(frame, outcome="ok", over=OVER, positive=outcomes[1])
+    other = eh.mine_log(frame, positive=outcomes[1], **HOW)
     assert other.worst.estimate.value == pytest.approx(abs(plain["stories"][0]["difference"]))
 
 
@@ -189,6 +190,18 @@ def test_several_sets_share_one_level():
     assert first["stories"][0]["difference"] == entry(alone)["stories"][0]["difference"]
     assert first["stories"][0]["low"] < entry(alone)["stories"][0]["low"]
     assert eh.mine_log(LOG, outcome="ok", over="race").details["mine"][0]["over"] == ["race"]
+
+
+def test_the_bound_on_all_others_comes_last_however_little_is_known():
+    """Also where no rule set is sure to differ, and some small group among the others differs most."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        noise = LOG[:200].assign(ok=rng.integers(0, 2, 200))
+        for over in ("sex", ["sex", "age"]):
+            result = eh.mine_log(noise, outcome="ok", over=over, bins=3, stories=2)
+            assert result.worst.about.conditions
+            assert result.findings[-1].about == Rule(())
+            assert result.findings[-1].estimate.low <= result.worst.estimate.low
 
 
 def test_few_decisions_are_undecided_and_never_fair():

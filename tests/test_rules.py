@@ -229,7 +229,7 @@ def half_open(draw: Any) -> tuple[Space, list[Condition]]:
     return space, found
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(half_open())
 def test_ends_that_are_not_included(case):
     space, conditions = case

@@ -70,7 +70,7 @@ def test_a_planted_subgroup_is_found_and_comes_first(who, text, loss, n):
     assert found.count(text) >= 4, found
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_software_with_a_planted_bias_is_found_out_by_the_nearest_bins(seed):
     """Bins of equal width have no edge at 40 and at 60; those beside them must do."""
     space = eh.Space([*SPACE.features, eh.integer("income", 0, 99), eh.integer("debt", 0, 20)], SPACE.protected)
@@ -125,7 +125,7 @@ def test_a_fair_model_is_rarely_reported(rate, n, graded, monkeypatch):
 
 def test_a_fair_log_is_rarely_reported():
     """The same end to end, on people of any age."""
-    rng, runs, reported = np.random.default_rng(2), 30, 0
+    rng, runs, reported = np.random.default_rng(2), 25, 0
     for _ in range(runs):
         people = SPACE.decode(SPACE.draw(300, rng)).assign(ok=rng.integers(0, 2, 300))
         result = eh.mine_log(people, outcome="ok", over=["sex", "race", "age"], bins=4, limit=0, stories=1)
@@ -168,7 +168,7 @@ def holds(rates: Any, entry: Any, mining: Mining) -> bool:
 @pytest.mark.parametrize("graded", [False, True])
 def test_all_reported_intervals_hold_together(graded):
     """Cells of different rates, ranked and chosen after looking at them."""
-    rng, runs = np.random.default_rng(3), 60
+    rng, runs = np.random.default_rng(3), 45
     misses = 0
     for run in range(runs):
         rates = np.random.default_rng(run % 5).beta(1, 1, 12)

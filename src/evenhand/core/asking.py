@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.core.adapters.base import as_outcomes, is_missing
+from evenhand.core.adapters.base import as_outcomes
 from evenhand.core.errors import DataError, UsageError, nearest
 from evenhand.core.estimate import StopReason
 from evenhand.core.feature import plain
@@ -150,6 +150,8 @@ def true_outcomes(truth: Any, data: Any, rows: int) -> NDArray[Any]:
     >>> true_outcomes([1.0, 0.0], None, 2).tolist()
     [1, 0]
     """
+    import pandas as pd
+
     if isinstance(truth, str):
         if isinstance(data, Rows | list):
             raise UsageError(
@@ -160,16 +162,19 @@ def true_outcomes(truth: Any, data: Any, rows: int) -> NDArray[Any]:
             raise DataError(f"truth = {truth!r} is no column of data; {nearest(truth, table.columns)}")
         check_missing(table, truth)
         truth = table[truth].to_list()
-    labels = np.asarray(truth)
+    # As objects, since a text beside a missing number would be two texts.
+    labels = np.asarray(truth, dtype=object if isinstance(truth, list | tuple) else None)
     if labels.ndim != 1:
         raise UsageError(f"truth has shape {labels.shape}; give one true outcome for each row")
     if len(labels) != rows:
         raise UsageError(f"truth has {len(labels):,} outcomes for {rows:,} rows; give one for each row")
-    values = [plain(value) for value in labels.tolist()]
-    if any(map(is_missing, values)):
-        raise DataError(f"truth has no outcome in row {list(map(is_missing, values)).index(True)}; leave such rows out")
-    # Whole numbers often come as floats, and truth values as objects.
-    return as_outcomes([int(value) if isinstance(value, float) and value.is_integer() else value for value in values])
+    missing = pd.isna(labels)
+    if missing.any():
+        raise DataError(f"truth has no outcome in row {int(missing.argmax())}; leave such rows out")
+    if labels.dtype == object:
+        labels = as_outcomes([plain(label) for label in labels.tolist()])
+    whole = labels.dtype.kind == "f" and bool((labels == np.floor(labels)).all())
+    return labels.astype(np.int64) if whole else labels  # whole numbers often come as floats
 
 
 def truly_favourable(view: View, labels: NDArray[Any], scores: Sequence[str]) -> NDArray[np.bool_]:
@@ -177,9 +182,8 @@ def truly_favourable(view: View, labels: NDArray[Any], scores: Sequence[str]) ->
     told = view.target is None and not {False, True}.intersection(view.meaning.values)
     good = labels if labels.dtype == np.bool_ and (told or not view.counts) else view.favourable(labels)
     if not good.any():
-        raise DataError(
-            f"truth has no outcome that is favourable ({view.favoured}); {nearest(view.favoured, set(labels.tolist()))}"
-        )
+        there = nearest(view.favoured, labels[:1000].tolist())
+        raise DataError(f"truth has no outcome that is favourable ({view.favoured}); {there}")
     if "fpr" in scores and good.all():
         raise DataError("score = 'fpr': every true outcome is favourable; there is nobody to compare")
     return good

@@ -95,15 +95,10 @@ class Telling:
         return findings, self._entry([entry for _, entry in stories], left)
 
     def _behind(self, rest: dict[str, Any], stories: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """Return what is known of the rule sets that lead no story, as no better evidence than the best story is."""
+        """Return what is known of the rule sets that lead no story: nothing is surer of them than of the best story."""
         if self.paper is not None:
             return rest | {"low": max(rest["value"] - MARGIN, 0.0), "high": min(rest["value"] + MARGIN, 1.0)}
-        if self.sure.exact:
-            # The other of two complements, summed in another order, may be further apart by a rounding error.
-            value = min(rest["value"], max(abs(entry["difference"]) for entry in stories))
-            return rest | {"value": value, "low": value, "high": value}
-        best = max(entry["low"] for entry in stories)
-        return rest | {"low": min(rest["low"], math.nextafter(best, 0.0))}
+        return rest | {"low": min(rest["low"], max(entry["low"] for entry in stories))}
 
     def _story(self, story: Story) -> tuple[Story, dict[str, Any]]:
         lead, total = story.lead, self.mining.ranking.total

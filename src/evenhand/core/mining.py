@@ -169,7 +169,7 @@ class Mining:
         """Refuse where no rule set is frequent, and say what would be."""
         if self.ranking.examined:
             return
-        names, forming = ", ".join(self.names), self.forming
+        names, forming = clip(", ".join(self.names), 300), self.forming
         least = min(forming.support, forming.other or forming.support)
         raise DataError(
             f"no rule set over {names} covers at least {100 * forming.support:g} % of the {len(self.treated.points):,} "

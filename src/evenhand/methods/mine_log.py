@@ -13,7 +13,7 @@ from evenhand.core.estimate import StopReason
 from evenhand.core.keywords import checked_keywords
 from evenhand.core.minedtold import Part, Words, check_terms, scores_of, tell
 from evenhand.core.mining import BINS, Forming, Mining, Treated
-from evenhand.core.recorded import favourable_of, labels_of, table_of
+from evenhand.core.recorded import favourable_of, label_of, table_of
 from evenhand.core.results import Result
 from evenhand.core.sets import sets_of
 from evenhand.core.space import Space
@@ -80,7 +80,7 @@ def mine_log(
     kept, notes = _complete(table, [*names, outcome, *([truth] if truth else [])])
     favoured = favourable_of(kept.select(outcome).unique(), outcome, positive)
     space = Space.from_frame(kept.select(names).to_native(), protected=names)
-    decided = np.array([label == favoured for label in labels_of(kept, outcome)])
+    decided = _favourable(kept, outcome, favoured)
     treated = Treated(space.encode(kept.select(names).to_native()), decided.astype(float), POPULATION, "recorded")
     parts = [
         Part(Mining.of(space, several, people, forming), Words(str(favoured), score=name), lambda _: ())
@@ -147,16 +147,24 @@ def _complete(table: Any, names: list[str]) -> tuple[Any, list[str]]:
     return every.filter(nw.new_series("known", known, nw.Boolean, backend=every.implementation)), notes
 
 
+def _favourable(kept: Any, name: str, favoured: Any) -> NDArray[np.bool_]:
+    """Tell which rows of a column hold the favourable outcome; each of its values is looked at once."""
+    import pandas as pd
+
+    codes, values = pd.factorize(np.fromiter(kept[name].to_list(), dtype=object, count=len(kept)))
+    return np.asarray([label_of(value) == favoured for value in values], dtype=np.bool_)[
+        np.asarray(codes, dtype=np.intp)
+    ]
+
+
 def _people(treated: Treated, kept: Any, truth: str | None, favoured: Any, score: str) -> Treated:
     """Return who is compared: everybody, or those whose true outcome is favourable, or is not."""
     if score == "rate" or truth is None:
         return treated
-    labels = labels_of(kept, truth)
-    good: NDArray[np.bool_] = np.array([label == favoured for label in labels])
+    good = _favourable(kept, truth, favoured)
     if not good.any():
-        raise DataError(
-            f"truth = {truth!r} has no outcome that is favourable ({favoured}); {nearest(favoured, set(labels))}"
-        )
+        there = nearest(favoured, kept[truth].unique().to_list())
+        raise DataError(f"truth = {truth!r} has no outcome that is favourable ({favoured}); {there}")
     taken, whose = (good, "favourable") if score == "tpr" else (~good, "not favourable")
     if not taken.any():
         raise DataError(f"score = {score!r}: no row has a true outcome that is {whose}; there is nobody to compare")
