@@ -31,10 +31,10 @@ demo: $(VENV)/.installed  ## test a small loan program with a planted bias
 	$(BIN)/evenhand demo
 
 test: $(VENV)/.tested     ## the tests of the core and the light extras
-	$(RUN) pytest -n 2 -m 'not heavy'
+	$(RUN) pytest -n 2 --dist worksteal -m 'not heavy'
 
 test-all: $(VENV)/.tested-all  ## all tests, heavy extras included
-	$(RUN) pytest -n 2
+	$(RUN) pytest -n 2 --dist worksteal
 
 check: $(VENV)/.tested    ## lint, format and types
 	$(RUN) ruff check .

@@ -476,6 +476,9 @@ def test_several_outputs_and_classes_have_a_view_each(tmp_path):
     three = eh.mine(eh.Subject(classes, SPACE, labels=["gold", "none", "silver"]), data=PEOPLE, stories=2)
     assert [told["favoured"] for told in three.details["mine"]] == ["gold", "none", "silver"]
     assert {finding.output for finding in three.findings} == {"gold", "none", "silver"}
+    three.to_json(tmp_path / "three.json")
+    labelled = eh.Subject(classes, SPACE, labels=["gold", "none", "silver"])
+    assert eh.replay(tmp_path / "three.json", labelled).verdict == "fail"
     got = classes(PEOPLE)
     rows = eh.mine(eh.Subject(classes, SPACE, labels=["gold", "none", "silver"]), data=PEOPLE, method="rows", stories=1)
     for told in rows.details["mine"]:

@@ -18,7 +18,7 @@ from evenhand.core.feature import category, integer, real
 from evenhand.core.mining import Forming, Mining, Treated, check_rules
 from evenhand.core.rules import Condition, Rule
 from evenhand.core.space import Space
-from evenhand.core.stories import LIKE, OVERLAP, Told
+from evenhand.core.stories import LIKE, OVERLAP, WITHIN, Told
 from tests.helpers import refused
 
 SPACE = Space(
@@ -191,7 +191,7 @@ def overlap(case: Case, one: Any, other: Any) -> float:
 @settings(max_examples=25, deadline=None)
 @given(cases(), st.sampled_from([1, 2, 50]))
 def test_stories_are_those_of_a_plain_loop(case, most):
-    """The strongest leads, all that tell of nearly the same people join, and so on with the others."""
+    """All that tell of nearly the same people as the strongest join it, the simplest of about its strength leads."""
     ranking = case.mining.ranking
     ranking.rank(case.sure)
     alive = told(case)
@@ -199,14 +199,19 @@ def test_stories_are_those_of_a_plain_loop(case, most):
     assert len(found) == most or not any(block.alive.any() for block in ranking.blocks)
     for story in found:
         best = max(strength for _, strength, _ in alive)
-        lead, _, mask = next(entry for entry in alive if entry[1] == best)
-        assert (story.lead.family, story.lead.place) == (lead.family, lead.place)
+        first, _, mask = next(entry for entry in alive if entry[1] == best)
         shares = [overlap(case, mask, other) for _, _, other in alive]
         if any(abs(share - OVERLAP) < 1e-9 for share in shares):  # a rounding error either way
             return
         joins = [entry for entry, share in zip(alive, shares, strict=True) if share >= OVERLAP]
         alive = [entry for entry, share in zip(alive, shares, strict=True) if share < OVERLAP]
         assert story.rules == len(joins)
+        least = best - WITHIN * (abs(first.inside - first.outside) - best)
+        enough = [entry for entry in joins if entry[1] >= least]
+        fewest = min((len(one.family) for one, _, _ in enough), default=len(first.family))
+        simplest = [entry for entry in enough if len(entry[0].family) == fewest]
+        lead = max(simplest, key=lambda entry: entry[1])[0] if fewest < len(first.family) else first
+        assert (story.lead.family, story.lead.place) == (lead.family, lead.place)
         others = sorted(
             (s for one, s, _ in joins if (one.family, one.place) != (lead.family, lead.place)), reverse=True
         )

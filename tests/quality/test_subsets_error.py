@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEVEL = 0.9
-RUNS = 100
+RUNS = 60
 SHAPE = (2, 2, 3, 2, 2)
 NAMES = ("a", "b", "c", "d", "e")
 SPACE = eh.Space([eh.category(name, list(range(size))) for name, size in zip(NAMES, SHAPE, strict=True)])

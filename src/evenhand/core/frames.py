@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from evenhand.core.feature import Label, Points
 
+_MOST_STEPS = 50
+"""A grid of more than two to the power of this many steps is not told apart by dividing."""
 _MOST_DECIMALS = 3
 
 
@@ -276,8 +278,8 @@ def _infer_real(name: str, column: NDArray[np.floating[Any]], want: str | None) 
     if want != "real" and (values == np.floor(values)).all() and max(-low, high) < 2**53:
         return integer(name, int(low), int(high))
     for decimals in range(1, _MOST_DECIMALS + 1):
-        if max(-low, high) * 10.0**decimals > 2.0 ** np.finfo(column.dtype).nmant:
-            break  # every number that large is written with so few decimals
+        if max(-low, high) * 10.0**decimals > 2.0 ** min(np.finfo(column.dtype).nmant, _MOST_STEPS):
+            break  # every number that large is written with so few decimals, or its place on a grid is lost to rounding
         written = np.round(values, decimals)
         if (written.astype(column.dtype) == column).all():
             return real(name, float(written.min()), float(written.max()), step=10.0**-decimals)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 OVERLAP = 0.5
 """Rule sets tell the same story if a side of one, they or everyone else, shares this part with the other's smaller."""
+WITHIN = 0.25
+"""A rule set of fewer features leads if it is as far apart but for this part of the error of the strongest."""
 LIKE = 5
 """Rule sets that are listed beside the one that leads a story."""
 BOXED, REFINED, AT_ONCE = 1 << 16, 1024, 16
@@ -163,11 +165,11 @@ class Ranking:
     def stories(self, most: int) -> list[Story]:
         """Return the worst rule sets that tell of different people, each with those that tell of nearly the same."""
         found: list[Story] = []
-        while len(found) < most and (lead := self._strongest()) is not None:
-            found.append(self._story(lead))
+        while len(found) < most and (strongest := self._strongest()) is not None:
+            found.append(self._story(*strongest))
         return found
 
-    def _strongest(self) -> Told | None:
+    def _strongest(self) -> tuple[Block, int] | None:
         best: tuple[float, Block, int] | None = None
         for block in self.blocks:
             if not block.alive.any():
@@ -175,21 +177,19 @@ class Ranking:
             at = int(np.argmax(np.where(block.alive, block.strength, -np.inf)))
             if best is None or block.strength[at] > best[0]:
                 best = float(block.strength[at]), block, at
-        if best is None:
-            return None
-        best[1].leads.append(best[2])
-        return self._told(best[1], best[2])
+        return None if best is None else best[1:]
 
     def _told(self, block: Block, at: int) -> Told:
         numbers = (block.size[at], block.hits[at], block.inside[at], block.outside[at])
         return Told(block.family, block.place(at), *map(float, numbers))
 
-    def _story(self, lead: Told) -> Story:
-        rules, like = 0, []
+    def _story(self, best: Block, number: int) -> Story:
+        strongest = self._told(best, number)
+        rules, tops = 0, []
         # Of two sides the smaller one is whom a story is about; nearly everybody is in nearly every large group.
-        large, covered = 2 * lead.size > self.total, self.cube.mask(lead.family, lead.place)
+        large, covered = 2 * strongest.size > self.total, self.cube.mask(strongest.family, strongest.place)
         shared = self.size * (~covered if large else covered)
-        people = self.total - lead.size if large else lead.size
+        people = self.total - strongest.size if large else strongest.size
         for block in self.blocks:
             if not block.alive.any():
                 continue
@@ -200,10 +200,17 @@ class Ranking:
             if joins.any():
                 strength = np.where(joins, block.strength, -np.inf)
                 top = np.argsort(-strength, kind="stable")[: min(LIKE + 1, int(joins.sum()))]
-                like += [(float(block.strength[at]), self._told(block, int(at))) for at in top]
-        like.sort(key=lambda pair: -pair[0])
-        others = [told for _, told in like if (told.family, told.place) != (lead.family, lead.place)]
-        return Story(lead, rules, tuple(others[:LIKE]))
+                tops += [(float(block.strength[at]), block, int(at)) for at in top]
+        tops.sort(key=lambda top: -top[0])
+        # Conditions that add nothing beyond chance make a rule harder to read, and are mostly chance themselves.
+        error = abs(strongest.inside - strongest.outside) - best.strength[number]
+        enough = [top for top in tops if top[0] >= best.strength[number] - WITHIN * error]
+        fewest = min((len(block.family) for _, block, _ in enough), default=len(best.family))
+        if fewest < len(best.family):
+            _, best, number = next(top for top in enough if len(top[1].family) == fewest)
+        best.leads.append(number)
+        others = [self._told(block, at) for _, block, at in tops if block is not best or at != number]
+        return Story(self._told(best, number), rules, tuple(others[:LIKE]))
 
     def _overlap(self, same: Floats, size: Floats, people: float) -> Floats:
         """Return the larger of two parts that are shared with these people: by groups, and by everyone else."""

@@ -15,7 +15,7 @@ from evenhand.core.feature import plain
 from evenhand.core.files import SUFFIXES
 from evenhand.core.intervals import check_level
 from evenhand.core.keywords import checked_keywords
-from evenhand.core.kinds import questions_of
+from evenhand.core.kinds import questions_of, views_for
 from evenhand.core.matching import unmarked
 from evenhand.core.questions import Terms
 from evenhand.core.replayed import CausalTests, GroupTests
@@ -159,7 +159,8 @@ def _again(file: Path, recorded: Result, subject: Subject | TextSubject) -> Resu
         views, space = {"": subject.view}, recorded.space
         inputs: Any = [unmarked(_text(file, person)) for pair in pairs for person in pair]
     else:
-        views, space = {view.name: view for view in views_of(subject)}, subject.space.to_dict()
+        both = (*views_of(subject), *views_for(subject, "group"))  # of groups, each class may have findings of its own
+        views, space = {view.title: view for view in both}, subject.space.to_dict()
         inputs = np.concatenate([_encoded(file, subject, pair) for pair in pairs])
     meter, before = Meter(Budget()), subject.executed
     _check_deterministic(subject, inputs, meter)
