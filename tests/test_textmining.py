@@ -19,9 +19,10 @@ from evenhand.core.errors import DataError, UsageError
 from evenhand.core.estimate import StopReason
 from evenhand.core.lexicon import Lexicon, lexicon_of
 from evenhand.core.matching import find
+from evenhand.core.termstories import ALIKE, MIRRORED
 from evenhand.core.textmining import LEAST, MOST_NOTES, Decided, affordable, ask, families
 from evenhand.core.textsubject import TextSubject
-from evenhand.core.texttold import ALIKE, TextTelling, matrices, score_rest, score_terms
+from evenhand.core.texttold import TextTelling, matrices, score_rest, score_terms
 from tests.helpers import refused
 
 TERMS = {"gender": ["gay", "straight", "trans"], "faith": ["sikh", "muslim"], "time": ["young", "middle aged"]}
@@ -271,6 +272,48 @@ def test_every_rule_set_is_in_one_story_or_in_the_rest(texts, most):
     ) == pytest.approx(max(every))
     lows = [entry["low"] for entry in told["stories"]]
     assert lows == sorted(lows, reverse=True)
+    for number, lead in enumerate(leads[1:], start=1):
+        assert not mirrored(scored, lead, leads[:number])
+
+
+def mirrored(scored: list[Any], lead: set[str], before: list[set[str]]) -> bool:
+    """Whether a rule set differs from others of its family mostly because of those that led stories before it."""
+    for one in scored:
+        terms = [
+            {word for term in each for word in term.text.split()} & TERM_WORDS for each in one.decided.family.terms
+        ]
+        if lead not in terms:
+            continue
+        at = terms.index(lead)
+        led = [any(first <= each for first in before) for each in terms]
+        others = [rate for rate, told, each in zip(one.inside, led, terms, strict=True) if not told and each != lead]
+        if not any(led) or led[at]:
+            return False
+        return not others or abs(one.inside[at] - fmean(others)) < MIRRORED * abs(one.difference[at]) - 1e-9
+    raise AssertionError(lead)
+
+
+def test_a_term_that_stands_out_is_one_story_and_the_others_mirror_it():
+    texts = ["a gay person", "this trans person", "so straight", "nothing"] * 30
+    found, told = told_of(lambda texts: ["gay" not in text.split() for text in texts], texts)
+    assert [entry["text"] for entry in told["stories"]][:1] == ["gender gay"]
+    assert told["stories"][0]["rules"] == 3
+    assert [finding.estimate.value for finding in found] == pytest.approx([1.0, 0.5])
+    assert told["rest"]["rules"] == 2
+    # Two terms that stand out by themselves are two stories, and the third mirrors both.
+    amounts = {"gay": 0.0, "straight": 0.5, "trans": 1.0}
+    _, told = told_of(lambda texts: [min(amounts.get(word, 1.0) for word in text.split()) for text in texts], texts)
+    assert [entry["text"] for entry in told["stories"]] == ["gender gay", "gender trans"]
+
+
+def told_of(function: Any, texts: list[str]) -> tuple[list[Any], Any]:
+    subject = (
+        TextSubject(function, output="score") if isinstance(function(["gay"])[0], float) else TextSubject(function)
+    )
+    matches = find(texts, lexicon_of({"gender": TERMS["gender"]}))
+    asked = ask(subject, matches, families(matches, 0.05, None, 0), Meter(Budget()))
+    sure = Sure(0.95, 3)
+    return TextTelling(subject, matches, sure, "terms").told([score_terms(one, sure) for one in asked.decided], 10)
 
 
 def test_when_time_is_up_what_was_asked_is_kept():

@@ -17,6 +17,7 @@ from evenhand.core.intervals import clopper_pearson
 from evenhand.core.minedtold import points_apart, ratio
 from evenhand.core.results import Case, Finding, Group
 from evenhand.core.rules import Rule
+from evenhand.core.termstories import Ranked, Scored, gather
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,47 +31,8 @@ if TYPE_CHECKING:
 
 AGAINST = ("terms", "rest")
 """What texts with the terms of a rule set are compared with: the same texts with other terms, or all other texts."""
-ALIKE = 1 / 3
-"""Rule sets tell the same story if they share this part of their terms."""
 LIKE, CASES, MOST_MATRICES = 5, 3, 15
 OTHERS = {"terms": "the same texts with other terms", "rest": "all other texts"}
-
-
-@dataclass(frozen=True, eq=False)
-class Scored:
-    """The scores of all combinations of terms of one family."""
-
-    decided: Decided
-    inside: Floats
-    outside: Floats
-    low: Floats
-    """The limits of the absolute difference."""
-    high: Floats
-    other: Sequence[tuple[float, int]]
-    """The sum and number of amounts of what each combination is compared with."""
-
-    @property
-    def difference(self) -> Floats:
-        """How much more favourable texts are with each combination, than what it is compared with."""
-        return self.inside - self.outside
-
-
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """One rule set of terms in the ranking of all."""
-
-    scored: Scored
-    at: int
-
-    @property
-    def terms(self) -> frozenset[str]:
-        """The terms of the rule set."""
-        return frozenset(term.text for term in self.scored.decided.family.terms[self.at])
-
-    @property
-    def rule(self) -> Rule:
-        """The rule set as a rule, with categories for features."""
-        return self.scored.decided.family.rule(self.at)
 
 
 def score_terms(decided: Decided, sure: Sure) -> Scored:
@@ -119,7 +81,7 @@ class TextTelling:
         )
         if not ranking:
             raise DataError("every text has every term, so that there is no rest to compare with; try against='terms'")
-        stories = _stories(ranking, most)
+        stories = gather(ranking, most, paired=self.against == "terms")
         entries = [self._entry(story) for story in stories]
         findings = [self._finding(story[0], entry) for story, entry in zip(stories, entries, strict=True)]
         leads = {id(story[0]) for story in stories}
@@ -251,22 +213,6 @@ def _shown(matches: Matches, decided: Decided, row: int, at: int) -> Shown:
     text = matches.marked(int(family.rows[row]), family.categories, terms)
     names = {name: term.text for name, term in zip(family.categories, terms, strict=True)}
     return {**names, "text": text}, plain(decided.outcomes[row, at])
-
-
-def _stories(ranking: Sequence[Ranked], most: int) -> list[list[Ranked]]:
-    """Gather rule sets that share terms under the worst of them, up to a number of stories."""
-    stories: list[list[Ranked]] = []
-    for one in ranking:
-        mine = one.terms
-        for story in stories:
-            theirs = story[0].terms
-            if len(mine & theirs) >= ALIKE * len(mine | theirs):
-                story.append(one)
-                break
-        else:
-            if len(stories) < most:
-                stories.append([one])
-    return stories
 
 
 def matrices(scored: Sequence[Scored]) -> list[dict[str, Any]]:
