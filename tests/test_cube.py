@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,10 +16,9 @@ from evenhand.core.choices import Choices
 from evenhand.core.cube import Cube
 from evenhand.core.errors import SpaceError
 from evenhand.core.feature import category, integer, real
+from tests import authors
 from tests.helpers import refused
 from tests.strategies import features
-
-BESIDE = Path(__file__).parents[2] / "shared" / "testsgd"
 
 
 @st.composite
@@ -190,10 +187,7 @@ def test_a_family_too_large_to_sum_is_refused_with_its_numbers():
 
 
 def table(name):
-    path = Path(os.environ.get("EVENHAND_TESTSGD") or BESIDE) / f"{name}.csv.gz"
-    if not path.exists():
-        pytest.skip(f"needs {name}.csv.gz in EVENHAND_TESTSGD or ../shared/testsgd")
-    return np.loadtxt(path, delimiter=",", skiprows=1)
+    return np.loadtxt(authors.published(f"{name}.csv.gz"), delimiter=",", skiprows=1)
 
 
 def published(over, columns):

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,7 +19,7 @@ from evenhand.core.samplers import Draws
 from evenhand.core.space import Space
 from evenhand.core.subject import Subject
 from evenhand.core.views import View
-from tests.conftest import BESIDE
+from tests.authors import Authors
 from tests.helpers import refused
 
 SPACE = Space([category("sex", ["F", "M"]), integer("age", 0, 99), integer("income", 0, 99)], protected=["sex"])
@@ -103,36 +100,6 @@ def test_what_cannot_be_scored_is_named():
     inside = ROWS[:, 0] == 0
     refused(UsageError, lambda: group_score(neighbours, ROWS, inside, margin=0, seed=0, name=()), "margin = 0")
     refused(UsageError, lambda: group_score(neighbours, ROWS, inside, level=1, seed=0, name=()), "level is 1")
-
-
-class Authors:
-    """One of the networks of the authors of TestSGD, with their rows."""
-
-    def __init__(self, name: str, sensitive: list[int]) -> None:
-        folder = Path(os.environ.get("EVENHAND_DATA", BESIDE)).parent / "testsgd"
-        if not (folder / f"{name}.csv.gz").exists():
-            pytest.skip(f"needs {name}.csv.gz in testsgd beside EVENHAND_DATA, or in ../shared/testsgd")
-        frame = pd.read_csv(folder / f"{name}.csv.gz").iloc[:, :-1]
-        self.rows = np.asfortranarray(frame.to_numpy(dtype=np.float64))
-        ends = zip(frame.columns, self.rows.min(axis=0).tolist(), self.rows.max(axis=0).tolist(), strict=True)
-        space = Space([integer(column, int(low), int(high)) for column, low, high in ends])
-        with np.load(folder / f"{name}_model.npz") as layers:
-            self.layers = [
-                (layers[f"linear{end}_kernel"], layers[f"linear{end}_bias"])
-                for end in ("", "_1", "_2", "_3", "_4", "_5")
-            ]
-        over = [space.names[position] for position in sensitive]
-        self.neighbours = Neighbours.of(View(Subject(self.decide, space, positive=True)), over)
-
-    def decide(self, frame: Any) -> Any:
-        hidden = frame.to_numpy().astype(np.float32)
-        for number, (kernel, bias) in enumerate(self.layers):
-            hidden = (np.maximum(hidden, 0) if number else hidden) @ kernel + bias
-        return hidden[:, 1] > hidden[:, 0]
-
-    def rates(self, *masks: Any) -> list[tuple[float, float]]:
-        means = self.neighbours.means(self.rows)
-        return [(float(means[mask].mean()), float(means[~mask].mean())) for mask in masks]
 
 
 def test_census():

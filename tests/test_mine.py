@@ -27,9 +27,9 @@ from evenhand.core.neighbours import Neighbours
 from evenhand.core.results import schema
 from evenhand.core.rules import Rule
 from evenhand.core.views import View
+from tests.authors import Authors
 from tests.helpers import refused
 from tests.strategies import spaces
-from tests.test_groupscore import Authors
 
 SPACE = eh.Space(
     [
