@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import filterfalse
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from evenhand.core.adapters.base import Reply
+    from evenhand.core.ledger import Ledger
 
 WORTH_REMEMBERING = 2e-5
 """Seconds per answer from which looking an answer up is clearly cheaper than asking again."""
@@ -45,6 +47,29 @@ class Memo:
         """Remember answers, as long as there is room."""
         if self.on and len(self.answers) + len(fresh) <= MOST_REMEMBERED:
             self.answers.update(fresh)
+
+    def recall(
+        self,
+        keys: Sequence[bytes],
+        ledger: Ledger | None,
+        ask: Callable[[list[bytes]], Iterable[Mapping[bytes, Reply]]],
+    ) -> list[Reply]:
+        """Return the answer to each key; what neither memory nor ledger knows is asked, each key once.
+
+        >>> memo = Memo(wanted=True, dear=False)
+        >>> memo.recall([b"a", b"b", b"a"], None, lambda keys: [{key: len(keys)} for key in keys])
+        [2, 2, 2]
+        """
+        unknown = list(filterfalse(self.answers.__contains__, dict.fromkeys(keys)))
+        fresh: dict[bytes, Reply] = {}
+        if unknown and ledger is not None:
+            fresh.update(ledger.known(unknown))
+            self.add(fresh)
+            unknown = list(filterfalse(fresh.__contains__, unknown))
+        for answers in ask(unknown) if unknown else ():
+            fresh.update(answers)
+            self.add(answers)
+        return [self.answers[key] if key in self.answers else fresh[key] for key in keys]
 
     def __getstate__(self) -> dict[str, Any]:
         # Workers ask afresh: memory is not worth shipping, and outcomes are the same.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from itertools import filterfalse
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -306,22 +305,15 @@ class Subject:
         Answers are kept under a mark, so that second answers to the same inputs do not meet the first.
         """
         keys = [mark + key for key in self._keys(points)] if mark else self._keys(points)
-        memory = self._memo.answers
-        unknown = list(filterfalse(memory.__contains__, dict.fromkeys(keys)))
-        fresh: dict[bytes, Reply] = {}
-        if unknown and self._ledger is not None:
-            fresh.update(self._ledger.known(unknown))
-            self._memo.add(fresh)
-            unknown = list(filterfalse(fresh.__contains__, unknown))
-        if unknown:
+
+        def ask(unknown: list[bytes]) -> Iterator[dict[bytes, Reply]]:
             first = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
             rows = np.fromiter(map(first.__getitem__, unknown), dtype=np.intp, count=len(unknown))
             for start in range(0, len(rows), ROWS_AT_ONCE):
                 batch = points[rows[start : start + ROWS_AT_ONCE]]
-                for answers in self._ask_new(batch, unknown[start : start + ROWS_AT_ONCE]):
-                    fresh.update(answers)
-                    self._memo.add(answers)
-        return packed([memory[key] if key in memory else fresh[key] for key in keys], self.outputs)
+                yield from self._ask_new(batch, unknown[start : start + ROWS_AT_ONCE])
+
+        return packed(self._memo.recall(keys, self._ledger, ask), self.outputs)
 
     def _ask_new(self, points: Points, keys: list[bytes]) -> Iterator[dict[bytes, Reply]]:
         for rows, outcomes in self.adapter.run(points, self.space):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import time
 from dataclasses import dataclass
-from itertools import filterfalse
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -24,7 +23,7 @@ from evenhand.core.subject import AGAIN
 from evenhand.core.views import View
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -187,23 +186,17 @@ class TextSubject:
     def _recall(self, texts: list[str], mark: bytes = b"") -> Outcomes:
         """Ask only what neither memory nor ledger knows, and write the answers down batch by batch."""
         keys = [mark + hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
-        memory = self._memo.answers
         asked = dict(zip(keys, texts, strict=True))
-        unknown = list(filterfalse(memory.__contains__, keys))
-        fresh: dict[bytes, Reply] = {}
-        if unknown and self._ledger is not None:
-            fresh.update(self._ledger.known(unknown))
-            self._memo.add(fresh)
-            unknown = list(filterfalse(fresh.__contains__, unknown))
-        for at in range(0, len(unknown), self.batch):
-            part = unknown[at : at + self.batch]
-            answers = self._ask([asked[key] for key in part]).tolist()
-            if self._ledger is not None:
-                self._ledger.record(part, answers)
-            found = dict(zip(part, answers, strict=True))
-            fresh.update(found)
-            self._memo.add(found)
-        return as_outcomes([memory[key] if key in memory else fresh[key] for key in keys])
+
+        def ask(unknown: list[bytes]) -> Iterator[dict[bytes, Reply]]:
+            for at in range(0, len(unknown), self.batch):
+                part = unknown[at : at + self.batch]
+                answers = self._ask([asked[key] for key in part]).tolist()
+                if self._ledger is not None:
+                    self._ledger.record(part, answers)
+                yield dict(zip(part, answers, strict=True))
+
+        return as_outcomes(self._memo.recall(keys, self._ledger, ask))
 
     def _ask(self, texts: list[str]) -> Outcomes:
         return self._run(texts, len(texts), self.adapter)
