@@ -17,6 +17,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SPACE = Space([category("sex", ["F", "M"]), integer("age", 0, 100_000)], protected=["sex"])
+SAID = [
+    "a gay man",
+    "a straight man",
+    "my straight aunt",
+    "a lesbian",
+    "the jewish faith",
+    "a muslim",
+    "gay and jewish",
+]
+"""Texts that name a gender or a religion."""
+TERMS = {"gender": ["gay", "straight", "lesbian"], "religion": ["jewish", "muslim", "christian"]}
 
 
 def refused(kind: type[EvenhandError], call: Callable[[], Any], *words: str) -> str:

@@ -26,21 +26,11 @@ from evenhand.report.displays import display_of
 from evenhand.report.heat import Heat
 from evenhand.report.mine import MOST_BARS, MOST_MININGS, HeatDisplay, MineDisplay, TermsDisplay
 from evenhand.report.ranked import LABEL, Bar, Bars, Rest, flowed, wrapped
-from tests.helpers import refused
+from tests.helpers import SAID, TERMS, refused
 
 matplotlib.use("Agg")
 
 OVER = ["sex", "race", "age"]
-SAID = [
-    "a gay man",
-    "a straight man",
-    "my straight aunt",
-    "a lesbian",
-    "the jewish faith",
-    "a muslim",
-    "gay and jewish",
-]
-TERMS = {"gender": ["gay", "straight", "lesbian"], "religion": ["jewish", "muslim", "christian"]}
 
 
 @cache

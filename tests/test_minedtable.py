@@ -13,23 +13,13 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import UsageError
 from evenhand.core.minedtable import OTHERS, entries_of, lines_of
-from tests.helpers import refused
+from tests.helpers import SAID, TERMS, refused
 
 COLUMNS = [
     *["rule", "value", "difference", "low", "high", "rate", "rate_low", "rate_high", "other", "other_low"],
     *["other_high", "ratio", "ratio_low", "ratio_high", "rows", "support", "rules", "n", "level", "method"],
     *["population", "limit", "verdict", "output", "score", "over", "claim"],
 ]
-SAID = [
-    "a gay man",
-    "a straight man",
-    "my straight aunt",
-    "a lesbian",
-    "the jewish faith",
-    "a muslim",
-    "gay and jewish",
-]
-TERMS = {"gender": ["gay", "straight", "lesbian"], "religion": ["jewish", "muslim", "christian"]}
 
 
 def people(rows: int = 800) -> pd.DataFrame:

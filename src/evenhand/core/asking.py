@@ -130,18 +130,9 @@ def compared(
     view: View, treated: Treated, done: NDArray[np.intp], scores: Sequence[str], good: NDArray[np.bool_]
 ) -> list[tuple[Words, Treated]]:
     """Return who is compared in each score: everybody, or those whose true outcome is good, or is not."""
-    found = []
-    for score in scores:
-        words = Words(view.favoured, view.title, score, view.counts)
-        if score == "rate":
-            found.append((words, treated))
-            continue
-        whose = "favourable" if score == "tpr" else "not favourable"
-        people = good[done] if score == "tpr" else ~good[done]
-        if not people.any():
-            raise DataError(f"score = {score!r}: no row has a true outcome that is {whose}; there is nobody to compare")
-        found.append((words, treated.only(people, f"{treated.population}, whose true outcome is {whose}")))
-    return found
+    return [
+        (Words(view.favoured, view.title, score, view.counts), treated.truly(good[done], score)) for score in scores
+    ]
 
 
 def true_outcomes(truth: Any, data: Any, rows: int) -> NDArray[Any]:

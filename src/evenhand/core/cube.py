@@ -157,13 +157,18 @@ class Cube:
 
     def candidates(self, depth: int | None = None) -> int:
         """Return how many rules of at most `depth` features there are, those that cover the same rows included."""
-        most = len(self.choices) if depth is None else min(depth, len(self.choices))
-        # How many there are of each number of features, one feature after the other.
-        found = [1] + [0] * most
-        for choices in self.choices:
-            rules = int(choices.copies.sum())
-            found = [1] + [found[size] + found[size - 1] * rules for size in range(1, most + 1)]
-        return sum(found[1:])
+        return sum(_by_size([int(choices.copies.sum()) for choices in self.choices])[:depth])
+
+    def rule_sets(self) -> list[int]:
+        """Return how many rule sets take one, two and more features.
+
+        >>> from evenhand.core.choices import Choices
+        >>> from evenhand.core.feature import category
+        >>> sex, race = (Choices.of(category(name, ["a", "b"]), np.array([])) for name in ("sex", "race"))
+        >>> Cube.of([sex, race], [np.zeros(1), np.zeros(1)]).rule_sets()
+        [4, 4]
+        """
+        return _by_size([len(choices) for choices in self.choices])
 
     def frequent(self, sizes: Floats, least: float, depth: int | None = None) -> int:
         """Return how many rules of at most `depth` features cover at least so many rows, or so much of their weight.
@@ -199,6 +204,14 @@ class Cube:
                     f"{names} have {count(number)} {what} together, over the {MOST_ENTRIES:,} that are summed at once; "
                     "take fewer features at a time (depth), fewer bins, or more support"
                 )
+
+
+def _by_size(choices: Sequence[int]) -> list[int]:
+    """Return how many ways there are to take one of the choices of one, two and more features."""
+    found = [1] + [0] * len(choices)
+    for number in choices:
+        found = [1] + [found[size] + found[size - 1] * number for size in range(1, len(found))]
+    return found[1:]
 
 
 def _numbered(key: NDArray[np.int64], wide: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

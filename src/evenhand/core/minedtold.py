@@ -45,12 +45,8 @@ class Words:
 
     def sentence(self, who: str, inside: float, outside: float, difference: str) -> str:
         """Say who is treated how, against everyone else."""
-        people = f"{AMONG[self.score]}people with {who}"
-        if not self.counts:
-            return f"{people} score {inside:.3f} on average, {OTHERS} {outside:.3f} ({difference})"
-        rates = f"{100 * inside:.1f} % of the time, {OTHERS} {100 * outside:.1f} %"
-        what = self.favoured if self.favoured.startswith("the ") else f"the outcome {self.favoured}"
-        return f"{people} get {what} {rates} ({difference})"
+        treated = treated_so(self.favoured, inside, OTHERS, outside, counts=self.counts)
+        return f"{AMONG[self.score]}people with {who} {treated} ({difference})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +98,13 @@ class Telling:
 
     def _story(self, story: Story) -> tuple[Story, dict[str, Any]]:
         lead, total = story.lead, self.mining.ranking.total
-        low, high, rate, other = self._limits(lead) if self.paper is None else self._by_paper(lead, self.paper)
+        rows = int(self.mining.inside(lead).sum())
+        low, high, rate, other = self._limits(lead, rows) if self.paper is None else self._by_paper(lead, self.paper)
         rule, difference = self.mining.rule(lead), lead.inside - lead.outside
         return story, {
             "rule": rule.to_dict(),
             "text": rule.text,
-            "rows": int(self.mining.inside(lead).sum()),
+            "rows": rows,
             "support": lead.size / total,
             "difference": difference,
             "low": min(low, abs(difference)),
@@ -119,14 +116,11 @@ class Telling:
             "like": [self._like(told) for told in story.like],
         }
 
-    def _limits(self, lead: Told) -> tuple[float, float, Estimate, Estimate]:
+    def _limits(self, lead: Told, rows: int) -> tuple[float, float, Estimate, Estimate]:
         """Return the limits of the difference, and the rates of those inside and of everyone else."""
-        others = self.mining.ranking.total - lead.size
-        missed = min(max(float(self.mining.ranking.hits.sum()) - lead.hits, 0.0), others)
-        ends = self.sure.difference(lead.hits, lead.size, missed, others)
-        low, high = absolute(*map(np.asarray, ends))
-        rows = int(self.mining.inside(lead).sum())
-        rate, other = self._rate(lead.hits, lead.size, rows), self._rate(missed, others, self._rows - rows)
+        hits, size, missed, others = map(float, self.mining.ranking.sides(np.array([lead.hits, lead.size])))
+        low, high = absolute(*map(np.asarray, self.sure.difference(hits, size, missed, others)))
+        rate, other = self._rate(hits, size, rows), self._rate(missed, others, self._rows - rows)
         return float(low), float(high), rate, other
 
     @property
@@ -164,18 +158,12 @@ class Telling:
         n = self._rows if self.paper is None else 2 * self.paper.scores[lead.family, lead.place].n
         estimate = self._estimate(value, entry["low"], entry["high"], n, "melded")
         claim = self.words.sentence(entry["text"], lead.inside, lead.outside, points_apart(estimate))
-        groups = (
-            Group({"rule": entry["text"]}, Estimate.from_dict(entry["rate"])),
-            Group({"rule": OTHERS}, Estimate.from_dict(entry["other"])),
-        )
+        groups = both_sides(entry, OTHERS)
         return Finding(claim, self.mining.rule(lead), estimate, self.limit, cases, groups, self.words.output)
 
     def _others(self, rest: dict[str, Any]) -> Finding:
         estimate = self._estimate(rest["value"], rest["low"], rest["high"], self._rows, "melded")
-        others = (
-            f"none of the {rest['rules']:,} other rule sets" if rest["rules"] > 1 else "not even the other rule set"
-        )
-        said = f"{others}, variations of these included, is further from everyone else than this"
+        said = f"{none_of(rest['rules'])}, variations of these included, is further from everyone else than this"
         claim = f"{AMONG[self.words.score]}{said} ({points_apart(estimate)})"
         return Finding(claim, Rule(()), estimate, self.limit, output=self.words.output)
 
@@ -250,6 +238,34 @@ def check_terms(level: float, limit: float | None, stories: int) -> None:
         check_limit(limit)
     if isinstance(stories, bool) or not isinstance(stories, int) or stories < 1:
         raise UsageError(f"stories = {clip(repr(stories))} must be a whole number of 1 or more")
+
+
+def treated_so(favoured: str, inside: float, others: str, outside: float, *, counts: bool) -> str:
+    """Say how some are treated, against others: how often, or with which scores.
+
+    >>> treated_so("approve", 0.382, "everyone else", 0.109, counts=True)
+    'get the outcome approve 38.2 % of the time, everyone else 10.9 %'
+    """
+    if not counts:
+        return f"score {inside:.3f} on average, {others} {outside:.3f}"
+    what = favoured if favoured.startswith("the ") else f"the outcome {favoured}"
+    return f"get {what} {100 * inside:.1f} % of the time, {others} {100 * outside:.1f} %"
+
+
+def none_of(rules: int) -> str:
+    """Begin a sentence about all rule sets that lead no story.
+
+    >>> none_of(2011)
+    'none of the 2,011 other rule sets'
+    """
+    return f"none of the {rules:,} other rule sets" if rules > 1 else "not even the other rule set"
+
+
+def both_sides(entry: Mapping[str, Any], others: str) -> tuple[Group, Group]:
+    """Return the two groups that a story compares, with their rates."""
+    sides = ((entry["text"], entry["rate"]), (others, entry["other"]))
+    first, second = (Group({"rule": text}, Estimate.from_dict(rate)) for text, rate in sides)
+    return first, second
 
 
 def ratio(rate: Estimate, other: Estimate) -> dict[str, float | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -117,6 +117,15 @@ class Treated:
         weights = None if self.weights is None else self.weights[taken]
         return Treated(self.points[taken], self.values[taken], population, self.method, weights, self.queries)
 
+    def truly(self, good: NDArray[np.bool_], score: str) -> Treated:
+        """Return those whom a score compares: all, or those whose true outcome is good ("tpr"), or is not ("fpr")."""
+        if score == "rate":
+            return self
+        taken, whose = (good, "favourable") if score == "tpr" else (~good, "not favourable")
+        if not taken.any():
+            raise DataError(f"score = {score!r}: no row has a true outcome that is {whose}; there is nobody to compare")
+        return self.only(taken, f"{self.population}, whose true outcome is {whose}")
+
 
 @dataclass(frozen=True, eq=False)
 class Mining:
@@ -149,15 +158,7 @@ class Mining:
         hits = cube.totals(treated.values if weights is None else treated.values * weights)
         total = float(size.sum())
         depth, notes = _depth(pruned, forming.depth, names)
-        ranking = Ranking.of(
-            pruned,
-            size,
-            hits,
-            least=forming.support * total,
-            least_other=forming.other * total,
-            depth=depth,
-            told=told,
-        )
+        ranking = _ranked(pruned, size, hits, forming, depth, told)
         try:
             frequent = cube.frequent(size, forming.support * total, depth)
         except SpaceError:  # with all that cover the same, they may be too many to count
@@ -167,14 +168,8 @@ class Mining:
 
     def need_rules(self) -> None:
         """Refuse where no rule set is frequent, and say what would be."""
-        if self.ranking.examined:
-            return
-        names, forming = clip(", ".join(self.names), 300), self.forming
-        least = min(forming.support, forming.other or forming.support)
-        raise DataError(
-            f"no rule set over {names} covers at least {100 * forming.support:g} % of the {len(self.treated.points):,} "
-            f"rows and leaves at least {100 * forming.other:g} %; try a smaller support, as support={least / 5:.2g}"
-        )
+        if not self.ranking.examined:
+            raise _none(self.names, len(self.treated.points), self.forming)
 
     def rule(self, told: Told) -> Rule:
         """Return a rule set as a rule in its one form."""
@@ -214,12 +209,34 @@ def check_rules(space: Space, names: Sequence[str], points: Points, weights: Flo
     >>> from evenhand.core.space import Space
     >>> check_rules(Space([category("sex", ["F", "M"])]), ["sex"], np.array([[0.0], [1.0]]), None, Forming())
     """
-    _, _, pruned = _formed(space, names, points, weights, forming)
-    _depth(pruned, forming.depth, names)
-    anybody = Treated(points, np.zeros(len(points)), "", "", weights)
+    _, size, pruned = _formed(space, names, points, weights, forming)
+    depth, _ = _depth(pruned, forming.depth, names)
     # Where single features have a rule set, which is nearly always, there is no need to look at the others.
-    if not Mining.of(space, names, anybody, replace(forming, depth=1)).ranking.examined:
-        Mining.of(space, names, anybody, forming).need_rules()
+    if not any(_ranked(pruned, size, np.zeros(len(size)), forming, deep).examined for deep in (1, depth)):
+        raise _none(names, len(points), forming)
+
+
+def _none(names: Sequence[str], rows: int, forming: Forming) -> DataError:
+    """Say that no rule set is frequent, and what would be."""
+    least = min(forming.support, forming.other or forming.support)
+    return DataError(
+        f"no rule set over {clip(', '.join(names), 300)} covers at least {100 * forming.support:g} % of the {rows:,} "
+        f"rows and leaves at least {100 * forming.other:g} %; try a smaller support, as support={least / 5:.2g}"
+    )
+
+
+def _ranked(
+    cube: Cube,
+    size: Floats,
+    hits: Floats,
+    forming: Forming,
+    depth: int,
+    told: Callable[[float], None] | None = None,
+) -> Ranking:
+    """Return all rule sets of up to `depth` features that cover and leave enough people."""
+    total = float(size.sum())
+    least, least_other = forming.support * total, forming.other * total
+    return Ranking.of(cube, size, hits, least=least, least_other=least_other, depth=depth, told=told)
 
 
 def _formed(
@@ -234,30 +251,18 @@ def _formed(
 
 def _depth(cube: Cube, wanted: int | None, names: Sequence[str]) -> tuple[int, list[str]]:
     """Return how many features a rule set takes at most, and a note where that is fewer than there are."""
-    most, total, depth = (DEEP_RULES if wanted is None else MOST_RULES), 0, 0
-    sizes: dict[int, int] = {}
-    for deep in range(1, min(len(names), wanted or len(names)) + 1):
-        sizes[deep] = _rules(cube, deep)
-        if total + sizes[deep] > most:
-            break
-        total, depth = total + sizes[deep], deep
-    if depth == max(sizes) or not total:
-        return max(depth, 1), []
-    if wanted is not None or depth == 0:
+    most, wanted_depth = (DEEP_RULES if wanted is None else MOST_RULES), min(len(names), wanted or len(names))
+    totals = list(itertools.accumulate(cube.rule_sets()[:wanted_depth]))
+    depth = max(sum(total <= most for total in totals), 1)
+    if depth == wanted_depth:
+        return depth, []
+    deeper, said = depth + 1, count(totals[depth])
+    if wanted is not None:
         raise SpaceError(
-            f"depth = {max(sizes)} over {len(names)} features makes {count(total + sizes[max(sizes)])} rule sets, over "
-            f"the {most:,} that are looked at; take depth={max(depth, 1)}, fewer bins, or more support"
+            f"depth = {deeper} over {len(names)} features makes {said} rule sets, over the {most:,} that are looked "
+            f"at; take depth={depth}, fewer bins, or more support"
         )
     return depth, [
-        f"rule sets take up to {depth} of the {len(names)} features: {depth + 1} would make "
-        f"{count(total + sizes[depth + 1])} rule sets; depth={depth + 1} asks for them"
+        f"rule sets take up to {depth} of the {len(names)} features: {deeper} would make {said} rule sets; "
+        f"depth={deeper} asks for them"
     ]
-
-
-def _rules(cube: Cube, size: int) -> int:
-    """Return how many rule sets take exactly this many features: an elementary symmetric polynomial."""
-    totals = [1] + [0] * size
-    for choices in cube.choices:
-        for at in range(size, 0, -1):
-            totals[at] += totals[at - 1] * len(choices)
-    return totals[size]

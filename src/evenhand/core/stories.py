@@ -236,7 +236,7 @@ class Ranking:
         low, high = self._limits(sure, likely.counts)[0], self._highest(sure, highest)
         return Rest(rules, value, min(low, value), max(high, value))
 
-    def _sides(self, counts: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    def sides(self, counts: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Return hits and size inside and outside of rule sets."""
         hits, size = counts
         others = self.total - size
@@ -244,13 +244,13 @@ class Ranking:
 
     def _limits(self, sure: Sure, counts: Floats) -> tuple[float, float]:
         """Return the largest lower and the largest upper limit of rule sets."""
-        low, high = absolute(*map(np.asarray, sure.difference(*self._sides(counts))))
+        low, high = absolute(*map(np.asarray, sure.difference(*self.sides(counts))))
         return float(low.max()), float(high.max())
 
     def _highest(self, sure: Sure, top: _Top) -> float:
         """Return the highest upper limit of all, or a bound on it: those with the highest bounds have it."""
         boxed = _Top(REFINED)
-        boxed.add(sure.box(*self._sides(top.counts)), top.counts)
+        boxed.add(sure.box(*self.sides(top.counts)), top.counts)
         bound, best = max(top.over, boxed.over), 0.0
         for start in range(0, len(boxed.keys), AT_ONCE):
             if boxed.keys[start] <= best:

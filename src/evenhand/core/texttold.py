@@ -14,8 +14,8 @@ from evenhand.core.errors import DataError
 from evenhand.core.estimate import Estimate
 from evenhand.core.feature import plain
 from evenhand.core.intervals import clopper_pearson
-from evenhand.core.minedtold import points_apart, ratio
-from evenhand.core.results import Case, Finding, Group
+from evenhand.core.minedtold import both_sides, none_of, points_apart, ratio, treated_so
+from evenhand.core.results import Case, Finding
 from evenhand.core.rules import Rule
 from evenhand.core.termstories import Ranked, Scored, gather
 
@@ -89,10 +89,7 @@ class TextTelling:
         rest = self._rest(left) if left else None
         if rest is not None:
             estimate = self._estimate(rest["value"], rest["low"], rest["high"], self._texts(scored), ())
-            others = (
-                f"none of the {rest['rules']:,} other rule sets" if rest["rules"] > 1 else "not even the other rule set"
-            )
-            claim = f"{others} of terms is further from others than this"
+            claim = f"{none_of(rest['rules'])} of terms is further from others than this"
             findings.append(Finding(f"{claim} ({points_apart(estimate)})", Rule(()), estimate, self.limit))
         return findings, {"stories": entries, "rest": rest, "matrix": matrices(scored)}
 
@@ -151,19 +148,10 @@ class TextTelling:
         named = lead.scored.decided.family.categories
         estimate = self._estimate(abs(entry["difference"]), entry["low"], entry["high"], entry["texts"], named)
         terms = " and ".join(f"“{term.text}”" for term in lead.scored.decided.family.terms[lead.at])
-        inside, outside = entry["rate"]["value"], entry["other"]["value"]
-        others = OTHERS[self.against]
-        favoured = self.subject.favoured
-        what = favoured if favoured.startswith("the ") else f"the outcome {favoured}"
-        said = f"get {what} {100 * inside:.1f} % of the time, {others} {100 * outside:.1f} %"
-        if not self.subject.counts:
-            said = f"score {inside:.3f} on average, {others} {outside:.3f}"
-        groups = (
-            Group({"rule": entry["text"]}, Estimate.from_dict(entry["rate"])),
-            Group({"rule": others}, Estimate.from_dict(entry["other"])),
-        )
-        claim = f"texts that say {terms} {said} ({points_apart(estimate)})"
-        return Finding(claim, lead.rule, estimate, self.limit, self._cases(lead), groups)
+        inside, outside, others = entry["rate"]["value"], entry["other"]["value"], OTHERS[self.against]
+        treated = treated_so(self.subject.favoured, inside, others, outside, counts=self.subject.counts)
+        claim = f"texts that say {terms} {treated} ({points_apart(estimate)})"
+        return Finding(claim, lead.rule, estimate, self.limit, self._cases(lead), both_sides(entry, others))
 
     def _cases(self, lead: Ranked) -> tuple[Case, ...]:
         """Return texts whose outcome these terms change the most, against other terms."""

@@ -126,7 +126,8 @@ def mine(
     for names in sets:
         check_rules(tested.space, names, given.points(tested.space), given.weights, forming)
     labels = None if scores == ("rate",) else true_outcomes(truth, data, len(given))
-    good = [np.empty(0, dtype=np.bool_) if labels is None else truly_favourable(view, labels, scores) for view in views]
+    everybody = np.ones(len(given), dtype=np.bool_)
+    good = [everybody if labels is None else truly_favourable(view, labels, scores) for view in views]
     sensitive = tuple(dict.fromkeys(name for names in sets for name in names))
     before = tested.executed
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:

@@ -165,7 +165,4 @@ def _people(treated: Treated, kept: Any, truth: str | None, favoured: Any, score
     if not good.any():
         there = nearest(favoured, kept[truth].unique().to_list())
         raise DataError(f"truth = {truth!r} has no outcome that is favourable ({favoured}); {there}")
-    taken, whose = (good, "favourable") if score == "tpr" else (~good, "not favourable")
-    if not taken.any():
-        raise DataError(f"score = {score!r}: no row has a true outcome that is {whose}; there is nobody to compare")
-    return treated.only(taken, f"{treated.population}, whose true outcome is {whose}")
+    return treated.truly(good, score)
