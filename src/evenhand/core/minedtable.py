@@ -43,6 +43,15 @@ def entries_of(result: Result) -> list[Mapping[str, Any]]:
     return list(result.details.get("mine") or result.details.get("mine_text") or ())
 
 
+def scores(entry: Mapping[str, Any]) -> bool:
+    """Tell whether outcomes are scores, whose means are compared, rather than favourable or not.
+
+    >>> scores({"favoured": "the score", "output": ""}), scores({"favoured": "approve", "output": ""})
+    (True, False)
+    """
+    return bool(entry["favoured"] == (entry["output"] or "the score"))
+
+
 def lines_of(result: Result) -> list[Line]:
     """Return each finding of a mining with what the details tell of it, best evidence first, and the rest last."""
     known: dict[tuple[Any, ...], list[tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}

@@ -248,8 +248,16 @@ def treated_so(favoured: str, inside: float, others: str, outside: float, *, cou
     """
     if not counts:
         return f"score {inside:.3f} on average, {others} {outside:.3f}"
-    what = favoured if favoured.startswith("the ") else f"the outcome {favoured}"
-    return f"get {what} {100 * inside:.1f} % of the time, {others} {100 * outside:.1f} %"
+    return f"get {outcome_said(favoured)} {100 * inside:.1f} % of the time, {others} {100 * outside:.1f} %"
+
+
+def outcome_said(favoured: str) -> str:
+    """Name the favourable outcome in a sentence.
+
+    >>> outcome_said(">50K"), outcome_said("the favourable outcome")
+    ('the outcome >50K', 'the favourable outcome')
+    """
+    return favoured if favoured.startswith("the ") else f"the outcome {favoured}"
 
 
 def none_of(rules: int) -> str:

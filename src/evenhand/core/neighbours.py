@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 import time
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ import numpy as np
 from evenhand.core.campaign import FIRST_WAVE, GROWTH
 from evenhand.core.errors import UsageError, clip
 from evenhand.core.estimate import StopReason
+from evenhand.core.law import Part
 from evenhand.core.seeds import stream
 from evenhand.core.shared import LONG
 from evenhand.core.subject import ROWS_AT_ONCE
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.core.budget import Meter
-    from evenhand.core.feature import Feature, Points
+    from evenhand.core.feature import Points
     from evenhand.core.parallel import Workers
     from evenhand.core.views import View
 
@@ -173,7 +173,7 @@ class Neighbours:
             return (values + (1 + turns)) % len(feature.levels)
         moved = values + (2 * turns - 1) * (feature.step or STEP)
         # Ends first: a range may end between two steps, and the nearest of them may lie outside.
-        return feature.snap(np.clip(moved, feature.low, _last(feature)))
+        return feature.snap(np.clip(moved, feature.low, Part.uniform(position, feature).high[0, 0]))
 
     def _kept(self, asked: Points, points: Points) -> Points:
         """Put rows themselves in the place of neighbours that break constraints; changes what it is given."""
@@ -182,11 +182,6 @@ class Neighbours:
             broken = np.flatnonzero(~space.valid(asked))
             asked[broken] = points[broken % len(points)]
         return asked
-
-
-def _last(feature: Feature) -> float:
-    """Return the largest value of a number, but for rounding."""
-    return float(feature.high if math.isinf(feature.size) else feature.low + (feature.size - 1) * (feature.step or 0))
 
 
 def _repeated(points: Points, times: int) -> Points:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.core.minedtold import AMONG
+from evenhand.core.minedtable import scores
+from evenhand.core.minedtold import AMONG, outcome_said
 from evenhand.core.rules import Condition, Rule
 from evenhand.report.heat import Heat
 
@@ -200,8 +201,7 @@ def _title(entry: Mapping[str, Any], cells: Cells, least: float, *, percent: boo
     if "changes" in entry:
         what = "texts whose outcome changes"
     elif percent:
-        what = entry["favoured"] if entry["favoured"].startswith("the ") else f"the outcome {entry['favoured']}"
-        what = f"how often {'people' if 'over' in entry else 'texts'} get {what}"
+        what = f"how often {'people' if 'over' in entry else 'texts'} get {outcome_said(entry['favoured'])}"
     else:
         what = f"mean of {entry['favoured']}"
     ends = [f"{rate_text(rate, percent=percent)} ({cell})" for rate, cell in cells.extremes(least)]
@@ -218,11 +218,6 @@ def _met(condition: Condition, cells: Sequence[str]) -> Flags:
     high = math.inf if condition.high is None else condition.high
     slack = _ROUNDING * np.maximum(np.abs(starts), 1.0)
     return np.asarray((starts >= low - slack) & (starts <= high))
-
-
-def scores(entry: Mapping[str, Any]) -> bool:
-    """Tell whether outcomes are scores, whose means are compared, rather than favourable or not."""
-    return bool(entry["favoured"] == (entry["output"] or "the score"))
 
 
 def output_of(entry: Mapping[str, Any]) -> str:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import UsageError, clip, nearest
 from evenhand.core.estimate import Verdict
-from evenhand.core.minedtable import lines_of
+from evenhand.core.minedtable import lines_of, scores
 from evenhand.core.texttold import OTHERS
 from evenhand.report.canvas import Display
-from evenhand.report.cells import cells_of, heat_of, output_of, rate_text, scores
+from evenhand.report.cells import cells_of, heat_of, output_of, rate_text
 from evenhand.report.ranked import Bar, Bars, Rest, wrapped
 
 if TYPE_CHECKING:

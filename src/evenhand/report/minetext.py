@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evenhand.core.minedtold import AMONG
+from evenhand.core.minedtable import scores
+from evenhand.core.minedtold import AMONG, outcome_said
 from evenhand.core.texttold import OTHERS
 from evenhand.report.lines import LEAD, Line, shown_cases, table_of
 
@@ -72,17 +73,11 @@ def _texts_head(entry: Mapping[str, Any]) -> Iterator[Line]:
         yield Line(f"{_compared(entry, 'texts')} with these terms, against {OTHERS[entry['against']]}")
 
 
-def _graded(entry: Mapping[str, Any]) -> bool:
-    """Tell whether scores were compared, rather than how often an outcome was given."""
-    return bool(entry["favoured"] == (entry["output"] or "the score"))
-
-
 def _compared(entry: Mapping[str, Any], who: str) -> str:
     """Say what is compared: how often an outcome is given, or scores."""
-    if _graded(entry):
+    if scores(entry):
         return f"how {who} score on average"
-    favoured = entry["favoured"]
-    return f"how often {who} get {favoured if favoured.startswith('the ') else f'the outcome {favoured}'}"
+    return f"how often {who} get {outcome_said(entry['favoured'])}"
 
 
 def _terms(entry: Mapping[str, Any], found: Sequence[Found]) -> str:
@@ -105,7 +100,7 @@ class _Table(NamedTuple):
 
 def _stories(entry: Mapping[str, Any], found: Sequence[Found]) -> _Table:
     """Return the numbers of each story."""
-    texts, stories, graded = "texts" in entry, [one.story for one in found], _graded(entry)
+    texts, stories, graded = "texts" in entry, [one.story for one in found], scores(entry)
     digits = _digits([story["high"] for story in stories])
     level, several = found[0].finding.estimate.level, any(story["rules"] > 1 for story in stories)
     others = "everyone\nelse" if not texts else "other\nterms" if entry["against"] == "terms" else "other\ntexts"
