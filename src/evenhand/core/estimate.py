@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from evenhand.core.errors import UsageError
 
@@ -136,6 +136,8 @@ class Estimate:
         >>> Estimate.from_dict(Estimate.exact(1, 4).to_dict()) == Estimate.exact(1, 4)
         True
         """
+        if found.get("unit") == Amount.UNIT:
+            return Amount(*(found[key] for key in ("value", "low", "high", "n", "level", "method")))
         if "unit" in found:
             return Witnesses.counted(found)
         keys = {"value", "low", "high", "n", "level", "method"}
@@ -217,3 +219,27 @@ class Witnesses(Estimate):
     def __str__(self) -> str:
         every = "every one of " if self.high == self.value else ""
         return f"{self.value:,} found by trying {every}{self.n:,} inputs ({self.method})"
+
+
+@dataclass(frozen=True, slots=True)
+class Amount(Estimate):
+    """A score of the user's own making with its interval: any number, and not a rate.
+
+    >>> print(Amount(12.5, 11.0, 14.0, 300, 0.95, "bootstrap"))
+    12.5 (11 to 14, 95 % level, n = 300, bootstrap)
+    """
+
+    UNIT: ClassVar[str] = "the score's own"
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.value <= self.high:
+            raise UsageError(f"the value {self.value!r} lies outside its interval {self.low!r} to {self.high!r}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the amount as JSON-ready values."""
+        keys = ("value", "low", "high", "n", "level", "method")
+        return {key: getattr(self, key) for key in keys} | {"unit": self.UNIT}
+
+    def __str__(self) -> str:
+        facts = f"{100 * self.level:.6g} % level, n = {self.n:,}, {self.method}"
+        return f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g}, {facts})"

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module, metadata, resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenhand.core import jsonfile
 from evenhand.core.budget import Spent
 from evenhand.core.errors import UsageError
 from evenhand.core.estimate import Estimate, StopReason, Verdict
@@ -275,30 +275,19 @@ class Result:
     @property
     def digest(self) -> str:
         """A hash that two runs share exactly when they found the same, whatever they cost."""
-        return hashlib.sha256(_dump(self._stable()).encode()).hexdigest()
+        return hashlib.sha256(jsonfile.dump(self._stable()).encode()).hexdigest()
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """Return the result as JSON, and write it to `path` where one is given."""
         table = self._stable()
         del table["queries"]
-        text = _dump({**table, "spent": self.spent.to_dict(), "digest": self.digest})
-        if path is not None:
-            try:
-                Path(path).write_text(text, encoding="utf-8")
-            except OSError as error:
-                raise UsageError(f"{path}: cannot write the result: {error.strerror}") from None
-        return text
+        text = jsonfile.dump({**table, "spent": self.spent.to_dict(), "digest": self.digest})
+        return jsonfile.write(path, text, "result")
 
     @classmethod
     def from_json(cls, path: str | PathLike[str]) -> Result:
         """Read a result that `to_json` wrote."""
-        try:
-            table = json.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise UsageError(f"{path}: cannot read the result: {error.strerror}") from None
-        except ValueError:
-            raise UsageError(f"{path}: this is not a JSON file") from None
-        return cls.from_dict(table, where=str(path))
+        return cls.from_dict(jsonfile.read(path, "result"), where=str(path))
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any], *, where: str = "result") -> Result:
@@ -352,10 +341,6 @@ def _about(about: Any) -> Any:
     if isinstance(about, Rule):
         return about.to_dict()
     return list(about) if isinstance(about, tuple) else about
-
-
-def _dump(table: Mapping[str, Any]) -> str:
-    return json.dumps(table, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _json(value: Any) -> Any:

@@ -1,0 +1,42 @@
+"""JSON files that people keep: the same bytes for the same content, and a sentence where a file cannot be used."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+
+
+def dump(table: Mapping[str, Any]) -> str:
+    """Return a table as JSON text.
+
+    >>> dump({"n": 1})
+    '{\\n  "n": 1\\n}\\n'
+    """
+    return json.dumps(table, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def write(path: str | PathLike[str] | None, text: str, what: str) -> str:
+    """Return the text, written to a file where one is named."""
+    if path is not None:
+        try:
+            Path(path).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"{path}: cannot write the {what}: {error.strerror}") from None
+    return text
+
+
+def read(path: str | PathLike[str], what: str) -> Any:
+    """Return what a JSON file holds."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path}: cannot read the {what}: {error.strerror}") from None
+    except ValueError:
+        raise UsageError(f"{path}: this is not a JSON file") from None

@@ -1,0 +1,83 @@
+"""How sure a comparison is: rows resampled together for all methods, or runs over several splits, and limits for both.
+
+Limits hold for all quantities that they are asked for together: whatever method is picked afterwards, its limits hold.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from evenhand.core.crosstab import Codes, Floats, Frame
+
+_AT_ONCE = 1 << 22
+"""Weights that are drawn at once."""
+
+
+def resampled(
+    frame: Frame, combination: Codes, truth: Codes, predicted: Codes, resamples: int, rng: np.random.Generator
+) -> Iterator[tuple[Floats, Floats]]:
+    """Yield tables of resampled rows, the same rows for every method and run, and weights of resampled runs.
+
+    `predicted` holds codes by method, run and row; tables come by resample, method and run. Rows that are alike in all
+    respects are drawn together, so the cost is that of the different kinds of rows.
+    """
+    from scipy import sparse
+
+    methods, runs, rows = predicted.shape
+    kinds, counts = np.unique(
+        np.column_stack([combination, truth, predicted.reshape(-1, rows).T]), axis=0, return_counts=True
+    )
+    size = int(np.prod(frame.shape))
+    cells = frame.cells(kinds[:, :1], kinds[:, 1:2], kinds[:, 2:]) + np.arange(methods * runs) * size
+    each = np.repeat(np.arange(len(kinds)), methods * runs)
+    spread = sparse.csr_array((np.ones(len(each)), (each, cells.ravel())), shape=(len(kinds), methods * runs * size))
+    chunk = max(1, min(resamples, _AT_ONCE // len(kinds), _AT_ONCE // (methods * runs * size)))
+    for start in range(0, resamples, chunk):
+        some = min(chunk, resamples - start)
+        weights = rng.multinomial(rows, counts / rows, size=some).astype(np.float64)
+        tables = np.asarray(weights @ spread).reshape(some, methods, runs, *frame.shape)
+        yield tables, rng.multinomial(runs, np.full(runs, 1 / runs), size=some) / runs
+
+
+def together(point: Floats, replicates: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return limits around some values that hold for all of them, from replicates of each along the first axis.
+
+    The width of each is its root mean square distance from the value, which allows for a size (of a difference) whose
+    replicates all lie to one side; how many widths are taken is the quantile of the largest distance over all values.
+
+    >>> rng = np.random.default_rng(0)
+    >>> low, high = together(np.zeros(1), rng.normal(size=(4000, 1)), 0.95)
+    >>> bool(abs(high[0] - 1.96) < 0.1), bool(low[0] == -high[0])
+    (True, True)
+    """
+    away = replicates - point
+    width = np.sqrt(np.mean(np.square(away), axis=0))
+    moved = width > 0
+    if not moved.any():
+        return point.copy(), point.copy()
+    farthest = (np.abs(away[:, moved]) / width[moved]).max(axis=1)
+    reach = float(np.quantile(farthest, level, method="higher"))
+    return point - reach * width, point + reach * width
+
+
+def over_splits(point: Floats, runs: Floats, level: float, test_size: float) -> tuple[Floats, Floats]:
+    """Return limits around some means that hold for all of them, from runs along the first axis.
+
+    Runs that split the same rows again share most of what they train and test on. Their variance is enlarged by the
+    ratio of test to training rows (Nadeau and Bengio 2003); a `test_size` of 0 stands for independent runs.
+    """
+    from scipy.stats import t
+
+    number = len(runs)
+    if number < 2:
+        raise UsageError(f"{number} run tells nothing about the next; give at least two, or one test set to resample")
+    width = np.std(runs, axis=0, ddof=1) * np.sqrt(1 / number + test_size / (1 - test_size))
+    reach = float(t.ppf(1 - (1 - level) / (2 * max(point.size, 1)), number - 1))
+    return point - reach * width, point + reach * width

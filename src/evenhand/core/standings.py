@@ -1,0 +1,218 @@
+"""From scores to standings: one judgement for resampled rows, for runs over splits, and for scores that are given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from evenhand.core.comparison import Baseline, Comparison, Standing
+from evenhand.core.errors import UsageError
+from evenhand.core.estimate import Amount, Estimate
+from evenhand.core.resampling import over_splits, together
+from evenhand.core.tradeoff import CLOSE, GOOD, REGIONS, Line, plausible, regions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenhand.core.crosstab import Floats
+
+Ends = tuple["Floats", "Floats"]
+
+
+class Scores(NamedTuple):
+    """Scores of the original, which comes first, and of each mitigation, and the line of the original.
+
+    `performance` and `bias` end in an axis of names, `line` in one of degrees; leading axes are runs or resamples.
+    """
+
+    performance: Floats
+    bias: Floats
+    line: tuple[Floats, Floats]
+    """Bias and performance at each degree."""
+
+    def mean(self, weights: Floats | None = None) -> Scores:
+        """Return the mean over runs, the first of the last two axes, with a weight for each if given."""
+
+        def over(part: Floats) -> Floats:
+            if weights is None:
+                return np.asarray(part.mean(axis=-2))
+            return np.asarray(np.einsum("...r,...rn->...n", weights, part))
+
+        return Scores(over(self.performance), over(self.bias), (over(self.line[0]), over(self.line[1])))
+
+    def known(self) -> Scores:
+        """Return the replicates, along the first axis, in which all scores of people are defined."""
+        kept = ~np.isnan(self.bias).any(axis=-1) & ~np.isnan(self.performance).any(axis=-1)
+        return Scores(self.performance[kept], self.bias[kept], (self.line[0][kept], self.line[1][kept]))
+
+    def differences(self) -> Floats:
+        """Return for each mitigation what it gains, how much more biased it is, its height over the line and its area.
+
+        They come on the first axis.
+        """
+        line = Line.through(*self.line)
+        lines = Line(line.bias[..., None, :], line.performance[..., None, :])
+        performance, bias = self.performance[..., 1:], self.bias[..., 1:]
+        return np.stack(
+            [
+                performance - self.performance[..., :1],
+                bias - self.bias[..., :1],
+                lines.height(bias, performance),
+                np.nan_to_num(lines.area(bias, performance)),
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class Sureness:
+    """How limits come about: from resamples of one test set, or from runs over splits with a share of test rows."""
+
+    level: float
+    n: int
+    population: str
+    test_size: float | None = None
+
+    @property
+    def method(self) -> str:
+        """How limits are called."""
+        return "bootstrap" if self.test_size is None else "corrected t over splits"
+
+    def limits(self, point: Floats, replicates: Floats) -> Ends:
+        """Return limits of some values that hold together; the first axis of replicates runs over them."""
+        flat, many = point.ravel(), replicates.reshape(len(replicates), -1)
+        if self.test_size is None:
+            low, high = together(flat, many, self.level)
+        else:
+            low, high = over_splits(flat, many, self.level, self.test_size)
+        return low.reshape(point.shape), high.reshape(point.shape)
+
+    def estimate(self, value: float, low: float, high: float, bounds: tuple[float, float], names: int) -> Estimate:
+        """Return an estimate, within the bounds of its score."""
+        said = f"{self.method}, simultaneous over {names}"
+        ends = min(max(low, bounds[0]), value), max(min(high, bounds[1]), value)
+        kind = Amount if np.isinf(bounds).any() or bounds[1] > 1 else Estimate
+        return kind(value, *ends, self.n, self.level, said, self.population if kind is Estimate else "")
+
+
+@dataclass(frozen=True)
+class Given:
+    """Biases that were measured elsewhere, with their own limits: low and high for each name, the original first."""
+
+    low: Floats
+    high: Floats
+
+
+def judge(
+    names: Sequence[str],
+    point: Scores,
+    replicates: Scores,
+    sureness: Sureness,
+    baseline: Baseline,
+    *,
+    bounds: tuple[tuple[float, float], tuple[float, float]],
+    given: Given | None = None,
+    **about: object,
+) -> Comparison:
+    """Return the comparison of an original, named first, with mitigations.
+
+    `replicates` are those of `point` along the first axis: resamples, or single runs. `bounds` are those of performance
+    and of bias; `about` is what else a comparison holds.
+    """
+    check_original(names[0], point, baseline)
+    kept = replicates.known()
+    if not len(kept.performance):
+        raise UsageError("the bias is undefined in every resample; there are too few rows in some group")
+    found, many = point.differences(), np.moveaxis(kept.differences(), 1, 0)
+    low, high = _limits(point, kept, sureness, given)
+    ends = [sureness.limits(*pair) for pair in ((point.performance, kept.performance), (point.bias, kept.bias))]
+    if given is not None:
+        ends[1] = given.low, given.high
+    codes = regions(*found[:3])
+    seen = regions(many[:, 0], many[:, 1], many[:, 2])
+    standings = []
+    for at, name in enumerate(names[1:]):
+        code = int(codes[at])
+        area = float(found[3, at])
+        possible = plausible(*((float(low[axis, at]), float(high[axis, at])) for axis in range(3)))
+        standings.append(
+            Standing(
+                name,
+                *_pair(sureness, point, ends, at + 1, bounds, len(names)),
+                REGIONS[code],
+                tuple(region for region in REGIONS if region in possible or region == REGIONS[code]),
+                area if code == GOOD else np.nan,
+                sureness.estimate(area, float(low[3, at]), float(high[3, at]), (0.0, np.inf), len(names) - 1),
+                {region: float(np.mean(seen[:, at] == number)) for number, region in enumerate(REGIONS)},
+            )
+        )
+    start = _pair(sureness, point, ends, 0, bounds, len(names))
+    return Comparison(names[0], start, standings, baseline, level=sureness.level, **about)  # type: ignore[arg-type]
+
+
+def _pair(
+    sureness: Sureness,
+    point: Scores,
+    ends: Sequence[Ends],
+    at: int,
+    bounds: tuple[tuple[float, float], tuple[float, float]],
+    names: int,
+) -> tuple[Estimate, Estimate]:
+    """Return performance and bias of one name, with their limits."""
+    performance, bias = (
+        sureness.estimate(float(value[at]), float(low[at]), float(high[at]), bound, names)
+        for value, (low, high), bound in zip((point.performance, point.bias), ends, bounds, strict=True)
+    )
+    return performance, bias
+
+
+def _limits(point: Scores, replicates: Scores, sureness: Sureness, given: Given | None) -> Ends:
+    """Return limits of the differences; where biases are given, over all that their own limits allow."""
+
+    def of(bias: Floats) -> Ends:
+        one = _with_bias(point, bias) if given is not None else point
+        many = _with_bias(replicates, bias) if given is not None else replicates
+        differences = one.differences()
+        spread = np.moveaxis(many.differences(), 1, 0)
+        # Limits of gain and area are families of their own: whoever reads the one is not misled by the other.
+        parts = [sureness.limits(differences[some], spread[:, some]) for some in (slice(0, 3), slice(3, 4))]
+        return np.concatenate([low for low, _ in parts]), np.concatenate([high for _, high in parts])
+
+    if given is None:
+        return of(point.bias)
+    corners = [
+        of(np.concatenate([[max(start, CLOSE)], ends[1:]]))
+        for start in (given.low[0], given.high[0])
+        for ends in (given.low, given.high)
+    ]
+    low = np.min([corner[0] for corner in corners], axis=0)
+    high = np.max([corner[1] for corner in corners], axis=0)
+    return low, high
+
+
+def _with_bias(scores: Scores, bias: Floats) -> Scores:
+    """Return scores whose biases are these, and whose line goes down in proportion."""
+    degrees = scores.line[0] / np.maximum(scores.line[0][..., :1], CLOSE)
+    return scores._replace(bias=np.broadcast_to(bias, scores.bias.shape), line=(degrees * bias[0], scores.line[1]))
+
+
+def check_original(name: str, point: Scores, baseline: Baseline) -> None:
+    """Refuse an original that has no bias to give up, or no performance to give up for it."""
+    if not point.bias[0] > CLOSE:
+        raise UsageError(
+            f"the original {name!r} shows no bias, so there is nothing to mitigate; choose another bias or other "
+            f"protected features"
+        )
+    end = float(point.line[1][-1])
+    if end >= point.performance[0] - CLOSE:
+        blind = "labels at random" if baseline.label is None else repr(baseline.label)
+        raise UsageError(
+            f"the original {name!r} has a performance of {float(point.performance[0]):.4f}, and {blind} for everyone "
+            f"{end:.4f}: it has nothing to give up, so there is no line to compare with; take a better original"
+        )
+
+
+def with_notes(comparison: Comparison, notes: Sequence[str]) -> Comparison:
+    """Return the comparison with more notes."""
+    return replace(comparison, notes=(*comparison.notes, *notes)) if notes else comparison
