@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 RUN    := $(BIN)/python -m
 
-.PHONY: demo test test-all check bench clean help
+.PHONY: demo test test-all test-mitigation study-small check bench clean help
 
 help:           ## what there is
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -24,17 +24,27 @@ $(VENV)/.tested: $(VENV)/.installed requirements-dev.txt
 # Torch first and alone: pip takes a build for the CPU where an index has one (PIP_EXTRA_INDEX_URL names another index).
 $(VENV)/.tested-all: $(VENV)/.tested
 	$(RUN) pip install --quiet --disable-pip-version-check torch==2.13.0
-	$(RUN) pip install --quiet --disable-pip-version-check --editable '.[light,torch]'
+	$(RUN) pip install --quiet --disable-pip-version-check --editable '.[light,torch,aif360,tensorflow]'
+	@touch $@
+
+$(VENV)/.studied: $(VENV)/.installed
+	$(RUN) pip install --quiet --disable-pip-version-check --editable '.[aif360,fairlearn]'
 	@touch $@
 
 demo: $(VENV)/.installed  ## test a small loan program with a planted bias
 	$(BIN)/evenhand demo
 
 test: $(VENV)/.tested     ## the tests of the core and the light extras
-	$(RUN) pytest -n 2 --dist worksteal -m 'not heavy'
+	$(RUN) pytest -n 2 --dist worksteal -m 'not heavy and not minutes'
 
 test-all: $(VENV)/.tested-all  ## all tests, heavy extras included
-	$(RUN) pytest -n 2 --dist worksteal
+	$(RUN) pytest -n 2 --dist worksteal -m 'not minutes'
+
+test-mitigation: $(VENV)/.tested-all  ## each mitigation method on whole data sets; takes long
+	$(RUN) pytest -m minutes --durations=0 -rA
+
+study-small: $(VENV)/.studied  ## German and COMPAS, eight methods, ten splits: the tables of the Fairea paper beside ours
+	$(BIN)/evenhand compare studies/small.toml --paper --n-jobs 2
 
 check: $(VENV)/.tested    ## lint, format and types
 	$(RUN) ruff check .
@@ -42,13 +52,13 @@ check: $(VENV)/.tested    ## lint, format and types
 	$(RUN) mypy
 
 bench: $(VENV)/.tested    ## the benchmarks; they print ratios and write benchmarks/results/*.json
-	$(RUN) pip install --quiet --disable-pip-version-check --editable '.[fairlearn]'
 	$(BIN)/python benchmarks/coverage.py
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/transport.py
 	$(BIN)/python benchmarks/measure.py
 	$(BIN)/python benchmarks/search.py
 	$(BIN)/python benchmarks/mine.py
+	$(BIN)/python benchmarks/compare.py
 
 clean:          ## remove the environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

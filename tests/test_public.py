@@ -10,6 +10,7 @@ import evenhand as eh
 PUBLIC = [
     "Budget",
     "Case",
+    "Comparison",
     "Estimate",
     "EvenhandError",
     "Feature",
@@ -28,6 +29,7 @@ PUBLIC = [
     "Witnesses",
     "aequitas",
     "category",
+    "compare",
     "datasets",
     "integer",
     "measure",

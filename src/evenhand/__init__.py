@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from evenhand import datasets as datasets
     from evenhand.core.budget import Budget as Budget
+    from evenhand.core.comparison import Comparison as Comparison
     from evenhand.core.errors import EvenhandError as EvenhandError
     from evenhand.core.errors import SubjectError as SubjectError
     from evenhand.core.errors import UsageError as UsageError
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from evenhand.core.strategies.choose import aequitas as aequitas
     from evenhand.core.subject import Subject as Subject
     from evenhand.core.textsubject import TextSubject as TextSubject
+    from evenhand.methods.compare import compare as compare
     from evenhand.methods.measure import measure as measure
     from evenhand.methods.measure import prevalence as prevalence
     from evenhand.methods.measure_log import measure_log as measure_log
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Budget": "core.budget",
     "Case": "core.results",
+    "Comparison": "core.comparison",
     "Estimate": "core.estimate",
     "EvenhandError": "core.errors",
     "Feature": "core.feature",
@@ -72,6 +75,7 @@ _HOMES = {
     "Witnesses": "core.estimate",
     "aequitas": "core.strategies.choose",
     "category": "core.feature",
+    "compare": "methods.compare",
     "datasets": "",
     "integer": "core.feature",
     "measure": "methods.measure",
@@ -93,6 +97,7 @@ _HOMES = {
 __all__ = [
     "Budget",
     "Case",
+    "Comparison",
     "Estimate",
     "EvenhandError",
     "Feature",
@@ -111,6 +116,7 @@ __all__ = [
     "Witnesses",
     "aequitas",
     "category",
+    "compare",
     "datasets",
     "integer",
     "measure",

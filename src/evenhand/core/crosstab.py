@@ -93,29 +93,24 @@ class Frame:
         return cls(tuple(labels), names, seen, groupings)
 
     def place(self, protected: Mapping[str, Any]) -> Codes:
-        """Return the combination of each row."""
-        import pandas as pd
-
+        """Return the combination of each row, or -1 for one that the frame does not have."""
         if not self.names:
             raise UsageError("there are no protected columns to place rows by")
-        rows = pd.MultiIndex.from_arrays([np.asarray(protected[name], dtype=object) for name in self.names])
-        known = pd.MultiIndex.from_arrays(
-            [
-                np.array([combination[at] for combination in self.combinations], dtype=object)
-                for at in range(len(self.names))
-            ]
-        )
-        return np.asarray(known.get_indexer(rows), dtype=np.intp)
+        levels = [list(dict.fromkeys(each[at] for each in self.combinations)) for at in range(len(self.names))]
+        shape = tuple(len(each) + 1 for each in levels)  # one more, for what no combination has
+        lookup = np.full(shape, -1, dtype=np.intp)
+        for place, each in enumerate(self.combinations):
+            lookup[tuple(levels[at].index(value) for at, value in enumerate(each))] = place
+        codes = [_matched(protected[name], levels[at]) for at, name in enumerate(self.names)]
+        return np.asarray(lookup[tuple(codes)])
 
     def column(self, values: Any, what: str) -> Codes:
         """Return the place of each label among the labels."""
-        import pandas as pd
-
-        found = pd.Index(np.array(self.labels, dtype=object)).get_indexer(_objects(values))
+        found = _matched(values, self.labels)
         if (found < 0).any():
-            wrong = plain(_objects(values)[int(np.argmin(found))])
+            wrong = plain(_array(values)[int(np.argmin(found))])
             raise DataError(f"{what} has the label {clip(repr(wrong))}; {nearest(wrong, self.labels)}")
-        return np.asarray(found, dtype=np.intp)
+        return found
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -140,7 +135,7 @@ def coded(values: Any, what: str) -> tuple[Codes, tuple[Label, ...]]:
     """
     import pandas as pd
 
-    codes, found = pd.factorize(_objects(values))
+    codes, found = pd.factorize(_array(values))
     if (codes < 0).any():
         where = int(np.argmin(codes))
         raise DataError(f"{what} has no value in row {where}; fill it in or leave the row out")
@@ -151,6 +146,16 @@ def coded(values: Any, what: str) -> tuple[Codes, tuple[Label, ...]]:
     return place[codes], tuple(levels[at] for at in order)
 
 
+def _matched(values: Any, levels: Sequence[Label]) -> Codes:
+    """Return the place of each value among some levels, or -1."""
+    import pandas as pd
+
+    codes, found = pd.factorize(_array(values))
+    known = {level: at for at, level in enumerate(levels)}
+    places = [known.get(plain(value), -1) for value in found]
+    return np.asarray(np.array([*places, -1], dtype=np.intp)[codes])  # what is missing has the code -1, and so the last
+
+
 def columns_of(protected: Any) -> dict[str, NDArray[Any]]:
     """Return the protected columns by name, from one column, a mapping or any dataframe.
 
@@ -158,13 +163,13 @@ def columns_of(protected: Any) -> dict[str, NDArray[Any]]:
     {'protected': ['f', 'm']}
     """
     if isinstance(protected, Mapping):
-        found = {str(name): _objects(values) for name, values in protected.items()}
+        found = {str(name): _array(values) for name, values in protected.items()}
     elif hasattr(protected, "columns") or hasattr(protected, "collect_schema"):
         table = eager(protected)
-        found = {name: _objects(table[name].to_list()) for name in table.columns}
+        found = {name: _array(table[name]) for name in table.columns}
     else:
         name = getattr(protected, "name", None)
-        found = {name if isinstance(name, str) and name else "protected": _objects(protected)}
+        found = {name if isinstance(name, str) and name else "protected": _array(protected)}
     if not found:
         raise UsageError("protected has no column; give it the column of a protected feature, or several")
     for (first, one), (second, other) in pairwise(found.items()):
@@ -173,7 +178,8 @@ def columns_of(protected: Any) -> dict[str, NDArray[Any]]:
     return found
 
 
-def _objects(values: Any) -> NDArray[Any]:
+def _array(values: Any) -> NDArray[Any]:
+    """Return a column as an array: of one dtype if it has one, and otherwise of objects."""
     if hasattr(values, "to_numpy"):
         values = values.to_numpy()
     elif hasattr(values, "to_list"):
@@ -181,7 +187,7 @@ def _objects(values: Any) -> NDArray[Any]:
     given = values if isinstance(values, np.ndarray) else np.array(list(values), dtype=object)
     if given.ndim != 1:
         raise DataError(f"an array of shape {given.shape} is no column; give it one value for each row")
-    return np.array(given.tolist(), dtype=object)
+    return given.astype(object) if given.dtype.kind in "US" else given
 
 
 def _sortable(value: Any) -> tuple[Any, ...]:

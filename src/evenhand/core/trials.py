@@ -60,7 +60,7 @@ class Trials:
         """
         apart = _is_runs(y_true)
         truths = [_listed(one) for one in y_true] if apart else [_listed(y_true)]
-        told = {name: _runs(name, value) for name, value in outcomes.items()}
+        told = {name: _runs(value) for name, value in outcomes.items()}
         runs = len(truths) if apart else max(len(value) for value in told.values())
         for name, value in told.items():
             if len(value) == 1 and not apart:
@@ -125,15 +125,14 @@ def _is_runs(value: Any) -> bool:
     return hasattr(first, "__len__") and not isinstance(first, str | bytes)
 
 
-def _listed(column: Any) -> list[Any]:
+def _listed(column: Any) -> Any:
     found = columns_of(column)
     if len(found) != 1:
         raise DataError(f"y_true has {len(found)} columns ({', '.join(found)}); give it the true labels alone")
-    values: list[Any] = next(iter(found.values())).tolist()
-    return values
+    return next(iter(found.values()))
 
 
-def _runs(name: str, value: Any) -> list[list[Any]]:
+def _runs(value: Any) -> list[Any]:
     if isinstance(value, np.ndarray) and value.ndim == 2:
         value = list(value)
     return [_listed(one) for one in value] if _is_runs(value) else [_listed(value)]
@@ -159,7 +158,7 @@ def _check_lengths(truths: list[Any], told: Mapping[str, list[Any]], columns: li
     apart = len(truths) > 1
     for run, truth in enumerate(truths):
         where = f" in run {run}" if apart else ""
-        if not truth:
+        if not len(truth):
             raise DataError(f"y_true has no rows{where}; give it the true labels of the test set")
         sizes = {f"the protected column {name!r}": len(column) for name, column in columns[run].items()}
         for name, value in told.items():
@@ -174,16 +173,18 @@ def _check_lengths(truths: list[Any], told: Mapping[str, list[Any]], columns: li
 
 def _labels(truths: list[Any], told: Mapping[str, list[Any]]) -> tuple[Any, ...]:
     """Return all labels; one that only a mitigation uses is taken for a slip."""
-    known = [value for truth in truths for value in truth]
-    first = next(iter(told))
-    known += [value for one in told[first] for value in one]
-    labels = coded(known, "y_true or the original")[1]
-    truth = coded([value for one in truths for value in one], "y_true")[1]
-    for name, value in told.items():
-        own = coded([label for one in value for label in one], clip(repr(name)))[1]
+    truth = _levels(truths, "y_true")
+    each = {name: _levels(value, clip(repr(name))) for name, value in told.items()}
+    labels = coded([*truth, *next(iter(each.values()))], "y_true")[1]
+    for name, own in each.items():
         for label in own:
             if label not in labels or not set(own) & set(truth):
                 raise DataError(
                     f"{clip(repr(name))} predicts {clip(repr(label))}, no true label; {nearest(label, truth)}"
                 )
     return labels
+
+
+def _levels(columns: list[Any], what: str) -> list[Any]:
+    """Return the different labels of some columns."""
+    return list(dict.fromkeys(label for column in columns for label in coded(column, what)[1]))
