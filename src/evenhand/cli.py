@@ -187,6 +187,52 @@ def _parser() -> _Parser:
     mined.add_argument("--truth", metavar="COLUMN", help="the column of what decisions should have been")
     mined.add_argument("--json", metavar="FILE", help="write the result here")
 
+    study = verbs.add_parser("compare", help="are mitigations better than blindly giving up accuracy? runs a study")
+    study.add_argument("study", nargs="?", default="study.toml", help="what to run (default: study.toml)")
+    study.add_argument("--store", metavar="FILE", help="where results are kept, so that a killed study goes on")
+    study.add_argument("--splits", type=int, help="how often each data set is split")
+    study.add_argument("--bias", type=_names, help="biases to judge by, separated by commas, such as spd,aod")
+    study.add_argument("--performance", metavar="NAME", help="accuracy, balanced accuracy, f1 or mcc")
+    study.add_argument(
+        "--paper", action="store_true", help="print what the Fairea paper published beside the tables, where it has it"
+    )
+    study.add_argument("--seed", type=int, help="default: what the study file says, or 0")
+    study.add_argument("--n-jobs", type=int, default=1)
+    study.add_argument("--json", metavar="FILE", help="write the tables here")
+
+    compared = verbs.add_parser("compare-log", help="are recorded predictions better than blindly giving up accuracy?")
+    compared.add_argument(
+        "data", metavar="DATA", help="a CSV or Parquet file with a column for each set of predictions"
+    )
+    compared.add_argument("--truth", required=True, metavar="COLUMN", help="the column of true labels")
+    compared.add_argument(
+        "--outcomes",
+        type=_names,
+        required=True,
+        help="columns of predictions, separated by commas, the original among them",
+    )
+    compared.add_argument("--baseline", metavar="COLUMN", help="the column of the original (default: original)")
+    compared.add_argument(
+        "--over", type=_names, action="append", required=True, help="columns that form groups; repeat for more sets"
+    )
+    compared.add_argument("--positive", help="the favourable label (default: 1 or true)")
+    compared.add_argument(
+        "--bias", metavar="NAME", help="spd, aod, aod-abs, eod, odds, fpr, di or error (default: spd)"
+    )
+    compared.add_argument(
+        "--performance", metavar="NAME", help="accuracy, balanced accuracy, f1, mcc (default: accuracy)"
+    )
+    compared.add_argument("--strategy", metavar="NAME", help="tightest, majority, label or random (default: tightest)")
+    compared.add_argument("--label", help="with --strategy label, what predictions are overwritten with")
+    compared.add_argument("--smallest", type=float, help="leave out groups with a smaller share of the rows")
+    compared.add_argument("--level", type=float, help="confidence level")
+    compared.add_argument("--resamples", type=int, help="how often rows are resampled")
+    compared.add_argument("--seed", type=int, default=0)
+    compared.add_argument(
+        "--gate", action="store_true", help="exit with 1 where a mitigation is no better, and with 3 where that is open"
+    )
+    compared.add_argument("--json", metavar="FILE", help="write the comparison here")
+
     data = verbs.add_parser("data", help="list or fetch the data sets of the field")
     actions = data.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=_Parser)
     actions.add_parser("list", help="what there is")

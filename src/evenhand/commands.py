@@ -195,6 +195,36 @@ def _recorded(options: Namespace, run: Callable[..., Result], *names: str) -> in
     return _finish(result, options.json)
 
 
+def compare_log(options: Namespace) -> int:
+    """Compare recorded predictions with blind overwriting."""
+    from evenhand.core.errors import clip, nearest
+    from evenhand.core.files import read_frame
+    from evenhand.methods.compare import compare as run
+    from evenhand.report.comparetext import render_comparison
+
+    frame = read_frame(options.data)
+    groups = list(dict.fromkeys(name for names in options.over for name in names))
+    for column in [options.truth, *options.outcomes, *groups]:
+        if column not in frame.columns:
+            raise DataError(
+                f"{options.data}: there is no column {clip(repr(column))}; {nearest(column, frame.columns)}"
+            )
+    names = ("baseline", "bias", "performance", "strategy", "smallest", "level", "resamples")
+    settings = _given(options, *names)
+    for key in ("positive", "label"):
+        if getattr(options, key) is not None:
+            settings[key] = _outcome(frame, options.truth, getattr(options, key))
+    outcomes = {name: frame[name] for name in options.outcomes}
+    try:
+        found = run(outcomes, frame[options.truth], frame[groups], over=options.over, seed=options.seed, **settings)
+    except DataError as error:
+        raise DataError(f"{options.data}: {error}") from error
+    render_comparison(found)
+    if options.json is not None:
+        found.to_json(options.json)
+    return found.exit_code if options.gate else 0
+
+
 def _outcome(frame: Any, column: str, text: str) -> Any:
     """Return the outcome of a column that is written like this."""
     from evenhand.core.adapters.base import parse_outcome

@@ -13,7 +13,7 @@ from evenhand.core import overwriting as blind
 from evenhand.core.cellscores import PERFORMANCES, Bias, Function, Performance
 from evenhand.core.comparison import Baseline
 from evenhand.core.errors import UsageError, clip, nearest
-from evenhand.core.estimate import Estimate
+from evenhand.core.estimate import Amount, Estimate
 from evenhand.core.feature import plain
 from evenhand.core.seeds import stream
 from evenhand.core.standings import Given, Scores
@@ -198,7 +198,6 @@ def measured(bias: Mapping[str, Any], names: Sequence[str], runs: int) -> Measur
     name = f"score of {', '.join(sorted(claims))}" if claims else "measured score"
     if len(values) > 1:
         return Measured(name, values, None, ())
-    low, high = (np.array([getattr(part[0], end) for part in found]) for end in ("low", "high"))
     levels = [part[0].level for part in found if part[0].level < 1]
     bare = [names[at] for at, part in enumerate(found) if part[0].n == 0]
     notes = []
@@ -207,7 +206,7 @@ def measured(bias: Mapping[str, Any], names: Sequence[str], runs: int) -> Measur
     if levels:
         joint = max(1 - sum(1 - level for level in levels), 0.0)
         notes.append(f"the intervals of the biases given hold together at a level of at least {100 * joint:.4g} %")
-    return Measured(name, values, Given(np.maximum(low, 0.0), high), tuple(notes))
+    return Measured(name, values, Given(tuple(part[0] for part in found)), tuple(notes))
 
 
 def _estimates(name: str, value: Any, runs: int) -> list[Estimate]:
@@ -221,6 +220,6 @@ def _estimates(name: str, value: Any, runs: int) -> list[Estimate]:
             f"bias has {len(many)} scores for {name!r} and there are {runs} runs; give one, or one for each"
         )
     try:
-        return [Estimate(float(one), float(one), float(one), 0, 1.0, "given") for one in many]
+        return [Amount(float(one), float(one), float(one), 0, 1.0, "given") for one in many]
     except (TypeError, ValueError):
         raise UsageError(f"bias of {name!r} is {clip(repr(value))}; give a number, an estimate or a result") from None

@@ -241,5 +241,7 @@ class Amount(Estimate):
         return {key: getattr(self, key) for key in keys} | {"unit": self.UNIT}
 
     def __str__(self) -> str:
+        if self.level == 1:
+            return f"{self.value:.4g} ({self.method})"
         facts = f"{100 * self.level:.6g} % level, n = {self.n:,}, {self.method}"
         return f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g}, {facts})"

@@ -98,10 +98,19 @@ class Sureness:
 
 @dataclass(frozen=True)
 class Given:
-    """Biases that were measured elsewhere, with their own limits: low and high for each name, the original first."""
+    """Biases that were measured elsewhere, each with limits of its own, the original first."""
 
-    low: Floats
-    high: Floats
+    estimates: tuple[Estimate, ...]
+
+    @property
+    def low(self) -> Floats:
+        """The least that each can be."""
+        return np.array([max(estimate.low, 0.0) for estimate in self.estimates])
+
+    @property
+    def high(self) -> Floats:
+        """The most that each can be."""
+        return np.array([estimate.high for estimate in self.estimates])
 
 
 def judge(
@@ -127,8 +136,9 @@ def judge(
     found, many = point.differences(), np.moveaxis(kept.differences(), 1, 0)
     low, high = _limits(point, kept, sureness, given)
     ends = [sureness.limits(*pair) for pair in ((point.performance, kept.performance), (point.bias, kept.bias))]
+    pairs = [_pair(sureness, point, ends, at, bounds) for at in range(len(names))]
     if given is not None:
-        ends[1] = given.low, given.high
+        pairs = [(performance, bias) for (performance, _), bias in zip(pairs, given.estimates, strict=True)]
     codes = regions(*found[:3])
     seen = regions(many[:, 0], many[:, 1], many[:, 2])
     standings = []
@@ -139,7 +149,7 @@ def judge(
         standings.append(
             Standing(
                 name,
-                *_pair(sureness, point, ends, at + 1, bounds, len(names)),
+                *pairs[at + 1],
                 REGIONS[code],
                 tuple(region for region in REGIONS if region in possible or region == REGIONS[code]),
                 area if code == GOOD else np.nan,
@@ -147,8 +157,7 @@ def judge(
                 {region: float(np.mean(seen[:, at] == number)) for number, region in enumerate(REGIONS)},
             )
         )
-    start = _pair(sureness, point, ends, 0, bounds, len(names))
-    return Comparison(names[0], start, standings, baseline, level=sureness.level, **about)  # type: ignore[arg-type]
+    return Comparison(names[0], pairs[0], standings, baseline, level=sureness.level, **about)  # type: ignore[arg-type]
 
 
 def _pair(
@@ -157,11 +166,10 @@ def _pair(
     ends: Sequence[Ends],
     at: int,
     bounds: tuple[tuple[float, float], tuple[float, float]],
-    names: int,
 ) -> tuple[Estimate, Estimate]:
     """Return performance and bias of one name, with their limits."""
     performance, bias = (
-        sureness.estimate(float(value[at]), float(low[at]), float(high[at]), bound, names)
+        sureness.estimate(float(value[at]), float(low[at]), float(high[at]), bound, len(value))
         for value, (low, high), bound in zip((point.performance, point.bias), ends, bounds, strict=True)
     )
     return performance, bias
