@@ -1,0 +1,176 @@
+"""What all mitigation methods share: they are scikit-learn classifiers that take frames and the user's own labels."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+
+from evenhand.core.errors import DataError, UsageError, clip, nearest
+from evenhand.core.frames import check_missing, eager
+from evenhand.mitigation.roles import Roles
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Bools = NDArray[np.bool_]
+
+
+class Mitigation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier that is made, or whose answers are changed, so that groups are treated more alike.
+
+    The protected columns are columns of X, named by `over`; with ``aware=False`` a method keeps them from the model
+    inside. Subclasses write `_fit` and `_decide`, in terms of 1 for the favourable label and 0 for the other.
+    """
+
+    kind: ClassVar[str] = ""
+    """When it acts: "pre" on the training rows, "in" the training, "post" on the answers."""
+    code: ClassVar[str] = ""
+    """The short name of the Fairea paper, or one in its style."""
+    extra: ClassVar[str] = ""
+    """The extra of evenhand that installs what it needs."""
+    knob: ClassVar[str | None] = None
+    """The parameter that trades performance for fairness, where there is one."""
+    off: ClassVar[Mapping[str, Any]] = {}
+    """Parameters under which a method with a model of its own does not mitigate: its own original."""
+
+    over: Any
+    positive: Any
+    privileged: Any
+    aware: bool
+
+    def fit(self, X: Any, y: Any) -> Mitigation:  # noqa: N803 (scikit-learn's name)
+        """Learn from training rows and their labels."""
+        if self.over is None or self.over in ("", [], ()):
+            raise UsageError(f"{type(self).__name__} needs over=…: the protected column of X, or several")
+        self.roles_ = Roles.of(X, y, over=self.over, positive=self.positive, privileged=self.privileged)
+        ordered = sorted(self.roles_.classes, key=lambda label: (str(type(label)), label))
+        self.classes_ = np.array(ordered, dtype=self.roles_.dtype)
+        self._fit(X, self.roles_.truth(y))
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """Return a label for each row."""
+        if not hasattr(self, "roles_"):
+            raise UsageError(f"this {type(self).__name__} is not fitted yet; call fit first")
+        return self.roles_.labels(self._decide(X))
+
+    def _fit(self, frame: Any, truth: Floats) -> None:
+        raise NotImplementedError
+
+    def _decide(self, frame: Any) -> Any:
+        """Return 1 or True for each row that gets the favourable label."""
+        raise NotImplementedError
+
+    def _inputs(self, frame: Any) -> Any:
+        """Return what the model inside is given: the frame, without the protected columns if it is not aware."""
+        if self.aware:
+            return frame
+        table = eager(frame)
+        if set(table.columns) <= set(self.roles_.over):
+            raise DataError(f"X has only {', '.join(self.roles_.over)}, which aware=False keeps from the model")
+        return table.drop(list(self.roles_.over)).to_native()
+
+    def _model(self, estimator: Any, frame: Any, truth: Floats, weights: Floats | None = None) -> Any:
+        """Return a fitted copy of an estimator, trained on the user's own labels."""
+        if estimator is None:
+            raise UsageError(f"{type(self).__name__} needs an estimator to train, such as LogisticRegression()")
+        model = clone(estimator)
+        options = {}
+        if weights is not None:
+            name = _weight_name(model)
+            if name is None:
+                raise UsageError(
+                    f"{clip(repr(estimator))} takes no sample_weight, by which {type(self).__name__} acts; use one "
+                    f"that does, such as LogisticRegression()"
+                )
+            options = {name: weights}
+        return model.fit(self._inputs(frame), self.roles_.labels(truth), **options)
+
+    def _chances(self, model: Any, frame: Any) -> Floats:
+        """Return the chance of the favourable label that a model gives each row, or what stands in for one.
+
+        A model without `predict_proba` gives its margin, squashed into 0 to 1 by the logistic function.
+        """
+        from scipy.special import expit
+
+        known = np.asarray(model.classes_).tolist()
+        if set(known) != set(self.roles_.classes):
+            raise UsageError(
+                f"the estimator knows the labels {clip(', '.join(map(repr, known)))} and the training rows have "
+                f"{', '.join(map(repr, self.roles_.classes))}; train it on these labels"
+            )
+        inputs, place = self._inputs(frame), known.index(self.roles_.classes[1])
+        if hasattr(model, "predict_proba"):
+            return np.asarray(model.predict_proba(inputs), dtype=np.float64)[:, place]
+        if not hasattr(model, "decision_function"):
+            raise UsageError(
+                f"{clip(repr(model))} has neither predict_proba nor decision_function, and {type(self).__name__} needs "
+                f"to know how sure it is"
+            )
+        margin = np.asarray(model.decision_function(inputs), dtype=np.float64)
+        return np.asarray(expit(margin if place else -margin), dtype=np.float64)
+
+
+def _weight_name(model: Any) -> str | None:
+    """Return the keyword that carries the weights of rows into `fit`, which in a pipeline names the last step."""
+    if getattr(model, "steps", None):
+        step, last = model.steps[-1]
+        inner = _weight_name(last)
+        return None if inner is None else f"{step}__{inner}"
+    parameters = inspect.signature(model.fit).parameters
+    if "sample_weight" in parameters:
+        return "sample_weight"
+    if all(parameter.kind is not parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return None
+    # A search over parameters hands on what it is given to the estimator that it searches with.
+    return _weight_name(model.estimator) if hasattr(model, "estimator") else "sample_weight"
+
+
+class Numbers:
+    """Turns a frame into numbers for methods that take nothing else: one column for each level, numbers standardised.
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"sex": ["f", "m"], "job": ["a", "b"], "age": [20, 40]})
+    >>> Numbers(without=("sex",)).fit(frame)(frame).tolist()
+    [[1.0, 0.0, -1.0], [0.0, 1.0, 1.0]]
+    """
+
+    def __init__(self, *, without: tuple[str, ...] = ()) -> None:
+        self.without = without
+
+    def fit(self, frame: Any) -> Numbers:
+        """Learn levels, means and deviations from training rows."""
+        from sklearn.compose import make_column_transformer
+        from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+        table = eager(frame)
+        names = [name for name in table.columns if name not in self.without]
+        self._numeric = [name for name in names if table[name].dtype.is_numeric()]
+        self._worded = [name for name in names if name not in self._numeric]
+        levels = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+        self._encoder = make_column_transformer((levels, self._worded), (StandardScaler(), self._numeric))
+        self._encoder.fit(self._pandas(table))
+        return self
+
+    def __call__(self, frame: Any) -> Floats:
+        """Return the rows as numbers."""
+        return np.asarray(self._encoder.transform(self._pandas(eager(frame))), dtype=np.float64)
+
+    def _pandas(self, table: Any) -> Any:
+        import narwhals as nw
+        import pandas as pd
+
+        for name in [*self._worded, *self._numeric]:
+            if name not in table.columns:
+                raise DataError(f"there is no column {name!r}, which training rows had; {nearest(name, table.columns)}")
+            if name in self._numeric:
+                check_missing(table, name)
+        numbers = {name: table[name].cast(nw.Float64).to_numpy() for name in self._numeric}
+        # Whole frames of other engines become pandas' only with one more library; columns need none.
+        return pd.DataFrame({name: table[name].to_numpy() for name in self._worded} | numbers)
