@@ -195,6 +195,21 @@ def _recorded(options: Namespace, run: Callable[..., Result], *names: str) -> in
     return _finish(result, options.json)
 
 
+def compare(options: Namespace) -> int:
+    """Run a study of mitigations, or what is left of it, and print its tables."""
+    from evenhand.mitigation.study import run
+    from evenhand.report.study import render_study, write_study
+    from evenhand.studyfile import read_study
+
+    names = ("store", "splits", "seed", "bias", "performance")
+    declared = read_study(options.study).changed(**_given(options, *names))
+    cases = run(declared.study, declared.store, n_jobs=options.n_jobs)
+    found = render_study(cases, declared.bias, declared.performance, paper=options.paper)
+    if options.json is not None:
+        write_study(options.json, cases, found)
+    return 0
+
+
 def compare_log(options: Namespace) -> int:
     """Compare recorded predictions with blind overwriting."""
     from evenhand.core.errors import clip, nearest

@@ -1,0 +1,204 @@
+"""tune: sweep the parameter that trades performance for fairness, and pick the best area (Fairea RQ3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from evenhand.core.budget import Budget, Meter, progress_bar
+from evenhand.core.crosstab import Frame, coded
+from evenhand.core.errors import DataError, UsageError, clip, nearest
+from evenhand.core.frames import eager
+from evenhand.core.keywords import checked_keywords
+from evenhand.core.parallel import Workers
+from evenhand.core.seeds import stream
+from evenhand.core.trials import Trials
+from evenhand.methods.compare import compare, compare_trials
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenhand.core.comparison import Comparison
+    from evenhand.core.crosstab import Codes, Floats
+    from evenhand.mitigation.base import Mitigation
+
+ORIGINAL = "original"
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """A sweep: how each value stands on validation rows, the best of them, and how it stands on rows kept for the end.
+
+    `comparison` has a standing for each value, named as in "eta = 5", from splits of the rows that were not kept.
+    `chosen` compares the best value alone on the rows kept, which took no part in choosing it; it is None where no
+    value beats blind overwriting.
+    """
+
+    parameter: str
+    values: tuple[Any, ...]
+    comparison: Comparison
+    best: Any
+    chosen: Comparison | None
+
+    @property
+    def curve(self) -> Any:
+        """Area, performance and bias for each value, as a pandas frame."""
+        frame = self.comparison.to_frame().drop(columns="name")
+        frame.insert(0, self.parameter, list(self.values))
+        return frame
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the curve with matplotlib (extra: plot) and return the display."""
+        from importlib import import_module
+
+        return import_module("evenhand.report.tuning").TuningDisplay.from_tuning(self).plot(ax=ax)
+
+    def __str__(self) -> str:
+        found = "no value beats blind overwriting" if self.best is None else f"best: {self.parameter} = {self.best}"
+        return "\n".join([str(self.comparison), found, *([str(self.chosen)] if self.chosen is not None else [])])
+
+
+@checked_keywords
+def tune(
+    method: Mitigation,
+    X: Any,  # noqa: N803 (scikit-learn's name)
+    y: Any,
+    *,
+    values: Sequence[Any],
+    parameter: str | None = None,
+    bias: Any = "spd",
+    performance: Any = "accuracy",
+    splits: int = 10,
+    test_size: float = 0.3,
+    level: float = 0.95,
+    seed: int = 0,
+    n_jobs: int = 1,
+) -> Tuning:
+    """Try values of a method's parameter on splits of the rows, and judge the best on rows that were kept for it.
+
+    Parameters
+    ----------
+    method
+        A mitigation that is not fitted yet; its other parameters stay as they are.
+    values
+        The values to try.
+    parameter
+        The parameter, by default the one that the method names as its knob.
+    bias, performance
+        As for `compare`, by name or function; groups are those of the method's protected columns.
+    splits, test_size
+        How often the rows are split into training and validation, and the share of validation rows; as large a share
+        of all rows is kept for the end.
+
+    >>> import pandas as pd
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from evenhand.mitigation.tune import tune
+    >>> tune(None, pd.DataFrame(), [], values=[])
+    Traceback (most recent call last):
+    evenhand.core.errors.UsageError: values is empty; give it the values of the parameter to try
+    """
+    if not len(values):
+        raise UsageError("values is empty; give it the values of the parameter to try")
+    name = _parameter(method, parameter)
+    if isinstance(splits, bool) or not isinstance(splits, int) or splits < 2:
+        raise UsageError(f"splits = {clip(repr(splits))} must be a whole number of 2 or more")
+    if not 0 < test_size < 1:
+        raise UsageError(f"test_size = {clip(repr(test_size))} must lie between 0 and 1, for example 0.3")
+    sweep = _Sweep.of(method, name, tuple(values), X, y, test_size, seed)
+    with Workers(n_jobs) as workers, progress_bar() as hook:
+        meter = Meter(Budget(), hook)
+        tables: list[Floats] = []
+        for start in range(0, splits, workers.width):
+            tables += workers.map(sweep, range(start, min(start + workers.width, splits)))
+            meter.report("tune", len(tables) / splits, f"{len(tables)} of {splits} splits")
+    names = tuple(f"{name} = {value}" for value in values)
+    trials = Trials((ORIGINAL, *names), sweep.frame, np.swapaxes(np.array(tables), 0, 1))
+    how = {"bias": bias, "performance": performance, "positive": sweep.positive, "level": level, "seed": seed}
+    found = compare_trials(trials, test_size=test_size, **how)
+    best = None if found.best is None else values[names.index(found.best)]
+    if best is None:
+        return Tuning(name, tuple(values), found, None, None)
+    told = sweep.told([best], sweep.rest, sweep.kept)
+    outcomes = dict(zip((ORIGINAL, found.best), told, strict=True))
+    groups = {column: sweep.columns[column][sweep.kept] for column in sweep.frame.names}
+    chosen = compare(outcomes, sweep.labels[sweep.kept], groups, **how)  # type: ignore[arg-type]
+    return Tuning(name, tuple(values), found, best, chosen)
+
+
+def _parameter(method: Mitigation, parameter: str | None) -> str:
+    known = sorted(method.get_params(deep=False))
+    if parameter is None and method.knob is None:
+        raise UsageError(f"{type(method).__name__} names no parameter to tune; pass parameter=…; {nearest('', known)}")
+    name = parameter or str(method.knob)
+    if name not in known:
+        raise UsageError(f"{type(method).__name__} has no parameter {name!r}; {nearest(name, known)}")
+    return name
+
+
+@dataclass(frozen=True)
+class _Sweep:
+    """All that a split needs: called with its number, it returns the tables of the original and of each value."""
+
+    method: Mitigation
+    name: str
+    values: tuple[Any, ...]
+    data: Any = field(repr=False)
+    labels: Any = field(repr=False)
+    columns: dict[str, Any] = field(repr=False)
+    frame: Frame
+    positive: Any
+    rest: Codes = field(repr=False)
+    kept: Codes = field(repr=False)
+    test_size: float
+    seed: int
+
+    @classmethod
+    def of(
+        cls, method: Mitigation, name: str, values: tuple[Any, ...], data: Any, y: Any, test_size: float, seed: int
+    ) -> _Sweep:
+        table = eager(data)
+        labels = np.asarray(y)
+        if len(labels) != len(table):
+            raise DataError(f"there are {len(table):,} rows and {len(labels):,} labels; give one label for each row")
+        over = [method.over] if isinstance(method.over, str) else list(method.over or ())
+        for column in over:
+            if column not in table.columns:
+                raise DataError(f"there is no column {column!r}; {nearest(column, table.columns)}")
+        columns = {column: np.array(table[column].to_list(), dtype=object) for column in over}
+        frame = Frame.of(coded(labels, "y")[1], columns)
+        order = stream(seed, "tune", "kept").permutation(len(labels))
+        cut = round(test_size * len(labels))
+        return cls(
+            method, name, values, data, labels, columns, frame, method.positive, np.sort(order[cut:]),
+            np.sort(order[:cut]), test_size, seed,
+        )  # fmt: skip
+
+    def __call__(self, split: int) -> Floats:
+        order = stream(self.seed, "tune", "split", split).permutation(self.rest)
+        cut = round(self.test_size * len(order))
+        test, train = np.sort(order[:cut]), np.sort(order[cut:])
+        place = self.frame.place({column: values[test] for column, values in self.columns.items()})
+        truth = self.frame.column(self.labels[test], "y")
+        told = self.told(self.values, train, test)
+        return np.array(
+            [self.frame.table(self.frame.cells(place, truth, self.frame.column(one, "a prediction"))) for one in told]
+        )
+
+    def told(self, values: Sequence[Any], train: Codes, test: Codes) -> list[Any]:
+        """Return the predictions of the original, and of the method with each value, for test rows."""
+        table = eager(self.data)
+        inputs, others = table[train.tolist()].to_native(), table[test.tolist()].to_native()
+        models = [self._original(), *(clone(self.method).set_params(**{self.name: value}) for value in values)]
+        return [model.fit(inputs, self.labels[train]).predict(others) for model in models]
+
+    def _original(self) -> Any:
+        """Return what the method is compared with: itself with mitigation off, or the estimator inside alone."""
+        if self.method.off:
+            return clone(self.method).set_params(**self.method.off)
+        estimator = self.method.get_params(deep=False).get("estimator")
+        if estimator is None:
+            raise UsageError(f"{type(self.method).__name__} has no estimator to compare with; pass estimator=…")
+        return clone(estimator)
