@@ -8,17 +8,21 @@ from dataclasses import dataclass
 from io import StringIO
 from typing import TYPE_CHECKING
 
+from evenhand.core.estimate import Verdict
 from evenhand.report.evidence import NO_DATA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from evenhand.core.estimate import Estimate, Verdict
+    from rich.console import Console
+
+    from evenhand.core.estimate import Estimate
     from evenhand.core.results import Case
 
 LEAD = 10
 """The room for a verdict before a line, and the indent of what belongs to it."""
 _JOINED = "\N{NO-BREAK SPACE}"
+_COLOURS = {Verdict.FAIL: "bold red", Verdict.PASS: "bold green", Verdict.UNDECIDED: "bold yellow"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,24 @@ class Line:
 
     def __str__(self) -> str:
         return f"{self.lead}{printable(self.text)}".rstrip()
+
+
+def show(told: Callable[[int | None], Iterable[Line]], console: Console | None = None) -> None:
+    """Print lines, which are told for a width, on standard output or on the console given: on a terminal in colour."""
+    from rich.console import Console
+    from rich.text import Text
+
+    screen = console or Console()
+    if not screen.is_terminal:
+        # Rich ends the program with code 1, which here means discrimination, when the reader of a pipe has gone.
+        print(*told(None), sep="\n", file=screen.file)
+        return
+    for line in told(screen.width):
+        first, *more = line.wrapped(screen.width)
+        style = _COLOURS[line.verdict] if line.verdict else ""
+        screen.print(Text.assemble((line.lead, style), first), soft_wrap=True, highlight=False)
+        for part in more:
+            screen.print(Text(" " * len(line.lead) + part), soft_wrap=True, highlight=False)
 
 
 def printable(text: str) -> str:

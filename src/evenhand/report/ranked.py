@@ -239,4 +239,4 @@ def flowed(text: str, width: float, size: float = 1.0) -> str:
     """
     letters = max(12, int(width / _TITLE_LETTER / size))
     joined = re.sub(r"\([^()]{1,44}\)| (%|points)", lambda found: found[0].replace(" ", _JOINED), clip(text, 400))
-    return "\n".join(literal(line, 400) for line in textwrap.wrap(joined, letters))
+    return "\n".join(literal(line, 400) for line in textwrap.wrap(joined, letters, break_on_hyphens=False))

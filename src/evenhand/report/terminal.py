@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.core.estimate import StopReason, Verdict
 from evenhand.core.minedtable import entries_of, lines_of
 from evenhand.report.evidence import STATES, lattices_of, searches_of, shown_groups
-from evenhand.report.lines import LEAD, Line, indented, rates, shown_cases, table_of
+from evenhand.report.lines import LEAD, Line, indented, rates, show, shown_cases, table_of
 from evenhand.report.lines import printable as printable
 from evenhand.report.minetext import told_mined
 from evenhand.report.searchtext import told_search
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 MOST_GROUPS = 12
 MOST_SETS = 10
 _NARROW = 90
-_COLOURS = {Verdict.FAIL: "bold red", Verdict.PASS: "bold green", Verdict.UNDECIDED: "bold yellow"}
 _ALWAYS = ("discriminating", "cleared", "undecided")
 _BY_CAUSAL = "group score cannot exceed the causal score"
 
@@ -34,20 +33,7 @@ def render(result: Result, *, console: Console | None = None, cases: int = 1) ->
     `cases` is how many cases of a finding to show: one is a line, more are tables with the two inputs side by side. A
     search, which is about its cases, shows one as a table and two as lines instead of one.
     """
-    from rich.console import Console
-    from rich.text import Text
-
-    screen = console or Console()
-    if not screen.is_terminal:
-        # Rich ends the program with code 1, which here means discrimination, when the reader of a pipe has gone.
-        print(*lines(result, cases=cases), sep="\n", file=screen.file)
-        return
-    for line in _told(result, cases, screen.width):
-        first, *more = line.wrapped(screen.width)
-        style = _COLOURS[line.verdict] if line.verdict else ""
-        screen.print(Text.assemble((line.lead, style), first), soft_wrap=True, highlight=False)
-        for part in more:
-            screen.print(Text(" " * len(line.lead) + part), soft_wrap=True, highlight=False)
+    show(lambda width: _told(result, cases, width), console)
 
 
 def lines(result: Result, *, cases: int = 1, width: int | None = None) -> list[str]:
