@@ -1,0 +1,89 @@
+"""Bias mitigation methods of AIF360 and Fairlearn in scikit-learn's style, and studies that compare them.
+
+>>> from evenhand.mitigation import method
+>>> method("reject-option-spd", over="sex").kind
+'post'
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evenhand.mitigation.adversarial import AdversarialClassifier as AdversarialClassifier
+    from evenhand.mitigation.base import Mitigation as Mitigation
+    from evenhand.mitigation.catalogue import METHODS as METHODS
+    from evenhand.mitigation.catalogue import Method as Method
+    from evenhand.mitigation.catalogue import method as method
+    from evenhand.mitigation.catalogue import method_names as method_names
+    from evenhand.mitigation.catalogue import needs as needs
+    from evenhand.mitigation.fairlearned import CorrelationRemover as CorrelationRemover
+    from evenhand.mitigation.fairlearned import ThresholdOptimiser as ThresholdOptimiser
+    from evenhand.mitigation.inprocessing import AdversarialDebiasing as AdversarialDebiasing
+    from evenhand.mitigation.inprocessing import PrejudiceRemover as PrejudiceRemover
+    from evenhand.mitigation.optimised import OptimisedPreprocessing as OptimisedPreprocessing
+    from evenhand.mitigation.postprocessing import CalibratedOdds as CalibratedOdds
+    from evenhand.mitigation.postprocessing import EqualisedOdds as EqualisedOdds
+    from evenhand.mitigation.postprocessing import RejectOption as RejectOption
+    from evenhand.mitigation.preprocessing import Reweighing as Reweighing
+    from evenhand.mitigation.reductions import ExponentiatedGradient as ExponentiatedGradient
+    from evenhand.mitigation.reductions import GridSearch as GridSearch
+    from evenhand.mitigation.representations import FairRepresentations as FairRepresentations
+
+# Names are imported when they are first used: no method imports what another needs.
+_HOMES = {
+    "AdversarialClassifier": "adversarial",
+    "AdversarialDebiasing": "inprocessing",
+    "CalibratedOdds": "postprocessing",
+    "CorrelationRemover": "fairlearned",
+    "EqualisedOdds": "postprocessing",
+    "ExponentiatedGradient": "reductions",
+    "FairRepresentations": "representations",
+    "GridSearch": "reductions",
+    "METHODS": "catalogue",
+    "Method": "catalogue",
+    "Mitigation": "base",
+    "OptimisedPreprocessing": "optimised",
+    "PrejudiceRemover": "inprocessing",
+    "RejectOption": "postprocessing",
+    "Reweighing": "preprocessing",
+    "ThresholdOptimiser": "fairlearned",
+    "method": "catalogue",
+    "method_names": "catalogue",
+    "needs": "catalogue",
+}
+
+__all__ = [
+    "METHODS",
+    "AdversarialClassifier",
+    "AdversarialDebiasing",
+    "CalibratedOdds",
+    "CorrelationRemover",
+    "EqualisedOdds",
+    "ExponentiatedGradient",
+    "FairRepresentations",
+    "GridSearch",
+    "Method",
+    "Mitigation",
+    "OptimisedPreprocessing",
+    "PrejudiceRemover",
+    "RejectOption",
+    "Reweighing",
+    "ThresholdOptimiser",
+    "method",
+    "method_names",
+    "needs",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'evenhand.mitigation' has no attribute {name!r}")
+    found = getattr(import_module(f"evenhand.mitigation.{_HOMES[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,220 @@
+"""Fairlearn's two reductions: an estimator trained on weighted rows until groups are treated alike."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+
+from evenhand.core.errors import UsageError, clip
+from evenhand.mitigation.base import Mitigation, _weight_name
+from evenhand.mitigation.compat import check_seed, seeded
+from evenhand.mitigation.fairlearned import check_estimator, check_labels, check_number, constraint_of, fairlearn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+class ExponentiatedGradient(Mitigation):
+    """Trains on weighted rows, over and over, for a mixture of models that treats groups alike (Agarwal et al., 2018).
+
+    Which model of the mixture decides on a row is drawn; the draw depends on `random_state` and on the row's place
+    among the rows that are asked.
+
+    Parameters
+    ----------
+    estimator
+        The classifier to train, which must take `sample_weight`, itself or as the last step of a pipeline.
+    constraint
+        What is alike, as for ThresholdOptimiser.
+    eps
+        By how much a group may differ from all.
+    max_iter
+        The most rounds of training.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> frame = pd.DataFrame({"sex": ["f"] * 20 + ["m"] * 20, "age": [*range(20, 40), *range(30, 50)]})
+    >>> labels = ["yes" if age > 35 else "no" for age in frame["age"]]  # 4 women, 14 men
+    >>> method = ExponentiatedGradient(LogisticRegression(), over="sex", positive="yes", aware=False, max_iter=10)
+    >>> answers = method.fit(frame, labels).predict(frame)
+    >>> [answers[frame["sex"] == sex].tolist().count("yes") for sex in "fm"]
+    [4, 6]
+    """
+
+    kind: ClassVar[str] = "in"
+    code: ClassVar[str] = "EG"
+    extra: ClassVar[str] = "fairlearn"
+    knob: ClassVar[str | None] = "eps"
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        over: Any = None,
+        positive: Any = None,
+        privileged: Any = None,
+        aware: bool = True,
+        constraint: str = "spd",
+        eps: float = 0.01,
+        max_iter: int = 50,
+        random_state: int | None = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.over = over
+        self.positive = positive
+        self.privileged = privileged
+        self.aware = aware
+        self.constraint = constraint
+        self.eps = eps
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _fit(self, frame: Any, truth: Floats) -> None:
+        _, moment, labels = constraint_of(self)
+        check_number("eps", self.eps, over=0)
+        check_number("max_iter", self.max_iter, low=1, whole=True)
+        check_seed(self.random_state)
+        library = fairlearn("reductions", self)
+        codes = self.roles_.codes(frame)
+        check_labels(self, codes, truth, labels)
+        # One knob: Fairlearn has the allowed difference and the bound on the multipliers apart.
+        constraint = getattr(library, moment)(difference_bound=self.eps)
+        mixture = library.ExponentiatedGradient(_weighted(self), constraint, eps=self.eps, max_iter=self.max_iter)
+        with _quiet():
+            mixture.fit(self._inputs(frame), truth.astype(np.intp), sensitive_features=codes)
+        # Nothing else of it is kept: it holds on to the training rows.
+        self._mixture = [(mixture.weights_[t], mixture.predictors_[t]) for t in mixture.weights_[lambda w: w > 0].index]
+
+    def _decide(self, frame: Any) -> Any:
+        inputs = self._inputs(frame)
+        chances: Any = sum(weight * np.asarray(model.predict(inputs)) for weight, model in self._mixture)
+        with seeded(self.random_state):
+            return chances >= np.random.random_sample(len(chances))
+
+
+class GridSearch(Mitigation):
+    """Trains on weighted rows for a grid of weights and keeps the model with the best trade-off (Agarwal et al., 2018).
+
+    Parameters
+    ----------
+    estimator
+        The classifier to train, which must take `sample_weight`, itself or as the last step of a pipeline.
+    constraint
+        What is alike, as for ThresholdOptimiser.
+    grid_size
+        How many models are trained; the more groups, the more it takes.
+    grid_limit
+        How strongly the constraint is weighed at most; a small grid is finer with less.
+    constraint_weight
+        What counts in the choice: 0 only the errors, 1 only how much groups differ.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> frame = pd.DataFrame({"sex": [0] * 20 + [1] * 20, "age": [*range(20, 40), *range(30, 50)]})
+    >>> labels = ["yes" if age > 35 else "no" for age in frame["age"]]  # 4 women, 14 men
+    >>> model = make_pipeline(StandardScaler(), LogisticRegression())
+    >>> method = GridSearch(model, over="sex", positive="yes")
+    >>> answers = method.fit(frame, labels).predict(frame)
+    >>> [answers[frame["sex"] == sex].tolist().count("yes") for sex in (0, 1)]
+    [7, 10]
+    """
+
+    kind: ClassVar[str] = "in"
+    code: ClassVar[str] = "GS"
+    extra: ClassVar[str] = "fairlearn"
+    knob: ClassVar[str | None] = "constraint_weight"
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        over: Any = None,
+        positive: Any = None,
+        privileged: Any = None,
+        aware: bool = True,
+        constraint: str = "spd",
+        grid_size: int = 10,
+        grid_limit: float = 2.0,
+        constraint_weight: float = 0.5,
+        random_state: int | None = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.over = over
+        self.positive = positive
+        self.privileged = privileged
+        self.aware = aware
+        self.constraint = constraint
+        self.grid_size = grid_size
+        self.grid_limit = grid_limit
+        self.constraint_weight = constraint_weight
+        self.random_state = random_state
+
+    def _fit(self, frame: Any, truth: Floats) -> None:
+        _, moment, labels = constraint_of(self)
+        check_number("grid_size", self.grid_size, low=2, whole=True)
+        check_number("grid_limit", self.grid_limit, over=0)
+        check_number("constraint_weight", self.constraint_weight, low=0, high=1)
+        library = fairlearn("reductions", self)
+        codes = self.roles_.codes(frame)
+        check_labels(self, codes, truth, labels)
+        search = library.GridSearch(
+            _weighted(self),
+            getattr(library, moment)(),
+            grid_size=self.grid_size,
+            grid_limit=self.grid_limit,
+            constraint_weight=self.constraint_weight,
+        )
+        with _quiet():
+            search.fit(self._inputs(frame), truth.astype(np.intp), sensitive_features=codes)
+        self._chosen = search.predictors_[search.best_idx_]
+
+    def _decide(self, frame: Any) -> Any:
+        return self._chosen.predict(self._inputs(frame))
+
+
+class _Weighted:
+    """An estimator that takes the weights of rows by the name that Fairlearn gives its own constant models, too."""
+
+    def __init__(self, estimator: Any, name: str) -> None:
+        self.estimator, self.name = estimator, name
+
+    def fit(self, X: Any, y: Any, sample_weight: Any) -> _Weighted:  # noqa: N803
+        self.model = clone(self.estimator).fit(X, np.asarray(y), **{self.name: np.asarray(sample_weight)})
+        return self
+
+    def predict(self, X: Any) -> Any:  # noqa: N803
+        return self.model.predict(X)
+
+
+def _weighted(method: Any) -> _Weighted:
+    check_estimator(method)
+    name = _weight_name(method.estimator)
+    if name is None:
+        raise UsageError(
+            f"{clip(repr(method.estimator))} takes no sample_weight, by which {type(method).__name__} acts; use one "
+            f"that does, such as LogisticRegression()"
+        )
+    return _Weighted(method.estimator, name)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep pandas from telling, thousands of times, what of Fairlearn's own code it will refuse one day."""
+    with warnings.catch_warnings():
+        for kind in (DeprecationWarning, FutureWarning):
+            warnings.filterwarnings("ignore", category=kind, module=r"fairlearn\.")
+        yield
