@@ -269,26 +269,27 @@ class Config:
         return makers[kind](value, self.space, **options)
 
     def _function(self, name: str) -> Any:
-        module, _, attribute = name.partition(":")
-        if not module or not attribute:
-            raise ConfigError(f'{self.file}: [subject] function = {name!r} must be written "package.module:function"')
-        folder = str(self.file.parent.resolve())
-        if folder not in sys.path:
-            sys.path.insert(0, folder)
-        try:
-            found: Any = importlib.import_module(module)
-        except Exception as error:
-            raise ConfigError(
-                f"{self.file}: [subject] function: importing {module!r} raised {type(error).__name__}: {error}"
-            ) from error
-        for part in attribute.split("."):
-            if not hasattr(found, part):
-                names = [name for name in dir(found) if not name.startswith("_")]
-                raise ConfigError(
-                    f"{self.file}: [subject] function: {module!r} has no {part!r}; {nearest(part, names)}"
-                )
-            found = getattr(found, part)
-        return found
+        return imported(f"{self.file}: [subject] function", name, self.file.parent)
+
+
+def imported(where: str, name: str, folder: Path) -> Any:
+    """Return what "package.module:name" stands for, where modules may lie in a folder; `where` begins each error."""
+    module, _, attribute = name.partition(":")
+    if not module or not attribute:
+        raise ConfigError(f'{where} = {name!r} must be written "package.module:function"')
+    home = str(folder.resolve())
+    if home not in sys.path:
+        sys.path.insert(0, home)
+    try:
+        found: Any = importlib.import_module(module)
+    except Exception as error:
+        raise ConfigError(f"{where}: importing {module!r} raised {type(error).__name__}: {error}") from error
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            names = [name for name in dir(found) if not name.startswith("_")]
+            raise ConfigError(f"{where}: {module!r} has no {part!r}; {nearest(part, names)}")
+        found = getattr(found, part)
+    return found
 
 
 def _fitting(frame: pd.DataFrame, space: Space) -> pd.DataFrame:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from evenhand.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -45,12 +45,16 @@ class Workers:
 
         return int(joblib.effective_n_jobs(self.n_jobs))
 
-    def __enter__(self) -> Workers:
+    def __enter__(self) -> Self:
         if self.n_jobs != 1:
             import joblib
 
-            self._pool = joblib.Parallel(n_jobs=self.n_jobs).__enter__()
+            self._pool = joblib.Parallel(n_jobs=self.n_jobs, **self._style()).__enter__()
         return self
+
+    def _style(self) -> dict[str, Any]:
+        """Return how answers are handed over."""
+        return {}
 
     def __exit__(self, *error: object) -> None:
         if self._pool is not None:
@@ -84,6 +88,35 @@ class Workers:
         if self._shipped is not None and isinstance(self._shipped[1], _Parcel):
             Path(self._shipped[1].path).unlink(missing_ok=True)
         self._shipped = None
+
+
+class Streaming(Workers):
+    """Yields answers in the order in which they are ready, so that long tasks never wait for each other.
+
+    >>> with Streaming(1) as workers:
+    ...     list(workers.each(abs, [-1, 2]))
+    [1, 2]
+    """
+
+    def _style(self) -> dict[str, Any]:
+        import joblib
+
+        backend = joblib.parallel.get_active_backend()[0]
+        self._ready = bool(getattr(backend, "supports_return_generator", False))
+        return {"return_as": "generator_unordered", "batch_size": 1} if self._ready else {}
+
+    def each(self, function: Callable[[Task], Answer], tasks: Sequence[Task]) -> Iterator[Answer]:
+        """Yield the function's answer to each task, the first that is ready first."""
+        if self._pool is None:
+            yield from map(function, tasks)
+        elif self._ready:
+            import joblib
+
+            shipped: Any = self._ship(function)
+            yield from self._pool(joblib.delayed(shipped)(task) for task in tasks)
+        else:
+            for start in range(0, len(tasks), self.width):
+                yield from self.map(function, tasks[start : start + self.width])
 
 
 class _Parcel:

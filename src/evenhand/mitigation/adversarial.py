@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from evenhand.core.errors import MissingExtra, UsageError, clip
-from evenhand.mitigation.base import Mitigation, Numbers
+from evenhand.mitigation.base import Mitigation, Numbers, check_number
 from evenhand.mitigation.compat import check_seed
-from evenhand.mitigation.fairlearned import check_labels, check_number, constraint_of, fairlearn
+from evenhand.mitigation.fairlearned import check_labels, constraint_of, fairlearn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

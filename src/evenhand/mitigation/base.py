@@ -78,18 +78,9 @@ class Mitigation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _model(self, estimator: Any, frame: Any, truth: Floats, weights: Floats | None = None) -> Any:
         """Return a fitted copy of an estimator, trained on the user's own labels."""
-        if estimator is None:
-            raise UsageError(f"{type(self).__name__} needs an estimator to train, such as LogisticRegression()")
+        check_estimator(self, estimator)
         model = clone(estimator)
-        options = {}
-        if weights is not None:
-            name = _weight_name(model)
-            if name is None:
-                raise UsageError(
-                    f"{clip(repr(estimator))} takes no sample_weight, by which {type(self).__name__} acts; use one "
-                    f"that does, such as LogisticRegression()"
-                )
-            options = {name: weights}
+        options = {} if weights is None else {weight_name(self, model): weights}
         return model.fit(self._inputs(frame), self.roles_.labels(truth), **options)
 
     def _chances(self, model: Any, frame: Any) -> Floats:
@@ -115,6 +106,45 @@ class Mitigation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         margin = np.asarray(model.decision_function(inputs), dtype=np.float64)
         return np.asarray(expit(margin if place else -margin), dtype=np.float64)
+
+
+def check_estimator(method: Any, estimator: Any) -> None:
+    """Refuse a method that was given no estimator."""
+    if estimator is None:
+        raise UsageError(f"{type(method).__name__} needs an estimator to train, such as LogisticRegression()")
+
+
+def weight_name(method: Any, estimator: Any) -> str:
+    """Return the keyword that carries the weights of rows into the `fit` of an estimator, or say that none does.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> weight_name(None, make_pipeline(LogisticRegression()))
+    'logisticregression__sample_weight'
+    """
+    name = _weight_name(estimator)
+    if name is None:
+        raise UsageError(
+            f"{clip(repr(estimator))} takes no sample_weight, by which {type(method).__name__} acts; use one that "
+            f"does, such as LogisticRegression()"
+        )
+    return name
+
+
+def check_number(
+    name: str, value: Any, *, low: float = -np.inf, high: float = np.inf, over: float = -np.inf, whole: bool = False
+) -> None:
+    """Refuse a setting that is no number in its range.
+
+    >>> check_number("alpha", 2, low=0, high=1)
+    Traceback (most recent call last):
+    evenhand.core.errors.UsageError: alpha = 2 must be a number from 0 to 1
+    """
+    kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
+    if isinstance(value, kinds) and not isinstance(value, bool) and low <= value <= high and over < value < np.inf:
+        return
+    span = f"over {over}" if over > -np.inf else f"of {low} or more" if high == np.inf else f"from {low} to {high}"
+    raise UsageError(f"{name} = {clip(repr(value))} must be a {'whole ' if whole else ''}number {span}")
 
 
 def _weight_name(model: Any) -> str | None:

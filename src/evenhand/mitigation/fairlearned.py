@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from evenhand.core.errors import DataError, MissingExtra, UsageError, clip, nearest
-from evenhand.mitigation.base import Mitigation, Numbers
+from evenhand.mitigation.base import Mitigation, Numbers, check_estimator, check_number
 from evenhand.mitigation.compat import seeded
 from evenhand.mitigation.postprocessing import Post
 
@@ -167,7 +167,7 @@ class CorrelationRemover(Mitigation):
 
     def _fit(self, frame: Any, truth: Floats) -> None:
         check_number("alpha", self.alpha, low=0, high=1)
-        check_estimator(self)
+        check_estimator(self, self.estimator)
         library = fairlearn("preprocessing", self)
         labels, inputs, steps = self.roles_.labels(truth), self._inputs(frame), getattr(self.estimator, "steps", ())
         if len(steps) > 1:
@@ -218,12 +218,6 @@ class _Given(BaseEstimator):  # type: ignore[misc]
         return X[:, 0]
 
 
-def check_estimator(method: Any) -> None:
-    """Refuse a method that was given no estimator."""
-    if method.estimator is None:
-        raise UsageError(f"{type(method).__name__} needs an estimator to train, such as LogisticRegression()")
-
-
 def check_labels(method: Any, codes: Codes, truth: Floats, labels: tuple[int, ...]) -> None:
     """Refuse a group without rows of these labels: Fairlearn would leave it out of the comparison, or fail."""
     roles = method.roles_
@@ -244,22 +238,6 @@ def constraint_of(method: Any, known: Iterable[str] = tuple(CONSTRAINTS)) -> tup
     if not isinstance(name, str) or name not in known:
         raise UsageError(f"constraint = {clip(repr(name))} is none of {type(method).__name__}; {nearest(name, known)}")
     return CONSTRAINTS[name]
-
-
-def check_number(
-    name: str, value: Any, *, low: float = -np.inf, high: float = np.inf, over: float = -np.inf, whole: bool = False
-) -> None:
-    """Refuse a setting that is no number in its range.
-
-    >>> check_number("alpha", 2, low=0, high=1)
-    Traceback (most recent call last):
-    evenhand.core.errors.UsageError: alpha = 2 must be a number from 0 to 1
-    """
-    kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
-    if isinstance(value, kinds) and not isinstance(value, bool) and low <= value <= high and over < value < np.inf:
-        return
-    span = f"over {over}" if over > -np.inf else f"of {low} or more" if high == np.inf else f"from {low} to {high}"
-    raise UsageError(f"{name} = {clip(repr(value))} must be a {'whole ' if whole else ''}number {span}")
 
 
 def fairlearn(name: str, method: Any) -> Any:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from evenhand.core.errors import UsageError, clip
-from evenhand.mitigation.base import Mitigation, _weight_name
+from evenhand.mitigation.base import Mitigation, check_estimator, check_number, weight_name
 from evenhand.mitigation.compat import check_seed, seeded
-from evenhand.mitigation.fairlearned import check_estimator, check_labels, check_number, constraint_of, fairlearn
+from evenhand.mitigation.fairlearned import check_labels, constraint_of, fairlearn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +21,53 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-class ExponentiatedGradient(Mitigation):
+class _Weighted:
+    """An estimator that takes the weights of rows by the name that Fairlearn gives its own constant models, too.
+
+    Fairlearn trains it dozens of times on the same rows, and asks it about no others. So it keeps them, encoded, and
+    whatever stands for them is passed over.
+    """
+
+    def __init__(self, estimator: Any, name: str, rows: Any) -> None:
+        self.estimator, self.name, self.rows = estimator, name, rows
+
+    def __deepcopy__(self, memo: Any) -> _Weighted:
+        return _Weighted(self.estimator, self.name, self.rows)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any) -> _Weighted:  # noqa: N803
+        self.model = clone(self.estimator).fit(self.rows, np.asarray(y), **{self.name: np.asarray(sample_weight)})
+        return self
+
+    def predict(self, X: Any) -> Any:  # noqa: N803
+        return self.model.predict(self.rows)
+
+
+class _Reduction(Mitigation):
+    """What both reductions do: all steps of a pipeline but the last are fitted once, to the rows as they are."""
+
+    estimator: Any
+
+    def _weighted(self, frame: Any, truth: Floats) -> tuple[_Weighted, Any]:
+        """Return the estimator to train, and what stands for the training rows."""
+        check_estimator(self, self.estimator)
+        inputs, model = self._inputs(frame), self.estimator
+        self._encoder = None
+        if len(getattr(model, "steps", ())) > 1:
+            self._encoder, model = clone(model[:-1]), model[-1]
+            inputs = self._encoder.fit_transform(inputs, self.roles_.labels(truth))
+        return _Weighted(model, weight_name(self, model), inputs), np.zeros((len(truth), 1))
+
+    def _encoded(self, frame: Any) -> Any:
+        inputs = self._inputs(frame)
+        return inputs if self._encoder is None else self._encoder.transform(inputs)
+
+
+def _bare(model: Any) -> Any:
+    """Return a model without the rows that it was trained on; Fairlearn's own constant ones have none."""
+    return model.model if isinstance(model, _Weighted) else model
+
+
+class ExponentiatedGradient(_Reduction):
     """Trains on weighted rows, over and over, for a mixture of models that treats groups alike (Agarwal et al., 2018).
 
     Which model of the mixture decides on a row is drawn; the draw depends on `random_state` and on the row's place
@@ -89,20 +134,22 @@ class ExponentiatedGradient(Mitigation):
         check_labels(self, codes, truth, labels)
         # One knob: Fairlearn has the allowed difference and the bound on the multipliers apart.
         constraint = getattr(library, moment)(difference_bound=self.eps)
-        mixture = library.ExponentiatedGradient(_weighted(self), constraint, eps=self.eps, max_iter=self.max_iter)
+        model, rows = self._weighted(frame, truth)
+        mixture = library.ExponentiatedGradient(model, constraint, eps=self.eps, max_iter=self.max_iter)
         with _quiet():
-            mixture.fit(self._inputs(frame), truth.astype(np.intp), sensitive_features=codes)
+            mixture.fit(rows, truth.astype(np.intp), sensitive_features=codes)
         # Nothing else of it is kept: it holds on to the training rows.
-        self._mixture = [(mixture.weights_[t], mixture.predictors_[t]) for t in mixture.weights_[lambda w: w > 0].index]
+        used = mixture.weights_[lambda weight: weight > 0]
+        self._mixture = [(weight, _bare(mixture.predictors_[place])) for place, weight in used.items()]
 
     def _decide(self, frame: Any) -> Any:
-        inputs = self._inputs(frame)
+        inputs = self._encoded(frame)
         chances: Any = sum(weight * np.asarray(model.predict(inputs)) for weight, model in self._mixture)
         with seeded(self.random_state):
             return chances >= np.random.random_sample(len(chances))
 
 
-class GridSearch(Mitigation):
+class GridSearch(_Reduction):
     """Trains on weighted rows for a grid of weights and keeps the model with the best trade-off (Agarwal et al., 2018).
 
     Parameters
@@ -171,44 +218,20 @@ class GridSearch(Mitigation):
         library = fairlearn("reductions", self)
         codes = self.roles_.codes(frame)
         check_labels(self, codes, truth, labels)
+        model, rows = self._weighted(frame, truth)
         search = library.GridSearch(
-            _weighted(self),
+            model,
             getattr(library, moment)(),
             grid_size=self.grid_size,
             grid_limit=self.grid_limit,
             constraint_weight=self.constraint_weight,
         )
         with _quiet():
-            search.fit(self._inputs(frame), truth.astype(np.intp), sensitive_features=codes)
-        self._chosen = search.predictors_[search.best_idx_]
+            search.fit(rows, truth.astype(np.intp), sensitive_features=codes)
+        self._chosen = _bare(search.predictors_[search.best_idx_])
 
     def _decide(self, frame: Any) -> Any:
-        return self._chosen.predict(self._inputs(frame))
-
-
-class _Weighted:
-    """An estimator that takes the weights of rows by the name that Fairlearn gives its own constant models, too."""
-
-    def __init__(self, estimator: Any, name: str) -> None:
-        self.estimator, self.name = estimator, name
-
-    def fit(self, X: Any, y: Any, sample_weight: Any) -> _Weighted:  # noqa: N803
-        self.model = clone(self.estimator).fit(X, np.asarray(y), **{self.name: np.asarray(sample_weight)})
-        return self
-
-    def predict(self, X: Any) -> Any:  # noqa: N803
-        return self.model.predict(X)
-
-
-def _weighted(method: Any) -> _Weighted:
-    check_estimator(method)
-    name = _weight_name(method.estimator)
-    if name is None:
-        raise UsageError(
-            f"{clip(repr(method.estimator))} takes no sample_weight, by which {type(method).__name__} acts; use one "
-            f"that does, such as LogisticRegression()"
-        )
-    return _Weighted(method.estimator, name)
+        return self._chosen.predict(self._encoded(frame))
 
 
 @contextmanager

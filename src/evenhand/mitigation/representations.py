@@ -1,0 +1,227 @@
+"""Learning fair representations: rows as mixtures of a few prototypes that groups share alike (Zemel et al., 2013)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from evenhand.core.errors import UsageError, clip, nearest
+from evenhand.core.frames import eager
+from evenhand.mitigation.base import Mitigation, Numbers
+from evenhand.mitigation.compat import PRIVILEGED, UNPRIVILEGED, aif360, dataset, quiet, seeded
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Bools = NDArray[np.bool_]
+
+SOLVERS = ("gradient", "aif360")
+_ROUNDINGS = (3e-2, 3e-3, 3e-4, 3e-5, 0.0)
+"""How far the corners of the parity term are rounded, stage by stage: descent gets stuck on sharp ones at once."""
+_TINY = float(np.finfo(np.float64).eps)
+
+
+class FairRepresentations(Mitigation):
+    """Describe each row as a mixture of k prototypes to which groups belong equally often, and train on that.
+
+    It minimises ``ax * Lx + ay * Ly + az * Lz``: how badly rows are rebuilt from prototypes, how badly their labels are
+    predicted, and how differently the two sides (privileged or not) belong to prototypes. The estimator is then trained
+    as with AIF360's transformed data: on the rebuilt rows, labelled by the prototypes where their chance is over a
+    half; rows to predict are rebuilt in the same way. The rebuilt rows are numbers (one column for each level, numbers
+    standardised), so of a pipeline only the last step is trained. Where all rows get one label, so does everybody.
+
+    AIF360's own route (``solver="aif360"``) estimates the gradient by changing each of k * (columns + 1) parameters in
+    turn, and stops at the first sharp corner of Lz: on Adult after ten minutes, with one label for everybody. The
+    default has the same objective with its exact gradient, and rounds the corners less and less; it needs no AIF360.
+
+    Parameters
+    ----------
+    k
+        How many prototypes.
+    ax, ay, az
+        Weights of rebuilding, of the labels, and of parity, as in the paper.
+    iterations
+        The most steps of descent in each stage.
+    solver
+        "gradient" or "aif360".
+
+    Attributes
+    ----------
+    prototypes_, chances_
+        A row of numbers for each prototype, and its chance of the favourable label.
+    loss_
+        The objective where descent ended.
+
+    >>> import pandas as pd
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> frame = pd.DataFrame({"sex": ["f", "f", "m", "m"] * 25, "grade": [1, 3, 1, 3] * 25})
+    >>> method = FairRepresentations(LogisticRegression(), over="sex", k=2)
+    >>> method.fit(frame, [0, 1, 0, 1] * 25).predict(frame)[:4].tolist()
+    [0, 1, 0, 1]
+    """
+
+    kind: ClassVar[str] = "pre"
+    code: ClassVar[str] = "LFR"
+    extra: ClassVar[str] = "aif360"
+    knob: ClassVar[str | None] = "az"
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        over: Any = None,
+        positive: Any = None,
+        privileged: Any = None,
+        aware: bool = True,
+        k: int = 5,
+        ax: float = 0.01,
+        ay: float = 1.0,
+        az: float = 50.0,
+        iterations: int = 5000,
+        solver: str = "gradient",
+        random_state: int | None = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.over = over
+        self.positive = positive
+        self.privileged = privileged
+        self.aware = aware
+        self.k = k
+        self.ax = ax
+        self.ay = ay
+        self.az = az
+        self.iterations = iterations
+        self.solver = solver
+        self.random_state = random_state
+
+    def _fit(self, frame: Any, truth: Floats) -> None:
+        self._check(len(truth))
+        steps = getattr(self.estimator, "steps", None)
+        self._numbers = Numbers(without=() if self.aware else self.roles_.over).fit(frame)
+        rows, privileged = self._numbers(frame), self.roles_.are_privileged(frame)
+        objective = Objective(rows, truth, privileged, self.k, (self.ax, self.ay, self.az))
+        with seeded(self.random_state), threadpool_limits(1):  # several threads add up in another order, and no faster
+            found = self._by_aif360(rows, truth, privileged) if self.solver == "aif360" else self._descend(objective)
+        self.loss_ = objective(found)[0]
+        self.chances_, self.prototypes_ = found[: self.k], found[self.k :].reshape(self.k, -1)
+        favourable = (self.chances_ @ self._shares(rows) > 0.5).astype(np.float64)
+        self.constant_ = bool(favourable[0]) if (favourable == favourable[0]).all() else None
+        if self.constant_ is None:
+            self.model_ = self._model(steps[-1][1] if steps else self.estimator, frame, favourable)
+
+    def _decide(self, frame: Any) -> Any:
+        if self.constant_ is not None:
+            return np.full(len(eager(frame)), self.constant_)
+        return self.model_.predict(self._inputs(frame)) == self.roles_.classes[1]
+
+    def _inputs(self, frame: Any) -> Any:
+        return self._shares(self._numbers(frame)).T @ self.prototypes_
+
+    def _shares(self, rows: Floats) -> Floats:
+        from scipy.spatial.distance import cdist
+
+        return _shares(cdist(self.prototypes_, rows))
+
+    def _descend(self, objective: Objective) -> Floats:
+        from scipy.optimize import minimize
+
+        found = objective.start()
+        bounds = [(0, 1)] * self.k + [(None, None)] * (len(found) - self.k)
+        for rounding in _ROUNDINGS:
+            close = {"maxiter": self.iterations, "maxfun": 2 * self.iterations, "ftol": 1e-7 if rounding else 1e-9}
+            found = minimize(objective, found, (rounding,), method="L-BFGS-B", jac=True, bounds=bounds, options=close).x
+        return np.asarray(found, dtype=np.float64)
+
+    def _by_aif360(self, rows: Floats, truth: Floats, privileged: Bools) -> Floats:
+        what = 'FairRepresentations(solver="aif360")'
+        module = aif360("algorithms.preprocessing.lfr", what)
+        given = dataset(rows, truth, privileged, what=what)
+        given.features = rows  # without the column of its own that tells who is privileged
+        method = module.LFR(UNPRIVILEGED, PRIVILEGED, k=self.k, Ax=self.ax, Ay=self.ay, Az=self.az)
+        with quiet():
+            method.fit(given, maxiter=self.iterations, maxfun=self.iterations)
+        return np.asarray(method.learned_model, dtype=np.float64)
+
+    def _check(self, rows: int) -> None:
+        if self.estimator is None:
+            raise UsageError("FairRepresentations needs an estimator to train, such as LogisticRegression()")
+        if self.solver not in SOLVERS:
+            raise UsageError(f"solver = {clip(repr(self.solver))} is unknown; {nearest(self.solver, SOLVERS)}")
+        for name in ("k", "iterations"):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+                raise UsageError(f"{name} = {clip(repr(value))} must be a whole number of at least 1")
+        if self.k > rows:
+            raise UsageError(f"k = {self.k} prototypes are more than the {rows} training rows; choose at most {rows}")
+        for name in ("ax", "ay", "az"):
+            value = getattr(self, name)
+            if isinstance(value, bool | str) or not 0 <= value < np.inf:
+                raise UsageError(f"{name} = {clip(repr(value))} must be a number of at least 0")
+
+
+class Objective:
+    """The objective of Zemel et al. as AIF360 has it (its `LFR_optim_objective`), with its gradient.
+
+    Parameters are one array: the chances of the k prototypes, then the prototypes row by row. Called with a `rounding`,
+    the corners of the parity term are rounded: |gap| becomes sqrt(gap² + rounding²).
+
+    >>> rows, truth, privileged = np.eye(2), np.array([0.0, 1.0]), np.array([False, True])
+    >>> value, slope = Objective(rows, truth, privileged, 1, (0.0, 1.0, 1.0))(np.array([0.5, 0.0, 0.0]))
+    >>> round(value, 4), slope.tolist()
+    (0.6931, [0.0, 0.0, 0.0])
+    """
+
+    def __init__(
+        self, rows: Floats, truth: Floats, privileged: Bools, k: int, weights: tuple[float, float, float]
+    ) -> None:
+        self.rows, self.truth, self.k, self.weights = rows, truth, k, weights
+        self._squares = np.einsum("ij,ij->i", rows, rows)
+        self._sizes = np.where(privileged, privileged.sum(), (~privileged).sum()).astype(np.float64)
+        self._side = np.where(privileged, -1, 1) / self._sizes
+
+    def start(self) -> Floats:
+        """Draw where to begin from numpy's global generator: k of the rows, with any chances."""
+        chances = np.random.random(self.k)
+        chosen = np.random.choice(len(self.rows), self.k, replace=False)
+        return np.concatenate([chances, self.rows[chosen].ravel()])
+
+    def __call__(self, parameters: Floats, rounding: float = 0.0) -> tuple[float, Floats]:
+        """Return the value and the gradient.
+
+        No array but the rows is as large as the rows: what was rebuilt is never written down, since all that is needed
+        of it are products with prototypes.
+        """
+        rows, truth, (ax, ay, az) = self.rows, self.truth, self.weights
+        n, width = rows.shape
+        chances, prototypes = parameters[: self.k], parameters[self.k :].reshape(self.k, width)
+
+        products, among = prototypes @ rows.T, prototypes @ prototypes.T
+        distances = np.sqrt(np.maximum(self._squares - 2 * products + np.diag(among)[:, None], _TINY**2))
+        shares = _shares(distances)
+
+        rebuilt = among @ shares
+        misses = ((rebuilt - 2 * products) * shares).sum(axis=0) + self._squares
+        mixed = chances @ shares
+        chance = np.clip(mixed, _TINY, 1 - _TINY)
+        gaps = shares @ self._side
+        rounded = np.sqrt(gaps**2 + rounding**2)
+        each = ax / (self._sizes * width)
+        value = misses @ each + az * rounded.mean()
+        value -= ay * (truth * np.log(chance) + (1 - truth) * np.log1p(-chance)).mean()
+
+        by_chance = np.where(mixed == chance, ay / n * ((1 - truth) / (1 - chance) - truth / chance), 0.0)
+        by_gap = az / self.k * np.divide(gaps, rounded, out=np.zeros_like(gaps), where=rounded > 0)
+        by_share = 2 * each * (rebuilt - products) + np.outer(chances, by_chance) + np.outer(by_gap, self._side)
+        pull = shares * ((shares * by_share).sum(axis=0) - by_share) / distances
+        heavy = 2 * each * shares
+        by_prototype = (heavy @ shares.T + np.diag(pull.sum(axis=1))) @ prototypes - (heavy + pull) @ rows
+        return float(value), np.concatenate([shares @ by_chance, by_prototype.ravel()])
+
+
+def _shares(distances: Floats) -> Floats:
+    """Return how much each row belongs to each prototype, the nearer the more: a line for each prototype."""
+    nearness = np.exp(distances.min(axis=0) - distances)
+    return np.asarray(nearness / nearness.sum(axis=0), dtype=np.float64)
