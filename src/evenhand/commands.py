@@ -232,8 +232,14 @@ def compare_log(options: Namespace) -> int:
     outcomes = {name: frame[name] for name in options.outcomes}
     try:
         found = run(outcomes, frame[options.truth], frame[groups], over=options.over, seed=options.seed, **settings)
-    except DataError as error:
-        raise DataError(f"{options.data}: {error}") from error
+    except UsageError as error:
+        said = (
+            str(error)
+            .replace("positive=…", "--positive")
+            .replace("label=…", "--label")
+            .replace("smallest=…", "--smallest")
+        )
+        raise type(error)(f"{options.data}: {said}" if isinstance(error, DataError) else said) from error
     render_comparison(found)
     if options.json is not None:
         found.to_json(options.json)

@@ -13,7 +13,7 @@ from evenhand.core import overwriting as blind
 from evenhand.core.cellscores import PERFORMANCES, Bias, Function, Performance
 from evenhand.core.comparison import Baseline
 from evenhand.core.errors import UsageError, clip, nearest
-from evenhand.core.estimate import Amount, Estimate
+from evenhand.core.estimate import Amount, Estimate, Witnesses
 from evenhand.core.feature import plain
 from evenhand.core.seeds import stream
 from evenhand.core.standings import Given, Scores
@@ -109,10 +109,10 @@ def as_performance(performance: Any, frame: Frame, positive: Label | None) -> Sc
     """Return the performance that a name, a scorer of scikit-learn or a function stands for."""
     if callable(performance):
         return Function.of(_scorer(performance) if _is_scorer(performance) else performance, frame)
-    if performance not in PERFORMANCES:
+    if not isinstance(performance, str) or performance not in PERFORMANCES:
         from sklearn.metrics import get_scorer, get_scorer_names
 
-        if performance not in get_scorer_names():
+        if not isinstance(performance, str) or performance not in get_scorer_names():
             own = nearest(performance, PERFORMANCES)
             raise UsageError(f"performance = {clip(repr(performance))} is none by name; {own}, or a scorer's name")
         return Function.of(_scorer(get_scorer(performance), performance), frame)
@@ -142,7 +142,13 @@ def _scorer(scorer: Callable[..., float], name: str = "") -> Callable[..., float
             def predict(self, X: Any) -> Any:  # noqa: N803
                 return X[:, 0]
 
-        return float(scorer(Told(), told.reshape(-1, 1), true, sample_weight=sample_weight))
+        try:
+            return float(scorer(Told(), told.reshape(-1, 1), true, sample_weight=sample_weight))
+        except AttributeError:
+            raise UsageError(
+                f"the performance {score.__name__} needs scores or probabilities, and these are labels; choose one "
+                f"that rests on labels, such as 'precision'"
+            ) from None
 
     score.__name__ = name or "scorer"
     return score
@@ -211,7 +217,9 @@ def measured(bias: Mapping[str, Any], names: Sequence[str], runs: int) -> Measur
 
 def _estimates(name: str, value: Any, runs: int) -> list[Estimate]:
     if hasattr(value, "worst"):
-        return [value.worst.estimate]
+        value = value.worst.estimate
+    if isinstance(value, Witnesses):
+        raise UsageError(f"bias of {name!r} counts witnesses of a search, which is no score; give a result of measure")
     if isinstance(value, Estimate):
         return [value]
     many = list(value) if isinstance(value, list | tuple | np.ndarray) else [value]
@@ -220,6 +228,8 @@ def _estimates(name: str, value: Any, runs: int) -> list[Estimate]:
             f"bias has {len(many)} scores for {name!r} and there are {runs} runs; give one, or one for each"
         )
     try:
-        return [Amount(float(one), float(one), float(one), 0, 1.0, "given") for one in many]
+        return [Amount(number, number, number, 0, 1.0, "given") for number in map(float, many)]
     except (TypeError, ValueError):
-        raise UsageError(f"bias of {name!r} is {clip(repr(value))}; give a number, an estimate or a result") from None
+        raise UsageError(
+            f"bias of {name!r} is {clip(repr(value))}; give a number of 0 or more, an estimate or a result"
+        ) from None

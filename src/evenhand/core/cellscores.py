@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from evenhand.core.errors import DataError, UsageError, clip, nearest
+from evenhand.core.errors import DataError, EvenhandError, UsageError, clip, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from evenhand.core.crosstab import Floats, Frame
     from evenhand.core.feature import Label
@@ -65,7 +65,7 @@ class Bias:
     @classmethod
     def of(cls, name: str, frame: Frame, positive: Label | None) -> Bias:
         """Return a bias by its name; without a favourable label, the worst of each label against the rest."""
-        if name not in BIASES:
+        if not isinstance(name, str) or name not in BIASES:
             raise UsageError(f"bias = {clip(repr(name))} is no bias by name; {nearest(name, BIASES)}")
         wanted = frame.labels if positive is None else (positive,)
         return cls(name, frame, tuple(tuple(label == one for label in frame.labels) for one in wanted))
@@ -160,7 +160,8 @@ class Function:
     def __call__(self, tables: Floats) -> Floats:
         """Return what the function says of each table."""
         flat = tables.reshape(-1, *self.frame.shape)
-        return np.array([self._one(table) for table in flat]).reshape(tables.shape[:-3])
+        found = np.array([self._one(table) for table in flat]).reshape(tables.shape[:-3])
+        return np.where(np.isfinite(found), found, np.nan)
 
     def _one(self, table: Floats) -> float:
         options: dict[str, Any] = {}
@@ -180,7 +181,9 @@ class Function:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message=".* is ill-defined")  # where nobody is told some label
                 return float(self.function(*rows, **options))
-        except (TypeError, ValueError, KeyError, IndexError, AttributeError, ZeroDivisionError) as error:
+        except EvenhandError:
+            raise
+        except Exception as error:  # whatever the user's own function may raise
             raise UsageError(f"the function {self.name} failed ({type(error).__name__}: {clip(str(error))})") from error
 
     def _protected(self, combination: Any) -> Any:
@@ -217,6 +220,25 @@ def whole(table: Floats) -> Floats:
     missing = np.rint((table - floor).sum(axis=-1, keepdims=True))
     rank = np.argsort(np.argsort(-(table - floor), axis=-1, kind="stable"), axis=-1, kind="stable")
     return np.asarray(floor + (rank < missing), dtype=np.float64)
+
+
+def check_scores(scores: tuple[Score | None, Score], names: Sequence[str], tables: Floats) -> None:
+    """Refuse predictions that a score says nothing of, and a bias that is no size; tables come by name and run."""
+    for kind, score in zip(("bias", "performance"), scores, strict=True):
+        if score is None:
+            continue
+        found = score(tables)
+        for name, values in zip(names, found, strict=True):
+            if np.isnan(values).any():
+                raise DataError(
+                    f"the {kind} {score.name} is undefined for the predictions of {clip(repr(name))}, and what is "
+                    f"undefined cannot be compared; choose another {kind}"
+                )
+            if kind == "bias" and (values < 0).any():
+                raise UsageError(
+                    f"the bias {score.name} of {clip(repr(name))} is {float(values.min()):.4g}; a bias is a size of 0 "
+                    f"or more, so take the absolute value of a difference"
+                )
 
 
 def check_defined(bias: Any, table: Floats, who: str) -> None:

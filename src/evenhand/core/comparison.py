@@ -171,7 +171,8 @@ class Comparison:
         """Return the comparison if all mitigations, or the one named, beat blind overwriting; else tell the story."""
         chosen = self.standings if name is None else (self[name],)
         if bad := [standing for standing in chosen if standing.verdict is not Verdict.PASS]:
-            raise AssertionError("\n".join([f"compare: {self.verdict}", *(f"  {standing}" for standing in bad)]))
+            found = Verdict.FAIL if any(one.verdict is Verdict.FAIL for one in bad) else Verdict.UNDECIDED
+            raise AssertionError("\n".join([f"compare: {found}", *(f"  {standing}" for standing in bad)]))
         return self
 
     def to_frame(self) -> Any:
@@ -246,9 +247,9 @@ class Comparison:
         """Rebuild a comparison from the parsed JSON."""
         if not isinstance(table, Mapping) or table.get("job") != "compare" or "standings" not in table:
             raise UsageError(f"{where}: this is no evenhand comparison")
-        if table["format"] != FORMAT:
+        if table.get("format") != FORMAT:
             raise UsageError(
-                f"{where}: comparison format {table['format']} is not {FORMAT}; use the evenhand that wrote it"
+                f"{where}: comparison format {table.get('format')} is not {FORMAT}; use the evenhand that wrote it"
             )
         try:
             found = [_standing(one) for one in table["standings"]]

@@ -6,7 +6,7 @@ of the rows, and overwriting, resampling and repeating are arithmetic on tables,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from evenhand.core.feature import plain
 from evenhand.core.frames import eager
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -81,6 +81,8 @@ class Frame:
             Groups with a smaller share of the rows are left out.
         """
         names = tuple(protected)
+        if not isinstance(smallest, int | float) or not 0 <= smallest < 1:
+            raise UsageError(f"smallest = {clip(repr(smallest))} must be a share of the rows, for example 0.01")
         if not names:
             return cls(tuple(labels), (), ((),), ())
         codes, levels = zip(*(coded(protected[name], f"the protected column {name!r}") for name in names), strict=True)
@@ -101,14 +103,15 @@ class Frame:
         lookup = np.full(shape, -1, dtype=np.intp)
         for place, each in enumerate(self.combinations):
             lookup[tuple(levels[at].index(value) for at, value in enumerate(each))] = place
-        codes = [_matched(protected[name], levels[at]) for at, name in enumerate(self.names)]
+        codes = [_matched(array(protected[name], name), levels[at]) for at, name in enumerate(self.names)]
         return np.asarray(lookup[tuple(codes)])
 
     def column(self, values: Any, what: str) -> Codes:
         """Return the place of each label among the labels."""
-        found = _matched(values, self.labels)
+        given = array(values, what)
+        found = _matched(given, self.labels)
         if (found < 0).any():
-            wrong = plain(_array(values)[int(np.argmin(found))])
+            wrong = plain(given[int(np.argmin(found))])
             raise DataError(f"{what} has the label {clip(repr(wrong))}; {nearest(wrong, self.labels)}")
         return found
 
@@ -135,7 +138,7 @@ def coded(values: Any, what: str) -> tuple[Codes, tuple[Label, ...]]:
     """
     import pandas as pd
 
-    codes, found = pd.factorize(_array(values))
+    codes, found = pd.factorize(array(values, what))
     if (codes < 0).any():
         where = int(np.argmin(codes))
         raise DataError(f"{what} has no value in row {where}; fill it in or leave the row out")
@@ -146,11 +149,11 @@ def coded(values: Any, what: str) -> tuple[Codes, tuple[Label, ...]]:
     return place[codes], tuple(levels[at] for at in order)
 
 
-def _matched(values: Any, levels: Sequence[Label]) -> Codes:
+def _matched(values: NDArray[Any], levels: Sequence[Label]) -> Codes:
     """Return the place of each value among some levels, or -1."""
     import pandas as pd
 
-    codes, found = pd.factorize(_array(values))
+    codes, found = pd.factorize(values)
     known = {level: at for at, level in enumerate(levels)}
     places = [known.get(plain(value), -1) for value in found]
     return np.asarray(np.array([*places, -1], dtype=np.intp)[codes])  # what is missing has the code -1, and so the last
@@ -159,35 +162,67 @@ def _matched(values: Any, levels: Sequence[Label]) -> Codes:
 def columns_of(protected: Any) -> dict[str, NDArray[Any]]:
     """Return the protected columns by name, from one column, a mapping or any dataframe.
 
+    A group that a column declares and no row has is refused: nothing is known of it, and that must not read as fair.
+
     >>> {name: column.tolist() for name, column in columns_of(["f", "m"]).items()}
     {'protected': ['f', 'm']}
     """
     if isinstance(protected, Mapping):
-        found = {str(name): _array(values) for name, values in protected.items()}
-    elif hasattr(protected, "columns") or hasattr(protected, "collect_schema"):
+        given = {str(name): values for name, values in protected.items()}
+    elif _is_table(protected):
         table = eager(protected)
-        found = {name: _array(table[name]) for name in table.columns}
+        given = {name: table[name].to_native() for name in table.columns}
     else:
         name = getattr(protected, "name", None)
-        found = {name if isinstance(name, str) and name else "protected": _array(protected)}
-    if not found:
+        given = {name if isinstance(name, str) and name else "protected": protected}
+    if not given:
         raise UsageError("protected has no column; give it the column of a protected feature, or several")
+    found = {name: array(values, f"the protected column {name!r}") for name, values in given.items()}
+    for name, values in given.items():
+        _check_declared(name, values, found[name])
     for (first, one), (second, other) in pairwise(found.items()):
         if len(one) != len(other):
             raise DataError(f"protected has {len(one):,} rows of {first!r} and {len(other):,} of {second!r}")
     return found
 
 
-def _array(values: Any) -> NDArray[Any]:
-    """Return a column as an array: of one dtype if it has one, and otherwise of objects."""
-    if hasattr(values, "to_numpy"):
-        values = values.to_numpy()
-    elif hasattr(values, "to_list"):
-        values = values.to_list()
+def array(values: Any, what: str) -> NDArray[Any]:
+    """Return a column as an array: of one dtype if it has one, and otherwise of objects.
+
+    >>> array(("a", 1), "y_true").tolist()
+    ['a', 1]
+    """
+    if _is_table(values):
+        table = eager(values)
+        if len(table.columns) != 1:
+            raise DataError(f"{what} has {len(table.columns)} columns ({', '.join(table.columns)}); give it one alone")
+        values = table[table.columns[0]].to_native()
+    for way in ("to_pylist", "to_numpy", "to_list"):
+        if hasattr(values, way):
+            values = getattr(values, way)()
+            break
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise DataError(f"{what} is {clip(repr(values))}, which is no column; give it one value for each row")
     given = values if isinstance(values, np.ndarray) else np.array(list(values), dtype=object)
     if given.ndim != 1:
-        raise DataError(f"an array of shape {given.shape} is no column; give it one value for each row")
+        raise DataError(f"{what} has the shape {given.shape}, which is no column; give it one value for each row")
     return given.astype(object) if given.dtype.kind in "US" else given
+
+
+def _is_table(values: Any) -> bool:
+    return hasattr(values, "collect_schema") or hasattr(values, "columns")  # lazy frames warn of the latter
+
+
+def _check_declared(name: str, values: Any, found: NDArray[Any]) -> None:
+    """Refuse a group that the type of a column declares (of pandas, or an Enum of Polars) and no row has."""
+    dtype: Any = getattr(values, "dtype", None)
+    declared = dtype.categories if type(dtype).__name__ in ("CategoricalDtype", "Enum") else None
+    missing = [] if declared is None else sorted(set(declared) - set(found.tolist()), key=str)
+    if missing:
+        raise DataError(
+            f"the protected column {name!r} declares the group {clip(repr(plain(missing[0])))}, and no row has it: add "
+            f"such rows, or take it off the column's categories"
+        )
 
 
 def _sortable(value: Any) -> tuple[Any, ...]:
@@ -198,6 +233,8 @@ def _sets(over: Any, names: tuple[str, ...]) -> list[tuple[str, ...]]:
     if over is None:
         return [(name,) for name in names] + ([names] if len(names) > 1 else [])
     given = [over] if isinstance(over, str) else over
+    if not isinstance(given, Iterable) or not all(isinstance(chosen, Iterable) for chosen in given):
+        raise UsageError(f"over = {clip(repr(over))} must name protected columns; {nearest('', names)}")
     sets = [(chosen,) if isinstance(chosen, str) else tuple(chosen) for chosen in given]
     for chosen in sets:
         for name in chosen:

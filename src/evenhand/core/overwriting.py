@@ -93,7 +93,9 @@ def choose(
     """
     if strategy not in STRATEGIES:
         raise UsageError(f"strategy = {clip(repr(strategy))} is none; {nearest(strategy, STRATEGIES)}")
-    if (label is not None) != (strategy == "label"):
+    if strategy == "label" and label is None:
+        raise UsageError(f"strategy 'label' needs label=…, what to overwrite with; {nearest('', labels)}")
+    if strategy != "label" and label is not None:
         raise UsageError(
             f"strategy {strategy!r} and label = {clip(repr(label))}: a label goes with strategy 'label' alone"
         )
@@ -118,7 +120,7 @@ def check_degrees(degrees: Sequence[float]) -> tuple[float, ...]:
         steps = tuple(sorted({float(degree) for degree in degrees} | {0.0, 1.0}))
     except (TypeError, ValueError):
         raise UsageError(f"degrees = {clip(repr(degrees))} must be shares of the predictions, from 0 to 1") from None
-    if steps[0] < 0 or steps[-1] > 1:
+    if not all(0 <= step <= 1 for step in steps):
         raise UsageError(f"degrees = {clip(repr(degrees))} must be shares of the predictions, from 0 to 1")
     return steps
 

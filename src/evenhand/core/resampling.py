@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 1 << 22
 """Weights that are drawn at once."""
+_UNSEEN = 2
+"""People of each group and true label who may be told another label than the rows at hand say."""
 
 
 def resampled(
@@ -26,7 +28,8 @@ def resampled(
     """Yield tables of resampled rows, the same rows for every method and run, and weights of resampled runs.
 
     `predicted` holds codes by method, run and row; tables come by resample, method and run. Rows that are alike in all
-    respects are drawn together, so the cost is that of the different kinds of rows.
+    respects are drawn together, so the cost is that of the different kinds of rows. What no row shows may be all the
+    same, see `unseen`.
     """
     from scipy import sparse
 
@@ -43,7 +46,29 @@ def resampled(
         some = min(chunk, resamples - start)
         weights = rng.multinomial(rows, counts / rows, size=some).astype(np.float64)
         tables = np.asarray(weights @ spread).reshape(some, methods, runs, *frame.shape)
-        yield tables, rng.multinomial(runs, np.full(runs, 1 / runs), size=some) / runs
+        yield unseen(tables, rng), rng.multinomial(runs, np.full(runs, 1 / runs), size=some) / runs
+
+
+def unseen(tables: Floats, rng: np.random.Generator) -> Floats:
+    """Return tables in which, of each group and true label, a few people at random are told another label.
+
+    Rows that a method happened to leave alone are left alone in every resample. Yet if none of n people was told
+    otherwise, up to about 3 in n may be; without this, a method that changed nobody of a small group would be known
+    to change nobody at all. Methods differ in who is told otherwise; the runs of one do not.
+
+    >>> found = unseen(np.full((1000, 1, 1, 1, 1, 2), 50.0), np.random.default_rng(0))
+    >>> sorted(set(found[..., 0].ravel().tolist())), set(found.sum(axis=-1).ravel().tolist())
+    ([48.0, 49.0, 50.0, 51.0, 52.0], {100.0})
+    """
+    shape, labels = (*tables.shape[:-1], 1), tables.shape[-1]
+    for _ in range(_UNSEEN):
+        ends = rng.integers(0, labels, size=(2, *tables.shape[:2], 1, *tables.shape[3:5], 1))
+        source, target = (np.broadcast_to(end, shape) for end in ends)
+        before = np.take_along_axis(tables, source, axis=-1)
+        moved = np.minimum(before, 1.0)
+        np.put_along_axis(tables, source, before - moved, axis=-1)
+        np.put_along_axis(tables, target, np.take_along_axis(tables, target, axis=-1) + moved, axis=-1)
+    return tables
 
 
 def together(point: Floats, replicates: Floats, level: float) -> tuple[Floats, Floats]:
@@ -59,7 +84,7 @@ def together(point: Floats, replicates: Floats, level: float) -> tuple[Floats, F
     """
     away = replicates - point
     width = np.sqrt(np.mean(np.square(away), axis=0))
-    moved = width > 0
+    moved = width > 1e-12  # less is rounding, and no spread
     if not moved.any():
         return point.copy(), point.copy()
     farthest = (np.abs(away[:, moved]) / width[moved]).max(axis=1)

@@ -129,13 +129,13 @@ def judge(
     `replicates` are those of `point` along the first axis: resamples, or single runs. `bounds` are those of performance
     and of bias; `about` is what else a comparison holds.
     """
-    check_original(names[0], point, baseline)
     kept = replicates.known()
     if not len(kept.performance):
         raise UsageError("the bias is undefined in every resample; there are too few rows in some group")
     found, many = point.differences(), np.moveaxis(kept.differences(), 1, 0)
     low, high = _limits(point, kept, sureness, given)
-    ends = [sureness.limits(*pair) for pair in ((point.performance, kept.performance), (point.bias, kept.bias))]
+    both = np.stack([kept.performance, kept.bias], axis=1)
+    ends = list(zip(*sureness.limits(np.stack([point.performance, point.bias]), both), strict=True))
     pairs = [_pair(sureness, point, ends, at, bounds) for at in range(len(names))]
     if given is not None:
         pairs = [(performance, bias) for (performance, _), bias in zip(pairs, given.estimates, strict=True)]
@@ -185,7 +185,10 @@ def _limits(point: Scores, replicates: Scores, sureness: Sureness, given: Given 
         spread = np.moveaxis(many.differences(), 1, 0)
         # Limits of gain and area are families of their own: whoever reads the one is not misled by the other.
         parts = [sureness.limits(differences[some], spread[:, some]) for some in (slice(0, 3), slice(3, 4))]
-        return np.concatenate([low for low, _ in parts]), np.concatenate([high for _, high in parts])
+        low, high = (np.concatenate(ends) for ends in zip(*parts, strict=True))
+        corners = _areas(one, low[:2], high[:2])
+        low[3], high[3] = np.minimum(low[3], corners.min(axis=0)), np.maximum(high[3], corners.max(axis=0))
+        return low, high
 
     if given is None:
         return of(point.bias)
@@ -197,6 +200,22 @@ def _limits(point: Scores, replicates: Scores, sureness: Sureness, given: Given 
     low = np.min([corner[0] for corner in corners], axis=0)
     high = np.max([corner[1] for corner in corners], axis=0)
     return low, high
+
+
+def _areas(point: Scores, low: Floats, high: Floats) -> Floats:
+    """Return the areas where both differences are at an end of their limits, on the first axis.
+
+    A bias cannot be less than none, so that of an estimate near none is too large on average, and its area too small,
+    in replicates as in the point: the spread of areas alone would miss what may well be.
+    """
+    line = Line.through(*point.line)
+    return np.stack(
+        [
+            np.nan_to_num(line.area(np.maximum(point.bias[0] + more, 0.0), point.performance[0] + gained))
+            for gained in (low[0], high[0])
+            for more in (low[1], high[1])
+        ]
+    )
 
 
 def _with_bias(scores: Scores, bias: Floats) -> Scores:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.core.cellscores import Bias, check_defined
-from evenhand.core.crosstab import Frame, coded, columns_of
+from evenhand.core.crosstab import Frame, array, coded, columns_of
 from evenhand.core.errors import DataError, clip, nearest
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ class Trials:
         ((2, 1, 2, 2, 2), 1)
         """
         apart = _is_runs(y_true)
-        truths = [_listed(one) for one in y_true] if apart else [_listed(y_true)]
-        told = {name: _runs(value) for name, value in outcomes.items()}
+        truths = [array(one, "y_true") for one in (y_true if apart else [y_true])]
+        told = {name: _runs(name, value) for name, value in outcomes.items()}
         runs = len(truths) if apart else max(len(value) for value in told.values())
         for name, value in told.items():
             if len(value) == 1 and not apart:
@@ -112,7 +112,9 @@ class Trials:
                 found.append(
                     f"{grouping.label(least)} has {sizes[least]:.0f} rows: its rates, and so the bias, are rough"
                 )
-            if len(left := [at for at in grouping.of if at < 0]):
+            at = [self.frame.names.index(name) for name in grouping.names]
+            pairs = zip(self.frame.combinations, grouping.of, strict=True)
+            if left := {tuple(each[place] for place in at) for each, group in pairs if group < 0}:
                 found.append(f"{' and '.join(grouping.names)}: {len(left)} small groups were left out")
         return found
 
@@ -125,17 +127,10 @@ def _is_runs(value: Any) -> bool:
     return hasattr(first, "__len__") and not isinstance(first, str | bytes)
 
 
-def _listed(column: Any) -> Any:
-    found = columns_of(column)
-    if len(found) != 1:
-        raise DataError(f"y_true has {len(found)} columns ({', '.join(found)}); give it the true labels alone")
-    return next(iter(found.values()))
-
-
-def _runs(value: Any) -> list[Any]:
+def _runs(name: str, value: Any) -> list[Any]:
     if isinstance(value, np.ndarray) and value.ndim == 2:
         value = list(value)
-    return [_listed(one) for one in value] if _is_runs(value) else [_listed(value)]
+    return [array(one, clip(repr(name))) for one in (value if _is_runs(value) else [value])]
 
 
 def _columns(protected: Any, runs: int, *, apart: bool) -> list[dict[str, Any]]:
@@ -187,4 +182,6 @@ def _labels(truths: list[Any], told: Mapping[str, list[Any]]) -> tuple[Any, ...]
 
 def _levels(columns: list[Any], what: str) -> list[Any]:
     """Return the different labels of some columns."""
-    return list(dict.fromkeys(label for column in columns for label in coded(column, what)[1]))
+    where = [f" in run {run}" if len(columns) > 1 else "" for run in range(len(columns))]
+    found = [coded(column, f"{what}{run}")[1] for column, run in zip(columns, where, strict=True)]
+    return list(dict.fromkeys(label for each in found for label in each))

@@ -9,11 +9,12 @@ import numpy as np
 
 from evenhand.core import overwriting as blind
 from evenhand.core.axes import Axes, as_bias, as_performance, favourable, measured
+from evenhand.core.cellscores import check_scores
 from evenhand.core.errors import UsageError, clip, nearest
 from evenhand.core.keywords import checked_keywords
 from evenhand.core.resampling import resampled
 from evenhand.core.seeds import stream
-from evenhand.core.standings import Scores, Sureness, judge, with_notes
+from evenhand.core.standings import Scores, Sureness, check_original, judge, with_notes
 from evenhand.core.trials import Trials
 
 if TYPE_CHECKING:
@@ -138,6 +139,7 @@ def compare_trials(
     liked = favourable(frame.labels, positive, bias, performance)
     scores = as_bias(bias, frame, liked), as_performance(performance, frame, liked)
     trials.check(scores[0])
+    check_scores(scores, names, trials.tables)
     elsewhere = measured(bias, names, trials.runs) if isinstance(bias, Mapping) else None
     way = blind.choose(strategy, label, frame.labels, trials.tables[0].sum(axis=0), scores, degrees)
     axes = Axes(*scores, way, repetitions, seed)
@@ -145,6 +147,8 @@ def compare_trials(
     if elsewhere is not None:
         runs = elsewhere.into(runs)
     point = runs.mean()
+    baseline = axes.baseline(point, frame.labels, strategy)
+    check_original(names[0], point, baseline)
     rows = trials.rows
     if rows is None:
         sureness = Sureness(
@@ -160,7 +164,7 @@ def compare_trials(
         point,
         replicates,
         sureness,
-        axes.baseline(point, frame.labels, strategy),
+        baseline,
         bounds=(
             (scores[1].low, scores[1].high),
             (0.0, np.inf) if scores[0] is None else (scores[0].low, scores[0].high),

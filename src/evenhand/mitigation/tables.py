@@ -33,7 +33,7 @@ class Table:
     """A table of a study as a pandas frame, and what a reader must know of it.
 
     `left_out` says which combinations have no cases, and why. `best` names, for each column of a table of areas, every
-    method that may be the best one there: one name is a claim, several are not.
+    method that may be the best one there, that with the most area first: one name is a claim, several are not.
     """
 
     frame: Any
@@ -41,15 +41,22 @@ class Table:
     notes: tuple[str, ...] = ()
     best: Mapping[Place, tuple[str, ...]] = field(default_factory=dict)
 
-    def __str__(self) -> str:
+    @property
+    def marked(self) -> Any:
+        """The cells as texts, with a mark after the one with the most area in its column."""
         shown = self.frame.map(_said)
         for place, names in self.best.items():
-            for name in names:
-                shown.loc[name, place] += " *" if len(names) == 1 else " (*)"
-        lines = [shown.to_string()]
-        if self.best:
-            lines.append("? more than one region is plausible; * no other can be the best of its column; (*) may be it")
-        return "\n".join([*lines, *(f"left out: {one}" for one in self.left_out), *self.notes])
+            shown.loc[names[0], place] += " *" if len(names) == 1 else " (*)"
+        return shown
+
+    @property
+    def legend(self) -> tuple[str, ...]:
+        """What the marks in the cells mean, and what else is to be known."""
+        marks = "? more than one region is plausible; * the best of its column; (*) the best here, but another may be"
+        return (*((marks,) if self.best else ()), *(f"left out: {one}" for one in self.left_out), *self.notes)
+
+    def __str__(self) -> str:
+        return "\n".join([self.marked.to_string(), *self.legend])
 
 
 def standings(
@@ -170,17 +177,14 @@ def areas(cases: Cases, bias: Any = "spd", performance: Any = "accuracy", *, lev
     >>> frame = pd.DataFrame({"sex": [0, 1] * 200, "age": range(400)})
     >>> task = Task("ages", frame, frame["age"] > 150 + 100 * frame["sex"], True, {"sex": 0})
     >>> cases = run(Study([task], [Model("DT", DecisionTreeClassifier(max_depth=1))], [Entry("reweighing")], splits=3))
-    >>> print(areas(cases))
-    model             DT
-    task            ages
-    protected        sex
-    method
-    reweighing  ...
+    >>> areas(cases).frame.columns.tolist()
+    [('DT', 'ages', 'sex')]
     """
     found = standings(cases, bias, performance, level=level)
     methods = _names(cases, own=False)
     best: dict[Place, tuple[str, ...]] = {}
-    for row in found.frame.to_dict("records"):
+    rows = found.frame.to_dict("records")
+    for row in sorted(rows, key=lambda row: -row["gain"]):
         if row["contender"] and len(methods) > 1:
             place = (row["model"], row["task"], row["protected"])
             best[place] = (*best.get(place, ()), row["method"])
@@ -208,7 +212,7 @@ def areas_own_model(cases: Cases, bias: Any = "spd", performance: Any = "accurac
 
 
 def beside(ours: Any, published: Any) -> Any:
-    """Return the cells that two tables share, as texts: ours, and in brackets what the paper printed.
+    """Return a table as texts, and in square brackets what the paper printed, where it has such a cell.
 
     Methods are matched by their names here or in the paper. Where a study has other data sets, models or methods than
     the paper, shares are over other cases.
@@ -216,16 +220,14 @@ def beside(ours: Any, published: Any) -> Any:
     >>> import pandas as pd
     >>> ours = pd.DataFrame({"win-win": [0.2, 0.1], "cases": [50, 50]}, index=["RW", "mine"])
     >>> beside(ours, pd.DataFrame({"win-win": [0.23]}, index=["reweighing"]))
-           win-win
-    RW  20 % (23 %)
+              win-win cases
+    RW    20 % [23 %]    50
+    mine         10 %    50
     """
-    frame = ours.frame if isinstance(ours, Table) else ours
-    rows = [(name, METHODS.get(name, name)) for name in frame.index]
-    rows = [(name, key) for name, key in rows if key in published.index]
-    columns = [column for column in frame.columns if column in published.columns]
-    left = frame.loc[[name for name, _ in rows], columns].map(_said)
-    right = published.loc[[key for _, key in rows], columns].map(_said)
-    return left + " (" + right.set_axis(left.index) + ")"
+    left = ours.marked if isinstance(ours, Table) else ours.map(_said)
+    keys = [METHODS.get(name, name) for name in left.index]
+    right = published.map(lambda value: f" [{_said(value)}]").reindex(index=keys, columns=left.columns, fill_value="")
+    return left + right.set_axis(left.index)
 
 
 def _check(cases: Cases, bias: Any, performance: Any) -> None:

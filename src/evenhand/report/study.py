@@ -75,16 +75,12 @@ def render_study(
     found = list(shown(cases, bias, performance))
     notes: dict[str, None] = {}
     for one in found:
-        frame, title = one.ours.frame, one.title
+        frame, title = one.ours.marked, one.title
         if paper and one.theirs is not None:
-            frame, title = tables.beside(one.ours, one.theirs), f"{title}: ours (the paper's)"
-        if not len(frame):
-            continue
+            frame, title = tables.beside(one.ours, one.theirs), f"{title}: ours [the paper's]"
         render_table(frame, title, console=screen)
         screen.print()
-        notes |= dict.fromkeys([*(f"left out: {line}" for line in one.ours.left_out), *one.ours.notes])
-    if any(one.ours.best for one in found):
-        notes = {"? after a region or an area: more than one region is plausible": None} | notes
+        notes |= dict.fromkeys(one.ours.legend)
     for line in [*notes, *cases.failures, *cases.notes]:
         screen.print(line, markup=False, highlight=False, soft_wrap=True)
     total = len(cases.cases)
