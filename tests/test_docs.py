@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import evenhand as eh
+from evenhand.studyfile import read_study
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -24,6 +25,15 @@ def blocks(language: str, pages: list[Path]) -> list[tuple[str, str]]:
         for match in FENCE.finditer(text)
         if match.group(1) == language
     ]
+
+
+def needs_data(names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = os.environ.get("EVENHAND_DATA") or (str(BESIDE) if BESIDE.is_dir() else "")
+    monkeypatch.setenv("EVENHAND_DATA", folder)
+    local = {info.name for info in eh.datasets.available() if info.local}
+    for name in names:
+        if name not in local:
+            pytest.skip(f"needs the data set {name} in EVENHAND_DATA, ../shared/data or the cache")
 
 
 TUTORIALS = [page for page in PAGES if page.name.startswith("tutorial-")]
@@ -48,22 +58,34 @@ def test_python_examples_run(where, code, capsys):
 
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.name)
 def test_tutorials_run_from_top_to_bottom(page, capsys, monkeypatch):
-    folder = os.environ.get("EVENHAND_DATA") or (str(BESIDE) if BESIDE.is_dir() else "")
-    monkeypatch.setenv("EVENHAND_DATA", folder)
-    local = {info.name for info in eh.datasets.available() if info.local}
-    for name in re.findall(r'datasets\.load\("(\w+)"\)', page.read_text(encoding="utf-8")):
-        if name not in local:
-            pytest.skip(f"needs the data set {name} in EVENHAND_DATA, ../shared/data or the cache")
+    needs_data(re.findall(r'datasets\.load\("(\w+)"\)', page.read_text(encoding="utf-8")), monkeypatch)
     names: dict[str, object] = {"__name__": "example"}
     for where, code in blocks("python", [page]):
         run(where, code, names, capsys)
 
 
-@pytest.mark.parametrize(("where", "text"), blocks("toml", PAGES), ids=lambda value: value if ":" in value[:40] else "")
+CONFIGS = [(where, text) for where, text in blocks("toml", PAGES) if "[study]" not in text]
+STUDIES = [(where, text) for where, text in blocks("toml", PAGES) if "[study]" in text]
+
+
+@pytest.mark.parametrize(("where", "text"), CONFIGS, ids=lambda value: value if ":" in value[:40] else "")
 def test_toml_examples_declare_a_space(where, text, tmp_path):
     file = tmp_path / "evenhand.toml"
     file.write_text(text)
     assert eh.Space.from_toml(file).protected
+
+
+@pytest.mark.parametrize(("where", "text"), STUDIES, ids=lambda value: value if ":" in value[:40] else "")
+def test_toml_examples_declare_a_study(where, text, tmp_path, monkeypatch):
+    needs_data(re.findall(r'^name = "(adult|compas|german)"', text, re.MULTILINE), monkeypatch)
+    loans = [
+        "id,age,sex,approved",
+        *(f"{row},{20 + row},{'FM'[row % 2]},{['no', 'yes'][row % 3 % 2]}" for row in range(40)),
+    ]
+    (tmp_path / "loans.csv").write_text("\n".join(loans))
+    file = tmp_path / "study.toml"
+    file.write_text(text)
+    assert read_study(file).study.units
 
 
 def test_links_lead_somewhere():
