@@ -1,0 +1,175 @@
+"""compare and compare-log on the command line: real files, real studies, and what a user may get wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import evenhand as eh
+from evenhand.cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STUDY = """
+[study]
+splits = 3
+bias = ["spd", "eod"]
+[[data]]
+name = "loans"
+from = "loans.csv"
+target = "approved"
+positive = "yes"
+protected = { sex = "m" }
+[[models]]
+name = "LR"
+[[methods]]
+name = "reweighing"
+[[methods]]
+name = "reject-option-spd"
+[[methods]]
+name = "prejudice-remover"
+"""
+
+
+def people(n: int = 1500) -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    sex, race = rng.choice(["f", "m"], n), rng.choice(["a", "b"], n)
+    income = rng.normal(size=n) + 0.7 * (sex == "m")
+    return pd.DataFrame({"sex": sex, "race": race, "income": income.round(3), "debt": rng.normal(size=n).round(3)})
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: Any) -> Path:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    frame = people()
+    approved = frame["income"] - frame["debt"] + 0.4 * (frame["sex"] == "m") + rng.normal(size=len(frame)) > 0.5
+    frame.assign(approved=np.where(approved, "yes", "no")).to_csv("loans.csv", index=False)
+    score = frame["income"] - frame["debt"]
+    truth = (score + rng.normal(size=len(frame)) * 0.5 > 0.4).astype(int)
+    original = (score > 0.4).astype(int)
+    even = (score - 0.7 * (frame["sex"] == "m") > 0.0).astype(int)
+    worse = np.where(rng.random(len(frame)) < 0.5, original, (frame["sex"] == "m").astype(int))
+    told = frame.assign(truth=truth, original=original, even=even, worse=worse)
+    told.to_csv("told.csv", index=False)
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    return tmp_path
+
+
+LOG = ["compare-log", "told.csv", "--truth", "truth", "--outcomes", "original,even,worse", "--over", "sex"]
+
+
+def test_recorded_predictions_are_compared_as_in_python(folder, capsys):
+    assert main([*LOG, "--json", "out.json"]) == 0
+    printed = capsys.readouterr().out
+    frame = pd.read_csv("told.csv")
+    found = eh.compare({name: frame[name] for name in ("original", "even", "worse")}, frame["truth"], frame[["sex"]])
+    assert eh.Comparison.from_json("out.json").digest == found.digest
+    assert found.region["worse"] == "lose-lose"
+    assert found["even"].verdict == "pass"
+    for word in ("even", "worse", "lose-lose", "blind overwriting of original", "1,500 rows"):
+        assert word in printed
+
+
+def test_the_gate_is_what_the_verdict_says(folder, capsys):
+    assert main([*LOG, "--gate"]) == 1
+    assert main([*LOG[:4], "--outcomes", "original,even", "--over", "sex", "--gate"]) == 0
+    capsys.readouterr()
+
+
+def test_options_reach_the_comparison(folder, capsys):
+    more = ["--bias", "eod", "--performance", "f1", "--strategy", "label", "--label", "1", "--positive", "1"]
+    assert main([*LOG, "--over", "sex,race", *more, "--level", "0.9", "--seed", "3", "--json", "out.json"]) == 0
+    capsys.readouterr()
+    frame = pd.read_csv("told.csv")
+    found = eh.compare(
+        {name: frame[name] for name in ("original", "even", "worse")},
+        frame["truth"],
+        frame[["sex", "race"]],
+        over=[["sex"], ["sex", "race"]],
+        bias="eod",
+        performance="f1",
+        strategy="label",
+        label=1,
+        level=0.9,
+        seed=3,
+    )
+    assert eh.Comparison.from_json("out.json").digest == found.digest
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ([*LOG[:2], "--truth", "trut", *LOG[4:]], ["told.csv", "'trut'", "did you mean 'truth'"]),
+        ([*LOG[:4], "--outcomes", "original,evn", "--over", "sex"], ["'evn'", "did you mean 'even'"]),
+        ([*LOG, "--baseline", "orginal"], ["'orginal'", "did you mean 'original'"]),
+        ([*LOG, "--bias", "sdp"], ["'sdp'", "did you mean 'spd'"]),
+        ([*LOG, "--strategy", "label"], ["--label"]),
+        ([*LOG, "--positive", "yes"], ["'yes'"]),
+        (["compare-log", "tld.csv", *LOG[2:]], ["tld.csv", "told.csv"]),
+        (["compare", "stdy.toml"], ["stdy.toml", "study.toml"]),
+        (["compare", "--splits", "0"], ["splits = 0"]),
+        (["compare", "--bias", "sdp"], ["sdp", "did you mean 'spd'"]),
+    ],
+)
+def test_a_slip_is_one_sentence_and_exit_code_two(folder, capsys, given, words):
+    assert main(given) == 2
+    said = capsys.readouterr().err.strip()
+    assert "\n" not in said
+    for word in words:
+        assert word in said
+
+
+def test_a_favourable_label_is_asked_for_by_its_option(folder, capsys):
+    frame = pd.read_csv("told.csv")
+    columns = ["truth", "original", "even"]
+    frame[columns] = frame[columns].replace({0: "no", 1: "yes"}).astype(str)
+    frame.to_csv("words.csv", index=False)
+    given = ["compare-log", "words.csv", "--truth", "truth", "--outcomes", "original,even", "--over", "sex"]
+    assert main([*given, "--bias", "eod"]) == 2
+    assert "--positive" in capsys.readouterr().err
+    assert main([*given, "--bias", "eod", "--positive", "yes"]) == 0
+
+
+def test_a_study_prints_its_tables_and_goes_on_where_it_was(folder, capsys):
+    assert main(["compare", "--json", "out.json"]) == 0
+    first = capsys.readouterr().out
+    for word in ("(Table 4)", "(Table 5)", "(Table 6)", "(Table 7)", "reweighing", "prejudice-remover", "on 3 splits"):
+        assert word in first
+    assert (folder / "study.sqlite").exists()
+    tables = json.loads((folder / "out.json").read_text())
+    assert tables["splits"] == 3
+    rows = {row["row"]: row["cells"] for row in tables["tables"][0]["rows"]}
+    shares = [value for key, value in rows["reweighing"].items() if key != "cases"]
+    assert sum(shares) == pytest.approx(1.0)
+    assert rows["reweighing"]["cases"] == 3
+    assert main(["compare"]) == 0
+    assert capsys.readouterr().out == first, "a study that is finished prints the same, seconds and all"
+    assert main(["compare", "--seed", "5"]) == 2
+    assert "seed" in capsys.readouterr().err
+
+
+def test_tables_stand_beside_the_papers_where_it_has_such_cells(folder, capsys):
+    assert main(["compare", "--paper", "--bias", "spd"]) == 0
+    printed = capsys.readouterr().out
+    assert "[54 %]" in printed  # the paper's reweighing in Table 4, over other data sets
+    assert "ours [the paper's]" in printed
+
+
+def test_help_is_light():
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "evenhand.cli", "compare", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "study.toml" in done.stdout
+    for library in ("numpy", "sklearn", "pandas"):
+        assert f" {library}\n" not in done.stderr
