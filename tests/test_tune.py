@@ -70,12 +70,15 @@ def test_rows_kept_are_in_no_split(people, monkeypatch):
     changed.loc[kept, "skill"] = 0.0
     second = tune(PrejudiceRemover(over="sex", positive="yes"), changed, labels, values=[10.0], splits=2)
     assert first.comparison.digest == second.comparison.digest
+    assert first.chosen is not None
+    assert second.chosen is not None
     assert first.chosen.digest != second.chosen.digest
 
 
 def test_the_same_for_any_number_of_workers(people, swept):
     other = tune(PrejudiceRemover(over="sex", positive="yes"), *people, values=ETAS, splits=5, n_jobs=2)
     assert other.comparison.digest == swept.comparison.digest
+    assert other.chosen is not None
     assert other.chosen.digest == swept.chosen.digest
 
 

@@ -34,9 +34,7 @@ def resampled(
     from scipy import sparse
 
     methods, runs, rows = predicted.shape
-    kinds, counts = np.unique(
-        np.column_stack([combination, truth, predicted.reshape(-1, rows).T]), axis=0, return_counts=True
-    )
+    kinds, counts = _kinds(np.vstack([combination, truth, predicted.reshape(-1, rows)]))
     size = int(np.prod(frame.shape))
     cells = frame.cells(kinds[:, :1], kinds[:, 1:2], kinds[:, 2:]) + np.arange(methods * runs) * size
     each = np.repeat(np.arange(len(kinds)), methods * runs)
@@ -47,6 +45,22 @@ def resampled(
         weights = rng.multinomial(rows, counts / rows, size=some).astype(np.float64)
         tables = np.asarray(weights @ spread).reshape(some, methods, runs, *frame.shape)
         yield unseen(tables, rng), rng.multinomial(runs, np.full(runs, 1 / runs), size=some) / runs
+
+
+def _kinds(columns: Codes) -> tuple[Codes, Codes]:
+    """Return the different kinds of rows, in the order of their columns, and how many there are of each.
+
+    Columns are folded into one number as long as it fits, which sorts much faster than rows do.
+    """
+    folded, span = np.zeros(columns.shape[1], dtype=np.int64), 1
+    for column in columns:
+        size = int(column.max()) + 1
+        if span * size >= 1 << 62:
+            found, folded = np.unique(folded, return_inverse=True)
+            span = len(found)
+        folded, span = folded * size + column, span * size
+    _, first, counts = np.unique(folded, return_index=True, return_counts=True)
+    return columns[:, first].T, counts
 
 
 def unseen(tables: Floats, rng: np.random.Generator) -> Floats:

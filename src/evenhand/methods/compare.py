@@ -65,8 +65,9 @@ def compare(
         The name of the original.
     bias
         "spd", "aod", "aod-abs", "eod", "odds", "fpr", "di" or "error"; a function of true labels, predicted labels and
-        protected values (a metric of Fairlearn, say); or measured scores by name: numbers, estimates, or results of
-        `measure` and `mine`, whose worst finding counts. Such scores go down in proportion along the line.
+        protected values that is larger the more biased they are (a difference of Fairlearn, say, not a ratio); or
+        measured scores by name: numbers, estimates, or results of `measure` and `mine`, whose worst finding counts.
+        Such scores go down in proportion along the line.
     performance
         "accuracy", "balanced accuracy", "f1" or "mcc"; the name of a scorer of scikit-learn; or a function like those
         for `bias`. Larger is better.
@@ -86,7 +87,8 @@ def compare(
     method, repetitions
         "exact" for the mean over all ways of overwriting, or "monte-carlo" for the paper's mean over some repetitions.
     level, resamples
-        The level of all intervals together, and how often rows are resampled where there is one test set.
+        The level of all intervals of a kind together (scores, differences to the original and to the line, areas), and
+        how often rows are resampled where there is one test set.
     test_size
         The share of rows in each test set where runs split the same data again, since such runs overlap; 0 where runs
         are independent.
@@ -175,8 +177,10 @@ def compare_trials(
         seed=seed,
         runs=trials.runs,
     )
-    more = elsewhere.notes if elsewhere is not None else ()
-    return with_notes(found, [*trials.notes(scores[0]), *axes.notes(runs), *more])
+    notes = [*trials.notes(scores[0]), *axes.notes(runs), *(elsewhere.notes if elsewhere is not None else ())]
+    if found.start[1].low <= 0:
+        notes.append(f"the original may have no bias at all ({found.start[1]}): then there is nothing to mitigate")
+    return with_notes(found, notes)
 
 
 def _resampled(axes: Axes, trials: Trials, resamples: int, seed: int) -> Scores:
