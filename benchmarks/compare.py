@@ -144,12 +144,12 @@ def section_baseline(options: argparse.Namespace) -> list[Row]:
 
 
 def section_study(options: argparse.Namespace) -> list[Row]:
-    """A study of three data sets beside the sum of its bare fits, for one worker and two."""
+    """A study of three data sets beside the sum of its bare fits: one worker, two that must start first, and the same two."""
     from evenhand.mitigation.study import run
     from evenhand.studyfile import read_study
 
     rows = []
-    for n_jobs in (1, 2):
+    for n_jobs, started in ((1, True), (2, False), (2, True)):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "study.toml"
             file.write_text(STUDY.format(splits=4 if options.quick else options.splits), encoding="utf-8")
@@ -160,6 +160,7 @@ def section_study(options: argparse.Namespace) -> list[Row]:
         rows.append(
             {
                 "workers": n_jobs,
+                "started before": started,
                 "study s": taken,
                 "bare fits s": cases.seconds,
                 "study / bare, per worker": n_jobs * taken / cases.seconds,

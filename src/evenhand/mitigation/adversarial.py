@@ -34,7 +34,8 @@ class AdversarialClassifier(Mitigation):
         What is alike: how many get the favourable label ("spd"), or how many of those who deserve it and of those who
         do not ("odds").
     alpha
-        What fooling the other network counts; 0 trains the same network alone.
+        What fooling the other network counts; 0 trains the same network alone. Fairlearn's own 1 may overshoot, and
+        then groups differ more than before, the other way round.
     hidden
         The number of units in each hidden layer.
     epochs, batch_size, learning_rate
@@ -60,7 +61,7 @@ class AdversarialClassifier(Mitigation):
         privileged: Any = None,
         aware: bool = True,
         constraint: str = "spd",
-        alpha: float = 1.0,
+        alpha: float = 0.3,
         hidden: Sequence[int] = (50,),
         epochs: int = 20,
         batch_size: int = 128,

@@ -159,7 +159,8 @@ class GridSearch(_Reduction):
     constraint
         What is alike, as for ThresholdOptimiser.
     grid_size
-        How many models are trained; the more groups, the more it takes.
+        How many models are trained; the more groups, the more it takes. Fairlearn's own 10, up to a weight of 2, are so
+        coarse that often the first of them overshoots, and the model without any weight is the best.
     grid_limit
         How strongly the constraint is weighed at most; a small grid is finer with less.
     constraint_weight
@@ -194,8 +195,8 @@ class GridSearch(_Reduction):
         privileged: Any = None,
         aware: bool = True,
         constraint: str = "spd",
-        grid_size: int = 10,
-        grid_limit: float = 2.0,
+        grid_size: int = 30,
+        grid_limit: float = 1.0,
         constraint_weight: float = 0.5,
         random_state: int | None = 0,
     ) -> None:
