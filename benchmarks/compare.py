@@ -144,7 +144,7 @@ def section_baseline(options: argparse.Namespace) -> list[Row]:
 
 
 def section_study(options: argparse.Namespace) -> list[Row]:
-    """A study of three data sets beside the sum of its bare fits: one worker, two that must start first, and the same two."""
+    """A study of three data sets beside the sum of its bare fits: one worker, two that must start, and the same two."""
     from evenhand.mitigation.study import run
     from evenhand.studyfile import read_study
 
