@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 RUN    := $(BIN)/python -m
+# Tests run in two processes, which would fight for cores if numpy took several threads in each.
+TEST   := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) pytest
 
 .PHONY: demo test test-all test-mitigation study-small check bench clean help
 
@@ -35,13 +37,13 @@ demo: $(VENV)/.installed  ## test a small loan program with a planted bias
 	$(BIN)/evenhand demo
 
 test: $(VENV)/.tested     ## the tests of the core and the light extras
-	$(RUN) pytest -n 2 --dist worksteal -m 'not heavy and not minutes'
+	$(TEST) -n 2 --dist worksteal -m 'not heavy and not slow and not minutes'
 
-test-all: $(VENV)/.tested-all  ## all tests, heavy extras included
-	$(RUN) pytest -n 2 --dist worksteal -m 'not minutes'
+test-all: $(VENV)/.tested-all  ## all tests, heavy extras and large simulations included
+	$(TEST) -n 2 --dist worksteal -m 'not minutes'
 
-test-mitigation: $(VENV)/.tested-all  ## each mitigation method on whole data sets; takes long
-	$(RUN) pytest -m minutes --durations=0 -rA
+test-mitigation: $(VENV)/.tested-all  ## each mitigation method on whole data sets, timed
+	$(TEST) -m minutes --durations=0 -rA
 
 study-small: $(VENV)/.studied  ## German and COMPAS, eight methods, ten splits: the tables of the Fairea paper beside ours
 	$(BIN)/evenhand compare studies/small.toml --paper --n-jobs 2

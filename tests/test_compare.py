@@ -218,7 +218,7 @@ def test_small_groups_and_those_left_out_are_told():
 )
 def test_functions_and_scorers_as_performance(function, name):
     some = people(8)
-    expected, found = (compared(some, performance=one, degrees=[0.5]) for one in (name, function))
+    expected, found = (compared(some, performance=one, degrees=[0.5], resamples=100) for one in (name, function))
     for one, other in (
         (expected.start[0], found.start[0]),
         (expected["other"].performance, found["other"].performance),
@@ -232,7 +232,7 @@ def test_functions_and_scorers_as_performance(function, name):
 
 def test_a_scorer_by_name():
     some = people(8)
-    found = compared(some, performance="precision", degrees=[])
+    found = compared(some, performance="precision", degrees=[], resamples=100)
     assert found.performance == "precision"
     assert found.start[0].value == pytest.approx(metrics.precision_score(some["truth"], some["told"]))
 
@@ -241,7 +241,7 @@ def test_fairlearn_metrics_as_bias():
     fairlearn = pytest.importorskip("fairlearn.metrics", reason="fairlearn is not installed")
     some = people(8)
     function = fairlearn.demographic_parity_difference
-    expected, found = (compared(some, bias=one, degrees=[]) for one in ("spd", function))
+    expected, found = (compared(some, bias=one, degrees=[], resamples=100) for one in ("spd", function))
     assert found.bias == "demographic_parity_difference"
     assert found["other"].bias.value == pytest.approx(expected["other"].bias.value)
     assert found.baseline.bias == pytest.approx(expected.baseline.bias)

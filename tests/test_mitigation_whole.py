@@ -35,8 +35,6 @@ DATA = {
     "compas": '{ race = "Caucasian" }',
     "adult": '{ sex = "Male" }',
 }
-LONG = {"exponentiated-gradient": {"max_iter": 10}}
-"""Settings under which a method ends in minutes on Adult."""
 
 
 @pytest.fixture(scope="module", params=DATA)
@@ -72,7 +70,6 @@ def test_it_runs_on_the_whole_data_set(key, task, original):
         pytest.skip(str(missing))
     train, test, seed = task.split(0, 0.3, 0)
     ((column, (privileged, _)),) = task.ground.protected.items()
-    settings = LONG.get(key, {}) if task.name == "adult" else {}
     made = method(
         key,
         model("LR"),
@@ -80,7 +77,6 @@ def test_it_runs_on_the_whole_data_set(key, task, original):
         positive=task.ground.positive,
         privileged=privileged,
         random_state=seed,
-        **settings,
     )
     began = time.perf_counter()
     told = made.fit(task.frame.take(train), task.labels[train]).predict(task.frame.take(test))

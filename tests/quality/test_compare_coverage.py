@@ -21,6 +21,7 @@ from evenhand.core.standings import Scores, Sureness, judge
 from evenhand.core.tradeoff import REGIONS, regions
 
 LEVEL, RESAMPLES = 0.95, 400
+ROWS = [300, *(pytest.param(n, marks=pytest.mark.slow) for n in (1000, 5000))]
 
 
 def holds(kept: int, total: int, level: float) -> bool:
@@ -172,7 +173,7 @@ SITUATIONS = {
 }
 
 
-@pytest.mark.parametrize("n", [300, 1000, 5000])
+@pytest.mark.parametrize("n", ROWS)
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_limits_hold_together_and_regions_are_not_claimed_wrongly(name, n):
     found = sampled(SITUATIONS[name], n, runs := 80 if n < 5000 else 50)
@@ -191,7 +192,7 @@ FOLDED = {
 }
 
 
-@pytest.mark.parametrize("n", [300, 1000, 5000])
+@pytest.mark.parametrize("n", ROWS)
 @pytest.mark.parametrize("name", FOLDED)
 def test_where_the_original_may_have_no_bias_claims_and_gains_still_hold(name, n):
     """The line then has hardly an extent: heights over it are rough, and no claim may rest on that."""
@@ -269,6 +270,7 @@ def test_runs_over_splits_of_one_data_set_hold_for_new_splits(gap, number):
     assert holds(int(found[1]), total, LEVEL), found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gap", [0.5, 0.1])
 def test_runs_over_splits_hold_for_new_data(gap):
     """What the correction is for: the data at hand are one sample, and splits of them overlap."""

@@ -95,7 +95,7 @@ def either(rng):
     return planted(rng) if rng.random() < 0.6 else threshold(rng)
 
 
-@pytest.mark.parametrize("kind", ["causal", "group"])
+@pytest.mark.parametrize("kind", ["causal", pytest.param("group", marks=pytest.mark.slow)])
 def test_a_whole_search_errs_no_more_often_than_its_level_says(kind):
     errors, claims = wrong(kind, either, limit_next_to, 0.25)
     # Fails by chance about once in 10,000 for a rule that errs in exactly a tenth of the runs; ours is conservative.
@@ -103,7 +103,7 @@ def test_a_whole_search_errs_no_more_often_than_its_level_says(kind):
     assert claims > RUNS * 5, "too little is claimed for this to mean anything"
 
 
-@pytest.mark.parametrize("kind", ["causal", "group"])
+@pytest.mark.parametrize("kind", ["causal", pytest.param("group", marks=pytest.mark.slow)])
 def test_away_from_the_scores_nearly_everything_is_decided(kind):
     def gap(found, rng):
         edges = np.sort([0, *found.values(), 1])
