@@ -112,7 +112,9 @@ def told(rates: Any, n: int, rng: Any, *, graded: bool = False, stories: int = 5
     return findings, entry, mining
 
 
-@pytest.mark.parametrize(("rate", "n", "graded"), [(0.4, 250, False), pytest.param(0.3, 100, True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("rate", "n", "graded"), [(0.4, 250, False), pytest.param(0.3, 100, True, marks=pytest.mark.slow)]
+)
 def test_a_fair_model_is_rarely_reported(rate, n, graded, monkeypatch):
     # Upper limits report nothing, and are most of the work.
     monkeypatch.setattr(Ranking, "_highest", lambda *_: 1.0)
