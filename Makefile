@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 RUN    := $(BIN)/python -m
-# Tests run in two processes, which would fight for cores if numpy took several threads in each.
+# Tests run in three processes, since many wait for programs that they start; numpy takes one thread in each.
 TEST   := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) pytest
 
 .PHONY: demo test test-all test-mitigation study-small check bench clean help
@@ -37,10 +37,10 @@ demo: $(VENV)/.installed  ## test a small loan program with a planted bias
 	$(BIN)/evenhand demo
 
 test: $(VENV)/.tested     ## the tests of the core and the light extras
-	$(TEST) -n 2 --dist worksteal -m 'not heavy and not slow and not minutes'
+	$(TEST) -n 3 --dist worksteal -m 'not heavy and not slow and not minutes'
 
 test-all: $(VENV)/.tested-all  ## all tests, heavy extras and large simulations included
-	$(TEST) -n 2 --dist worksteal -m 'not minutes'
+	$(TEST) -n 3 --dist worksteal -m 'not minutes'
 
 test-mitigation: $(VENV)/.tested-all  ## each mitigation method on whole data sets, timed
 	$(TEST) -m minutes --durations=0 -rA

@@ -206,12 +206,9 @@ def test_small_groups_and_those_left_out_are_told():
     ("function", "name"),
     [
         (metrics.accuracy_score, "accuracy"),
-        (metrics.balanced_accuracy_score, "balanced accuracy"),
-        (metrics.f1_score, "f1"),
         (metrics.matthews_corrcoef, "mcc"),
         (metrics.make_scorer(metrics.f1_score), "f1"),
         ("balanced_accuracy", "balanced accuracy"),
-        ("matthews_corrcoef", "mcc"),
         (lambda true, told: float((true == told).mean()), "accuracy"),
         (lambda true, told, sex: float((true == told).mean()), "accuracy"),
     ],

@@ -260,7 +260,7 @@ def kept(found: Scores, truth: Scores, sureness: Sureness) -> tuple[bool, bool]:
 
 
 @pytest.mark.parametrize("gap", [0.5, 0.1])
-@pytest.mark.parametrize("number", [5, 20])
+@pytest.mark.parametrize("number", [5, pytest.param(20, marks=pytest.mark.slow)])
 def test_runs_over_splits_of_one_data_set_hold_for_new_splits(gap, number):
     rng = np.random.default_rng(7)
     given = data(600, rng, gap)
