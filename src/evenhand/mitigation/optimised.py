@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.core.errors import DataError, UsageError, clip, nearest
 from evenhand.core.frames import check_missing, eager
-from evenhand.mitigation.base import Mitigation
+from evenhand.mitigation.base import Mitigation, check_estimator, check_number
 from evenhand.mitigation.compat import aif360, quiet, seeded
 
 if TYPE_CHECKING:
@@ -176,14 +176,11 @@ class OptimisedPreprocessing(Mitigation):
         return Moves(before, solver.dfP)
 
     def _check(self) -> None:
-        if self.estimator is None:
-            raise UsageError("OptimisedPreprocessing needs an estimator to train, such as LogisticRegression()")
+        check_estimator(self, self.estimator)
         if isinstance(self.features, str) or (self.features is not None and not list(self.features)):
             raise UsageError(f"features = {clip(repr(self.features))} must be a list of columns, or None to choose")
-        if not isinstance(self.bins, int | np.integer) or isinstance(self.bins, bool) or self.bins < 2:
-            raise UsageError(f"bins = {clip(repr(self.bins))} must be a whole number of at least 2")
-        if isinstance(self.epsilon, bool | str) or not 0 <= self.epsilon <= 1:
-            raise UsageError(f"epsilon = {clip(repr(self.epsilon))} must lie between 0 and 1")
+        check_number("bins", self.bins, low=2, whole=True)
+        check_number("epsilon", self.epsilon, low=0, high=1)
         if len(self.clist) != len(self.dlist):
             raise UsageError(
                 f"clist has {len(self.clist)} distortions and dlist {len(self.dlist)} shares; give one share for each"

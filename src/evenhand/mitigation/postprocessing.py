@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.core.errors import DataError, UsageError, clip, nearest
 from evenhand.core.frames import eager
-from evenhand.mitigation.base import Mitigation
+from evenhand.mitigation.base import Mitigation, check_number
 from evenhand.mitigation.compat import PRIVILEGED, UNPRIVILEGED, aif360, check_seed, dataset, seeded
 
 if TYPE_CHECKING:
@@ -168,11 +168,9 @@ class RejectOption(Post):
     def _fit(self, frame: Any, truth: Floats) -> None:
         if self.metric not in METRICS:
             raise UsageError(f"metric = {clip(repr(self.metric))} is unknown; {nearest(self.metric, METRICS)}")
-        if not (isinstance(self.bound, int | float) and self.bound >= 0):
-            raise UsageError(f"bound = {clip(repr(self.bound))} must be a number that is not below 0")
+        check_number("bound", self.bound, low=0)
         for name in ("thresholds", "margins"):
-            if not (isinstance(getattr(self, name), int) and getattr(self, name) >= 1):
-                raise UsageError(f"{name} = {clip(repr(getattr(self, name)))} must be a whole number of at least 1")
+            check_number(name, getattr(self, name), low=1, whole=True)
         super()._fit(frame, truth)
 
     def _learn(self, frame: Any, truth: Floats, privileged: Bools) -> None:

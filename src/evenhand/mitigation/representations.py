@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from evenhand.core.errors import UsageError, clip, nearest
 from evenhand.core.frames import eager
-from evenhand.mitigation.base import Mitigation, Numbers
+from evenhand.mitigation.base import Mitigation, Numbers, check_estimator, check_number
 from evenhand.mitigation.compat import PRIVILEGED, UNPRIVILEGED, aif360, dataset, quiet, seeded
 
 if TYPE_CHECKING:
@@ -146,20 +146,15 @@ class FairRepresentations(Mitigation):
         return np.asarray(method.learned_model, dtype=np.float64)
 
     def _check(self, rows: int) -> None:
-        if self.estimator is None:
-            raise UsageError("FairRepresentations needs an estimator to train, such as LogisticRegression()")
+        check_estimator(self, self.estimator)
         if self.solver not in SOLVERS:
             raise UsageError(f"solver = {clip(repr(self.solver))} is unknown; {nearest(self.solver, SOLVERS)}")
         for name in ("k", "iterations"):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-                raise UsageError(f"{name} = {clip(repr(value))} must be a whole number of at least 1")
+            check_number(name, getattr(self, name), low=1, whole=True)
         if self.k > rows:
             raise UsageError(f"k = {self.k} prototypes are more than the {rows} training rows; choose at most {rows}")
         for name in ("ax", "ay", "az"):
-            value = getattr(self, name)
-            if isinstance(value, bool | str) or not 0 <= value < np.inf:
-                raise UsageError(f"{name} = {clip(repr(value))} must be a number of at least 0")
+            check_number(name, getattr(self, name), low=0)
 
 
 class Objective:
