@@ -371,6 +371,7 @@ def test_data_list_and_a_local_fetch(run, tmp_path, monkeypatch):
     assert "EVENHAND_DATA" in complaint(run("data", "fetch", "imdb", expect=2))
 
 
+@pytest.mark.slow
 def test_the_demo_finds_the_planted_bias_and_nothing_else(run, tmp_path):
     done = run("demo", "--json", "demo.json", expect=0)
     result = eh.Result.from_json(tmp_path / "demo.json")

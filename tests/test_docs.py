@@ -56,6 +56,7 @@ def test_python_examples_run(where, code, capsys):
     run(where, code, {"__name__": "example"}, capsys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.name)
 def test_tutorials_run_from_top_to_bottom(page, capsys, monkeypatch):
     needs_data(re.findall(r'datasets\.load\("(\w+)"\)', page.read_text(encoding="utf-8")), monkeypatch)
