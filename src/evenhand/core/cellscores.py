@@ -275,16 +275,21 @@ def _favoured(tables: Floats, mask: Any) -> Floats:
     return np.asarray(tables[..., mask].sum(axis=(-2, -1)) / tables.sum(axis=(-2, -1)))
 
 
-def _hits(tables: Floats, mask: Any) -> Floats:
-    """Return the true positive rate of each group."""
-    true = tables[..., mask, :]
-    return np.asarray(true[..., mask].sum(axis=(-2, -1)) / true.sum(axis=(-2, -1)))
+def _odds(tables: Floats, mask: Any) -> tuple[Floats, Floats]:
+    """Return the true and the false positive rates of each group."""
+    return _favoured(tables[..., mask, :], mask), _favoured(tables[..., ~mask, :], mask)
 
 
-def _alarms(tables: Floats, mask: Any) -> Floats:
-    """Return the false positive rate of each group."""
-    false = tables[..., ~mask, :]
-    return np.asarray(false[..., mask].sum(axis=(-2, -1)) / false.sum(axis=(-2, -1)))
+def _averaged(tables: Floats, mask: Any) -> Floats:
+    """Return the size of the average difference of both rates, as the paper defines it."""
+    hits, alarms = _odds(tables, mask)
+    return _spread((hits + alarms) / 2)
+
+
+def _sizes(tables: Floats, mask: Any) -> Floats:
+    """Return the average of the sizes of both differences: |a| + |b| is the larger of |a + b| and |a - b|."""
+    hits, alarms = _odds(tables, mask)
+    return np.asarray(np.maximum(_spread(hits + alarms), _spread(hits - alarms)) / 2)
 
 
 def _impact(tables: Floats, mask: Any) -> Floats:
@@ -293,24 +298,15 @@ def _impact(tables: Floats, mask: Any) -> Floats:
     return 1 - low / high
 
 
-def _right(tables: Floats, mask: Any) -> Floats:
-    return np.asarray(np.trace(tables, axis1=-2, axis2=-1) / tables.sum(axis=(-2, -1)))
-
-
 BIASES: dict[str, Callable[[Floats, Any], Floats]] = {
     "spd": lambda tables, mask: _spread(_favoured(tables, mask)),
-    "aod": lambda tables, mask: _spread((_hits(tables, mask) + _alarms(tables, mask)) / 2),
-    "aod-abs": lambda tables, mask: (
-        np.maximum(
-            _spread(_hits(tables, mask) + _alarms(tables, mask)), _spread(_hits(tables, mask) - _alarms(tables, mask))
-        )
-        / 2
-    ),
-    "eod": lambda tables, mask: _spread(_hits(tables, mask)),
-    "fpr": lambda tables, mask: _spread(_alarms(tables, mask)),
-    "odds": lambda tables, mask: np.maximum(_spread(_hits(tables, mask)), _spread(_alarms(tables, mask))),
+    "aod": _averaged,
+    "aod-abs": _sizes,
+    "eod": lambda tables, mask: _spread(_odds(tables, mask)[0]),
+    "fpr": lambda tables, mask: _spread(_odds(tables, mask)[1]),
+    "odds": lambda tables, mask: np.maximum(*map(_spread, _odds(tables, mask))),
     "di": _impact,
-    "error": lambda tables, mask: _spread(_right(tables, mask)),
+    "error": lambda tables, mask: _spread(_accuracy(tables, None)),
 }
 """Biases by name: of group rates of favourable predictions (spd, di), of true and false positives (aod, the size of the
 average difference, as the paper defines it; aod-abs, the average of the sizes, as its code computes it; eod, fpr, and

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -133,7 +133,7 @@ def judge(
     if not len(kept.performance):
         raise UsageError("the bias is undefined in every resample; there are too few rows in some group")
     found, many = point.differences(), np.moveaxis(kept.differences(), 1, 0)
-    low, high = _limits(point, kept, sureness, given)
+    low, high = _around(point, found, many, sureness) if given is None else _allowed(point, kept, sureness, given)
     both = np.stack([kept.performance, kept.bias], axis=1)
     ends = list(zip(*sureness.limits(np.stack([point.performance, point.bias]), both), strict=True))
     pairs = [_pair(sureness, point, ends, at, bounds) for at in range(len(names))]
@@ -175,31 +175,26 @@ def _pair(
     return performance, bias
 
 
-def _limits(point: Scores, replicates: Scores, sureness: Sureness, given: Given | None) -> Ends:
-    """Return limits of the differences; where biases are given, over all that their own limits allow."""
-
-    def of(bias: Floats) -> Ends:
-        one = _with_bias(point, bias) if given is not None else point
-        many = _with_bias(replicates, bias) if given is not None else replicates
-        differences = one.differences()
-        spread = np.moveaxis(many.differences(), 1, 0)
-        # Limits of gain and area are families of their own: whoever reads the one is not misled by the other.
-        parts = [sureness.limits(differences[some], spread[:, some]) for some in (slice(0, 3), slice(3, 4))]
-        low, high = (np.concatenate(ends) for ends in zip(*parts, strict=True))
-        corners = _areas(one, low[:2], high[:2])
-        low[3], high[3] = np.minimum(low[3], corners.min(axis=0)), np.maximum(high[3], corners.max(axis=0))
-        return low, high
-
-    if given is None:
-        return of(point.bias)
-    corners = [
-        of(np.concatenate([[max(start, CLOSE)], ends[1:]]))
-        for start in (given.low[0], given.high[0])
-        for ends in (given.low, given.high)
-    ]
-    low = np.min([corner[0] for corner in corners], axis=0)
-    high = np.max([corner[1] for corner in corners], axis=0)
+def _around(point: Scores, found: Floats, many: Floats, sureness: Sureness) -> Ends:
+    """Return limits of the differences of a point, from their replicates along the first axis."""
+    # Limits of areas are a family of their own: whoever reads the one kind is not misled by the other.
+    parts = [sureness.limits(found[some], many[:, some]) for some in (slice(0, 3), slice(3, 4))]
+    low, high = (np.concatenate(ends) for ends in zip(*parts, strict=True))
+    corners = _areas(point, low[:2], high[:2])
+    low[3], high[3] = np.minimum(low[3], corners.min(axis=0)), np.maximum(high[3], corners.max(axis=0))
     return low, high
+
+
+def _allowed(point: Scores, replicates: Scores, sureness: Sureness, given: Given) -> Ends:
+    """Return limits of the differences over all that the limits of the biases given allow."""
+    corners = []
+    for start in (given.low[0], given.high[0]):
+        for ends in (given.low, given.high):
+            bias = np.concatenate([[max(start, CLOSE)], ends[1:]])
+            one, many = _with_bias(point, bias), _with_bias(replicates, bias)
+            corners.append(_around(one, one.differences(), np.moveaxis(many.differences(), 1, 0), sureness))
+    low, high = zip(*corners, strict=True)
+    return np.min(low, axis=0), np.max(high, axis=0)
 
 
 def _areas(point: Scores, low: Floats, high: Floats) -> Floats:
@@ -238,8 +233,3 @@ def check_original(name: str, point: Scores, baseline: Baseline) -> None:
             f"the original {name!r} has a performance of {float(point.performance[0]):.4f}, and {blind} for everyone "
             f"{end:.4f}: it has nothing to give up, so there is no line to compare with; take a better original"
         )
-
-
-def with_notes(comparison: Comparison, notes: Sequence[str]) -> Comparison:
-    """Return the comparison with more notes."""
-    return replace(comparison, notes=(*comparison.notes, *notes)) if notes else comparison

@@ -155,14 +155,14 @@ def _check_lengths(truths: list[Any], told: Mapping[str, list[Any]], columns: li
         where = f" in run {run}" if apart else ""
         if not len(truth):
             raise DataError(f"y_true has no rows{where}; give it the true labels of the test set")
-        sizes = {f"the protected column {name!r}": len(column) for name, column in columns[run].items()}
-        for name, value in told.items():
-            for one in value[run : run + 1] if apart else value:
-                sizes[f"{clip(repr(name))}"] = len(one) if len(one) != len(truth) else sizes.get(repr(name), len(one))
-        for what, size in sizes.items():
-            if size != len(truth):
+        told_here = [(name, one) for name, value in told.items() for one in (value[run : run + 1] if apart else value)]
+        for what, column in [
+            *((f"the protected column {name!r}", column) for name, column in columns[run].items()),
+            *((clip(repr(name)), one) for name, one in told_here),
+        ]:
+            if len(column) != len(truth):
                 raise DataError(
-                    f"{what} has {size:,} rows and y_true {len(truth):,}{where}; give one value for each row"
+                    f"{what} has {len(column):,} rows and y_true {len(truth):,}{where}; give one value for each row"
                 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from evenhand.core.errors import UsageError, clip, nearest
 from evenhand.core.keywords import checked_keywords
 from evenhand.core.resampling import resampled
 from evenhand.core.seeds import stream
-from evenhand.core.standings import Scores, Sureness, check_original, judge, with_notes
+from evenhand.core.standings import Scores, Sureness, check_original, judge
 from evenhand.core.trials import Trials
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def compare_trials(
     notes = [*trials.notes(scores[0]), *axes.notes(runs), *(elsewhere.notes if elsewhere is not None else ())]
     if found.start[1].low <= 0:
         notes.append(f"the original may have no bias at all ({found.start[1]}): then there is nothing to mitigate")
-    return with_notes(found, notes)
+    return replace(found, notes=notes)
 
 
 def _resampled(axes: Axes, trials: Trials, resamples: int, seed: int) -> Scores:

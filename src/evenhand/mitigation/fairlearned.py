@@ -187,22 +187,23 @@ class CorrelationRemover(Mitigation):
         self._remover = library.CorrelationRemover(
             sensitive_feature_ids=list(range(len(self.roles_.groups))), alpha=self.alpha
         )
-        self._remover.fit(self._columns(frame))
-        rest = self._remover.transform(self._columns(frame))
+        columns = self._columns(codes, numbers)
+        rest = self._remover.fit(columns).transform(columns)
         self._inner = clone(steps[-1][1] if steps else self.estimator).fit(rest, labels)
 
     def _decide(self, frame: Any) -> Any:
-        return self.roles_.truth(self._inner.predict(self._remover.transform(self._columns(frame))))
+        columns = self._columns(self.roles_.codes(frame), self._numbers(frame))
+        return self.roles_.truth(self._inner.predict(self._remover.transform(columns)))
 
     def _numbers(self, frame: Any) -> Floats:
         found = self._encode(self._inputs(frame))
         return np.asarray(found.toarray() if hasattr(found, "toarray") else found, dtype=np.float64)
 
-    def _columns(self, frame: Any) -> Floats:
+    def _columns(self, codes: Codes, numbers: Floats) -> Floats:
         """Return a column for each group, and after them those of the rows as numbers that no group decides."""
         # Centred here, as older versions of Fairlearn take one mean for all groups.
-        groups = np.eye(len(self.roles_.groups))[self.roles_.codes(frame)] - self._shares
-        return np.hstack([groups, self._numbers(frame)[:, self._kept]])
+        groups = np.eye(len(self.roles_.groups))[codes] - self._shares
+        return np.hstack([groups, numbers[:, self._kept]])
 
 
 class _Given(BaseEstimator):  # type: ignore[misc]
