@@ -286,7 +286,7 @@ def test_what_is_left_is_uncorrelated_and_holds_no_trace_of_the_group():
     frame, labels = planted(1000, "fmx")
     tree = pipeline(last=DecisionTreeClassifier(random_state=0))
     method = made(CorrelationRemover, estimator=tree).fit(frame, labels)
-    rest = method._remover.transform(method._columns(frame))
+    rest = method._remover.transform(method._columns(method.roles_.codes(frame), method._numbers(frame)))
     assert rest.shape[1] == 4
     for sex in GROUPS:
         side = (frame["sex"] == sex).to_numpy(dtype=float)
