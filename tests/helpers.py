@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.feature import category, integer
@@ -28,6 +29,11 @@ SAID = [
 ]
 """Texts that name a gender or a religion."""
 TERMS = {"gender": ["gay", "straight", "lesbian"], "religion": ["jewish", "muslim", "christian"]}
+
+
+def examples(number: int) -> int:
+    """How many examples a property is tried on: this many, or half of them where slow tests are left out."""
+    return number // 2 if settings.get_current_profile_name() == "few" else number
 
 
 def refused(kind: type[EvenhandError], call: Callable[[], Any], *words: str) -> str:

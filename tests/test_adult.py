@@ -34,7 +34,7 @@ def test_rows_are_decided_as_the_model_itself_decides_them(adult, pipeline):
     assert subject.decide(rows).tolist() == pipeline.predict(rows).tolist()
 
 
-@pytest.mark.parametrize("over", ["sex", "race", ["sex", "race"]])
+@pytest.mark.parametrize("over", ["sex", pytest.param("race", marks=pytest.mark.slow), ["sex", "race"]])
 def test_the_score_is_that_of_a_plain_experiment(adult, pipeline, over):
     """Flip the features by hand on a frame of the same population, without evenhand's variants."""
     space = eh.Space.from_frame(adult.features, adult.protected)

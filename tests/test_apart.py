@@ -13,7 +13,7 @@ from scipy.stats import binom
 from evenhand.core.apart import Sure, absolute
 from evenhand.core.errors import UsageError
 from evenhand.core.intervals import clopper_pearson, difference
-from tests.helpers import refused
+from tests.helpers import examples, refused
 
 
 def plausible(misses: int, runs: int, level: float) -> bool:
@@ -37,7 +37,7 @@ def groups(draw, *, graded=None):
     return sure, hits[:half], size[:half], hits[half:], size[half:]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(groups())
 def test_the_difference_lies_in_the_box_and_the_box_under_the_ceiling(case):
     sure, k1, n1, k2, n2 = case
@@ -65,7 +65,7 @@ def test_the_ceiling_holds_for_every_count_of_small_groups():
                 assert (box <= sure.ceiling(a / n1, sizes[0], b / n2, sizes[1]) + 1e-9).all()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(groups())
 def test_sides_that_change_places_change_the_sign(case):
     sure, k1, n1, k2, n2 = case
@@ -180,7 +180,12 @@ def betas(mean, size, rng):
 @pytest.mark.parametrize("graded", [False, True])
 @pytest.mark.parametrize(
     "rates",
-    [np.full(24, 0.5), np.full(24, 0.03), np.linspace(0, 1, 24), np.where(PEOPLE[:, 2] == 3, 0.95, 0.02)],
+    [
+        pytest.param(np.full(24, 0.5), marks=pytest.mark.slow),
+        np.full(24, 0.03),
+        pytest.param(np.linspace(0, 1, 24), marks=pytest.mark.slow),
+        np.where(PEOPLE[:, 2] == 3, 0.95, 0.02),
+    ],
     ids=["even", "rare", "mixed", "far apart"],
 )
 def test_differences_rates_and_ratios_hold_together(rates, graded):

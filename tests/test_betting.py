@@ -15,7 +15,7 @@ from evenhand.core import betting
 from evenhand.core.betting import MOST_AT_STAKE, bet
 from evenhand.core.errors import UsageError
 from evenhand.core.intervals import clopper_pearson
-from tests.helpers import refused
+from tests.helpers import examples, refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +44,7 @@ LAWS: dict[str, tuple[Callable[..., Any], float, float]] = {
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("size", [20, 100])
+@pytest.mark.parametrize("size", [20, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("tail", [0.025, 1e-3])
 def test_each_limit_misses_as_rarely_as_it_says(law, size, tail):
     draw, mean, low = LAWS[law]
@@ -69,7 +69,7 @@ def one_by_one(values: list[float], m: float, tail: float) -> float:
     return most
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(SAMPLES, TAILS)
 def test_a_lower_limit_is_the_largest_mean_that_makes_the_gambler_rich(samples, tail):
     below, _ = bet(samples, tail)
@@ -79,7 +79,7 @@ def test_a_lower_limit_is_the_largest_mean_that_makes_the_gambler_rich(samples, 
         assert higher > np.mean(row) or one_by_one(row, higher, tail) < -math.log(tail) + 1e-6
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(SAMPLES, TAILS)
 def test_limits_hold_the_mean_and_mirror_each_other(samples, tail):
     values = np.array(samples)

@@ -1,4 +1,7 @@
-"""The command line on the real thing: processes, files, services; the right exit code, one sentence of complaint."""
+"""The command line on the real thing: processes, files, services; the right exit code, one sentence of complaint.
+
+Each exit code is seen once from a process of its own; what is said for which mistake is asked in this process.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +33,10 @@ high = 90
 
 
 @pytest.fixture
-def run(tmp_path):
-    """Run the command line in an empty folder and return the finished process."""
+def process(tmp_path):
+    """Run the command line as a process of its own in an empty folder, and return it finished."""
 
-    def call(*arguments: str, expect: int | None = None) -> subprocess.CompletedProcess[str]:
+    def call(*arguments: str, expect: int) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
             [sys.executable, "-m", "evenhand.cli", *arguments],
             cwd=tmp_path,
@@ -41,9 +44,24 @@ def run(tmp_path):
             text=True,
             timeout=120,
         )
-        if expect is not None:
-            assert done.returncode == expect, done.stderr
+        assert done.returncode == expect, done.stderr
         return done
+
+    return call
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Run the command line in this process, which saves the second that a new one takes to start."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "rules", raising=False)
+
+    def call(*arguments: str, expect: int) -> subprocess.CompletedProcess[str]:
+        code = main(arguments)
+        out, err = (str(text) for text in capsys.readouterr())
+        assert code == expect, out + err
+        return subprocess.CompletedProcess(arguments, code, out, err)
 
     return call
 
@@ -82,10 +100,10 @@ COMMAND = '[subject]\ncommand = ["./decide.sh", "{sex}", "{age}"]\npositive = "y
         ('if [ "$2" -gt 40 ]; then echo yes; else echo no; fi', 0, "pass"),
     ],
 )
-def test_measure_a_program_and_exit_with_the_verdict(run, config, tmp_path, body, code, verdict):
+def test_measure_a_program_and_exit_with_the_verdict(process, config, tmp_path, body, code, verdict):
     script(tmp_path, body)
     config(COMMAND)
-    done = run("measure", "--limit", "0.2", "--json", "out.json", expect=code)
+    done = process("measure", "--limit", "0.2", "--json", "out.json", expect=code)
     assert done.stderr == ""
     assert verdict.upper() in done.stdout
     result = eh.Result.from_json(tmp_path / "out.json")
@@ -93,10 +111,10 @@ def test_measure_a_program_and_exit_with_the_verdict(run, config, tmp_path, body
     assert result.exit_code == code
 
 
-def test_undecided_exits_with_3(run, config, tmp_path):
+def test_undecided_exits_with_3(process, config, tmp_path):
     script(tmp_path, 'if [ "$2" -gt 40 ]; then echo yes; else echo no; fi')
     config(COMMAND)
-    done = run("measure", "--limit", "0.01", "--queries", "60", expect=3)
+    done = process("measure", "--limit", "0.01", "--queries", "60", expect=3)
     assert "UNDECIDED" in done.stdout
     assert "the query budget was spent" in done.stdout
 
@@ -120,10 +138,10 @@ def test_a_failing_program_exits_with_4(run, config, tmp_path, body, words):
     assert words in complaint(run("measure", expect=4)).replace("nan", "NaN")
 
 
-def test_what_was_executed_before_the_crash_is_kept(run, config, tmp_path):
+def test_what_was_executed_before_the_crash_is_kept(process, config, tmp_path):
     script(tmp_path, 'if [ "$2" = 77 ]; then exit 9; fi; echo no')
     config(COMMAND)
-    assert "77" in complaint(run("measure", "--margin", "0.01", expect=4))
+    assert "77" in complaint(process("measure", "--margin", "0.01", expect=4))
     space = eh.Space.from_toml(tmp_path / "evenhand.toml")
     subject = eh.Subject.command(
         ["./decide.sh", "{sex}", "{age}"], space, cwd=tmp_path, ledger=tmp_path / "run.ledger", positive="yes"
@@ -275,10 +293,10 @@ def test_a_failing_service_exits_with_4(run, config, status, body, words):
     assert words in told
 
 
-def test_a_function_from_a_module_beside_the_config(run, config, tmp_path):
+def test_a_function_from_a_module_beside_the_config(process, config, tmp_path):
     (tmp_path / "rules.py").write_text("def decide(people):\n    return (people['sex'] == 'M').astype(int)\n")
     config('[subject]\nfunction = "rules:decide"\npositive = 1\n')
-    assert "FAIL" in run("measure", "--limit", "0.1", "--n-jobs", "2", expect=1).stdout
+    assert "FAIL" in process("measure", "--limit", "0.1", "--n-jobs", "2", expect=1).stdout
 
 
 def test_checks_of_the_config_are_run_and_the_command_line_overrides_them(run, config, tmp_path):
@@ -372,13 +390,20 @@ def test_data_list_and_a_local_fetch(run, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_demo_finds_the_planted_bias_and_nothing_else(run, tmp_path):
-    done = run("demo", "--json", "demo.json", expect=0)
+def test_the_demo_finds_the_planted_bias_and_nothing_else(process, tmp_path):
+    done = process("demo", "--json", "demo.json", expect=0)
     result = eh.Result.from_json(tmp_path / "demo.json")
     assert {finding.about: finding.verdict for finding in result.findings} == {("race",): "fail", ("sex",): "pass"}
     assert "would exit with 1" in done.stdout
     for case in result.worst.cases:
         assert case.changed == ("race",)
+
+
+def test_processes_exit_with_2_and_0_too(process, config):
+    assert "no such file here" in complaint(process("measure", expect=2))
+    config('[subject]\ncommand = ["./missing", "{*}"]\n')
+    assert "does not exist" in complaint(process("measure", expect=2))
+    assert process("--version", expect=0).stdout.startswith("evenhand ")
 
 
 def test_help_version_and_nothing(run):

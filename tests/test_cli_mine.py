@@ -345,15 +345,13 @@ def test_a_limit_gives_a_verdict(run, limit, code):
     assert Result.from_json("out.json").exit_code == code
 
 
-def test_a_process_of_its_own_mines_and_replays(folder):
+def test_a_process_of_its_own_mines_and_this_one_replays(folder, run):
     config()
     command = [sys.executable, "-m", "evenhand.cli"]
     done = subprocess.run([*command, "mine", "--json", "out.json"], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     assert "the worst: people with sex F, age at least 38 get the outcome 1 0.0 % of the time" in done.stdout
-    again = subprocess.run([*command, "replay", "out.json"], capture_output=True, text=True, timeout=60)
-    assert again.returncode == 1, again.stderr
-    assert "cases of sex F, age at least 38 still differ" in again.stdout
+    assert "cases of sex F, age at least 38 still differ" in run("replay", "out.json", expect=1)
 
 
 def test_recorded_decisions(run):
@@ -428,7 +426,7 @@ def _rude(given: list[str]) -> list[int]:
     return [int("gay" in text.lower()) for text in given]
 
 
-@pytest.mark.parametrize("suffix", [".joblib", ".skops"])
+@pytest.mark.parametrize("suffix", [".joblib", pytest.param(".skops", marks=pytest.mark.slow)])
 def test_a_pipeline_in_a_file(run, folder, suffix):
     seen = ["gay", "gay she", "I am a man", "she is straight, I know", "an old friend", "young"] * 20
     model = make_pipeline(CountVectorizer(), LogisticRegression()).fit(seen, _rude(seen))

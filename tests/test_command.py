@@ -21,7 +21,7 @@ from evenhand.core.adapters.command import CommandAdapter
 from evenhand.core.errors import BadOutcome, SubjectCrashed, SubjectTimeout, UsageError
 from evenhand.core.feature import Feature, category, integer, real
 from evenhand.core.space import Space
-from tests.helpers import SPACE, collect, gone, people, sentence
+from tests.helpers import SPACE, collect, examples, gone, people, sentence
 
 BOTH = ["{age}", "{sex}"]
 
@@ -312,7 +312,7 @@ LEVELS = st.lists(
 )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(levels=LEVELS)
 def test_any_text_arrives_byte_for_byte(mirror, levels):
     space = Space([category("name", levels)])

@@ -138,7 +138,7 @@ def test_linear_scores_are_the_mean_over_rows(label, labels, degree):
 
 
 @pytest.mark.parametrize("label", [0, 1, None])
-@pytest.mark.parametrize("degree", [0.3, 0.8])
+@pytest.mark.parametrize("degree", [0.3, pytest.param(0.8, marks=pytest.mark.slow)])
 def test_other_scores_are_the_mean_over_rows_of_a_large_test_set(label, degree):
     group, truth, told = people(12_000, 2, 2, 6)
     frame = Frame.of([0, 1], {"group": group})

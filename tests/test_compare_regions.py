@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.core.tradeoff import CLOSE, REGIONS, Line, plausible, regions
+from tests.helpers import examples
 
 shapely = pytest.importorskip("shapely", reason="shapely is the independent geometry, and it is not installed")
 
@@ -195,7 +196,7 @@ def test_any_points_make_a_line_that_is_nowhere_worse_and_never_falls(points):
 
 
 @given(st.lists(lines(), min_size=1, max_size=3), st.lists(POINTS, min_size=1, max_size=3))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_many_lines_and_points_at_once_are_each_by_itself(many, points):
     size = max(len(bias) for bias, _ in many)
     bias, performance = (

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from evenhand.core.constraints import Constraint
 from evenhand.core.errors import SpaceError
 from evenhand.core.feature import category, integer, product, real
-from tests.helpers import refused
+from tests.helpers import examples, refused
 
 FEATURES = [
     category("sex", ["F", "M", 'it\'s "x"']),
@@ -132,7 +132,7 @@ TRUTHS: st.SearchStrategy[str] = st.deferred(
 
 
 @given(TRUTHS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_random_expressions_agree_with_python(text):
     try:
         found = mask(text)

@@ -17,7 +17,7 @@ from evenhand.core.cube import Cube
 from evenhand.core.errors import SpaceError
 from evenhand.core.feature import category, integer, real
 from tests import authors
-from tests.helpers import refused
+from tests.helpers import examples, refused
 from tests.strategies import features
 
 
@@ -50,7 +50,7 @@ def met(cube, over, columns, family, place):
     return mask
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(made(), st.integers(0, 99))
 def test_sums_are_those_over_the_rows_that_meet_the_conditions(case, seed):
     cube, over, columns = case
@@ -71,7 +71,7 @@ def test_sums_are_those_over_the_rows_that_meet_the_conditions(case, seed):
             assert sums[(slice(None), *place)] == pytest.approx(values[:, mask].sum(axis=1))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(made(), st.integers(1, 12))
 def test_pruning_loses_no_coverage_and_counts_every_rule(case, least):
     cube, _, columns = case
@@ -96,7 +96,7 @@ def test_pruning_loses_no_coverage_and_counts_every_rule(case, least):
         assert found == wanted
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(made(), st.integers(0, 12), st.sampled_from([1, 2, None]))
 def test_frequent_rules_are_counted_one_by_one(case, least, depth):
     cube, _, _ = case

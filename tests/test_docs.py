@@ -40,6 +40,15 @@ TUTORIALS = [page for page in PAGES if page.name.startswith("tutorial-")]
 OTHERS = [page for page in PAGES if page not in TUTORIALS]
 
 
+LONG = ["how-to-mine.md", "how-to-search.md", "how-to-study.md"]
+"""Pages whose examples take seconds: the first of each is always run, the others where all tests are."""
+EXAMPLES = [
+    pytest.param(*example, marks=pytest.mark.slow if page.name in LONG and at else ())
+    for page in OTHERS
+    for at, example in enumerate(blocks("python", [page]))
+]
+
+
 def run(where: str, code: str, names: dict[str, object], capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(code, where, "exec"), names)
     printed = capsys.readouterr().out
@@ -49,9 +58,7 @@ def run(where: str, code: str, names: dict[str, object], capsys: pytest.CaptureF
             assert match.group(1) in printed, where
 
 
-@pytest.mark.parametrize(
-    ("where", "code"), blocks("python", OTHERS), ids=lambda value: value if ":" in value[:40] else ""
-)
+@pytest.mark.parametrize(("where", "code"), EXAMPLES, ids=lambda value: value if ":" in value[:40] else "")
 def test_python_examples_run(where, code, capsys):
     run(where, code, {"__name__": "example"}, capsys)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from evenhand.core.errors import SpaceError
 from evenhand.core.feature import Feature, category, combinations, count, decimals_of, integer, product, real
-from tests.helpers import refused
+from tests.helpers import examples, refused
 from tests.strategies import features
 
 
@@ -221,7 +221,7 @@ def test_numpy_scalars_become_plain_values():
 
 
 @given(st.lists(st.lists(st.floats(-5, 5), min_size=1, max_size=4), min_size=1, max_size=4))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_product_is_the_product_of_itertools(columns):
     import itertools
 

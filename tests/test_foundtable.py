@@ -23,7 +23,7 @@ from evenhand.core.subject import Subject
 from evenhand.core.suitefile import names_of, read_columns
 from evenhand.core.views import View
 from tests import strategies
-from tests.helpers import refused
+from tests.helpers import examples, refused
 
 SPACE = Space(
     [
@@ -62,7 +62,7 @@ class Fake:
         self.individuals, self.twins, self.outcomes = inputs.individuals, inputs.twins, inputs.outcomes
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(strategies.spaces(continuous=True), st.integers(0, 5), st.data())
 def test_what_is_packed_comes_back_to_the_last_bit(space, n, data):
     over = data.draw(st.lists(st.sampled_from(space.names), min_size=1, unique=True))

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from evenhand.core.errors import DataError, SpaceError
 from evenhand.core.space import Space
-from tests.helpers import refused
+from tests.helpers import examples, refused
 from tests.strategies import NAMES, TEXTS
 
 LABELS = ["b'\"", "a\n", "", "<b>é</b>", "日本", "b'\"", "z", " z ", "NA", "1"]
@@ -176,7 +176,7 @@ def test_pyarrow_chunks_with_dictionaries_of_their_own():
     st.sampled_from(["pandas", "polars", "pyarrow"]),
 )  # fmt: skip
 @example({"a": ("real", [0.0, 281474976710656.4])}, "pandas")  # beyond the steps of a grid that can be counted
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_any_frame_comes_back(columns, engine):
     plain = {name: values for name, (_, values) in columns.items()}
     frame: Any

@@ -17,7 +17,7 @@ from evenhand.core.feature import Feature, category, integer, real
 from evenhand.core.groups import MOST_GROUPS, Groups
 from evenhand.core.samplers import uniform
 from evenhand.core.space import Space
-from tests.helpers import refused
+from tests.helpers import examples, refused
 from tests.strategies import spaces
 
 
@@ -70,7 +70,7 @@ def members(groups: Groups) -> dict[int, set[tuple[float, ...]]]:
     return found
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(grouped())
 def test_every_input_is_in_the_group_that_a_loop_finds(groups):
     for group, points in members(groups).items():
@@ -78,7 +78,7 @@ def test_every_input_is_in_the_group_that_a_loop_finds(groups):
             assert (groups.of(np.array(sorted(points))) == group).all()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(grouped())
 def test_a_group_is_exactly_its_valid_inputs(groups):
     for group, points in members(groups).items():
@@ -100,7 +100,7 @@ def test_a_group_is_exactly_its_valid_inputs(groups):
         assert set(map(tuple, drawn.tolist())) <= points
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(grouped())
 def test_moving_changes_the_group_and_nothing_else(groups):
     points = np.array(every(groups.space))
@@ -116,7 +116,7 @@ def test_moving_changes_the_group_and_nothing_else(groups):
                 assert groups.space.features[column].inside(moved[:, column]).all()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(grouped())
 def test_labels_are_the_users_and_tell_groups_apart(groups):
     labels = [groups.label(group) for group in range(len(groups))]

@@ -20,7 +20,7 @@ from evenhand.core.space import Space
 from evenhand.core.subject import Subject
 from evenhand.core.views import View
 from tests.authors import Authors
-from tests.helpers import refused
+from tests.helpers import examples, refused
 
 SPACE = Space([category("sex", ["F", "M"]), integer("age", 0, 99), integer("income", 0, 99)], protected=["sex"])
 ROWS = SPACE.draw(400, np.random.default_rng(0))
@@ -54,7 +54,7 @@ def algorithm_2(neighbours: Neighbours, inside: Any, level: float, margin: float
     return favoured[0] / num, favoured[1] / num, num, error
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(
     shares=st.tuples(st.floats(0, 1), st.floats(0, 1)),
     margin=st.sampled_from([0.1, 0.15, 0.2]),

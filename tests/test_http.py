@@ -21,7 +21,7 @@ from evenhand.core.adapters.http import HttpAdapter
 from evenhand.core.errors import BadOutcome, SubjectCrashed, SubjectTimeout, UsageError
 from evenhand.core.feature import Feature, category, integer
 from evenhand.core.space import Space
-from tests.helpers import collect, people, sentence
+from tests.helpers import collect, examples, people, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -409,7 +409,7 @@ def mirror():
     thread.join()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(levels=st.lists(st.text(max_size=12), min_size=1, max_size=6, unique=True))
 def test_any_text_arrives_and_comes_back(mirror, levels):
     space = Space([category("name", levels)])

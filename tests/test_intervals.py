@@ -13,6 +13,7 @@ from scipy.special import gammaln, xlog1py, xlogy
 from evenhand.core import anytime, intervals
 from evenhand.core.errors import UsageError
 from evenhand.core.estimate import Estimate, StopReason, Verdict
+from tests.helpers import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +56,7 @@ def test_wald_is_the_papers_formula():
     assert intervals.wald(0, 100, 0.95) == pytest.approx((0.0, 0.0), abs=0)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(counts, levels)
 def test_limits_hold_the_share_and_lie_in_the_unit_interval(count, level):
     k, n = count
@@ -65,7 +66,7 @@ def test_limits_hold_the_share_and_lie_in_the_unit_interval(count, level):
         assert k / n - 1e-12 <= high <= 1
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(counts, levels, levels)
 def test_a_higher_level_is_never_narrower(count, one, other):
     (k, n), (less, more) = count, sorted((one, other))
@@ -75,7 +76,7 @@ def test_a_higher_level_is_never_narrower(count, one, other):
         assert inner[1] <= outer[1] + 1e-12
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(counts, levels)
 def test_counting_misses_mirrors_the_limits(count, level):
     k, n = count
@@ -84,7 +85,7 @@ def test_counting_misses_mirrors_the_limits(count, level):
         assert interval(n - k, n, level) == pytest.approx((1 - high, 1 - low), abs=1e-9)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(counts, st.floats(0.5, 0.999))
 def test_the_price_of_looking_at_any_time_is_width(count, level):
     k, n = count
@@ -93,7 +94,7 @@ def test_the_price_of_looking_at_any_time_is_width(count, level):
     assert exact[1] <= always[1] + 1e-9
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(counts, levels)
 def test_mixture_limits_are_where_the_martingale_crosses(count, level):
     k, n = count
@@ -154,7 +155,7 @@ def test_square_and_add_does_not_hold_its_level():
     assert missed(5, 5, 0.99, square_and_add) > 4 * 0.005
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(counts, counts, levels)
 def test_the_difference_is_antisymmetric_and_holds_its_value(one, two, level):
     (k1, n1), (k2, n2) = one, two
@@ -174,7 +175,7 @@ def test_the_difference_against_one_certain_sample():
     assert low == pytest.approx(intervals.clopper_pearson(30, 40, 0.95)[0] - 1, abs=1e-6)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(counts, counts, st.floats(0.6, 0.999))
 def test_the_product_martingale_crosses_at_the_limits_of_the_difference(one, two, level):
     k1, n1, k2, n2 = (np.array(float(x)) for x in (*one, *two))

@@ -14,7 +14,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.estimate import Estimate
 from evenhand.core.lattice import LISTED, WHY, WORDS, Border, Lattice, State
 from evenhand.core.lattice import Tested as Seen
-from tests.helpers import refused
+from tests.helpers import examples, refused
 
 NAMES = tuple("abcdefghijklmnopqrst")
 
@@ -90,7 +90,7 @@ def expected(lattice, told):
 
 
 @given(monotone(), st.integers(1, 7) | st.none(), st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_what_follows_from_tests_in_any_order(scores, depth, data):
     lattice = Lattice(NAMES[: len(scores).bit_length() - 1], depth)
     told: dict[int, State] = {}
@@ -138,7 +138,7 @@ def check_table(lattice, told, states):
 
 
 @given(monotone(), st.integers(1, 7) | st.none(), st.sampled_from([0.3, 0.5, 1.0]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_levels_add_up(scores, depth, limit):
     lattice = Lattice(NAMES[: len(scores).bit_length() - 1], depth)
     for mask in wanted(lattice)[::3]:
@@ -153,7 +153,7 @@ def test_levels_add_up(scores, depth, limit):
 
 
 @given(st.integers(1, 7), st.data(), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_sets_over_and_under_are_counted_as_by_hand(features, data, over):
     chosen = np.array(data.draw(st.lists(st.booleans(), min_size=2**features, max_size=2**features)))
     border = Border(Lattice(NAMES[:features]), 0.5, 0.05, [2.0] * features, 100)
@@ -174,7 +174,7 @@ def test_sets_over_and_under_are_counted_as_by_hand(features, data, over):
     st.sampled_from([[2.0], [1.0], [50.0, 2.0, 3.0]]),
     st.sampled_from([math.inf, 100, 4]),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_the_search_ends_with_the_true_border(scores, depth, limit, varieties, most):
     features = len(scores).bit_length() - 1
     lattice = Lattice(NAMES[:features], depth)

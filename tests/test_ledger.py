@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from evenhand.core.errors import BadOutcome, LedgerError
 from evenhand.core.ledger import Ledger
+from tests.helpers import examples
 
 SOURCE = Path(__file__).parent.parent / "src"
 
@@ -95,7 +96,7 @@ scalars = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(rows=st.dictionaries(st.binary(max_size=20), scalars))
 def test_types_round_trip_exactly(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("ledger") / "a.db"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.core.errors import SpaceError, UsageError
-from tests.helpers import refused
+from tests.helpers import examples, refused
 
 if TYPE_CHECKING:
     from evenhand.core.feature import Feature
@@ -123,7 +123,7 @@ def check(found: Any, score: Fraction, *, rounded: bool = False) -> None:
 
 
 @given(worlds(), st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_exact_scores_are_those_of_plain_loops(world, data):
     over = data.draw(st.sampled_from(sets(world)))
     check(exact(world, over), world.causal(over, lambda twin, own: twin != own))
@@ -135,7 +135,7 @@ def test_exact_scores_are_those_of_plain_loops(world, data):
 
 
 @given(worlds(labels=LABELS), st.data())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_exact_scores_of_several_labels(world, data):
     over = data.draw(st.sampled_from(sets(world)))
     check(exact(world, over), world.causal(over, lambda twin, own: twin != own))
@@ -149,7 +149,7 @@ def test_exact_scores_of_several_labels(world, data):
 
 
 @given(worlds(labels=(0, 1, 3, 7)), st.sampled_from([0, 1, 2.5, 4, 9]), st.data())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_exact_scores_of_numbers_that_differ_by_more_than_gamma(world, gamma, data):
     over = data.draw(st.sampled_from(sets(world)))
     check(exact(world, over, differs=gamma), world.causal(over, lambda twin, own: abs(twin - own) > gamma))
@@ -163,7 +163,7 @@ DISTANCES = {
 
 
 @given(worlds(labels=(0, 1, 3, 7)), st.sampled_from(sorted(DISTANCES)), st.data())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_exact_scores_of_graded_distances(world, name, data):
     over = data.draw(st.sampled_from(sets(world)))
     theirs, ours = DISTANCES[name]
@@ -189,7 +189,7 @@ def test_sampling_takes_a_distance_the_same_way_round_as_enumeration(name):
 
 
 @given(worlds(), st.data())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_scores_grow_with_the_set(world, data):
     """Theorems 4.1 and 4.2, which need neither independence nor a uniform population."""
     larger = data.draw(st.sampled_from([over for over in sets(world) if len(over) > 1]))
@@ -202,7 +202,7 @@ def test_scores_grow_with_the_set(world, data):
 
 
 @given(worlds(constrained=False), st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_a_group_score_is_at_most_the_causal_one_where_features_are_independent(world, data):
     """Theorem 4.3."""
     over = data.draw(st.sampled_from(sets(world)))

@@ -18,7 +18,7 @@ import evenhand as eh
 from evenhand.core import intervals, ratios, results
 from evenhand.core.errors import DataError, SpaceError, UsageError
 from evenhand.methods.measure_log import measure_log
-from tests.helpers import refused
+from tests.helpers import examples, refused
 
 
 def log(**rates: tuple[int, int]) -> pd.DataFrame:
@@ -304,7 +304,7 @@ def test_the_result_survives_json(tmp_path):
     jsonschema.validate(json.loads(measure_log(odd, outcome="ok", over="race").to_json()), results.schema())
 
 
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=examples(12))
 @given(st.dictionaries(st.sampled_from("abcd"), st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=1))
 def test_any_counts_give_a_valid_result(rates):
     frame = log(**{name: (k, k + misses) for name, (k, misses) in rates.items()})

@@ -28,7 +28,7 @@ from evenhand.core.results import schema
 from evenhand.core.rules import Rule
 from evenhand.core.views import View
 from tests.authors import Authors
-from tests.helpers import refused
+from tests.helpers import examples, refused
 from tests.strategies import spaces
 
 SPACE = eh.Space(
@@ -246,6 +246,7 @@ def test_credit_as_published():
     assert result.worst.estimate.value == pytest.approx(0.178, abs=5e-4)
 
 
+@pytest.mark.slow
 def test_bank_as_published():
     result, _ = network("bank", {0: False}, complement=0.0)
     first, second = entry(result)["stories"][:2]
@@ -254,6 +255,7 @@ def test_bank_as_published():
     assert result.worst.estimate.value == pytest.approx(0.630, abs=5e-4)
 
 
+@pytest.mark.slow
 def test_compas_with_race_as_one_feature():
     authors = Authors("compas", list(range(8)))
     given = authors.neighbours.view.subject.space
@@ -547,7 +549,7 @@ def test_constraints_are_kept_in_neighbours_and_cases():
     refused(DataError, lambda: eh.mine(eh.Subject(decide, space, positive=True), data=broken), "break the constraints")
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=list(HealthCheck))
 @given(spaces(most=4, constrained=True, continuous=True), st.integers(0, 99), st.data())
 def test_any_space_gives_a_sound_result_or_a_sentence(space, seed, data):
     rng = np.random.default_rng(seed)

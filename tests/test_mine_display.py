@@ -393,6 +393,7 @@ def test_what_cannot_be_drawn_is_refused_in_a_sentence():
     assert MineDisplay.from_result(without).heats == (None,)
 
 
+@pytest.mark.slow
 def test_very_many_bars_and_cells_long_names_and_formulas_are_drawn(drawn):
     bars = tuple(
         Bar(wrapped(f"${at}_$, " + "long words " * 9), 0.01 * at - 0.1, 0.0, 0.3, sure=False, beside=("1",))

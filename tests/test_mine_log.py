@@ -95,7 +95,14 @@ def test_a_result_survives_json(tmp_path):
     refused(UsageError, lambda: eh.replay(tmp_path / "log.json", nothing), "no cases to replay")
 
 
-@pytest.mark.parametrize("how", [{}, {"bins": {"age": [30, 50]}, "depth": 2, "support": 0.1}, {"binning": "quantiles"}])
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param({}, marks=pytest.mark.slow),
+        {"bins": {"age": [30, 50]}, "depth": 2, "support": 0.1},
+        pytest.param({"binning": "quantiles"}, marks=pytest.mark.slow),
+    ],
+)
 def test_it_finds_what_mine_finds_on_the_same_rows(how):
     space = eh.Space.from_frame(LOG[OVER], OVER)
     decided = dict(zip(LOG[OVER].itertuples(index=False, name=None), LOG["ok"], strict=True))
@@ -152,9 +159,9 @@ def test_rows_with_something_missing_are_left_out_and_counted():
     ("outcomes", "positive", "favoured"),
     [
         ((True, False), None, "1"),
-        ((1.0, 0.0), 1, "1"),
+        pytest.param((1.0, 0.0), 1, "1", marks=pytest.mark.slow),
         (("granted", "refused"), "granted", "granted"),
-        ((2, 7), 2, "2"),
+        pytest.param((2, 7), 2, "2", marks=pytest.mark.slow),
     ],
 )
 def test_any_outcome_may_be_the_favourable_one(outcomes, positive, favoured):

@@ -124,7 +124,7 @@ def rule_of(categories: Any, terms: Any) -> Rule:
         (odd, lambda text: odd([text])[0], {}),
         (graded, lambda text: graded([text])[0], {"output": "score"}),
         (PIPELINE, predicted, {"positive": True}),
-        (PIPELINE, likely, {"positive": True, "output": "score"}),
+        pytest.param(PIPELINE, likely, {"positive": True, "output": "score"}, marks=pytest.mark.slow),
     ],
     ids=["function", "scores", "pipeline", "pipeline scores"],
 )
@@ -245,9 +245,11 @@ def test_graded_distances_are_means_of_the_farthest_variants():
 @pytest.mark.parametrize(
     "first",
     [
-        CountVectorizer(),
+        pytest.param(CountVectorizer(), marks=pytest.mark.slow),
         CountVectorizer(ngram_range=(1, 3), binary=True),
-        TfidfVectorizer(ngram_range=(2, 2), lowercase=False, stop_words=["person"]),
+        pytest.param(
+            TfidfVectorizer(ngram_range=(2, 2), lowercase=False, stop_words=["person"]), marks=pytest.mark.slow
+        ),
         TfidfVectorizer(max_features=30, token_pattern=r"\S+"),
     ],
     ids=["words", "binary", "bigrams", "few"],

@@ -24,7 +24,7 @@ from evenhand.core.errors import DataError, MissingExtra, UsageError
 from evenhand.mitigation.compat import PRIVILEGED, UNPRIVILEGED, aif360, dataset
 from evenhand.mitigation.postprocessing import CalibratedOdds, EqualisedOdds, RejectOption
 from evenhand.mitigation.preprocessing import Reweighing
-from tests.helpers import refused
+from tests.helpers import examples, refused
 
 NAMES = {
     "spd": "Statistical parity difference",
@@ -226,7 +226,7 @@ def test_the_metric_that_a_method_aims_at_falls_on_fresh_rows(method, options, a
 
 
 @given(rows=st.lists(st.tuples(st.booleans(), st.booleans()), min_size=4, max_size=40))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 def test_weights_make_group_and_label_independent(rows):
     side, label = np.array(rows).T
     if len(set(side.tolist())) < 2 or len(set(label.tolist())) < 2:
@@ -271,7 +271,7 @@ def grid(frame, labels, metric, bound, thresholds, margins):
 
 
 @pytest.mark.parametrize("metric", NAMES)
-@pytest.mark.parametrize("decimals", [0, 1, 6])
+@pytest.mark.parametrize("decimals", [0, pytest.param(1, marks=pytest.mark.slow), 6])
 def test_threshold_and_margin_are_those_of_trying_them_all(metric, decimals):
     for seed in range(3):
         frame, labels = told(seed, 150, decimals)

@@ -24,7 +24,7 @@ from evenhand.mitigation.base import Numbers
 from evenhand.mitigation.compat import aif360, dataset, old_strings, seeded
 from evenhand.mitigation.preprocessing import Reweighing
 from evenhand.mitigation.roles import Roles
-from tests.helpers import refused
+from tests.helpers import examples, refused
 
 FRAME = pd.DataFrame({"sex": ["f", "f", "m", "m", "m"], "race": ["a", "b", "a", "b", "b"], "age": [1, 2, 3, 4, 5]})
 LABELS = ["no", "yes", "no", "yes", "yes"]
@@ -48,7 +48,7 @@ def engine(name: str, frame: pd.DataFrame):
 
 
 @pytest.mark.parametrize("name", ["pandas", "category", "polars", "pyarrow"])
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(rows=ROWS, over=NAMES)
 def test_groups_and_labels_are_those_found_row_by_row(name, rows, over):
     frame, labels = pd.DataFrame([row for row, _ in rows]), [label for _, label in rows]

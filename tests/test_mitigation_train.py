@@ -35,7 +35,7 @@ from evenhand.mitigation.inprocessing import AdversarialDebiasing, PrejudiceLoss
 from evenhand.mitigation.optimised import Cut, Moves, OptimisedPreprocessing
 from evenhand.mitigation.representations import FairRepresentations, Objective
 from tests.conftest import BESIDE
-from tests.helpers import refused
+from tests.helpers import examples, refused
 
 MODEL = make_pipeline(
     make_column_transformer(
@@ -229,7 +229,7 @@ def test_a_missing_library_is_named_by_its_extra(method, extra, absent, monkeypa
 # Fair representations.
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(ANY_SEED, st.sampled_from([0.0, 0.1]))
 def test_the_gradient_of_representations_is_that_of_their_objective(seed, rounding):
     rng, rows, truth, side = small(seed)
@@ -254,7 +254,7 @@ def test_the_objective_of_representations_is_the_papers(seed):
 
 
 @pytest.mark.heavy
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(ANY_SEED)
 def test_the_objective_of_representations_is_that_of_aif360(seed):
     helpers = aif360("algorithms.preprocessing.lfr_helpers.helpers", "a test")
@@ -311,7 +311,7 @@ def test_representations_on_german_end_lower_than_with_aif360_whose_answers_are_
 # Prejudice remover.
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(ANY_SEED, st.sampled_from([0.0, 1.0, 30.0]), st.booleans())
 def test_the_gradient_of_the_prejudice_remover_is_that_of_its_loss(seed, eta, shared):
     rng, rows, truth, side = small(seed)
@@ -374,7 +374,7 @@ def authors():
 
 
 @pytest.mark.heavy
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(ANY_SEED, st.sampled_from([0.0, 1.0, 30.0]))
 def test_the_loss_of_the_prejudice_remover_is_the_authors_and_their_gradient_is_not_its_own(seed, eta):
     rng, rows, truth, side = small(seed)

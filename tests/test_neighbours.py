@@ -23,7 +23,7 @@ from evenhand.core.parallel import Workers
 from evenhand.core.space import Space
 from evenhand.core.subject import Subject
 from evenhand.core.views import View
-from tests.helpers import refused
+from tests.helpers import examples, refused
 from tests.strategies import spaces
 
 MIXED = Space(
@@ -100,7 +100,7 @@ def by_hand(neighbours: Neighbours, row: Any) -> float:
     return sum(parts) / len(parts) if parts else amount(row)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(space=st.one_of(spaces(continuous=True), spaces(constrained=True)), data=st.data())
 def test_means_are_those_of_a_loop_over_single_inputs(space, data):
     over = data.draw(st.lists(st.sampled_from(space.names), min_size=1, unique=True))

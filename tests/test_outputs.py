@@ -28,7 +28,7 @@ from evenhand.core.outcomes import Meaning
 from evenhand.core.outputs import packed, reply_of
 from evenhand.core.subject import Subject
 from evenhand.core.views import View, views_of
-from tests.helpers import SPACE, people, refused
+from tests.helpers import SPACE, examples, people, refused
 
 BOTH = ["decision", "rate"]
 AGES = tuple(range(30))
@@ -545,7 +545,7 @@ def test_a_configuration_names_outputs(tmp_path):
 
 
 @given(st.lists(st.sampled_from(["A", "B", "C"]), min_size=1, max_size=30), st.sets(st.sampled_from("ABC"), min_size=1))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_any_of_several_outcomes_is_favourable(outcomes, wanted):
     expected = [outcome in wanted for outcome in outcomes]
     for positive in (wanted, sorted(wanted), tuple(wanted), frozenset(wanted), np.array(sorted(wanted))):

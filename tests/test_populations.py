@@ -21,7 +21,7 @@ from evenhand.core.groups import Groups
 from evenhand.core.populations import profile, rows
 from evenhand.core.samplers import Draws, Within
 from evenhand.core.space import Space
-from tests.helpers import refused
+from tests.helpers import examples, refused
 from tests.strategies import spaces
 
 SPACE = Space([category("sex", ["F", "M"]), integer("age", 18, 90)], protected=["sex"])
@@ -33,7 +33,7 @@ PEOPLE = {"sex": ["F", "M", "F", "F"], "age": [40, 40, 50, 50], "granted": [1, 0
 FRAMES = [pd.DataFrame(PEOPLE), pl.DataFrame(PEOPLE), pl.LazyFrame(PEOPLE), pd.DataFrame(PEOPLE).to_dict("records")]
 ENGINES = pytest.mark.parametrize("frame", FRAMES, ids=["pandas", "polars", "lazy", "records"])
 N = 20_000
-OPTIONS = settings(max_examples=40, deadline=None)
+OPTIONS = settings(max_examples=examples(40), deadline=None)
 
 
 def rng(seed: int = 0) -> np.random.Generator:

@@ -19,7 +19,7 @@ from evenhand.core.seen import Seen, mixed
 from evenhand.core.space import Space
 from evenhand.core.subject import Subject
 from evenhand.core.views import View
-from tests.helpers import refused
+from tests.helpers import examples, refused
 from tests.strategies import spaces
 
 PEOPLE = Space([category("sex", ["F", "M"]), category("race", ["a", "b", "c"]), integer("age", 18, 90)])
@@ -32,7 +32,7 @@ def probe_of(space: Space, names: Any, decide: Any, **options: Any) -> Probe:
 # Probe.
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     spaces(constrained=True),
     st.integers(0, 999),
@@ -173,7 +173,7 @@ def test_nearness_grows_with_the_gap_of_numbers():
 # What was found.
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.lists(st.integers(18, 90), max_size=30), max_size=5), st.integers(1, 60) | st.none())
 def test_each_class_is_found_once_and_in_order(waves, most):
     probe = probe_of(PEOPLE, ["sex", "race"], lambda people: (people["sex"] == "M") & (people["age"] % 3 == 0))
@@ -214,6 +214,7 @@ def test_tried_classes_are_taken_and_joined():
 # Keys and what was seen.
 
 
+@pytest.mark.slow
 def test_a_million_rows_have_a_million_keys():
     rng = np.random.default_rng(0)
     rows = np.stack([*rng.integers(0, 50, (6, 1_000_000)), rng.permutation(1_000_000)]).astype(np.float64)
@@ -254,7 +255,7 @@ def test_what_was_seen_is_a_set(waves, look):
 # Cells.
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(spaces(continuous=True), st.integers(0, 99))
 def test_cells_are_four_equal_bins_to_a_feature(space, seed):
     points = space.draw(200, np.random.default_rng(seed))

@@ -14,6 +14,7 @@ from scipy.stats import beta, norm
 
 from evenhand.core import intervals, ratios
 from evenhand.core.errors import UsageError
+from tests.helpers import examples
 
 GRID = np.array([0.0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97, 1.0])
 counts = st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
@@ -81,7 +82,7 @@ def test_honesty_is_not_absurdly_wide(k1, k2):
     assert math.log(high / low) < 1.25 * width
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(counts, counts, st.floats(0.5, 0.9999))
 def test_the_ratio_inverts_and_holds_its_value(one, two, level):
     (k1, n1), (k2, n2) = one, two

@@ -14,7 +14,7 @@ from evenhand.core.errors import SpaceError, UsageError
 from evenhand.core.feature import Feature, category, integer, real
 from evenhand.core.rules import Condition, Rule
 from evenhand.core.space import Space
-from tests.helpers import refused
+from tests.helpers import examples, refused
 from tests.strategies import every, spaces
 
 PEOPLE = Space(
@@ -67,7 +67,7 @@ def met(conditions: list[Condition], point: tuple[float, ...], space: Space) -> 
     return True
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(ruled())
 def test_a_rule_holds_the_inputs_that_meet_its_conditions(case):
     space, conditions, rule = case
@@ -75,7 +75,7 @@ def test_a_rule_holds_the_inputs_that_meet_its_conditions(case):
     assert rule.mask(np.array(points), space).tolist() == [met(conditions, point, space) for point in points]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(ruled())
 def test_there_is_one_form_in_the_order_of_the_features_without_what_is_always_met(case):
     space, conditions, rule = case
@@ -89,7 +89,7 @@ def test_there_is_one_form_in_the_order_of_the_features_without_what_is_always_m
         assert not Rule((one,)).mask(points, space).all()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(ruled(), st.randoms(use_true_random=False))
 def test_equal_subgroups_are_equal_rules(case, random):
     """Conditions rebuilt from the values that meet them make the same rule."""
@@ -107,7 +107,7 @@ def test_equal_subgroups_are_equal_rules(case, random):
     assert Rule.of(space, rebuilt) == rule
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(ruled())
 def test_a_rule_survives_json(case):
     _, _, rule = case
@@ -116,7 +116,7 @@ def test_a_rule_survives_json(case):
     assert back.text == rule.text
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(ruled(constrained=True))
 def test_draws_are_valid_and_meet_the_rule(case):
     space, _, rule = case
@@ -229,7 +229,7 @@ def half_open(draw: Any) -> tuple[Space, list[Condition]]:
     return space, found
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(half_open())
 def test_ends_that_are_not_included(case):
     space, conditions = case

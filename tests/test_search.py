@@ -31,12 +31,17 @@ import evenhand as eh
 from evenhand.core.diversity import Distances
 from evenhand.core.errors import DataError, SpaceError, SubjectCrashed, UsageError
 from evenhand.core.results import schema
-from tests.helpers import refused
+from tests.helpers import examples, refused
 from tests.strategies import every, spaces
 
 PUBLISHED = ["random", "semi-directed", "fully-directed"]
 SURROGATE = ["surrogate"] if importlib.util.find_spec("evenhand.core.strategies.surrogate") else []
 STRATEGIES = ["adaptive", *SURROGATE, *PUBLISHED]
+TWO_FIRST = [
+    name if name in ("adaptive", "fully-directed") else pytest.param(name, marks=pytest.mark.slow)
+    for name in STRATEGIES
+]
+"""The same, for what no strategy does in a way of its own: one of ours and one of the published ones are quick."""
 RACES = ["a", "b", "c", "d", "e"]
 PEOPLE = eh.Space(
     [
@@ -182,7 +187,7 @@ def test_a_constrained_space_yields_and_asks_valid_inputs_only(strategy):
     assert "cook" not in set(result.to_frame()["job"])
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", TWO_FIRST)
 def test_features_that_are_not_passed_make_no_input_another_one(strategy):
     space = eh.Space(
         [*PEOPLE.features, eh.category("town", list("ABCDEFGH"), passed=False)],
@@ -227,7 +232,7 @@ def rule(sex, age, income):
 """
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", TWO_FIRST)
 def test_a_program_that_is_a_process_each(strategy, tmp_path):
     script = tmp_path / "loan"
     script.write_text(
@@ -245,7 +250,7 @@ def test_a_program_that_is_a_process_each(strategy, tmp_path):
         assert told.stdout.decode().strip() == outcome
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", TWO_FIRST)
 def test_a_program_that_stays(strategy, tmp_path):
     script = tmp_path / "loan.py"
     script.write_text(PROGRAM + "for line in sys.stdin: print(rule(**json.loads(line)), flush=True)\n")
@@ -288,7 +293,7 @@ def service():
     thread.join()
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", TWO_FIRST)
 def test_a_service(strategy, service):
     def ask(people):
         body = json.dumps({"inputs": people.to_dict("records")}).encode()
@@ -321,8 +326,8 @@ def fitted():
     }
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("name", ["tree", "linear"])
+@pytest.mark.parametrize("strategy", TWO_FIRST)
+@pytest.mark.parametrize("name", ["tree", pytest.param("linear", marks=pytest.mark.slow)])
 def test_fitted_models(fitted, name, strategy):
     result = eh.search(fitted[name], PEOPLE, over="sex", strategy=strategy, budget=few(strategy), explain=False)
     assert proven(result, fitted[name].predict) > 3
@@ -356,7 +361,7 @@ def onnx_file(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", TWO_FIRST)
 def test_onnx_models(strategy, onnx_file):
     runtime = pytest.importorskip("onnxruntime")
     session = runtime.InferenceSession(str(onnx_file), providers=["CPUExecutionProvider"])
@@ -423,7 +428,7 @@ def test_every_input_is_tried_where_the_budget_reaches(tmp_path):
     assert found.verdict == "pass"
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(spaces(constrained=True), st.integers(0, 999), st.data())
 def test_enumeration_agrees_with_brute_force(space, salt, data):
     names = data.draw(st.lists(st.sampled_from(space.names), min_size=1, max_size=2, unique=True))

@@ -12,6 +12,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.estimate import StopReason, Verdict
 from evenhand.core.sequential import Plan, calibration, look_sizes, needed
 from evenhand.core.spread import SpreadPlan
+from tests.helpers import examples
 
 PLANS = [
     Plan(),
@@ -61,7 +62,7 @@ def test_sampling_that_nothing_ends_is_refused(limit):
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=str)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(count=counts, last=st.booleans())
 def test_judgements_are_coherent(plan, count, last):
     hits, n = count
@@ -173,7 +174,7 @@ SPREADS = [
 
 
 @pytest.mark.parametrize("plan", SPREADS, ids=str)
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(data=st.data(), n=st.integers(1, 400), last=st.booleans())
 def test_spread_judgements_are_coherent(plan, data, n, last):
     hits = data.draw(st.lists(st.integers(0, n), min_size=plan.groups, max_size=plan.groups))

@@ -18,6 +18,7 @@ from evenhand.core.space import Space
 from evenhand.core.subject import Subject
 from evenhand.core.views import View
 from tests import strategies
+from tests.helpers import examples
 
 PEOPLE = Space(
     [
@@ -238,11 +239,11 @@ def test_features_that_the_software_does_not_take_become_typical():
 
 def test_the_same_cases_shrink_to_the_same():
     found = found_by(Subject(biased, PEOPLE, positive=True), ("sex",), 500)
-    one, other = (shrunk(found, 900)[1] for _ in range(2))
+    one, other = (shrunk(found, 400)[1] for _ in range(2))
     assert one.points.tobytes() == other.points.tobytes()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     strategies.spaces(constrained=True, continuous=True), st.integers(0, 99), st.sampled_from([5, 40, 4000]), st.data()
 )
@@ -264,7 +265,7 @@ def test_any_space_any_software(space, seed, queries, data):
     shrunk(found, queries)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(st.integers(0, 10_000))
 def test_no_single_feature_is_left_that_could_be_typical(seed):
     """Brute force: of a shrunk case, no feature can become typical alone."""

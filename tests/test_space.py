@@ -22,7 +22,7 @@ from evenhand.core import blocks
 from evenhand.core.errors import SpaceError, UsageError
 from evenhand.core.feature import category, integer, real
 from evenhand.core.space import Space
-from tests.helpers import refused
+from tests.helpers import examples, refused
 from tests.strategies import every, spaces
 
 SEX, AGE, OWNS = category("sex", ["F", "M"]), integer("age", 18, 25), category("owns", ["yes", "no"])
@@ -69,7 +69,7 @@ def test_unknown_features_offer_the_nearest():
 
 
 @given(spaces(constrained=True))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_listing_and_counting_agree_with_brute_force(space):
     expected = every(space)
     found = [tuple(row) for row in space.enumerate().tolist()]
@@ -80,7 +80,7 @@ def test_listing_and_counting_agree_with_brute_force(space):
 
 
 @given(spaces(constrained=True, continuous=True), st.integers(0, 9))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_draws_are_valid_inputs(space, seed):
     points = space.draw(100, rng(seed))
     assert points.shape == (100, len(space.features))
@@ -92,7 +92,7 @@ def test_draws_are_valid_inputs(space, seed):
 
 
 @given(spaces(continuous=True))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_decoding_and_encoding_draws_is_the_identity(space):
     points = space.draw(30, rng())
     assert np.array_equal(space.encode(space.decode(points)), points)
@@ -100,7 +100,7 @@ def test_decoding_and_encoding_draws_is_the_identity(space):
 
 
 @given(spaces(constrained=True, continuous=True))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_space_survives_its_dictionary_and_a_pickle(space):
     for again in (Space.from_dict(space.to_dict()), pickle.loads(pickle.dumps(space))):
         assert again == space and hash(again) == hash(space) and again.digest == space.digest
@@ -156,7 +156,7 @@ def test_independent_features_are_drawn_independently():
 
 
 @given(spaces(), st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_variants_are_every_assignment_of_every_point_in_order(space, data):
     over = data.draw(st.lists(st.sampled_from(space.names), min_size=1, unique=True))
     points = space.draw(3, rng())
@@ -174,7 +174,7 @@ def test_variants_are_every_assignment_of_every_point_in_order(space, data):
 
 
 @given(spaces(), st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_every_point_is_its_own_variant(space, data):
     over = data.draw(st.lists(st.sampled_from(space.names), min_size=1, unique=True))
     points = space.draw(5, rng())

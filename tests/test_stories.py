@@ -19,7 +19,7 @@ from evenhand.core.mining import Forming, Mining, Treated, check_rules
 from evenhand.core.rules import Condition, Rule
 from evenhand.core.space import Space
 from evenhand.core.stories import LIKE, OVERLAP, WITHIN, Told
-from tests.helpers import refused
+from tests.helpers import examples, refused
 
 SPACE = Space(
     [category("race", ["a", "b", "c"]), integer("age", 0, 7), category("sex", ["F", "M"]), real("rate", 0, 1)],
@@ -140,7 +140,7 @@ def _told(block: Any, at: int) -> Told:
     return Told(block.family, block.place(at), 0, 0, 0, 0)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(cases(some=False))
 def test_candidates_frequent_and_examined_are_those_of_a_loop_over_all_masks(case):
     total = case.size.sum()
@@ -160,7 +160,7 @@ def test_candidates_frequent_and_examined_are_those_of_a_loop_over_all_masks(cas
     assert case.mining.ranking.examined == len(expected)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(cases())
 def test_a_rule_set_is_a_mask_over_rows(case):
     case.mining.ranking.rank(case.sure)
@@ -188,7 +188,7 @@ def overlap(case: Case, one: Any, other: Any) -> float:
     return max(jaccard(one, other), jaccard(one, ~other))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(cases(), st.sampled_from([1, 2, 50]))
 def test_stories_are_those_of_a_plain_loop(case, most):
     """All that tell of nearly the same people as the strongest join it, the simplest of about its strength leads."""
@@ -220,7 +220,7 @@ def test_stories_are_those_of_a_plain_loop(case, most):
     assert sum(story.rules for story in found) == ranking.examined - len(alive)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(cases(), st.sampled_from([1, 3, 50]))
 def test_the_rest_bounds_every_rule_set_that_leads_no_story(case, most):
     ranking = case.mining.ranking

@@ -30,6 +30,7 @@ from evenhand.core.strategies.slope import Slope
 from evenhand.core.strategies.sources import Given, Near, Uniform, stirred
 from evenhand.core.subject import Subject
 from evenhand.core.views import View
+from tests.helpers import examples
 from tests.strategies import spaces
 
 PEOPLE = Space(
@@ -69,7 +70,7 @@ def inside(space: Space, points: Any) -> bool:
 # Moves.
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(spaces(continuous=True), st.integers(0, 99), st.data())
 def test_moves_stay_in_the_space_and_change_one_feature(space, seed, data):
     name = data.draw(st.sampled_from(space.names))
@@ -373,7 +374,7 @@ def test_edges_walk_along_the_boundary():
 # Every input there is.
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(spaces(), st.integers(0, 2000), st.data())
 def test_everything_is_every_class_once(space, queries, data):
     name = data.draw(st.sampled_from(space.names))

@@ -22,7 +22,7 @@ from evenhand.core.strategies.published import UPDATES, Aequitas
 from evenhand.core.strategies.walk import Chances
 from evenhand.core.subject import Subject
 from evenhand.core.views import View
-from tests.helpers import refused
+from tests.helpers import examples, refused
 from tests.strategies import spaces
 
 if TYPE_CHECKING:
@@ -191,8 +191,15 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("update", UPDATES)
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    ("case", "update"),
+    [
+        # Each case with one way to update always, and with the others where all tests are run.
+        pytest.param(case, update, marks=() if case == "binary" or number % 3 == at else pytest.mark.slow)
+        for number, case in enumerate(CASES)
+        for at, update in enumerate(UPDATES)
+    ],
+)
 def test_every_accepted_input_is_that_of_the_algorithms(case, update):
     space, names, judge, gamma = CASES[case]
     options: dict[str, Any] = {"dv": 0.02, "dpr": 0.03, "global_trials": 40, "local_trials": 50}
@@ -214,7 +221,7 @@ def pad(plain: Plain, row: Row) -> Row:
     return tuple(point)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(
     spaces(constrained=True, continuous=True),
     st.data(),

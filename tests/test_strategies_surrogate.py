@@ -21,6 +21,7 @@ from evenhand.core.strategies.screen import Known, Screen, Targets, Weights
 from evenhand.core.strategies.surrogate import FIRST, Surrogate
 from evenhand.core.subject import Subject
 from evenhand.core.views import View
+from tests.helpers import examples
 from tests.strategies import spaces
 
 if TYPE_CHECKING:
@@ -95,9 +96,12 @@ CASES: dict[str, tuple[Space, tuple[str, ...], Judge, float | None]] = {
     "gamma": (MANY, ("race",), score, 0.85),
     "continuous": (SMOOTH, ("sex",), linear, None),
 }
+QUICK = {"binary", "constraints", "gamma"}
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CASES]
+)
 def test_what_is_found_is_discriminatory_and_valid_and_found_once(case):
     space, names, judge, gamma = CASES[case]
     probe = probe_of(space, names, judge, gamma)
@@ -107,8 +111,17 @@ def test_what_is_found_is_discriminatory_and_valid_and_found_once(case):
     assert len(np.unique(probe.keys(found.points))) == len(found)
 
 
-@pytest.mark.parametrize("prefer", ["many", "diverse", "realistic"])
-@pytest.mark.parametrize("rows", [0, 40])
+@pytest.mark.parametrize(
+    ("rows", "prefer"),
+    [
+        (0, "many"),
+        pytest.param(0, "diverse", marks=pytest.mark.slow),
+        pytest.param(0, "realistic", marks=pytest.mark.slow),
+        pytest.param(40, "many", marks=pytest.mark.slow),
+        (40, "diverse"),
+        (40, "realistic"),
+    ],
+)
 def test_it_works_with_and_without_real_rows_for_any_preference(prefer, rows):
     probe = probe_of(TIED, ("sex",), linear)
     start = TIED.draw(rows, np.random.default_rng(0)) if rows else None
@@ -129,7 +142,7 @@ def test_a_planted_bias_is_found_and_then_asked_about():
 
 
 def test_the_same_seed_asks_the_same_and_another_something_else():
-    runs = [went(probe_of(LARGE, ("sex",), planted), 600, seed) for seed in (1, 1, 2)]
+    runs = [went(probe_of(LARGE, ("sex",), planted), 400, seed) for seed in (1, 1, 2)]
     points = [run.found.points for run in runs]
     assert runs[0].curve == runs[1].curve
     assert points[0].tobytes() == points[1].tobytes()
@@ -139,9 +152,9 @@ def test_the_same_seed_asks_the_same_and_another_something_else():
 def test_threads_change_nothing():
     import joblib
 
-    alone = went(probe_of(MANY, ("race",), words), 600)
+    alone = went(probe_of(MANY, ("race",), words), 300)
     with joblib.parallel_config("threading", n_jobs=2):
-        together = went(probe_of(MANY, ("race",), words), 600)
+        together = went(probe_of(MANY, ("race",), words), 300)
     assert len(alone.found) > 20
     assert alone.found.points.tobytes() == together.found.points.tobytes()
 
@@ -192,7 +205,7 @@ def test_more_than_two_values_are_tried_on_after_every_class_was():
     assert len(went(probe, 1500).found) == 1
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(spaces(constrained=True, continuous=True), st.data(), st.integers(0, 1000), st.booleans())
 def test_any_space_can_be_searched(space, data, seed, start):
     finite = [feature.name for feature in space.features if np.isfinite(feature.size)]

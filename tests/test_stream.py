@@ -19,7 +19,7 @@ from evenhand.core.adapters.stream import StreamAdapter
 from evenhand.core.errors import BadOutcome, SubjectCrashed, SubjectTimeout, UsageError
 from evenhand.core.feature import Feature, category, integer
 from evenhand.core.space import Space
-from tests.helpers import SPACE, alive, collect, gone, people, sentence
+from tests.helpers import SPACE, alive, collect, examples, gone, people, sentence
 
 BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
 LOOP = """
@@ -357,7 +357,7 @@ def mirror(tmp_path_factory):
     adapter.close()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(name=st.text(min_size=1, max_size=8), levels=st.lists(st.text(max_size=12), min_size=1, max_size=6, unique=True))
 def test_any_text_arrives_byte_for_byte(mirror, name, levels):
     space = Space([category(name, levels)])

@@ -20,7 +20,7 @@ from evenhand.core.errors import NotDeterministic, SpaceError, UsageError
 from evenhand.core.judging import Judge
 from evenhand.core.results import schema
 from evenhand.report.terminal import lines
-from tests.helpers import refused
+from tests.helpers import examples, refused
 from tests.strategies import spaces
 
 TIED = "(sex == 'M' and income == 'high') or (sex == 'F' and income == 'low')"
@@ -139,7 +139,7 @@ def linear(seed, names=NAMES):
     st.integers(0, 2**32),
     st.sampled_from([0.1, 0.5]),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_exact_sets_are_those_of_brute_force(space, kind, limit, seed, chance):
     points = space.enumerate()
     favourable = np.random.default_rng(seed).random(len(points)) < chance
@@ -196,8 +196,13 @@ def test_limits_of_0_and_1_by_enumeration():
 LEVEL = 0.999
 
 
+def first_of(number: int) -> list[Any]:
+    """Seeds, of which all but the first are for a run of all tests."""
+    return [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, number))]
+
+
 @pytest.mark.parametrize("kind", ["causal", "group"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", first_of(3))
 def test_no_claim_about_all_inputs_is_wrong(kind, seed):
     model = linear(seed)
     scores = uniform_truth(SPACE, model, kind, NAMES)
@@ -212,7 +217,7 @@ CONSTRAINED = eh.Space(SPACE.features, constraints=["not (a == 1 and b == 1)", "
 
 
 @pytest.mark.parametrize("kind", ["causal", "group"])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", first_of(2))
 def test_no_claim_under_constraints_is_wrong_and_no_invalid_input_is_asked(kind, seed):
     inner = linear(seed)
 
@@ -257,7 +262,7 @@ def counted(frame):
     return every, every.merge(frame.value_counts().rename("n").reset_index(), how="left").fillna({"n": 0})["n"]
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", first_of(2))
 def test_given_rows_are_a_population(seed):
     frame, model, limit = skewed(seed), linear(seed), [0.3, 0.6][seed % 2]
     weights = np.random.default_rng(seed).integers(0, 3, len(frame)) + (np.arange(len(frame)) == 0)
@@ -280,7 +285,7 @@ def test_given_rows_are_a_population(seed):
 
 
 @pytest.mark.parametrize("kind", ["causal", "group"])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", first_of(2))
 def test_a_profile_is_a_population(kind, seed):
     model, every = linear(seed), SPACE.decode(SPACE.enumerate())
     pairs = [(0, 0, 0.4), (1, 0, 0.1), (1, 1, 0.3), (0, 2, 0.2)]  # of a and b, which depend on each other
@@ -304,7 +309,7 @@ BINNED = eh.Space(
 )
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", first_of(2))
 @pytest.mark.parametrize("kind", ["causal", "group"])
 def test_binned_features_are_varied_by_their_bins(kind, seed):
     rng = np.random.default_rng(seed)
@@ -397,7 +402,7 @@ def test_a_multiclass_subject_has_causal_scores_of_any_change():
     check(result, uniform_truth(SPACE, grades, "causal", NAMES), 0.6, near=0.1)
 
 
-@pytest.mark.parametrize("exact", [None, False])
+@pytest.mark.parametrize("exact", [None, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_multiclass_subject_has_group_scores_of_each_label(exact):
     """Without a favourable outcome each label is looked at, and each lattice is told apart."""
     names = ("a", "b", "c")
@@ -418,7 +423,7 @@ def test_a_multiclass_subject_has_group_scores_of_each_label(exact):
     check(result, truth(every, grades(every) != "low", "group", names), limit, near=0.1)
 
 
-@pytest.mark.parametrize("exact", [None, False])
+@pytest.mark.parametrize("exact", [None, pytest.param(False, marks=pytest.mark.slow)])
 def test_graded_distances_and_scores(exact):
     def rate(people):
         return 0.1 * people["a"] + 0.2 * people["b"] + 0.05 * people["c"]
@@ -795,7 +800,7 @@ def test_a_ledger_resumes_and_executes_nothing_twice(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["causal", "group"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", first_of(3))
 def test_wald_follows_algorithm_3(kind, seed):
     model = linear(seed)
     scores = uniform_truth(SPACE, model, kind, NAMES)
@@ -975,7 +980,7 @@ RESULTS = {
 
 
 @pytest.mark.parametrize("kind", ["causal", "group"])
-@pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.parametrize("name", [pytest.param("three", marks=pytest.mark.slow), "eight", "enumerated", "cut"])
 def test_a_result_reads_replays_and_comes_back(name, kind, tmp_path):
     jsonschema = pytest.importorskip("jsonschema")
     plt = pytest.importorskip("matplotlib.pyplot")

@@ -17,7 +17,7 @@ from evenhand.core import suite
 from evenhand.core.errors import DataError, MissingExtra, UsageError
 from evenhand.core.feature import category, integer, real
 from evenhand.core.space import Space
-from tests.helpers import SPACE, refused
+from tests.helpers import SPACE, examples, refused
 from tests.strategies import TEXTS, spaces
 
 SUFFIXES = [".csv", ".parquet", ".csv.gz"]
@@ -80,7 +80,7 @@ def test_infinite_outcomes_of_one_score_leave_those_of_another_numbers(tmp_path)
             same(read, written)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(made=suites(), suffix=st.sampled_from(SUFFIXES))
 def test_a_suite_is_read_back_as_it_was_written(made, suffix, tmp_path_factory):
     space, parts = made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from evenhand.core.matching import Matches, find
 from evenhand.core.textlinear import LinearPath, linear_path
 from evenhand.core.textsubject import TextSubject
 from tests.conftest import BESIDE
-from tests.helpers import refused
+from tests.helpers import examples, refused
 
 LEXICON = Lexicon.from_dict(
     {
@@ -95,7 +96,7 @@ class Telling(DummyClassifier):  # type: ignore[misc]
         return np.zeros(counts.shape[0], dtype=int)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(st.lists(TEXTS, min_size=1, max_size=4), st.fixed_dictionaries(SETTINGS), st.data())
 def test_the_counts_are_those_of_the_written_texts(texts, options, data):
     sizes = data.draw(st.sampled_from([("gender",), ("race",), ("race", "gender"), ("gender", "race", "age")]))
@@ -224,18 +225,24 @@ def test_other_software_has_no_path(tmp_path):
     assert isinstance(linear_path(model), LinearPath)
 
 
-@pytest.mark.parametrize(
-    ("file", "column", "label"),
-    [("imdb_5k.csv.gz", "review", "sentiment"), ("wiki_toxicity_jigsaw_balanced.csv.gz", "comment_text", "toxic")],
-)
-@pytest.mark.parametrize("ngrams", [(1, 1), (1, 2)])
-def test_real_texts_agree_with_one_by_one_replacement(file, column, label, ngrams):
+@cache
+def real_texts(file: str, column: str) -> tuple[pd.DataFrame, Matches]:
+    """Return a file of texts, and the terms that are found in them."""
     path = Path(os.environ.get("EVENHAND_DATA", BESIDE)) / file
     if not path.exists():
         pytest.skip(f"needs {file} in EVENHAND_DATA or ../shared/data")
     table = pd.read_csv(path)
+    return table, find(table[column].tolist(), Lexicon.default())
+
+
+@pytest.mark.parametrize(
+    ("file", "column", "label"),
+    [("imdb_5k.csv.gz", "review", "sentiment"), ("wiki_toxicity_jigsaw_balanced.csv.gz", "comment_text", "toxic")],
+)
+@pytest.mark.parametrize("ngrams", [pytest.param((1, 1), marks=pytest.mark.slow), (1, 2)])
+def test_real_texts_agree_with_one_by_one_replacement(file, column, label, ngrams):
+    table, matches = real_texts(file, column)
     lexicon = Lexicon.default()
-    matches = find(table[column].tolist(), lexicon)
     chosen = table[:: len(table) // 400]
     model = make_pipeline(TfidfVectorizer(ngram_range=ngrams, min_df=2), LogisticRegression())
     model.fit(chosen[column], chosen[label])

@@ -23,7 +23,7 @@ from evenhand.core.termstories import ALIKE, MIRRORED
 from evenhand.core.textmining import LEAST, MOST_NOTES, Decided, affordable, ask, families
 from evenhand.core.textsubject import TextSubject
 from evenhand.core.texttold import TextTelling, matrices, score_rest, score_terms
-from tests.helpers import refused
+from tests.helpers import examples, refused
 
 TERMS = {"gender": ["gay", "straight", "trans"], "faith": ["sikh", "muslim"], "time": ["young", "middle aged"]}
 LEXICON = lexicon_of(TERMS)
@@ -167,7 +167,7 @@ def test_the_dearest_combinations_go_first_and_are_told():
     assert affordable(found, most + 1)[0][-1].categories == dearest
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(sentences, st.booleans())
 def test_outcomes_are_those_of_each_text_with_each_combination(texts, standing):
     texts = [*texts, "gay sikh gay trans"]
@@ -192,7 +192,7 @@ def test_outcomes_are_those_of_each_text_with_each_combination(texts, standing):
         assert decided.standing.shape == (len(family.rows), standing)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(sentences, st.sampled_from([odd, graded]))
 def test_scores_are_those_of_replacing_one_by_one(texts, function):
     texts = [*texts, "gay sikh", "young straight person"]
@@ -248,7 +248,7 @@ def test_matrices_hold_every_single_category_and_pair():
     assert found[0]["rates"] == [0.0, 1.0, 1.0]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(sentences, st.integers(1, 30))
 def test_every_rule_set_is_in_one_story_or_in_the_rest(texts, most):
     texts = [*texts, "gay sikh young"]

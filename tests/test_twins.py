@@ -17,6 +17,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.samplers import Draws
 from evenhand.core.twins import Causal, classes, farthest, outward, seek, stages, twins_of
 from evenhand.core.views import View, views_of
+from tests.helpers import examples
 from tests.strategies import spaces
 
 SPACE = eh.Space(
@@ -46,7 +47,7 @@ def test_ranks_are_an_order_with_the_ends_first(n):
 
 
 @given(spaces(most=3), st.data())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_outward_is_an_order_of_all_assignments(space, data):
     names = tuple(data.draw(st.permutations(space.names)))[: data.draw(st.integers(1, len(space.names)))]
     order = outward(space, names)
@@ -177,7 +178,7 @@ def test_what_a_draw_costs_depends_on_nothing_but_the_draw(monkeypatch, tmp_path
 
 
 @given(st.integers(1, 3000), st.booleans())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_the_query_budget_is_never_exceeded(queries, constrained):
     space = eh.Space(SPACE.features, ["age"], ["age > 30 or sex == 'F'"] if constrained else [])
     asked = 0
@@ -241,7 +242,7 @@ def test_a_suite_of_dear_software_stays_within_the_budget(tmp_path):
 
 
 @given(spaces(most=4), st.data())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_classes_are_those_who_differ_in_nothing_else(space, data):
     points = space.draw(30, np.random.default_rng(data.draw(st.integers(0, 99))))
     names = tuple(data.draw(st.lists(st.sampled_from(space.names), min_size=1, unique=True)))
@@ -262,7 +263,7 @@ def test_classes_are_those_who_differ_in_nothing_else(space, data):
     ],
 )
 @given(st.data())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_farthest_is_the_farthest_of_the_class(differs, outcomes, data):
     view = view_of(lambda people: people["age"], differs=differs)
     rows = data.draw(st.lists(st.tuples(st.sampled_from(outcomes), st.integers(0, 3)), min_size=1, max_size=25))

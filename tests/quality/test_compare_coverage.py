@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -20,8 +20,18 @@ from evenhand.core.resampling import resampled
 from evenhand.core.standings import Scores, Sureness, judge
 from evenhand.core.tradeoff import REGIONS, regions
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 LEVEL, RESAMPLES = 0.95, 400
 ROWS = [300, *(pytest.param(n, marks=pytest.mark.slow) for n in (1000, 5000))]
+QUICK = {"a good trade-off", "by ratio", "three groups", "hardly a change", "a tiny group"}
+"""Situations that are simulated by every run of the tests; each other one only where all are run."""
+
+
+def quick_first(names: Iterable[str]) -> list[Any]:
+    """Mark those that are not quick as slow."""
+    return [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
 def holds(kept: int, total: int, level: float) -> bool:
@@ -174,7 +184,7 @@ SITUATIONS = {
 
 
 @pytest.mark.parametrize("n", ROWS)
-@pytest.mark.parametrize("name", SITUATIONS)
+@pytest.mark.parametrize("name", quick_first(SITUATIONS))
 def test_limits_hold_together_and_regions_are_not_claimed_wrongly(name, n):
     found = sampled(SITUATIONS[name], n, runs := 80 if n < 5000 else 50)
     assert found.runs > 0.95 * runs, found
@@ -193,7 +203,7 @@ FOLDED = {
 
 
 @pytest.mark.parametrize("n", ROWS)
-@pytest.mark.parametrize("name", FOLDED)
+@pytest.mark.parametrize("name", quick_first(FOLDED))
 def test_where_the_original_may_have_no_bias_claims_and_gains_still_hold(name, n):
     """The line then has hardly an extent: heights over it are rough, and no claim may rest on that."""
     found = sampled(FOLDED[name], n, 80 if n < 5000 else 50)
@@ -259,7 +269,7 @@ def kept(found: Scores, truth: Scores, sureness: Sureness) -> tuple[bool, bool]:
     return inside, REGIONS[int(regions(*true[:3])[0])] in told.standings[0].plausible
 
 
-@pytest.mark.parametrize("gap", [0.5, 0.1])
+@pytest.mark.parametrize("gap", [0.5, pytest.param(0.1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("number", [5, pytest.param(20, marks=pytest.mark.slow)])
 def test_runs_over_splits_of_one_data_set_hold_for_new_splits(gap, number):
     rng = np.random.default_rng(7)

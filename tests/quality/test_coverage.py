@@ -39,7 +39,7 @@ def bench():
     del sys.modules[spec.name]
 
 
-@pytest.mark.parametrize("budget", [None, 7, 60, 150])
+@pytest.mark.parametrize("budget", [None, 60, *(pytest.param(n, marks=pytest.mark.slow) for n in (7, 150))])
 @pytest.mark.parametrize("limit", [None, 0.1])
 @pytest.mark.parametrize(("level", "margin"), [(0.9, 0.1), (0.95, 0.2), (0.95, 0.06), (0.99, 0.1), (0.999, 0.15)])
 def test_coverage_is_exact_for_every_rate(bench, level, margin, limit, budget):

@@ -39,10 +39,10 @@ def simulated(plan: SpreadPlan, rates: tuple[float, ...], runs: int, seed: int, 
 @pytest.mark.parametrize(
     ("rates", "limit", "margin", "most"),
     [
-        ((0.5, 0.5), None, 0.2, None),
+        pytest.param((0.5, 0.5), None, 0.2, None, marks=pytest.mark.slow),
         ((0.02, 0.0), None, 0.05, None),
-        ((0.3, 0.4), 0.1, 0.2, None),  # the limit is the score itself
-        ((0.2, 0.5, 0.5), 0.1, 0.25, None),
+        pytest.param((0.3, 0.4), 0.1, 0.2, None, marks=pytest.mark.slow),  # the limit is the score itself
+        pytest.param((0.2, 0.5, 0.5), 0.1, 0.25, None, marks=pytest.mark.slow),
         ((0.5,) * 6, 0.1, 0.3, None),  # the largest of many differences of nothing
         ((0.1, 0.3, 0.3, 0.5), None, 0.1, 90),  # the budget ends it
     ],

@@ -61,8 +61,15 @@ def often_enough(held: int, runs: int, level: float) -> bool:
     return bool(clopper_pearson(held, runs, 1 - 2e-4)[1] >= level)
 
 
-@pytest.mark.parametrize("against", ["terms", "rest"])
-@pytest.mark.parametrize("graded", [False, True], ids=["labels", "scores"])
+@pytest.mark.parametrize(
+    ("graded", "against"),
+    [
+        pytest.param(False, "terms", id="labels-terms", marks=pytest.mark.slow),
+        pytest.param(False, "rest", id="labels-rest"),
+        pytest.param(True, "terms", id="scores-terms"),
+        pytest.param(True, "rest", id="scores-rest", marks=pytest.mark.slow),
+    ],
+)
 def test_intervals_hold_together_for_all_terms(graded, against):
     rng = np.random.default_rng(1)
     lean = np.array([0.5, 0.9, 0.4, 0.6])
@@ -134,7 +141,14 @@ def noise(texts: list[str]) -> list[bool]:
     return [zlib.crc32(text.encode()) % 2 == 0 for text in texts]
 
 
-@pytest.mark.parametrize(("against", "level"), [("terms", 0.95), ("terms", 0.5), ("rest", 0.95)])
+@pytest.mark.parametrize(
+    ("against", "level"),
+    [
+        pytest.param("terms", 0.95, marks=pytest.mark.slow),
+        ("terms", 0.5),
+        pytest.param("rest", 0.95, marks=pytest.mark.slow),
+    ],
+)
 def test_outcomes_that_do_not_depend_on_the_term_report_nothing(against, level):
     """Any change of a text may change its outcome, but no term does so more often than another."""
     runs, silent = 40, 0

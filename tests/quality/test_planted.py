@@ -16,10 +16,10 @@ SPACE = eh.Space(
 @pytest.mark.parametrize(
     ("planted", "options"),
     [
-        (0.0, {"margin": 0.05}),
+        pytest.param(0.0, {"margin": 0.05}, marks=pytest.mark.slow),
         pytest.param(0.01, {"margin": 0.02}, marks=pytest.mark.slow),
         pytest.param(0.05, {"limit": 0.05, "margin": 0.05}, marks=pytest.mark.slow),
-        (0.05, {"limit": 0.1}),
+        pytest.param(0.05, {"limit": 0.1}, marks=pytest.mark.slow),
         (0.3, {"margin": 0.1}),
         (0.3, {"limit": 0.2, "margin": 0.1, "budget": eh.Budget(queries=300)}),
     ],
