@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from evenhand.core.estimate import StopReason as StopReason
     from evenhand.core.estimate import Verdict as Verdict
     from evenhand.core.estimate import Witnesses as Witnesses
+    from evenhand.core.evened import Evened as Evened
     from evenhand.core.feature import Feature as Feature
     from evenhand.core.feature import category as category
     from evenhand.core.feature import integer as integer
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from evenhand.core.lexicon import Lexicon as Lexicon
     from evenhand.core.populations import profile as profile
     from evenhand.core.populations import rows as rows
+    from evenhand.core.repaired import Repair as Repair
     from evenhand.core.results import Case as Case
     from evenhand.core.results import Finding as Finding
     from evenhand.core.results import Group as Group
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from evenhand.methods.mine import mine as mine
     from evenhand.methods.mine_log import mine_log as mine_log
     from evenhand.methods.mine_text import mine_text as mine_text
+    from evenhand.methods.repair import repair as repair
     from evenhand.methods.replay import replay as replay
     from evenhand.methods.search import search as search
     from evenhand.methods.subsets import subsets as subsets
@@ -58,11 +61,13 @@ _HOMES = {
     "Case": "core.results",
     "Comparison": "core.comparison",
     "Estimate": "core.estimate",
+    "Evened": "core.evened",
     "EvenhandError": "core.errors",
     "Feature": "core.feature",
     "Finding": "core.results",
     "Group": "core.results",
     "Lexicon": "core.lexicon",
+    "Repair": "core.repaired",
     "Result": "core.results",
     "Rule": "core.rules",
     "Space": "core.space",
@@ -87,6 +92,7 @@ _HOMES = {
     "prevalence": "methods.measure",
     "profile": "core.populations",
     "real": "core.feature",
+    "repair": "methods.repair",
     "replay": "methods.replay",
     "rows": "core.populations",
     "search": "methods.search",
@@ -99,11 +105,13 @@ __all__ = [
     "Case",
     "Comparison",
     "Estimate",
+    "Evened",
     "EvenhandError",
     "Feature",
     "Finding",
     "Group",
     "Lexicon",
+    "Repair",
     "Result",
     "Rule",
     "Space",
@@ -128,6 +136,7 @@ __all__ = [
     "prevalence",
     "profile",
     "real",
+    "repair",
     "replay",
     "rows",
     "search",

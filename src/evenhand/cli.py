@@ -233,6 +233,25 @@ def _parser() -> _Parser:
     )
     compared.add_argument("--json", metavar="FILE", help="write the comparison here")
 
+    repair = verbs.add_parser("repair", help="train the model again so that it discriminates less, and say if it does")
+    _add_config(repair)
+    repair.add_argument("--over", type=_names, help="features to vary together, separated by commas")
+    repair.add_argument(
+        "--method", choices=("augment", "aequitas", "subgroup", "evened"), help="how it is repaired (default: augment)"
+    )
+    repair.add_argument(
+        "--labels", metavar="NAME", help="how added inputs are labelled: vote, majority, neighbours (default: vote)"
+    )
+    repair.add_argument("--limit", type=float, help="the engineering threshold for the repaired model")
+    repair.add_argument("--level", type=float, help="confidence level")
+    repair.add_argument("--queries", type=int, help="the most inputs to ask in the search for discriminatory ones")
+    repair.add_argument("--seconds", type=float, help="the most seconds that this search may take")
+    repair.add_argument("--seed", type=int, default=0)
+    repair.add_argument("--n-jobs", type=int, default=1)
+    repair.add_argument("-o", "--output", metavar="MODEL", help="write the repaired model here, as .skops or .joblib")
+    repair.add_argument("--html", metavar="FILE", help="write a report here")
+    repair.add_argument("--json", metavar="FILE", help="write the evidence here")
+
     data = verbs.add_parser("data", help="list or fetch the data sets of the field")
     actions = data.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=_Parser)
     actions.add_parser("list", help="what there is")

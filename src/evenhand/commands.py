@@ -246,6 +246,39 @@ def compare_log(options: Namespace) -> int:
     return found.exit_code if options.gate else 0
 
 
+def repair(options: Namespace) -> int:
+    """Train a model again so that it discriminates less, and write it where asked."""
+    from evenhand.config import Config
+    from evenhand.repairfile import read_repair
+
+    for name in ("json", "html"):
+        file = getattr(options, name)
+        if file is not None and not Path(file).parent.is_dir():  # before hours of training, not after
+            raise UsageError(f"--{name} {file}: there is no folder '{Path(file).parent}'; make it first")
+    names = ("over", "method", "labels", "limit", "level", "queries", "seconds", "output")
+    declared = read_repair(Config.load(options.config), _given(options, *names))
+    from evenhand.methods.repair import repair as run  # takes scikit-learn along, which a mistake need not wait for
+    from evenhand.report.repairtext import render_repair, render_written
+
+    common = {"seed": options.seed, "n_jobs": options.n_jobs}
+    try:
+        found = run(declared.estimator, declared.inputs, declared.truth, **declared.settings, **common)
+    except DataError as error:
+        raise DataError(f"{declared.data}: {error}") from error
+    found = replace(found, notes=(*found.notes, *declared.notes))
+    render_repair(found)
+    if options.json is not None:
+        found.to_json(options.json)
+    if options.html is not None:
+        from evenhand.report.repairsection import write_section
+
+        write_section(found, options.html)
+    if declared.output is not None and found.changed:
+        found.save(declared.output)
+    render_written(found, declared.output)
+    return found.exit_code
+
+
 def _outcome(frame: Any, column: str, text: str) -> Any:
     """Return the outcome of a column that is written like this."""
     from evenhand.core.adapters.base import parse_outcome

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from evenhand.core.samplers import Sampler
     from evenhand.core.space import Space
 
-TABLES = ("subject", "space", "population", "texts", "checks")
+TABLES = ("subject", "space", "population", "texts", "checks", "repair")
 OPTIONS: dict[str, tuple[str, ...]] = {
     "estimator": ("threshold", "output", "trusted", "allow_pickle", "identity"),
     "function": ("identity",),
@@ -100,7 +100,7 @@ class Config:
             space: Space = self.table["themis"]
             return space
         if self.of_texts:
-            raise ConfigError(f"{self.file}: declares [texts], which mine and replay test; all else needs a [space]")
+            raise ConfigError(f"{self.file}: declares [texts], for mine, repair and replay; all else needs a [space]")
         if "space" not in self.table:
             raise ConfigError(f"{self.file}: has no [space] table; say what an input can be")
         return space_from_table(self.table["space"], self.file)
@@ -150,6 +150,10 @@ class Config:
         if isinstance(population, Rows):
             name = self.table["population"]["rows"]
             return Real(self.file.parent / name, population, [f"real rows are those of {name}"])
+        return self.inferred()
+
+    def inferred(self) -> Real:
+        """Return the rows that [space] was inferred from, as far as they are inputs."""
         name = self.table.get("space", {}).get("from")
         if name is None:
             return Real(self.file)
@@ -196,7 +200,7 @@ class Config:
 
     def subject(self) -> Subject:
         """Build the subject that the file declares."""
-        kind, value, options = self._declared(OPTIONS, SHARED)
+        kind, value, options = self.declared(OPTIONS, SHARED)
         if "cwd" in options:
             options["cwd"] = self.file.parent / options["cwd"]
         try:
@@ -208,7 +212,7 @@ class Config:
 
     def text_subject(self) -> TextSubject:
         """Build the subject that the file declares, which takes texts."""
-        kind, value, options = self._declared(TEXT_OPTIONS, [name for name in SHARED if name != "outputs"])
+        kind, value, options = self.declared(TEXT_OPTIONS, [name for name in SHARED if name != "outputs"])
         if not isinstance(value, str):
             raise ConfigError(f"{self.file}: [subject] {kind} = {value!r} must be a text")
         model = self._function(value) if kind == "function" else None
@@ -224,7 +228,7 @@ class Config:
         except (UsageError, TypeError) as error:
             raise ConfigError(f"{self.file}: [subject]: {error}") from error
 
-    def _declared(self, known: Mapping[str, Sequence[str]], shared: Sequence[str]) -> tuple[str, Any, dict[str, Any]]:
+    def declared(self, known: Mapping[str, Sequence[str]], shared: Sequence[str]) -> tuple[str, Any, dict[str, Any]]:
         """Return the kind of software that [subject] names, its value, and what else is said of it."""
         table = self.table.get("subject")
         if table is None:

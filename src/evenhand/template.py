@@ -50,6 +50,11 @@ _MINE = """\
 # over = {over}
 # limit = 0.1       # how far apart their rates may be
 """
+_REPAIR = """\
+# [repair]          # evenhand repair trains the estimator again on these rows, so that it discriminates less
+# over = {over}
+# output = "repaired.skops"
+"""
 
 
 def write_config(data: Path, target: str | None, protected: Sequence[str] | None, file: Path) -> Space:
@@ -103,6 +108,8 @@ def _config(space: Space, data: Path, target: str | None, positive: Any, file: P
     lines += ['# constraints = ["age >= 18"]  # combinations that cannot occur are never tested', ""]
     for feature in space.features:
         lines += [f"[space.features.{_key(feature.name)}]", *_declaration(feature), ""]
+    if target is not None and space.protected:
+        lines += [_REPAIR.format(over=toml(list(space.protected[:1])))]
     lines += [_CHECK.format(over=toml([name])) for name in space.protected]
     if space.protected:
         lines += [_SEARCH.format(over=toml(list(space.protected[:1]))), _MINE.format(over=toml(list(space.protected)))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -10,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from evenhand.core.errors import DataError, UsageError, clip, nearest
 from evenhand.core.frames import check_missing, eager
+from evenhand.core.training import weight_keyword
 from evenhand.mitigation.roles import Roles
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def weight_name(method: Any, estimator: Any) -> str:
     >>> weight_name(None, make_pipeline(LogisticRegression()))
     'logisticregression__sample_weight'
     """
-    name = _weight_name(estimator)
+    name = weight_keyword(estimator)
     if name is None:
         raise UsageError(
             f"{clip(repr(estimator))} takes no sample_weight, by which {type(method).__name__} acts; use one that "
@@ -145,21 +145,6 @@ def check_number(
         return
     span = f"over {over}" if over > -np.inf else f"of {low} or more" if high == np.inf else f"from {low} to {high}"
     raise UsageError(f"{name} = {clip(repr(value))} must be a {'whole ' if whole else ''}number {span}")
-
-
-def _weight_name(model: Any) -> str | None:
-    """Return the keyword that carries the weights of rows into `fit`, which in a pipeline names the last step."""
-    if getattr(model, "steps", None):
-        step, last = model.steps[-1]
-        inner = _weight_name(last)
-        return None if inner is None else f"{step}__{inner}"
-    parameters = inspect.signature(model.fit).parameters
-    if "sample_weight" in parameters:
-        return "sample_weight"
-    if all(parameter.kind is not parameter.VAR_KEYWORD for parameter in parameters.values()):
-        return None
-    # A search over parameters hands on what it is given to the estimator that it searches with.
-    return _weight_name(model.estimator) if hasattr(model, "estimator") else "sample_weight"
 
 
 class Numbers:

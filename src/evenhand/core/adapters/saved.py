@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import pickle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +11,7 @@ from evenhand.core.adapters.estimator import is_fitted
 from evenhand.core.errors import MissingExtra, UsageError, clip, nearest
 from evenhand.core.files import beside
 from evenhand.core.fingerprint import file_digest
+from evenhand.core.suitefile import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
 
 _SKOPS = (".skops",)
 _PICKLES = (".pkl", ".pickle", ".joblib")
+OWN = ("evenhand.core.evened.Evened",)
+"""Types of ours that a skops file may hold without being trusted by name: loading one only sets plain values."""
 
 
 def load_model(path: str | PathLike[str], *, trusted: Sequence[str] | None = None, allow_pickle: bool = False) -> Any:
@@ -35,10 +40,7 @@ def load_model(path: str | PathLike[str], *, trusted: Sequence[str] | None = Non
     suffix = file.suffix.lower()
     if suffix == ".onnx":
         raise UsageError(f"'{file}' is an ONNX model: give it as onnx = \"{file.name}\", or to Subject.onnx")
-    if suffix not in _SKOPS + _PICKLES:
-        raise UsageError(
-            f"the model '{file}' has the unknown suffix '{file.suffix}'; {nearest(suffix, _SKOPS + _PICKLES)}"
-        )
+    _check_suffix(file)
     _check_readable(file)
     if suffix in _SKOPS:
         return _checked(_from_skops(file, trusted or ()), file)
@@ -50,11 +52,59 @@ def load_model(path: str | PathLike[str], *, trusted: Sequence[str] | None = Non
     return _checked(_from_pickle(file), file)
 
 
+def save_model(model: Any, path: str | PathLike[str]) -> list[str]:
+    """Write a fitted estimator to a file, and return the types that `load_model` must be told to trust in it.
+
+    Parameters
+    ----------
+    model
+        Anything fitted that predicts. Of a tree or forest, recent versions of skops want `sklearn.tree._tree.Tree` to
+        be trusted; `Evened` itself need not be.
+    path
+        A `.skops` file; or a `.pkl`, `.pickle` or `.joblib` file, which holds more kinds of models, and which nobody
+        should load who does not trust where it comes from.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     trusted = save_model(DecisionTreeClassifier().fit([[0], [1]], ["no", "yes"]), Path(folder, "tree.skops"))
+    ...     load_model(Path(folder, "tree.skops"), trusted=trusted).predict([[1]]).tolist()
+    ['yes']
+    """
+    file = Path(path)
+    _check_suffix(file)
+    if not callable(getattr(model, "predict", None)):
+        raise UsageError(f"{clip(repr(model))} cannot predict, so it is no model to write to '{file}'")
+    if not is_fitted(model):
+        raise UsageError(f"the {type(model).__name__} for '{file}' is not fitted: fit it before saving it")
+    if not file.parent.is_dir():
+        raise UsageError(f"'{file}' cannot be written: there is no folder '{file.parent}'")
+    try:
+        if file.exists():
+            file.open("r+b").close()  # since a file that is only to be read would be replaced all the same
+    except OSError as error:
+        raise UsageError(f"'{file}' cannot be written: {error.strerror}") from error
+    content, trusted = _as_skops(model, file) if file.suffix.lower() in _SKOPS else (_as_pickle(model, file), [])
+    with replacing(file) as part:
+        part.write_bytes(content)
+    return trusted
+
+
 def identity_of(path: str | PathLike[str]) -> str:
     """Name a model file by its content, so that a ledger of another model can be refused."""
     file = Path(path)
     _check_readable(file)
     return f"file:{file_digest(file)}"
+
+
+def _check_suffix(file: Path) -> None:
+    if file.suffix.lower() not in _SKOPS + _PICKLES:
+        raise UsageError(
+            f"the model '{file}' has the unknown suffix '{file.suffix}'; "
+            f"{nearest(file.suffix.lower(), _SKOPS + _PICKLES)}"
+        )
 
 
 def _check_readable(file: Path) -> None:
@@ -73,15 +123,47 @@ def _from_skops(file: Path, trusted: Sequence[str]) -> Any:
     except ImportError as error:
         raise MissingExtra(f"loading '{file}'", "skops") from error
     try:
-        unknown = [name for name in skops.io.get_untrusted_types(file=file) if name not in trusted]
+        known = [*OWN, *trusted]
+        unknown = [name for name in skops.io.get_untrusted_types(file=file) if name not in known]
         if not unknown:
-            return skops.io.load(file, trusted=list(trusted))
+            return skops.io.load(file, trusted=known)
     except Exception as error:  # a damaged archive fails in many ways: zip, JSON, missing keys, missing modules
         raise UsageError(f"the file '{file}' cannot be loaded by skops: {clip(_reason(error))}") from error
     raise UsageError(
         f"the model '{file}' holds types that skops does not know to be harmless; if you trust them, allow them with "
         f"trusted = {sorted({*trusted, *unknown})}"
     )
+
+
+def _as_skops(model: Any, file: Path) -> tuple[bytes, list[str]]:
+    try:
+        import skops.io
+    except ImportError as error:
+        raise MissingExtra(f"writing '{file}'", "skops") from error
+    try:
+        content = skops.io.dumps(model)
+        types = skops.io.get_untrusted_types(data=content)
+        # Some models are written without complaint and cannot be read, such as those with a nameless function inside.
+        skops.io.loads(content, trusted=types)
+    except Exception as error:  # whatever the parts of a model raise where they are taken apart or put together
+        raise UsageError(
+            f"skops cannot keep this {type(model).__name__} ({clip(_reason(error))}); save it as "
+            f"'{file.with_suffix('.joblib').name}' instead"
+        ) from error
+    return content, [name for name in types if name not in OWN]
+
+
+def _as_pickle(model: Any, file: Path) -> bytes:
+    import joblib
+
+    content = io.BytesIO()
+    try:
+        (joblib if file.suffix.lower() == ".joblib" else pickle).dump(model, content)
+    except Exception as error:  # whatever the parts of a model raise where they are pickled
+        raise UsageError(
+            f"'{file}' cannot be written, since this {type(model).__name__} cannot be pickled: {clip(_reason(error))}"
+        ) from error
+    return content.getvalue()
 
 
 def _from_pickle(file: Path) -> Any:

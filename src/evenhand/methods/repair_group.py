@@ -1,0 +1,190 @@
+"""subgroup: train again with people of a subgroup that get the opposite outcome (TestSGD, phase 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.core import additions
+from evenhand.core.errors import UsageError, clip
+from evenhand.core.margins import Margins
+from evenhand.core.neighbours import Neighbours
+from evenhand.core.paired import gap_change
+from evenhand.core.repaired import NO_HELP, REPAIRED, Step
+from evenhand.core.results import Result
+from evenhand.core.rules import Rule
+from evenhand.core.views import View
+from evenhand.methods.mine import mine
+from evenhand.methods.repair_job import Mended
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from evenhand.core.estimate import Estimate
+    from evenhand.core.feature import Points
+    from evenhand.core.subject import Subject
+    from evenhand.core.training import Learning
+    from evenhand.methods.repair_job import Job
+
+    Floats = NDArray[np.float64]
+
+MEMBERS = ("members", "borderline", "both sides")
+"""What is added: people of the subgroup with the opposite outcome (the paper's), those next to the boundary with their
+outcome turned, or these and as many outside with the reverse."""
+LEAST_ADDED, MOST_ADDED = 50, 0.10
+"""From how many rows on, and up to what share of the training rows, is added (RQ3)."""
+MOST_ASKED = 1_000_000
+"""Neighbours that are asked about at most for the gap of a subgroup; with more, some are drawn for each row."""
+
+
+def rule_of(job: Job, subject: Subject, rule: Any) -> tuple[tuple[str, ...] | Rule, Estimate | None]:
+    """Return the subgroup to repair, that of the user or the worst that is mined; its gap where none stands out."""
+    if isinstance(rule, Result):
+        rule = rule.worst.about
+    if isinstance(rule, Rule):
+        return Rule.of(job.space, rule.conditions), None
+    if rule is not None:
+        raise UsageError(f"rule = {clip(repr(rule))} is no Rule; take one from a finding of mine, or leave it out")
+    people = job.space.decode(job.train.points)
+    found = mine(
+        subject, data=people, over=list(job.names), level=job.level, seed=job.seed, n_jobs=job.n_jobs, progress=False
+    ).worst
+    about = found.about if isinstance(found.about, Rule) else job.names
+    if isinstance(about, Rule) and found.estimate.low > 0:
+        return about, None
+    job.notes.append(f"no subgroup surely stands out among {len(people):,} training rows ({found.claim})")
+    return about, found.estimate
+
+
+def subgroup(job: Job, original: Any, rule: Rule, *, add: str | None, steps: int) -> Mended:
+    """Train again with more and more people of the subgroup that get the opposite outcome (TestSGD, phase 3).
+
+    From 50 rows up to a share of the training rows; what leaves the smallest gap on validation rows is kept, as long as
+    performance does not fall by more than is tolerated.
+    """
+    subject = job.subject(original)
+    inside = rule.mask(job.train.points, job.space)
+    if not inside.any() or inside.all():
+        raise UsageError(f"rule: {'all' if inside.any() else 'none'} of the training rows meet {rule}; give another")
+    gap = Gap(job, rule)
+    before = gap.means(subject, job.valid.points)
+    first = job.score(subject)
+    treated = gap.means(subject, job.train.points)
+    up = bool(treated[inside].mean() < treated[~inside].mean())
+    chances = _chances(job, subject, treated)
+    history, models = list[Step](), list[Any]()
+    sizes = list(_sizes(len(job.train), steps))
+    recipes = (add,) if add else ("borderline", "both sides")
+    try:
+        for number, (size, recipe) in enumerate(((s, r) for s in sizes for r in recipes), start=1):
+            job.meter.report("training again", (number - 1) / (len(sizes) * len(recipes)), f"{size:,} added")
+            rows = _members(gap, subject, up, chances, size, recipe, number)
+            tried = rows.fitted(job.trainer)
+            new = job.subject(tried)
+            change = gap_change(
+                before,
+                gap.means(new, job.valid.points),
+                gap.inside(job.valid.points),
+                level=job.level,
+                population="people like the validation rows, and their one-step neighbours",
+            )
+            score = job.score(new)
+            why = job.lost(score, first) or ("" if change.fall.value > 0 else "the gap did not fall")
+            added = len(rows) - len(job.train)
+            history.append(
+                Step(number, 100 * added / len(job.train), added, change, score, kept=False, why=why or recipe)
+            )
+            models.append(tried)
+    except KeyboardInterrupt:
+        if not history:
+            raise
+        job.notes.append(f"interrupted after {len(history)} steps; the best of these was kept")
+    good = [at for at, step in enumerate(history) if step.why in recipes]
+    if not good:
+        return Mended(NO_HELP, original, tuple(history))
+    kept = min(good, key=lambda at: (history[at].change.after.value, at))
+    history = [
+        replace(step, kept=at == kept, why=step.why if at not in good or at == kept else f"{step.why}: a larger gap")
+        for at, step in enumerate(history)
+    ]
+    return Mended(REPAIRED, models[kept], tuple(history))
+
+
+@dataclass(frozen=True, eq=False)
+class Gap:
+    """How differently a subgroup is treated: by the mean over each row and its neighbours (TestSGD, Definition 4.1)."""
+
+    job: Job
+    rule: Rule
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The features that neighbours keep, besides the protected ones: a person must not leave the subgroup."""
+        return tuple(dict.fromkeys([*self.job.names, *(condition.feature for condition in self.rule.conditions)]))
+
+    def inside(self, points: Points) -> NDArray[np.bool_]:
+        """Tell which rows belong to the subgroup."""
+        return self.rule.mask(points, self.job.space)
+
+    def means(self, subject: Subject, points: Points) -> Floats:
+        """Return how favourably the neighbours of each row are treated on average."""
+        neighbours = Neighbours.of(View(subject), self.kept)
+        every = neighbours.cost * len(points) <= MOST_ASKED
+        draws = None if every else max(1, MOST_ASKED // len(points))
+        return neighbours.means(points, draws=draws, seed=self.job.seed)
+
+
+def _sizes(rows: int, steps: int) -> Iterator[int]:
+    """Yield how many rows each step adds, from 50 up to a share of the rows."""
+    top = max(int(MOST_ADDED * rows), 1)
+    least = min(LEAST_ADDED, top)
+    yield from sorted({round(float(size)) for size in np.geomspace(least, top, steps)})
+
+
+def _chances(job: Job, subject: Subject, treated: Floats) -> Floats:
+    """Return how near to the favourable outcome each training row is: by the model's score, else by its neighbours."""
+    view, points = View(subject), job.train.points
+    margins = Margins.of(view, points)
+    if margins is None:
+        return treated
+    told, found = margins.decide(points)
+    good, high = view.favourable(told), found > 0
+    if (good & ~high).sum() * high.sum() > (good & high).sum() * (~high).sum():
+        found = -found
+    return np.asarray(0.5 + found / (2 * np.abs(found).max() or 1.0))
+
+
+def _members(
+    gap: Gap,
+    subject: Subject,
+    up: bool,  # noqa: FBT001 (which way is the one thing that this is about)
+    chances: Floats,
+    size: int,
+    recipe: str,
+    number: int,
+) -> Learning:
+    """Return the training rows with people of the subgroup after them."""
+    job, view = gap.job, View(subject)
+    inside = gap.inside(job.train.points)
+    how: dict[str, Any] = {"up": up, "n": size, "rng": job.rng("members", number), "over": gap.kept}
+    if recipe == "members":
+        points = additions.members(view, job.train.points, inside, **how)
+        favourable = np.full(len(points), up)
+    else:
+        both = recipe == "both sides"
+        points, favourable = additions.borderline(view, job.train.points, inside, chances, both=both, **how)
+    return job.train.joined(points, _labels(job, view, favourable))
+
+
+def _labels(job: Job, view: View, favourable: NDArray[np.bool_]) -> NDArray[Any]:
+    """Return the user's label for the favourable and for the other outcome: of several, the most common."""
+    labels, counts = np.unique(job.train.truth, return_counts=True)
+    good = view.favourable(labels)
+    if not good.any() or good.all():
+        raise UsageError("positive: every training row has a favourable outcome, or none; name the favourable label")
+    chosen = [labels[side][np.argmax(counts[side])] for side in (~good, good)]
+    return np.asarray(np.where(favourable, chosen[1], chosen[0]), dtype=job.train.truth.dtype)

@@ -1,0 +1,283 @@
+"""A repair as HTML: a section for a report, and a page of its own that needs nothing from elsewhere."""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+import warnings
+from html import escape
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from evenhand.core import jsonfile
+from evenhand.core.errors import MissingExtra
+from evenhand.core.estimate import Amount
+from evenhand.core.repaired import AIM
+from evenhand.report.comparetext import score_text
+from evenhand.report.course import aim_of, name_of
+from evenhand.report.evidence import NO_DATA
+from evenhand.report.lines import printable
+from evenhand.report.repair import HEADINGS, NO_STEPS, NOT_COMPARED, UNCHANGED, RepairDisplay, judged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from os import PathLike
+
+    from evenhand.core.estimate import Estimate
+    from evenhand.core.repaired import Check, Repair
+
+STYLE = """
+:root { color-scheme: light; }
+body { margin: 0 auto; max-width: 68rem; padding: 1rem; background: #ffffff; color: #1a1a1a;
+  font: 1rem/1.5 system-ui, sans-serif; }
+.repair h2, .repair h3 { line-height: 1.25; }
+.repair .verdict { border-left: 0.5rem solid; padding: 0.25rem 0.75rem; }
+.repair .verdict strong { text-transform: uppercase; }
+.repair .pass { border-color: #00664b; } .repair .pass strong { color: #00664b; }
+.repair .fail { border-color: #9c3d00; } .repair .fail strong { color: #9c3d00; }
+.repair .undecided { border-color: #7a5200; } .repair .undecided strong { color: #7a5200; }
+.repair figure { margin: 1rem 0; }
+.repair svg { display: block; height: auto; max-width: 100%; }
+.repair figcaption, .repair caption, .repair small { color: #4d4d4d; font-size: 0.875rem; }
+.repair caption { padding: 0.25rem 0; text-align: left; }
+.repair .wide { overflow-x: auto; }
+.repair table { border-collapse: collapse; font-size: 0.875rem; }
+.repair th, .repair td { border-bottom: 1px solid #b3b3b3; padding: 0.25rem 0.75rem 0.25rem 0; text-align: left;
+  vertical-align: top; }
+.repair th[scope="row"] { font-weight: normal; }
+.repair td { font-variant-numeric: tabular-nums; }
+.repair small { display: block; }
+.repair dl { display: grid; gap: 0 1rem; grid-template-columns: max-content 1fr; }
+.repair dd { margin: 0; overflow-wrap: anywhere; }
+.repair pre { background: #f2f2f2; overflow-x: auto; padding: 0.75rem; }
+""".strip()
+"""What a page with sections says of their looks."""
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{title}</title>
+<style>
+{style}
+</style>
+</head>
+<body>
+<main>
+{section}
+</main>
+</body>
+</html>
+"""
+_SAYS = {
+    "change": "Each score before and after the repair, with its interval; the numbers are in the table below.",
+    "history": "What came of each step against what it added; the numbers are in the table below.",
+    "trade-off": "The repaired model against blindly overwriting predictions of the original, by bias and performance.",
+}
+
+
+def write_section(repair: Repair, path: str | PathLike[str]) -> None:
+    """Write a repair to a page of its own, which loads nothing and runs nothing: the same bytes for the same repair."""
+    page = _PAGE.format(title=_text(f"Repair: {repair.verdict}"), style=STYLE, section=section(repair))
+    jsonfile.write(path, page, "report")
+
+
+def section(repair: Repair, *, name: str = "repair") -> str:
+    """Return a repair as a section of a page: the claim, all scores, all steps, notes, and how to make it again.
+
+    Parameters
+    ----------
+    name
+        What the ids of the section begin with; sections of one page need names of their own. Their looks are `STYLE`.
+
+    Figures need the extra "plot"; without it, a sentence says so, and the tables are the same.
+
+    >>> from evenhand.core.budget import Spent
+    >>> from evenhand.core.estimate import Estimate
+    >>> from evenhand.core.paired import Change
+    >>> from evenhand.core.repaired import NO_HELP, Check, Repair
+    >>> tenth = Estimate.exact(2, 20)
+    >>> found = {"outcome": NO_HELP, "change": Change.none(tenth), "checks": (Check("sex", "aim", tenth, tenth),)}
+    >>> about = {"method": "augment", "over": ("sex",), "about": ("sex",), "comparisons": {}, "history": ()}
+    >>> how = {"seed": 0, "level": 0.95, "tolerance": 0.01, "limit": None, "sizes": {}, "spent": Spent(40, 40, 0.1)}
+    >>> section(Repair(**found, **about, **how)).splitlines()[2]
+    '<p class="verdict fail"><strong>fail</strong> sex: no step helped; the model was left as it is (10 %)</p>'
+    """
+    parts = [
+        f'<h2 id="{name}-heading">Repair</h2>',
+        f'<p class="verdict {repair.verdict}"><strong>{repair.verdict}</strong> {_text(repair.claim)}</p>',
+        *(f"<p>Discrimination over {_text(moved)} has risen.</p>" for moved in repair.moved),
+        "<h3>Before and after</h3>",
+        _figure(repair, "change", name),
+        _checks(repair, name),
+        "<h3>Steps</h3>",
+        *(
+            [_figure(repair, "history", name), _steps(repair, name)]
+            if repair.history
+            else [f"<p>{_text(NO_STEPS)}</p>"]
+        ),
+        "<h3>Against giving up accuracy</h3>",
+        *_standings(repair, name),
+        *(["<h3>Notes</h3>", _list(repair.notes)] if repair.notes else []),
+        "<h3>How it was made</h3>",
+        _facts(repair),
+        "<h3>Again</h3>",
+        _replay(repair),
+    ]
+    inside = "\n".join(part for part in parts if part)
+    return f'<section class="repair" id="{name}" aria-labelledby="{name}-heading">\n{inside}\n</section>'
+
+
+def _text(text: object) -> str:
+    """Return text with nothing in it that HTML, or a reader's eyes, would take for something else."""
+    return escape(printable(str(text)))
+
+
+def _figure(repair: Repair, kind: str, name: str) -> str:
+    try:
+        from matplotlib import pyplot, rc_context, style
+    except ImportError:
+        return f"<p>{_text(MissingExtra('the figure', 'plot'))}</p>"
+    # The looks of the user's own figures must not change the bytes, nor letters that the font lacks warn of it.
+    with warnings.catch_warnings(), pyplot.ioff(), style.context("default"), rc_context({"svg.hashsalt": "evenhand"}):
+        warnings.filterwarnings("ignore", message="Glyph")
+        display = RepairDisplay.from_repair(repair, kind).plot()
+        sheet = StringIO()
+        display.figure_.savefig(sheet, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+        pyplot.close(display.figure_)
+    says = _text(_SAYS[kind])
+    return f"<figure>\n{_inline(sheet.getvalue(), f'{name}-{kind}', says)}\n<figcaption>{says}</figcaption>\n</figure>"
+
+
+def _inline(svg: str, name: str, says: str) -> str:
+    """Return a drawing of matplotlib as part of a page: ids that no other drawing has, and a text for who sees none."""
+    # Comments repeat the texts that glyphs are drawn for, and the style would be that of the whole page.
+    inside = re.sub(r"<!--.*?-->|<defs>\s*<style.*?</style>\s*</defs>", "", svg.partition("<svg ")[2], flags=re.DOTALL)
+    root, _, drawn = inside.partition(">")
+    drawn = " ".join(re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", drawn).split())
+    size = " ".join(re.findall(r'\b(?:width|viewBox)="[^"]*"', root))
+    look = "stroke-linejoin: round; stroke-linecap: butt"
+    head = f'<svg role="img" aria-labelledby="{name}-title" {size} style="{look}">'
+    return f'{head}\n<title id="{name}-title">{says}</title>\n{drawn}'
+
+
+def _checks(repair: Repair, name: str) -> str:
+    """Return a table of all scores, a group of rows for each kind."""
+    headings = ("score", "before", "after", "change", "judged", "n", "intervals", "population")
+    groups = [
+        (HEADINGS[kind], [_check(check) for check in repair.checks if check.kind == kind])
+        for kind in dict.fromkeys(check.kind for check in repair.checks)
+    ]
+    says = "Each score with its interval. Less is better, but for performance, where more is. A change is after minus"
+    return _table(f"{name}-checks", f"{says} before, on rows and inputs that no step has used.", headings, groups)
+
+
+def _check(check: Check) -> list[str]:
+    after, detail = check.after, f"<small>{_text(check.detail)}</small>" if check.detail else ""
+    change = "–" if check.change is None else _difference(check.change, percent=not isinstance(check.before, Amount))
+    cells = [_text(one) for one in (_score(check.before), _score(after), change, judged(check), f"{after.n:,}")]
+    return [_text(name_of(check)) + detail, *cells, _text(_interval(after)), _text(after.population or "–")]
+
+
+def _steps(repair: Repair, name: str) -> str:
+    score, percent = name_of(repair.performance), not isinstance(repair.performance.before, Amount)
+    headings = ("step", "added", "rows added", "before", "after", "n", "intervals", score, "kept", "why")
+    rows = []
+    for step in repair.history:
+        change = step.change
+        accuracy = f"{100 * step.accuracy:.2f} %" if percent else f"{step.accuracy:.4g}"
+        cells = [step.number, f"{step.percent:.3g} %", f"{step.added:,}", _score(change.before), _score(change.after)]
+        cells += [f"{change.after.n:,}", _interval(change.after), accuracy, "yes" if step.kept else "no", step.why]
+        rows.append([_text(cell) for cell in cells])
+    says = f"Each step: the {aim_of(repair)}, of the best model so far and of the new one, on inputs or rows that"
+    caption = f"{says} nothing else has used; {score} on validation rows."
+    return _table(f"{name}-steps", caption, headings, [("", rows)])
+
+
+def _standings(repair: Repair, name: str) -> list[str]:
+    if not repair.comparisons:
+        return [f"<p>{_text(NOT_COMPARED if repair.changed else UNCHANGED)}</p>"]
+    headings = ("bias", "region", "regions that the intervals allow", "bias before", "bias after", "verdict")
+    rows = []
+    for axis, found in repair.comparisons.items():
+        one = found.standings[0]
+        cells = [aim_of(repair) if axis == AIM else axis, one.region, ", ".join(one.plausible)]
+        cells += [_score(found.start[1]), _score(one.bias), one.verdict]
+        rows.append([_text(cell) for cell in cells])
+    says = "Where the repaired model stands against blind overwriting of predictions, by each bias."
+    figure = [_figure(repair, "trade-off", name)] if AIM in repair.comparisons else []
+    return [*figure, _table(f"{name}-standings", says, headings, [("", rows)])]
+
+
+def _facts(repair: Repair) -> str:
+    facts = {
+        "method": repair.method,
+        "features": ", ".join(repair.over),
+        "outcome": repair.outcome,
+        "rows": "; ".join(f"{what} {many:,}" for what, many in repair.sizes.items()),
+        "level": f"{100 * repair.level:.6g} %",
+        "tolerance": f"{repair.tolerance:g}",
+        "engineering threshold": "none" if repair.limit is None else f"{repair.limit:g}",
+        "inputs asked": f"{repair.spent.queries:,}",
+        "seed": repair.seed,
+        "versions": ", ".join(f"{what} {version}" for what, version in repair.versions.items()),
+        "digest": repair.digest,
+    }
+    return "<dl>\n" + "\n".join(f"<dt>{_text(key)}</dt><dd>{_text(one)}</dd>" for key, one in facts.items()) + "\n</dl>"
+
+
+def _replay(repair: Repair) -> str:
+    """Return how to make the same repair again."""
+    options = {"over": list(repair.over), **{key: getattr(repair, key) for key in ("method", "level", "tolerance")}}
+    options |= {"limit": repair.limit} if repair.limit is not None else {}
+    said = ", ".join(f"{key}={value!r}" for key, value in {**options, "seed": repair.seed}.items())
+    space = "" if repair.space is None else "space=space, "
+    lines = ["import evenhand as eh", "", f"again = eh.repair(estimator, X, y, {space}{said})"]
+    call = "\n".join(_text(line) for line in [*lines, f"assert again.digest == {repair.digest!r}"])
+    over = f" --over {shlex.quote(','.join(repair.over))}" if repair.over else ""
+    command = _text(f"evenhand repair --method {repair.method}{over} --seed {repair.seed}")
+    says = "With the same estimator, data, versions and other options, this gives the same digest; in Python:"
+    python, shell = (f"<pre><code>{one}</code></pre>" for one in (call, command))
+    return f"<p>{says}</p>\n{python}\n<p>By its configuration:</p>\n{shell}"
+
+
+def _score(one: Estimate) -> str:
+    return NO_DATA if math.isnan(one.value) else score_text([one])[0].replace("-", "\N{MINUS SIGN}")
+
+
+def _difference(change: Estimate, *, percent: bool) -> str:
+    """Return a difference of rates in points, or one of other scores as it is, always with its sign."""
+    scale, unit, wide = (100, " points", 100 * (change.high - change.low)) if percent else (1, "", 0.0)
+    digits = min(max(1, 1 - math.floor(math.log10(wide))), 4) if wide else 1
+    ends = [
+        f"{scale * one:+.{digits}f}" if percent else f"{one:+.4g}" for one in (change.value, change.low, change.high)
+    ]
+    return f"{ends[0]}{unit} ({ends[1]} to {ends[2]})".replace("-", "\N{MINUS SIGN}")
+
+
+def _interval(one: Estimate) -> str:
+    return f"{100 * one.level:.6g} %, {one.method}" if one.level < 1 else one.method
+
+
+def _list(texts: Iterable[str]) -> str:
+    return "<ul>\n" + "\n".join(f"<li>{_text(text)}</li>" for text in texts) + "\n</ul>"
+
+
+def _table(name: str, caption: str, headings: Sequence[str], groups: Sequence[tuple[str, list[list[str]]]]) -> str:
+    """Return a table whose rows of cells, which are HTML, stand in groups; a group may have a heading."""
+    lines = [f'<caption id="{name}">{_text(caption)}</caption>', "<thead>"]
+    lines += ["<tr>" + "".join(f'<th scope="col">{_text(one)}</th>' for one in headings) + "</tr>", "</thead>"]
+    for heading, rows in groups:
+        lines.append("<tbody>")
+        if heading:
+            lines.append(f'<tr><th scope="rowgroup" colspan="{len(headings)}">{_text(heading)}</th></tr>')
+        for first, *others in rows:
+            cells = "".join(f"<td>{cell}</td>" for cell in others)
+            lines.append(f'<tr><th scope="row">{first}</th>{cells}</tr>')
+        lines.append("</tbody>")
+    inside = "\n".join(lines)
+    # A table that is wider than the page can be scrolled with keys alone.
+    opened = f'<div class="wide" role="region" tabindex="0" aria-labelledby="{name}">'
+    return f"{opened}\n<table>\n{inside}\n</table>\n</div>"
