@@ -25,7 +25,8 @@ from evenhand.core.budget import Spent
 from evenhand.core.errors import ConfigError, DataError, MissingExtra
 from evenhand.core.estimate import Estimate
 from evenhand.core.paired import paired
-from evenhand.core.repaired import NO_HELP, NOTHING, REPAIRED, Check, Repair
+from evenhand.core.repaired import NO_HELP, NOTHING, REPAIRED, Repair
+from evenhand.core.repairsteps import Check
 from evenhand.core.rules import Condition, Rule
 from evenhand.repairfile import RepairFile, read_repair
 from tests.helpers import refused

@@ -24,7 +24,8 @@ from evenhand.core.budget import Spent
 from evenhand.core.errors import MissingExtra, UsageError
 from evenhand.core.estimate import Amount, Estimate
 from evenhand.core.paired import Change, paired
-from evenhand.core.repaired import NO_HELP, NOTHING, REPAIRED, Check, Repair, Step
+from evenhand.core.repaired import NO_HELP, NOTHING, REPAIRED, Repair
+from evenhand.core.repairsteps import Check, Step
 from evenhand.methods.compare import compare
 from evenhand.report.compare import TradeoffDisplay
 from evenhand.report.course import Course

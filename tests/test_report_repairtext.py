@@ -18,7 +18,8 @@ import evenhand as eh
 from evenhand.core.budget import Spent
 from evenhand.core.estimate import Amount, Estimate
 from evenhand.core.paired import Change, gap_change, paired
-from evenhand.core.repaired import NO_HELP, NOTHING, REPAIRED, Check, Repair, Step
+from evenhand.core.repaired import NO_HELP, NOTHING, REPAIRED, Repair
+from evenhand.core.repairsteps import Check, Step
 from evenhand.core.rules import Condition, Rule
 from evenhand.report.repairtext import render_repair, render_written, repair_lines
 from tests.helpers import examples

@@ -15,6 +15,7 @@ from evenhand.core.comparison import BETTER, Comparison
 from evenhand.core.errors import UsageError, clip, nearest
 from evenhand.core.estimate import Amount, Estimate, Verdict
 from evenhand.core.paired import Change
+from evenhand.core.repairsteps import AIM, ALL, Check, Step
 from evenhand.core.results import EXIT_CODES, versions
 from evenhand.core.rules import Rule
 
@@ -25,61 +26,6 @@ FORMAT = 1
 REPAIRED, NOTHING, NO_HELP = "repaired", "nothing to repair", "no step helped"
 OUTCOMES = (REPAIRED, NOTHING, NO_HELP)
 """How a repair may end."""
-AIM = "aim"
-"""The axis that a repair is about; the other axes of its comparisons are named after their scores."""
-ALL = ", all inputs"
-"""Ends the name of a check over features of inputs drawn from all there are."""
-KINDS = ("aim", "people", "other", "subgroup", "group", "performance")
-"""What a check is about: the claim itself, real people, other protected features, subgroups, groups, performance."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """One retraining: how much was added, what that changed, and whether it was kept."""
-
-    number: int
-    percent: float
-    """How many percent of the training rows were added, or had their twins added."""
-    added: int
-    change: Change
-    """From the model that was the best so far to this one, on inputs that nothing else has used."""
-    accuracy: float
-    """On validation rows; for numbers, R²."""
-    kept: bool
-    why: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the step as JSON-ready values."""
-        keys = ("number", "percent", "added", "accuracy", "kept", "why")
-        return {key: getattr(self, key) for key in keys} | {"change": self.change.to_dict()}
-
-
-@dataclass(frozen=True)
-class Check:
-    """A score before and after, on what no step has used; `change` is after minus before, where it has an interval."""
-
-    name: str
-    kind: str
-    before: Estimate
-    after: Estimate
-    change: Estimate | None = None
-    detail: str = ""
-
-    @property
-    def rose(self) -> bool:
-        """Whether the score has surely become larger."""
-        return self.change is not None and self.change.low > 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the check as JSON-ready values."""
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "before": self.before.to_dict(),
-            "after": self.after.to_dict(),
-            "change": None if self.change is None else self.change.to_dict(),
-            "detail": self.detail,
-        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +54,8 @@ class Repair:
     limit: float | None
     spent: Spent
     notes: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What else was asked for, to do it again."""
     space: Mapping[str, Any] | None = None
     versions: Mapping[str, str] = field(default_factory=versions)
     model: Any = field(default=None, repr=False)
@@ -279,13 +227,16 @@ class Repair:
         display = import_module("evenhand.report.repair")  # the core knows nothing of reports until asked
         return display.RepairDisplay.from_repair(self, kind=kind).plot(ax=ax)
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the repaired model to a skops file (extra: skops), or a joblib or pickle one by its suffix."""
+    def save(self, path: str | PathLike[str]) -> list[str]:
+        """Write the repaired model to a skops file (extra: skops), or a joblib or pickle one by its suffix.
+
+        What is returned are the types that whoever loads a skops file has to trust.
+        """
         from evenhand.core.adapters.saved import save_model
 
         if self.model is None:
             raise UsageError("this repair was read from JSON, which holds no model; save it where it was made")
-        save_model(self.model, path)
+        return save_model(self.model, path)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the repair as JSON-ready values, but for the models."""
@@ -306,6 +257,7 @@ class Repair:
             **{key: getattr(self, key) for key in ("seed", "level", "tolerance", "limit")},
             "spent": {"queries": self.spent.queries},
             "notes": list(self.notes),
+            "options": dict(self.options),
             "space": None if self.space is None else dict(self.space),
             "versions": dict(self.versions),
         }
@@ -343,31 +295,19 @@ class Repair:
                 about=Rule.from_dict(about) if isinstance(about, Mapping) else tuple(about),
                 over=tuple(table["over"]),
                 change=Change.from_dict(table["change"]),
-                checks=tuple(_check(one) for one in table["checks"]),
+                checks=tuple(Check.from_dict(one) for one in table["checks"]),
                 comparisons={
                     axis: Comparison.from_dict(one, where=f"{where}, comparison {axis!r}")
                     for axis, one in table["comparisons"].items()
                 },
-                history=tuple(Step(**{**one, "change": Change.from_dict(one["change"])}) for one in table["history"]),
+                history=tuple(Step.from_dict(one) for one in table["history"]),
                 spent=Spent(spent["queries"], spent.get("executed", 0), spent.get("seconds", 0.0)),
                 notes=tuple(table["notes"]),
                 **{key: table[key] for key in ("method", "outcome", "sizes", "seed", "level", "tolerance", "limit")},
-                **{key: table[key] for key in ("space", "versions")},
+                **{key: table[key] for key in ("options", "space", "versions")},
             )
         except (KeyError, TypeError, ValueError) as error:
             raise UsageError(f"{where}: this evenhand repair is damaged ({type(error).__name__}: {error})") from None
 
     def __str__(self) -> str:
         return self.claim
-
-
-def _check(table: Mapping[str, Any]) -> Check:
-    change = table["change"]
-    return Check(
-        table["name"],
-        table["kind"],
-        Estimate.from_dict(table["before"]),
-        Estimate.from_dict(table["after"]),
-        None if change is None else Estimate.from_dict(change),
-        table["detail"],
-    )

@@ -81,23 +81,27 @@ def _whole(label: Any) -> bool:
     return isinstance(label, float) and label.is_integer()
 
 
-def split_texts(texts: Any, y: Any, test: Any, validate: float, seed: int) -> tuple[Labelled, Labelled, Labelled]:
+def split_texts(texts: Any, y: Any, test: Any, validate: Any, seed: int) -> tuple[Labelled, Labelled, Labelled]:
     """Return texts for training, validation and test, with the shares of labels alike.
 
     >>> [len(part) for part in split_texts(["a", "b"] * 20, [0, 1] * 20, 0.25, 0.2, 0)]
     [24, 6, 10]
     """
-    data = Labelled.of(texts, y)
-    if isinstance(test, tuple | list):
-        if len(test) != 2:
-            raise UsageError("test must be a share of the texts, or held-out texts and their labels as (texts, y)")
-        held = Labelled.of(test[0], test[1], "held-out texts")
-    else:
-        check_share("test", test)
-        rest, last = parted(data.labels, test, seed, "test", stratify=True)
-        data, held = data.take(rest), data.take(last)
-    kept, valid = parted(data.labels, validate, seed, "validation", stratify=True)
-    return data.take(kept), data.take(valid), held
+    rest, held = _apart(Labelled.of(texts, y), test, seed, "test")
+    train, valid = _apart(rest, validate, seed, "validation")
+    return train, valid, held
+
+
+def _apart(data: Labelled, part: Any, seed: int, name: str) -> tuple[Labelled, Labelled]:
+    """Return the texts that are left, and those set apart: a share of them, or texts that were given."""
+    if not isinstance(part, tuple | list):
+        check_share("test" if name == "test" else "validate", part)
+        rest, last = parted(data.labels, part, seed, name, stratify=True)
+        return data.take(rest), data.take(last)
+    if len(part) != 2:
+        option = "test" if name == "test" else "validate"
+        raise UsageError(f"{option} must be a share of the texts, or texts and their labels as (texts, y)")
+    return data, Labelled.of(part[0], part[1], "held-out texts" if name == "test" else "validation texts")
 
 
 def terms_of(rule: Any, lexicon: Lexicon) -> dict[str, Term]:

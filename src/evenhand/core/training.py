@@ -310,22 +310,27 @@ def _outcomes(truth: Any) -> NDArray[Any]:
 
 
 def split(
-    data: Learning, test: Any, validate: float, seed: int, *, stratify: bool
+    data: Learning, test: Any, validate: Any, seed: int, *, stratify: bool
 ) -> tuple[Learning, Learning, Learning]:
     """Return rows for training, validation and test; shares of each outcome are kept alike where there are labels."""
-    if isinstance(test, tuple | list):
-        if len(test) != 2:
-            raise UsageError("test must be a share of the rows, or held-out rows and their outcomes as (X, y)")
-        held = data.alike(test[0], test[1])
-        if stratify and not set(held.truth.tolist()) & set(data.truth.tolist()):
-            strange, known = held.truth.tolist()[0], np.unique(data.truth).tolist()
-            raise DataError(f"test: {clip(repr(strange))} is no outcome of y; {nearest(strange, known)}")
-        kept, valid = parted(data.truth, validate, seed, "validation", stratify=stratify)
-        return data.take(kept), data.take(valid), held
-    check_share("test", test)
-    rest, last = parted(data.truth, test, seed, "test", stratify=stratify)
-    kept, valid = parted(data.truth[rest], validate, seed, "validation", stratify=stratify)
-    return data.take(rest[kept]), data.take(rest[valid]), data.take(last)
+    rest, held = _apart(data, test, seed, "test", stratify=stratify)
+    train, valid = _apart(rest, validate, seed, "validation", stratify=stratify)
+    return train, valid, held
+
+
+def _apart(data: Learning, part: Any, seed: int, name: str, *, stratify: bool) -> tuple[Learning, Learning]:
+    """Return the rows that are left, and those set apart: a share of them, or rows that were given."""
+    if not isinstance(part, tuple | list):
+        rest, last = parted(data.truth, part, seed, name, stratify=stratify)
+        return data.take(rest), data.take(last)
+    option = "test" if name == "test" else "validate"
+    if len(part) != 2:
+        raise UsageError(f"{option} must be a share of the rows, or rows and their outcomes as (X, y)")
+    held = data.alike(part[0], part[1])
+    if stratify and not set(held.truth.tolist()) & set(data.truth.tolist()):
+        strange, known = held.truth.tolist()[0], np.unique(data.truth).tolist()
+        raise DataError(f"{option}: {clip(repr(strange))} is no outcome of y; {nearest(strange, known)}")
+    return data, held
 
 
 def parted(truth: NDArray[Any], share: float, seed: int, name: str, *, stratify: bool) -> tuple[Rows, Rows]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,24 +9,23 @@ import numpy as np
 
 from evenhand.core.budget import Meter, Spent, checked_budget, progress_bar
 from evenhand.core.errors import DataError, UsageError, clip, nearest
-from evenhand.core.estimate import check_limit
-from evenhand.core.intervals import check_level
 from evenhand.core.keywords import checked_keywords
-from evenhand.core.labelling import LABELS
 from evenhand.core.paired import Change, gap_change
-from evenhand.core.parallel import Workers
-from evenhand.core.repaired import ALL, NOTHING, REPAIRED, Repair
+from evenhand.core.repaired import NOTHING, REPAIRED, Repair
+from evenhand.core.repairsteps import ALL
 from evenhand.core.rules import Rule
 from evenhand.core.sets import feature_sets, unseen_notes
 from evenhand.core.subject import Subject
-from evenhand.core.training import Learning, Trainer, check_share, split
+from evenhand.core.training import Learning, Trainer, split
 from evenhand.methods import repair_group
+from evenhand.methods.repair_asked import NOT_FOR_TABLES, Asked, are_texts, refuse, texts
 from evenhand.methods.repair_checks import Judging, claimed
-from evenhand.methods.repair_group import MEMBERS, Gap
+from evenhand.methods.repair_group import Gap
 from evenhand.methods.repair_job import Job, Mended
-from evenhand.methods.repair_steps import ADDITIONS, augment, first_look
+from evenhand.methods.repair_steps import augment, first_look
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
     from evenhand.core.sets import Over
     from evenhand.core.space import Space
 
-METHODS = ("augment", "aequitas", "subgroup", "evened")
 CHECKED = 32
 """Inputs that are asked twice to see whether a model answers the same way each time."""
 
@@ -60,7 +57,7 @@ def repair(
     steps: int = 8,
     tolerance: float = 0.01,
     test: float | tuple[Any, Any] = 0.25,
-    validate: float = 0.2,
+    validate: float | tuple[Any, Any] = 0.2,
     sample_weight: Any = None,
     positive: Any = None,
     differs: Differs = None,
@@ -68,7 +65,9 @@ def repair(
     level: float = 0.95,
     draws: int | None = None,
     budget: Budget | None = None,
+    support: float = 0.05,
     lexicon: Lexicon | dict[str, Any] | str | PathLike[str] | None = None,
+    without: Sequence[str] | str = (),
     seed: int = 0,
     n_jobs: int = 1,
     progress: bool | None = None,
@@ -105,7 +104,7 @@ def repair(
     tolerance
         By how much accuracy may fall on validation rows for a step to be kept.
     test, validate
-        The share of rows held out, or held-out rows and outcomes; the share of the others for validation.
+        The share of rows held out, or held-out rows and outcomes; the share of the others for validation, or rows.
     sample_weight
         Weights of the rows, where the estimator takes them.
     positive, differs
@@ -116,7 +115,9 @@ def repair(
         How many inputs the claim rests on; by default as many as are likely to show 400 discriminatory ones.
     budget
         What the search for discriminatory inputs may spend.
-    lexicon
+    support
+        The least share of rows in a subgroup that is mined.
+    lexicon, without
         For texts, as for `mine_text`.
 
     Examples
@@ -132,15 +133,15 @@ def repair(
     >>> found.before.value > 0.15, found.after.value
     (True, 0.0)
     """
-    asked = _Asked(method, labels, add, patience, steps, tolerance, validate, limit, level, draws, n_jobs)
-    asked.check()
+    given = dict(locals())
+    asked, of_texts = Asked.of(given), space is None and are_texts(X)
+    asked.check(texts=of_texts)
     checked_budget(budget)
     if rule is not None and method != "subgroup":
         raise UsageError(f"rule is for method = 'subgroup', and method = {method!r} takes none; leave it out")
-    if space is None and _are_texts(X):
-        return _texts(estimator, X, y, locals())
-    if lexicon is not None:
-        raise UsageError("lexicon is for texts, and X holds rows of features; leave it out")
+    if of_texts:
+        return texts(estimator, X, y, given)
+    refuse(given, NOT_FOR_TABLES, "rows of features")
     data = Learning.of(X, y, space, sample_weight)
     names = _names(data.space, over)
     trainer = Trainer.of(estimator, seed)
@@ -185,54 +186,11 @@ def repair(
         limit=limit,
         spent=Spent(sum(one.asked for one in job.subjects), sum(one.executed for one in job.subjects), meter.seconds),
         notes=tuple(dict.fromkeys([*job.notes, *unseen_notes(data.space, [names])])),
+        options=asked.told,
         space=data.space.to_dict(),
         model=mended.model,
         original=original,
     )
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """What the user asked for, checked before anything is trained."""
-
-    method: str
-    labels: Any
-    add: str | None
-    patience: int | None
-    steps: int
-    tolerance: float
-    validate: float
-    limit: float | None
-    level: float
-    draws: int | None
-    n_jobs: int
-
-    def check(self) -> None:
-        """Refuse what is wrong, in one sentence."""
-        if self.method not in METHODS:
-            raise UsageError(f"method = {clip(repr(self.method))} is unknown; {nearest(self.method, METHODS)}")
-        if not callable(self.labels) and self.labels not in LABELS:
-            valid = nearest(self.labels, LABELS)
-            raise UsageError(f"labels = {clip(repr(self.labels))} is unknown; {valid}, or a function of a frame")
-        known: tuple[str, ...] = {"augment": ADDITIONS, "subgroup": MEMBERS}.get(self.method, ())
-        if self.add is not None and not known:
-            raise UsageError(f"add = {clip(repr(self.add))} is for methods 'augment' and 'subgroup'; leave it out")
-        if self.add is not None and self.add not in known:
-            raise UsageError(f"add = {clip(repr(self.add))} is unknown; {nearest(self.add, known)}")
-        for name, least in (("patience", 0), ("steps", 1), ("draws", 100)):
-            value = getattr(self, name)
-            if value is None and name != "steps":
-                continue
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise UsageError(f"{name} = {clip(repr(value))} must be a whole number of {least} or more")
-        number = isinstance(self.tolerance, int | float) and not isinstance(self.tolerance, bool)
-        if not number or not 0 <= self.tolerance < np.inf:
-            raise UsageError(f"tolerance = {clip(repr(self.tolerance))} must be a number of 0 or more, such as 0.01")
-        Workers(self.n_jobs)
-        check_share("validate", self.validate)
-        check_level(self.level)
-        if self.limit is not None:
-            check_limit(self.limit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,7 +200,7 @@ class _Run:
     job: Job
     original: Any
     before: Subject
-    asked: _Asked
+    asked: Asked
     rule: Any
     budget: Budget | None
     held: Learning
@@ -283,7 +241,7 @@ class _Run:
         return Mended(REPAIRED, model, (), first.claim)
 
     def _subgroup(self) -> tuple[tuple[str, ...] | Rule, Mended, Change]:
-        found, size = repair_group.rule_of(self.job, self.before, self.rule)
+        found, size = repair_group.rule_of(self.job, self.before, self.rule, self.asked.support)
         if size is not None:
             return found, Mended(NOTHING, self.original, ()), Change.none(size)
         assert isinstance(found, Rule)
@@ -364,35 +322,3 @@ def _weightless(trainer: Trainer, train: Learning, model: Any) -> list[str]:
     if np.array_equal(told[0], told[1]):
         return [f"{trainer.name} gives the same answers with and without sample_weight: it seems to ignore it"]
     return []
-
-
-def _are_texts(rows: Any) -> bool:
-    """Tell whether these are texts rather than rows of features."""
-    if isinstance(rows, np.ndarray):
-        return rows.ndim == 1 and rows.dtype.kind in "OUS"
-    if isinstance(rows, Sequence) and not isinstance(rows, str):
-        return len(rows) > 0 and isinstance(rows[0], str)
-    return not hasattr(rows, "columns") and hasattr(rows, "dtype")
-
-
-def _texts(estimator: Any, texts: Any, y: Any, given: dict[str, Any]) -> Repair:
-    from evenhand.methods.repair_text import repair_texts
-
-    if given["method"] != "subgroup":
-        raise UsageError(
-            f"X holds texts, which method = {given['method']!r} does not take; use method='subgroup', or give a space"
-        )
-    taken = (
-        "rule",
-        "lexicon",
-        "positive",
-        "steps",
-        "tolerance",
-        "test",
-        "validate",
-        "limit",
-        "level",
-        "seed",
-        "progress",
-    )
-    return repair_texts(estimator, texts, y, **{name: given[name] for name in taken})

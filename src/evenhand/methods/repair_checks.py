@@ -11,7 +11,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.estimate import Amount, Estimate
 from evenhand.core.paired import Change, hits, paired
 from evenhand.core.questions import SMALL
-from evenhand.core.repaired import AIM, ALL, Check
+from evenhand.core.repairsteps import AIM, ALL, Check
 from evenhand.core.samplers import Draws, Uniform
 from evenhand.core.views import View
 from evenhand.methods.compare import compare
@@ -78,7 +78,7 @@ class Judging:
         else:
             self._compared(AIM, told, comparisons, bias=aimed)
             performance = [self._accuracy(told)]
-        checks = [_check(aim, AIM, self.change), *self._people(), *self._others()]
+        checks = [Check.of(aim, AIM, self.change), *self._people(), *self._others()]
         if not self.regression:
             checks += [*self._worst(told, comparisons), *self._groups(told, comparisons)]
             performance += self._f1(told)
@@ -88,16 +88,10 @@ class Judging:
         """Return what there is to tell of a model that was left as it is."""
         told = [self.before.decide(self.test.points)] * 2
         last = _score("r2", self.test.truth, told, None) if self.regression else self._accuracy(told)
-        return (_check(aim, AIM, self.change), last), {}
+        return (Check.of(aim, AIM, self.change), last), {}
 
     def _accuracy(self, told: Sequence[NDArray[Any]]) -> Check:
-        wrong = [np.asarray(one != self.test.truth, dtype=np.float64) for one in told]
-        error = paired(*wrong, level=self.level, population=PEOPLE)
-        before, after = (
-            Estimate(1 - one.value, 1 - one.high, 1 - one.low, one.n, one.level, one.method, one.population)
-            for one in (error.before, error.after)
-        )
-        return Check("accuracy", "performance", before, after, error.fall)
+        return Check.right(told, self.test.truth, level=self.level, population=PEOPLE)
 
     def _numbers(self, told: Sequence[NDArray[Any]], aimed: dict[str, Estimate], into: dict[str, Comparison]) -> None:
         from evenhand.core.regressed import compare_numbers
@@ -120,7 +114,7 @@ class Judging:
             return []
         found = [hits(View(one), self.names, self.test.points) for one in (self.before, self.after)]
         change = paired(*found, level=self.level, population=PEOPLE)
-        return [_check(f"{' and '.join(self.names)}, held-out people", "people", change)]
+        return [Check.of(f"{' and '.join(self.names)}, held-out people", "people", change)]
 
     def _others(self) -> list[Check]:
         """Check whether discrimination has moved to another protected feature; all of these hold together."""
@@ -128,7 +122,7 @@ class Judging:
         level = 1 - (1 - self.level) / max(len(others), 1)
         n = min(OTHERS, self.change.before.n) if self.change.before.level < 1 else OTHERS
         return [
-            _check(
+            Check.of(
                 f"{name}{ALL}",
                 "other",
                 claimed(self.before, self.after, (name,), n, level=level, seed=self.seed),
@@ -199,12 +193,6 @@ class Judging:
         if "f1" not in found:
             return []
         return [Check("f1", "performance", found["f1"].start[0], found["f1"].standings[0].performance)]
-
-
-def _check(name: str, kind: str, change: Change) -> Check:
-    fall = change.fall
-    rise = Amount(-fall.value, -fall.high, -fall.low, fall.n, fall.level, fall.method)
-    return Check(name, kind, change.before, change.after, rise)
 
 
 def _score(name: str, truth: NDArray[Any], told: Sequence[NDArray[Any]], found: Comparison | None) -> Check:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,36 +12,34 @@ from evenhand.core.errors import UsageError, clip
 from evenhand.core.margins import Margins
 from evenhand.core.neighbours import Neighbours
 from evenhand.core.paired import gap_change
-from evenhand.core.repaired import NO_HELP, REPAIRED, Step
+from evenhand.core.repairsteps import Step
 from evenhand.core.results import Result
 from evenhand.core.rules import Rule
 from evenhand.core.views import View
 from evenhand.methods.mine import mine
-from evenhand.methods.repair_job import Mended
+from evenhand.methods.repair_job import sizes, smallest_gap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from evenhand.core.estimate import Estimate
     from evenhand.core.feature import Points
     from evenhand.core.subject import Subject
     from evenhand.core.training import Learning
-    from evenhand.methods.repair_job import Job
+    from evenhand.methods.repair_job import Job, Mended
 
     Floats = NDArray[np.float64]
 
 MEMBERS = ("members", "borderline", "both sides")
-"""What is added: people of the subgroup with the opposite outcome (the paper's), those next to the boundary with their
-outcome turned, or these and as many outside with the reverse."""
+"""What is added: people of the subgroup with the opposite outcome (the paper's); people next to the boundary with their
+outcome turned, of the subgroup, or of all others where these are fewer; or these and as many of the other side."""
 LEAST_ADDED, MOST_ADDED = 50, 0.10
 """From how many rows on, and up to what share of the training rows, is added (RQ3)."""
 MOST_ASKED = 1_000_000
 """Neighbours that are asked about at most for the gap of a subgroup; with more, some are drawn for each row."""
 
 
-def rule_of(job: Job, subject: Subject, rule: Any) -> tuple[tuple[str, ...] | Rule, Estimate | None]:
+def rule_of(job: Job, subject: Subject, rule: Any, support: float) -> tuple[tuple[str, ...] | Rule, Estimate | None]:
     """Return the subgroup to repair, that of the user or the worst that is mined; its gap where none stands out."""
     if isinstance(rule, Result):
         rule = rule.worst.about
@@ -51,7 +49,14 @@ def rule_of(job: Job, subject: Subject, rule: Any) -> tuple[tuple[str, ...] | Ru
         raise UsageError(f"rule = {clip(repr(rule))} is no Rule; take one from a finding of mine, or leave it out")
     people = job.space.decode(job.train.points)
     found = mine(
-        subject, data=people, over=list(job.names), level=job.level, seed=job.seed, n_jobs=job.n_jobs, progress=False
+        subject,
+        data=people,
+        over=list(job.names),
+        support=support,
+        level=job.level,
+        seed=job.seed,
+        n_jobs=job.n_jobs,
+        progress=False,
     ).worst
     about = found.about if isinstance(found.about, Rule) else job.names
     if isinstance(about, Rule) and found.estimate.low > 0:
@@ -77,11 +82,11 @@ def subgroup(job: Job, original: Any, rule: Rule, *, add: str | None, steps: int
     up = bool(treated[inside].mean() < treated[~inside].mean())
     chances = _chances(job, subject, treated)
     history, models = list[Step](), list[Any]()
-    sizes = list(_sizes(len(job.train), steps))
+    adding = sizes(len(job.train), LEAST_ADDED, MOST_ADDED, steps)
     recipes = (add,) if add else ("borderline", "both sides")
     try:
-        for number, (size, recipe) in enumerate(((s, r) for s in sizes for r in recipes), start=1):
-            job.meter.report("training again", (number - 1) / (len(sizes) * len(recipes)), f"{size:,} added")
+        for number, (size, recipe) in enumerate(((size, one) for size in adding for one in recipes), start=1):
+            job.meter.report("training again", (number - 1) / (len(adding) * len(recipes)), f"{size:,} added")
             rows = _members(gap, subject, up, chances, size, recipe, number)
             tried = rows.fitted(job.trainer)
             new = job.subject(tried)
@@ -96,22 +101,14 @@ def subgroup(job: Job, original: Any, rule: Rule, *, add: str | None, steps: int
             why = job.lost(score, first) or ("" if change.fall.value > 0 else "the gap did not fall")
             added = len(rows) - len(job.train)
             history.append(
-                Step(number, 100 * added / len(job.train), added, change, score, kept=False, why=why or recipe)
+                Step(number, 100 * added / len(job.train), added, change, score, kept=not why, why=why or recipe)
             )
             models.append(tried)
     except KeyboardInterrupt:
         if not history:
             raise
         job.notes.append(f"interrupted after {len(history)} steps; the best of these was kept")
-    good = [at for at, step in enumerate(history) if step.why in recipes]
-    if not good:
-        return Mended(NO_HELP, original, tuple(history))
-    kept = min(good, key=lambda at: (history[at].change.after.value, at))
-    history = [
-        replace(step, kept=at == kept, why=step.why if at not in good or at == kept else f"{step.why}: a larger gap")
-        for at, step in enumerate(history)
-    ]
-    return Mended(REPAIRED, models[kept], tuple(history))
+    return smallest_gap(original, history, models)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,13 +133,6 @@ class Gap:
         every = neighbours.cost * len(points) <= MOST_ASKED
         draws = None if every else max(1, MOST_ASKED // len(points))
         return neighbours.means(points, draws=draws, seed=self.job.seed)
-
-
-def _sizes(rows: int, steps: int) -> Iterator[int]:
-    """Yield how many rows each step adds, from 50 up to a share of the rows."""
-    top = max(int(MOST_ADDED * rows), 1)
-    least = min(LEAST_ADDED, top)
-    yield from sorted({round(float(size)) for size in np.geomspace(least, top, steps)})
 
 
 def _chances(job: Job, subject: Subject, treated: Floats) -> Floats:
@@ -175,6 +165,9 @@ def _members(
         points = additions.members(view, job.train.points, inside, **how)
         favourable = np.full(len(points), up)
     else:
+        # A gap closes at the least cost on the smaller side, where each person counts for more of the rate.
+        if inside.mean() > 0.5:
+            inside, how["up"] = ~inside, not up
         both = recipe == "both sides"
         points, favourable = additions.borderline(view, job.train.points, inside, chances, both=both, **how)
     return job.train.joined(points, _labels(job, view, favourable))

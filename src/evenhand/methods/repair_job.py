@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.core.repaired import NO_HELP, REPAIRED
 from evenhand.core.seeds import stream
 from evenhand.core.subject import Subject
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from evenhand.core.budget import Meter
-    from evenhand.core.repaired import Step
+    from evenhand.core.repairsteps import Step
     from evenhand.core.space import Space
     from evenhand.core.training import Learning, Trainer
 
@@ -80,3 +83,29 @@ class Mended:
     model: Any
     history: tuple[Step, ...]
     claim: int = LEAST_CLAIM
+
+
+def sizes(rows: int, least: int, most: float, steps: int) -> list[int]:
+    """Return how many rows each step adds: from the least up to a share of the training rows.
+
+    Where that share is hardly more than the least, from a quarter of it.
+
+    >>> sizes(10_000, 50, 0.1, 4), sizes(400, 50, 0.1, 3)
+    ([50, 136, 368, 1000], [10, 20, 40])
+    """
+    top = max(round(most * rows), 1)
+    first = least if top >= 2 * least else max(top // 4, 1)
+    return sorted({round(float(size)) for size in np.geomspace(top, first, steps)})
+
+
+def smallest_gap(original: Any, history: Sequence[Step], models: Sequence[Any]) -> Mended:
+    """Keep the model with the smallest gap of those that were not ruled out, or else the original."""
+    good = [at for at, step in enumerate(history) if step.kept]
+    if not good:
+        return Mended(NO_HELP, original, tuple(history))
+    best = min(good, key=lambda at: (history[at].change.after.value, at))
+    told = (
+        replace(step, kept=at == best, why=f"{step.why}: a larger gap" if at in good and at != best else step.why)
+        for at, step in enumerate(history)
+    )
+    return Mended(REPAIRED, models[best], tuple(told))

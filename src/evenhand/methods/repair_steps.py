@@ -12,7 +12,8 @@ from evenhand.core.budget import Budget
 from evenhand.core.intervals import clopper_pearson
 from evenhand.core.labelling import labeller
 from evenhand.core.paired import decide, hits
-from evenhand.core.repaired import NO_HELP, NOTHING, REPAIRED, Step
+from evenhand.core.repaired import NO_HELP, NOTHING, REPAIRED
+from evenhand.core.repairsteps import Step
 from evenhand.core.samplers import Draws, Uniform
 from evenhand.core.views import View
 from evenhand.methods.repair_job import LEAST_CLAIM, Mended
@@ -77,7 +78,6 @@ def _steps(
 ) -> Mended:
     first = job.score(subject)
     best, model, history, failed = subject, original, list[Step](), 0
-    level = 1 - (1 - job.level) / MOST_STEPS
     try:
         for number, percent in enumerate(additions.schedule(job.seed, last=adding.add in ("twins", "both")), start=1):
             job.meter.report("training again", (number - 1) / MOST_STEPS, f"{percent:.1f} % added")
@@ -87,7 +87,7 @@ def _steps(
             points = Draws(Uniform(), job.space, job.seed, "repair", "step", number, *job.names)
             change = decide(
                 _counting(job.names, points, best, new),
-                level=level,
+                level=job.level,
                 looks=looks,
                 population=Uniform().population(job.space),
             )

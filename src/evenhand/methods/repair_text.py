@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.core.budget import Meter, Spent, progress_bar
 from evenhand.core.errors import DataError, UsageError, clip, nearest
-from evenhand.core.estimate import Amount, Estimate
+from evenhand.core.estimate import Estimate
 from evenhand.core.feature import category
 from evenhand.core.keywords import checked_keywords
 from evenhand.core.lexicon import lexicon_of
 from evenhand.core.minedtold import check_terms
 from evenhand.core.mining import check_support
-from evenhand.core.paired import Change, paired
-from evenhand.core.repaired import AIM, NO_HELP, NOTHING, REPAIRED, Check, Repair, Step
+from evenhand.core.paired import Change
+from evenhand.core.repaired import NOTHING, Repair
+from evenhand.core.repairsteps import AIM, Check, Step
 from evenhand.core.results import Result
 from evenhand.core.rules import Condition, Rule
 from evenhand.core.seeds import stream
@@ -30,7 +31,8 @@ from evenhand.core.training import Trainer, check_share
 from evenhand.methods.compare import compare
 from evenhand.methods.mine_text import mine_text
 from evenhand.methods.repair_checks import MENDED, ORIGINAL
-from evenhand.methods.repair_job import Mended
+from evenhand.methods.repair_group import LEAST_ADDED, MOST_ADDED
+from evenhand.methods.repair_job import Mended, sizes, smallest_gap
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
 
 CHECKED = 16
 """Texts that are asked twice to see whether a model answers the same way each time."""
+MOST_TWINS = 0.5
+"""The largest share of the training texts that is added as twins."""
 
 
 @checked_keywords
@@ -58,8 +62,8 @@ def repair_texts(
     positive: Any = None,
     add: str = "twins",
     steps: int = 8,
-    most: float = 0.10,
-    least: int = 50,
+    most: float | None = None,
+    least: int = LEAST_ADDED,
     tolerance: float = 0.01,
     test: float | tuple[Any, Any] = 0.25,
     validate: float = 0.2,
@@ -87,7 +91,8 @@ def repair_texts(
         ``"twins"``: training texts with other terms, and their own label. ``"paper"``: texts with the terms of the rule
         to which the model gives the opposite outcome, then those that are nearest to it. ``"both"``: half of each.
     steps, least, most
-        How many sizes are tried, from the `least` number of texts to the share `most` of the training texts.
+        How many sizes are tried, from the `least` number of texts to the share `most` of the training texts: by default
+        a half for twins, and a tenth, as in the paper, for others.
     tolerance
         By how much accuracy may fall on validation texts for a step to be kept.
     test, validate
@@ -127,7 +132,7 @@ def repair_texts(
         if wanted is None:
             wanted, unsure = job.mined(before)
         if wanted is not None and unsure is None:
-            mended = _mended(job, original, before, wanted, add, _sizes(len(job.train), least, most, steps))
+            mended = _mended(job, original, before, wanted, add, sizes(len(job.train), least, _most(most, add), steps))
         after = before if mended.model is original else job.subject(mended.model)
         told = _Judging(job, before, after, wanted, unsure).told()
     subjects = job.subjects
@@ -147,6 +152,7 @@ def repair_texts(
         limit=limit,
         spent=Spent(sum(one.asked for one in subjects), sum(one.executed for one in subjects), job.meter.seconds),
         notes=tuple(dict.fromkeys(job.notes)),
+        options={"add": add, "support": support, "against": against, "steps": steps},
         space=Space(
             [category(name, [term.text for term in terms.of(name)]) for name in terms.categories], terms.categories
         ).to_dict(),
@@ -159,7 +165,8 @@ def _check(given: Mapping[str, Any]) -> None:
     """Refuse options that are wrong, before anything is trained."""
     check_support(given["support"])
     check_terms(given["level"], given["limit"], stories=1)
-    check_share("validate", given["validate"])
+    if not isinstance(given["validate"], tuple | list):
+        check_share("validate", given["validate"])
     if not isinstance(given["without"], Collection):
         raise UsageError(f"without = {clip(repr(given['without']))} must be a list of terms, such as ['black']")
     for name, valid in (("add", ADDITIONS), ("against", AGAINST)):
@@ -169,6 +176,8 @@ def _check(given: Mapping[str, Any]) -> None:
         if isinstance(given[name], bool) or not isinstance(given[name], int) or given[name] < 1:
             raise UsageError(f"{name} = {clip(repr(given[name]))} must be a whole number of 1 or more")
     for name, usual in (("most", 0.1), ("tolerance", 0.01)):
+        if given[name] is None and name == "most":
+            continue
         if isinstance(given[name], bool) or not isinstance(given[name], int | float) or not given[name] >= 0:
             raise UsageError(f"{name} = {clip(repr(given[name]))} must be a number of 0 or more, such as {usual}")
 
@@ -239,14 +248,13 @@ class _Job:
         return terms_of(worst.about, self.lexicon), worst.estimate
 
 
-def _sizes(rows: int, least: int, most: float, steps: int) -> list[int]:
-    """Return how many texts each step adds: from the least up to a share of the training texts."""
-    top = max(round(most * rows), 1)
-    return sorted({round(float(size)) for size in np.geomspace(top, min(least, top), steps)})
+def _most(most: float | None, add: str) -> float:
+    """Return the largest share of the training texts that is added: twins keep their label, and may be more."""
+    return most if most is not None else MOST_TWINS if add == "twins" else MOST_ADDED
 
 
 def _mended(
-    job: _Job, original: Any, before: TextSubject, wanted: Mapping[str, Term], add: str, sizes: Sequence[int]
+    job: _Job, original: Any, before: TextSubject, wanted: Mapping[str, Term], add: str, many: Sequence[int]
 ) -> Mended:
     """Train again with more and more texts, and keep the model with the smallest gap on validation texts."""
     aim = job.gap(job.train, wanted).need("training", "give another rule, or more texts")
@@ -256,15 +264,15 @@ def _mended(
         job.notes.append(f"{aim.rule} makes no difference in {len(aim):,} training texts that name {aim.named}")
         return Mended(NOTHING, original, ())
     rng = stream(job.seed, "repair", "twins")
-    texts, labels, note = pool(aim, before, job.train.labels, add, sizes[-1], rng, up=size < 0)
+    texts, labels, note = pool(aim, before, job.train.labels, add, many[-1], rng, up=size < 0)
     job.notes.extend([note] if note else [])
-    sizes = sorted({min(size, len(texts)) for size in sizes} - {0})
+    many = sorted({min(size, len(texts)) for size in many} - {0})
     old, first = valid.columns(before), job.accuracy(before)
-    level = 1 - (1 - job.level) / max(len(sizes), 1)
+    level = 1 - (1 - job.level) / max(len(many), 1)
     history, models = list[Step](), list[Any]()
     try:
-        for number, size in enumerate(sizes, start=1):
-            job.meter.report("training again", (number - 1) / len(sizes), f"{size:,} texts added")
+        for number, size in enumerate(many, start=1):
+            job.meter.report("training again", (number - 1) / len(many), f"{size:,} texts added")
             tried = job.fitted(texts[:size], labels[:size])
             new = job.subject(tried)
             change = term_change(old, valid.columns(new), level=level, population=_population(valid, "validation"))
@@ -272,21 +280,15 @@ def _mended(
             why = "" if change.fall.value > 0 else "the gap did not fall"
             if accuracy < first - job.tolerance:
                 why = f"accuracy fell by {100 * (first - accuracy):.1f} points"
-            history.append(Step(number, 100 * size / len(job.train), size, change, accuracy, kept=not why, why=why))
+            history.append(
+                Step(number, 100 * size / len(job.train), size, change, accuracy, kept=not why, why=why or add)
+            )
             models.append(tried)
     except KeyboardInterrupt:
         if not history:
             raise
         job.notes.append(f"interrupted after {len(history)} steps; the best of these was kept")
-    good = [at for at, step in enumerate(history) if step.kept]
-    if not good:
-        return Mended(NO_HELP, original, tuple(history))
-    best = min(good, key=lambda at: (history[at].change.after.value, at))
-    told = (
-        replace(step, kept=at == best, why=step.why or ("kept" if at == best else "another left a smaller gap"))
-        for at, step in enumerate(history)
-    )
-    return Mended(REPAIRED, models[best], tuple(told))
+    return smallest_gap(original, history, models)
 
 
 def _population(gap: TermGap, kind: str) -> str:
@@ -321,10 +323,9 @@ class _Judging:
         """Return the claim, all that was checked, and where the repair stands against giving up accuracy."""
         job, change = self.job, self._change()
         said = [one.decide(job.test.texts) for one in (self.before, self.after)]
-        fall = change.fall
-        rise = Amount(0.0 - fall.value, 0.0 - fall.high, 0.0 - fall.low, fall.n, fall.level, fall.method)
-        aim = [] if self.wanted is None else [Check(_rule(self.wanted).text, AIM, change.before, change.after, rise)]
-        accuracy = self._accuracy(said)
+        aim = [] if self.wanted is None else [Check.of(_rule(self.wanted).text, AIM, change)]
+        people = f"texts like the {len(job.test):,} held out"
+        accuracy = Check.right(said, job.test.labels, level=job.level, population=people)
         if self.after is self.before:
             return _Told(change, (*aim, accuracy), {})
         found = self._compared(said, change)
@@ -341,16 +342,6 @@ class _Judging:
         new = old if self.after is self.before else gap.columns(self.after)
         change = term_change(old, new, level=job.level, population=_population(gap, "held-out"))
         return Change.none(change.before) if self.after is self.before else change
-
-    def _accuracy(self, said: Sequence[NDArray[Any]]) -> Check:
-        truth = self.job.test.labels
-        wrong = [np.asarray(one != truth, dtype=np.float64) for one in said]
-        error = paired(*wrong, level=self.job.level, population=f"texts like the {len(truth):,} held out")
-        before, after = (
-            Estimate(1 - one.value, 1 - one.high, 1 - one.low, one.n, one.level, one.method, one.population)
-            for one in (error.before, error.after)
-        )
-        return Check("accuracy", "performance", before, after, error.fall)
 
     def _compared(self, said: Sequence[NDArray[Any]], change: Change, **options: Any) -> Comparison | None:
         told = dict(zip((ORIGINAL, MENDED), said, strict=True))

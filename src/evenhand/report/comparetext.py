@@ -128,6 +128,8 @@ def _told(comparison: Comparison, width: int | None) -> Iterator[Line]:
     label = "labels at random" if line.label is None else f"{line.label!r}"
     chosen = "" if line.label is None or line.strategy == "label" else f", the label of the {line.strategy} line"
     chosen = ", the commonest true label" if line.strategy == "majority" else chosen
+    if line.strategy == "mean" and line.label is not None:
+        label, chosen = f"{line.label:.6g}", ", the mean of the true values"
     yield Line(f"baseline: predictions overwritten with {label}{chosen}; {_METHODS.get(line.method, line.method)}")
     population = next((f"; population: {one.population}" for one in start if one.population), "")
     yield Line(f"intervals: {start[0].method}{population}")

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from evenhand.core.estimate import Estimate
-    from evenhand.core.repaired import Check, Repair
+    from evenhand.core.repaired import Repair
+    from evenhand.core.repairsteps import Check
 
     Span = tuple[float, float, float]
     Entry = tuple[dict[str, Any], str]
@@ -66,7 +67,7 @@ def name_of(check: Check) -> str:
 
 def aim_of(repair: Repair) -> str:
     """Return what the score that a repair is about says: a share of inputs, or for a subgroup a gap."""
-    return GAPS if repair.method == "subgroup" else SHARES
+    return SHARES if isinstance(repair.about, tuple) else GAPS
 
 
 def note_of(estimates: Iterable[Estimate]) -> str:

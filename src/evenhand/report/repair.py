@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import UsageError, clip, nearest
 from evenhand.core.estimate import Amount
-from evenhand.core.repaired import AIM, KINDS
+from evenhand.core.repairsteps import AIM, KINDS
 from evenhand.report.canvas import BLUE, GREEN, GREY, ORANGE, VERMILLION, WIDTH, Display, inches, literal
 from evenhand.report.compare import TradeoffDisplay, head, span, ticks
 from evenhand.report.comparetext import score_text
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evenhand.core.estimate import Estimate
-    from evenhand.core.repaired import Check, Repair
+    from evenhand.core.repaired import Repair
+    from evenhand.core.repairsteps import Check
     from evenhand.report.course import Entry, Span
 
 DRAWINGS = ("change", "history", "trade-off")
@@ -109,7 +110,8 @@ class RepairDisplay(Display):
     >>> from evenhand.core.budget import Spent
     >>> from evenhand.core.estimate import Estimate
     >>> from evenhand.core.paired import Change
-    >>> from evenhand.core.repaired import NO_HELP, Check, Repair
+    >>> from evenhand.core.repaired import NO_HELP, Repair
+    >>> from evenhand.core.repairsteps import Check
     >>> tenth = Estimate.exact(2, 20)
     >>> found = {"outcome": NO_HELP, "change": Change.none(tenth), "checks": (Check("sex", "aim", tenth, tenth),)}
     >>> about = {"method": "augment", "over": ("sex",), "about": ("sex",), "comparisons": {}, "history": ()}
@@ -175,7 +177,7 @@ def judged(check: Check) -> str:
     """Return how a score has changed, as far as the interval of its change can tell.
 
     >>> from evenhand.core.estimate import Amount, Estimate
-    >>> from evenhand.core.repaired import Check
+    >>> from evenhand.core.repairsteps import Check
     >>> before, after = Estimate(0.2, 0.1, 0.3, 99, 0.95, "exact"), Estimate(0.1, 0.0, 0.2, 99, 0.95, "exact")
     >>> less = Amount(-0.1, -0.15, -0.05, 99, 0.95, "paired")
     >>> judged(Check("sex", "aim", before, after, less)), judged(Check("f1", "performance", before, after, less))

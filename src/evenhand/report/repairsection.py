@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from evenhand.core import jsonfile
 from evenhand.core.errors import MissingExtra
 from evenhand.core.estimate import Amount
-from evenhand.core.repaired import AIM
+from evenhand.core.repairsteps import AIM
 from evenhand.report.comparetext import score_text
 from evenhand.report.course import aim_of, name_of
 from evenhand.report.evidence import NO_DATA
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from evenhand.core.estimate import Estimate
-    from evenhand.core.repaired import Check, Repair
+    from evenhand.core.repaired import Repair
+    from evenhand.core.repairsteps import Check
 
 STYLE = """
 :root { color-scheme: light; }
@@ -97,7 +98,8 @@ def section(repair: Repair, *, name: str = "repair") -> str:
     >>> from evenhand.core.budget import Spent
     >>> from evenhand.core.estimate import Estimate
     >>> from evenhand.core.paired import Change
-    >>> from evenhand.core.repaired import NO_HELP, Check, Repair
+    >>> from evenhand.core.repaired import NO_HELP, Repair
+    >>> from evenhand.core.repairsteps import Check
     >>> tenth = Estimate.exact(2, 20)
     >>> found = {"outcome": NO_HELP, "change": Change.none(tenth), "checks": (Check("sex", "aim", tenth, tenth),)}
     >>> about = {"method": "augment", "over": ("sex",), "about": ("sex",), "comparisons": {}, "history": ()}
@@ -230,11 +232,15 @@ def _facts(repair: Repair) -> str:
 
 def _replay(repair: Repair) -> str:
     """Return how to make the same repair again."""
-    options = {"over": list(repair.over), **{key: getattr(repair, key) for key in ("method", "level", "tolerance")}}
+    of_texts = "against" in repair.options
+    options: dict[str, Any] = {} if of_texts else {"over": list(repair.over)}
+    options |= {key: getattr(repair, key) for key in ("method", "level", "tolerance")}
     options |= {"limit": repair.limit} if repair.limit is not None else {}
+    # Functions and rows are told by a word, and are to be given again.
+    options |= {key: value for key, value in repair.options.items() if key not in ("level", "test", "against")}
     said = ", ".join(f"{key}={value!r}" for key, value in {**options, "seed": repair.seed}.items())
-    space = "" if repair.space is None else "space=space, "
-    lines = ["import evenhand as eh", "", f"again = eh.repair(estimator, X, y, {space}{said})"]
+    rows = "texts, y, " if of_texts else "X, y, space=space, "
+    lines = ["import evenhand as eh", "", f"again = eh.repair(estimator, {rows}{said})"]
     call = "\n".join(_text(line) for line in [*lines, f"assert again.digest == {repair.digest!r}"])
     over = f" --over {shlex.quote(','.join(repair.over))}" if repair.over else ""
     command = _text(f"evenhand repair --method {repair.method}{over} --seed {repair.seed}")

@@ -8,7 +8,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from evenhand.core.comparison import BETTER
 from evenhand.core.estimate import Amount, Verdict
-from evenhand.core.repaired import AIM, NOTHING
+from evenhand.core.repaired import NOTHING
+from evenhand.core.repairsteps import AIM
 from evenhand.report.comparetext import claim_of
 from evenhand.report.evidence import NO_DATA
 from evenhand.report.lines import LEAD, Line, show, table_of
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from evenhand.core.estimate import Estimate
-    from evenhand.core.repaired import Check, Repair, Step
+    from evenhand.core.repaired import Repair
+    from evenhand.core.repairsteps import Check, Step
 
 _NAMES = {"r2": "R²"}
 """Scores whose name is written otherwise."""
@@ -50,7 +52,8 @@ def repair_lines(repair: Repair, *, width: int | None = None) -> list[str]:
     >>> from evenhand.core.budget import Spent
     >>> from evenhand.core.estimate import Estimate
     >>> from evenhand.core.paired import Change
-    >>> from evenhand.core.repaired import NO_HELP, Check, Repair
+    >>> from evenhand.core.repaired import NO_HELP, Repair
+    >>> from evenhand.core.repairsteps import Check
     >>> fifth, most = Estimate.exact(4, 20), Estimate.exact(16, 20)
     >>> checks = Check("sex, all inputs", "aim", fifth, fifth), Check("accuracy", "performance", most, most)
     >>> found = {"outcome": NO_HELP, "change": Change.none(fifth), "checks": checks, "history": (), "comparisons": {}}

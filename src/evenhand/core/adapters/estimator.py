@@ -213,6 +213,6 @@ def is_fitted(model: Any) -> bool:
         check_is_fitted(model)
     except NotFittedError:
         return False
-    except TypeError:
+    except (TypeError, AttributeError):  # by the version of scikit-learn
         return True
     return True
