@@ -819,7 +819,7 @@ class TestSubgroup:
         found = mend(LogisticRegression(), method="subgroup", add=None, rule=rule, steps=2, tolerance=0.1)
         assert isinstance(found.about, Rule)
         assert found.about.conditions[0].feature == "sex"
-        assert len(found.history) == 2
+        assert len(found.history) == 4, "two sizes, each of two kinds"
         assert {check.kind for check in found.checks} >= {"aim", "performance"}
         assert Repair.from_dict(json.loads(found.to_json())).about == found.about
 

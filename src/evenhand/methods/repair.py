@@ -141,7 +141,7 @@ def repair(
         raise UsageError(f"rule is for method = 'subgroup', and method = {method!r} takes none; leave it out")
     if of_texts:
         return texts(estimator, X, y, given)
-    refuse(given, NOT_FOR_TABLES, "rows of features")
+    refuse(given, NOT_FOR_TABLES, "is for texts, and X holds rows of features")
     data = Learning.of(X, y, space, sample_weight)
     names = _names(data.space, over)
     trainer = Trainer.of(estimator, seed)

@@ -134,15 +134,15 @@ def are_texts(rows: Any) -> bool:
 def refuse(given: Mapping[str, Any], usual: Mapping[str, Any], why: str) -> None:
     """Refuse options that are not for this kind of rows."""
     for name, value in usual.items():
-        if given[name] is not value and given[name] != value:
-            raise UsageError(f"{name} is not for {why}; leave it out")
+        if given[name] is not value and not (isinstance(given[name], type(value)) and given[name] == value):
+            raise UsageError(f"{name} {why}; leave it out")
 
 
 def texts(estimator: Any, rows: Any, truth: Any, given: Mapping[str, Any]) -> Repair:
     """Repair a classifier of texts."""
     from evenhand.methods.repair_text import repair_texts
 
-    refuse(given, NOT_FOR_TEXTS, "texts")
+    refuse(given, NOT_FOR_TEXTS, "is for rows of features, and X holds texts")
     added = {} if given["add"] is None else {"add": given["add"]}
     taken = {name: given[name] for name in (*FOR_TEXTS, *SHARED)}
     return repair_texts(estimator, rows, truth, **taken, **added)

@@ -8,7 +8,7 @@ import shlex
 import warnings
 from html import escape
 from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evenhand.core import jsonfile
 from evenhand.core.errors import MissingExtra
