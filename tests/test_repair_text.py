@@ -95,7 +95,7 @@ def test_the_step_with_the_smallest_gap_within_the_tolerance_is_kept(repaired):
     assert sizes == [50, 110, 240]
     (kept,) = [step for step in repaired.history if step.kept]
     assert kept.change.after.value == min(step.change.after.value for step in repaired.history)
-    assert kept.why == "kept"
+    assert kept.why == "twins"
     assert [step.percent for step in repaired.history] == pytest.approx([100 * size / 480 for size in sizes])
 
 

@@ -26,6 +26,7 @@ from evenhand.core.estimate import Amount, Estimate
 from evenhand.core.paired import Change, paired
 from evenhand.core.repaired import NO_HELP, NOTHING, REPAIRED, Repair
 from evenhand.core.repairsteps import Check, Step
+from evenhand.core.rules import Condition, Rule
 from evenhand.methods.compare import compare
 from evenhand.report.compare import TradeoffDisplay
 from evenhand.report.course import Course
@@ -137,6 +138,7 @@ MANY = repaired(
 )
 NUMBERS = repaired(
     method="subgroup",
+    about=Rule((Condition("sex", levels=("F",)),)),
     checks=(
         check("sex and a dollar $x$, all inputs", "aim", CLAIM),
         Check("mean gap", "group", Amount(1200, 900, 1500, 900, 0.95, "b"), Amount(300, 100, 500, 900, 0.95, "b")),

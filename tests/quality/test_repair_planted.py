@@ -90,14 +90,16 @@ def test_the_share_that_is_planted_is_the_share_there_is():
 
 @pytest.mark.parametrize("runs", [25, pytest.param(400, marks=pytest.mark.slow)])
 def test_chance_is_not_called_a_repair(runs):
-    """Up to eight trainings with three looks each: at the level of one look alone, half of the runs would claim."""
-    claimed = kept = 0
+    """Up to eight trainings, of which nearly always one looks better: as published, that would be kept."""
+    claimed = kept = looked = 0
     for seed in range(runs):
         found = chance(seed, draws=400 if seed % 2 else 1600)
         assert found.original.truth_ == found.model.truth_
         kept += found.changed
+        looked += any(step.change.fall.value > 0 for step in found.history)
         claimed += found.change.verdict == "fell" or found.verdict == "pass"
         assert len(found.history) in (7, 8)
+    assert looked > 0.9 * runs
     assert plausible(kept, runs, LEVEL), kept
     assert plausible(claimed, runs, LEVEL), claimed
 
@@ -105,7 +107,7 @@ def test_chance_is_not_called_a_repair(runs):
 @pytest.mark.parametrize(
     ("runs", "share"),
     [
-        (25, 0.2),
+        (12, 0.2),
         pytest.param(250, 0.02, marks=pytest.mark.slow),
         pytest.param(250, 0.3, marks=pytest.mark.slow),
     ],
@@ -150,7 +152,7 @@ class ChancyGroups(Chancy):
         return (scattered(X["id"].to_numpy(), self.way_) < least).astype(int)
 
 
-@pytest.mark.parametrize("runs", [25, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [8, pytest.param(400, marks=pytest.mark.slow)])
 def test_the_smallest_gap_of_many_on_validation_rows_is_not_what_is_claimed(runs):
     """Of eight trainings the one that looks best is kept; on rows that did not choose it, the gap is as it was."""
     space = eh.Space([SPACE.features[0], SPACE.features[2]], protected=["sex"])
