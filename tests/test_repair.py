@@ -180,6 +180,18 @@ class TestPipeline:
         assert set(mended.comparisons) == {"aim", "spd", "aod", "eod", "worst subgroup"}
         assert mended.region == mended.regions["aim"] in mended.plausible
 
+    def test_groups_of_a_handful_of_people_are_not_compared_and_this_is_said(self, mended):
+        assert not any("left out" in note for note in mended.notes)
+        few = PEOPLE.assign(race=np.where(np.arange(len(PEOPLE)) % 80 == 0, "few", PEOPLE["race"]))
+        space = eh.Space.from_frame(few, protected=["sex", "race"])
+        found = eh.repair(
+            pipeline(), few, GRANTED, space=space, over=["sex", "race"], positive="yes", method="evened", **QUIET
+        )
+        assert "groups of under 2 % of the held-out rows are left out of spd, aod, eod" in found.notes
+        assert not any("undefined" in note for note in found.notes)
+        assert {"spd", "aod", "eod"} <= set(found.comparisons)
+        assert any("small groups were left out" in note for note in found.comparisons["spd"].notes)
+
     def test_held_out_scores_are_those_of_the_models_on_rows_that_were_not_trained_on(self, mended):
         """Found again from the seed: the rows that are in neither training nor validation."""
         from evenhand.core.training import Learning, split
@@ -903,6 +915,18 @@ class TestRefused:
                 raise RuntimeError("out of order")
 
         refused(SubjectCrashed, lambda: mend(lambda rows, labels: Broken()), "out of order")
+
+    def test_a_level_that_is_only_among_held_out_rows(self):
+        rare = PEOPLE.assign(race=["rare", *PEOPLE["race"][1:]])
+        space = eh.Space.from_frame(rare, protected=["sex"])
+        held = rare[:1], GRANTED[:1]
+        given = {"space": space, "over": "sex", "positive": "yes", "test": held, **QUIET}
+
+        def mended() -> Any:
+            return eh.repair(pipeline(), rare[1:], GRANTED[1:], **given)
+
+        words = ["unknown categories ['rare']", "no training row has race = 'rare'", "handle_unknown='ignore'"]
+        refused(SubjectCrashed, mended, *words)
 
     def test_a_model_that_is_not_deterministic(self):
         class Coin:

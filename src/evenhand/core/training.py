@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,8 @@ from evenhand.core.seeds import stream
 from evenhand.core.space import Space
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from evenhand.core.feature import Points
@@ -249,6 +251,25 @@ class Learning:
             return np.asarray(columns)[:, list(self.space.passed)].astype(self.inputs.dtype)
         order = [self.space.index(name) for name in self.inputs.columns]
         return eager(self.space.layout.build(self.space.features, order, points))
+
+
+@contextmanager
+def strangers_told(train: Learning) -> Iterator[None]:
+    """Where a model fails over a level that no training row has, say so: encoders refuse what they have not seen."""
+    try:
+        yield
+    except SubjectCrashed as error:
+        for position in train.space.passed:
+            feature = train.space.features[position]
+            seen = set(train.points[:, position].tolist())
+            for code, level in enumerate(feature.levels):
+                if code not in seen and str(level) in str(error):
+                    raise SubjectCrashed(
+                        f"{error}; no training row has {feature.name} = {level!r}, since some rows are held out: train "
+                        f"a model that takes such levels, as with OneHotEncoder(handle_unknown='ignore'), or leave "
+                        f"rare ones out of the space"
+                    ) from error
+        raise
 
 
 def _parts(rows: Any, truth: Any, space: Space) -> tuple[Any, Any]:

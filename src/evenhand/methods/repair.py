@@ -16,7 +16,7 @@ from evenhand.core.repairsteps import ALL
 from evenhand.core.rules import Rule
 from evenhand.core.sets import feature_sets, unseen_notes
 from evenhand.core.subject import Subject
-from evenhand.core.training import Learning, Trainer, split
+from evenhand.core.training import Learning, Trainer, split, strangers_told
 from evenhand.methods import repair_group
 from evenhand.methods.repair_asked import NOT_FOR_TABLES, Asked, are_texts, refuse, texts
 from evenhand.methods.repair_checks import Judging, claimed
@@ -149,7 +149,7 @@ def repair(
         trainer.need_weights()
     numbers = _are_numbers(trainer, data, differs)
     train, valid, held = split(data, test, validate, seed, stratify=not numbers)
-    with progress_bar(show=progress) as hook:
+    with progress_bar(show=progress) as hook, strangers_told(train):
         meter = Meter(checked_budget(None), hook)
         meter.report("training", 0.0)
         original = train.fitted(trainer)

@@ -32,6 +32,8 @@ OTHERS = 20_000
 FEW = 12
 """Up to how many values a number may have for groups to be formed by each of them."""
 GROUP_BIASES = ("spd", "aod", "eod")
+SMALLEST = 0.02
+"""Groups with a smaller share of the held-out rows are not compared: their rates are chance, or undefined."""
 ORIGINAL, MENDED = "original", "repaired"
 PEOPLE = "people like the held-out rows"
 
@@ -170,9 +172,13 @@ class Judging:
                 columns[name] = labels[name]
         if not columns or not self._sided:
             return []
+        if _rarest(columns) < SMALLEST:
+            self.notes.append(
+                f"groups of under {100 * SMALLEST:g} % of the held-out rows are left out of {', '.join(GROUP_BIASES)}"
+            )
         checks = []
         for bias in GROUP_BIASES:
-            self._compared(bias, told, into, protected=columns, bias=bias, positive=self._label)
+            self._compared(bias, told, into, protected=columns, bias=bias, positive=self._label, smallest=SMALLEST)
             if bias in into:
                 checks.append(Check(bias, "group", into[bias].start[1], into[bias].standings[0].bias))
         return checks
@@ -193,6 +199,13 @@ class Judging:
         if "f1" not in found:
             return []
         return [Check("f1", "performance", found["f1"].start[0], found["f1"].standings[0].performance)]
+
+
+def _rarest(columns: dict[str, Any]) -> float:
+    """Return the share of rows in the smallest group."""
+    import pandas as pd
+
+    return float(pd.DataFrame(columns).value_counts(normalize=True).min())
 
 
 def _score(name: str, truth: NDArray[Any], told: Sequence[NDArray[Any]], found: Comparison | None) -> Check:
