@@ -20,13 +20,15 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import evenhand as eh
+from evenhand.core.budget import Meter, checked_budget
 from evenhand.core.errors import DataError, NotDeterministic, SubjectCrashed, UsageError
 from evenhand.core.estimate import Estimate, Verdict
 from evenhand.core.paired import Change, hits
 from evenhand.core.repaired import NO_HELP, NOTHING, REPAIRED, Repair
-from evenhand.core.repairsteps import KINDS
+from evenhand.core.repairsteps import KINDS, Step
 from evenhand.core.rules import Condition, Rule
 from evenhand.core.views import View
+from evenhand.methods.repair_job import FINER, Scored, sweep
 from tests.helpers import refused
 
 
@@ -520,6 +522,23 @@ class TestSteps:
         assert all("accuracy fell by" in step.why for step in found.history)
         assert all(step.change.verdict == "fell" for step in found.history)
         assert found.model is found.original
+        assert any("a larger tolerance would keep it" in note for note in found.notes)
+
+    def test_a_standard_error_of_the_change_in_accuracy_is_kept_in_reserve(self):
+        def scored(wrong: int, weights: Any = None) -> Scored:
+            return Scored.of(np.arange(400) >= wrong, weights)
+
+        few = scored(48)  # 2 points fewer than 40, with a standard error of 0.7
+        assert few.lost(scored(40), 0.03) == ""
+        assert few.lost(scored(40), 0.025) == "accuracy fell by 2.0 points, perhaps by more than is tolerated"
+        assert few.lost(scored(40), 0.01) == "accuracy fell by 2.0 points"
+        assert scored(40).lost(scored(40), 0.0) == scored(39).lost(scored(40), 0.0) == ""
+        # However large the error, half of what is tolerated may be lost.
+        alone = np.where(np.arange(400) == 45, 100.0, 1.0)
+        assert scored(42, alone).lost(scored(40, alone), 0.01) == ""
+        assert scored(48, alone).lost(scored(40, alone), 0.1) == "accuracy fell by 21.4 points"
+        assert Scored(0.5).lost(Scored(0.6), 0.05) == "R² fell by 0.100"
+        assert Scored(0.5).lost(Scored(0.53), 0.05) == ""
 
     def test_accuracy_may_fall_by_what_is_tolerated(self):
         # People of sex 1 among the poorest tenth of either half are told the wrong thing, then also those of race 1.
@@ -885,6 +904,49 @@ class TestSubgroup:
     @pytest.mark.parametrize("rule", ["sex F", 5, ("sex",)])
     def test_what_is_no_rule_is_refused(self, rule):
         refused(UsageError, lambda: mend(method="subgroup", add=None, rule=rule), "rule", "finding of mine")
+
+
+class TestSizes:
+    """Of sizes and recipes, gaps shrink with the size, and beyond some size too much is lost."""
+
+    @staticmethod
+    def swept(dear: int, recipes: tuple[str, ...] = ("one", "two"), sizes: tuple[int, ...] = (50, 100, 200)) -> Any:
+        tried = []
+
+        def attempt(number: int, size: int, recipe: str) -> tuple[Step, Any]:
+            tried.append((size, recipe))
+            left = Estimate(1 / size + 0.5 * (recipe == "one"), 0.0, 1.0, 9, 0.95, "made up")
+            kept = size < dear
+            step = Step(number, 0.0, size, Change.none(left), 0.9, kept=kept, why=recipe if kept else "too dear")
+            return step, (size, recipe)
+
+        meter, notes = Meter(checked_budget(None)), list[str]()
+        return tried, sweep("original", sizes, recipes, attempt, meter, notes)
+
+    def test_between_the_best_and_the_next_that_is_too_dear_finer_sizes_are_tried(self):
+        tried, mended = self.swept(170)
+        assert tried[:6] == [(size, recipe) for size in (50, 100, 200) for recipe in ("one", "two")]
+        assert tried[6:] == [(141, "two"), (168, "two"), (183, "two")]
+        assert len(tried) == 6 + FINER
+        assert mended.model == (168, "two")
+        (kept,) = [step for step in mended.history if step.kept]
+        assert kept.added == 168
+        assert sum("a larger gap" in step.why for step in mended.history) == 5
+
+    def test_where_the_largest_is_the_best_there_is_nothing_in_between(self):
+        tried, mended = self.swept(1000)
+        assert len(tried) == 6
+        assert mended.model == (200, "two")
+
+    def test_where_all_are_too_dear_the_original_is_left(self):
+        tried, mended = self.swept(10)
+        assert len(tried) == 6
+        assert (mended.model, mended.outcome) == ("original", NO_HELP)
+
+    def test_sizes_next_to_each_other_have_none_in_between(self):
+        tried, mended = self.swept(51, recipes=("one",), sizes=(50, 51))
+        assert tried == [(50, "one"), (51, "one")]
+        assert mended.model == (50, "one")
 
 
 class TestRefused:

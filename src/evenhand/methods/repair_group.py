@@ -17,7 +17,7 @@ from evenhand.core.results import Result
 from evenhand.core.rules import Rule
 from evenhand.core.views import View
 from evenhand.methods.mine import mine
-from evenhand.methods.repair_job import sizes, smallest_gap
+from evenhand.methods.repair_job import level_of_each, sizes, sweep
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,10 +33,13 @@ if TYPE_CHECKING:
 MEMBERS = ("members", "borderline", "both sides")
 """What is added: people of the subgroup with the opposite outcome (the paper's); people next to the boundary with their
 outcome turned, of the subgroup, or of all others where these are fewer; or these and as many of the other side."""
+DEFAULT = ("borderline", "both sides")
+"""What is tried unless one is asked for."""
 LEAST_ADDED, MOST_ADDED = 50, 0.10
 """From how many rows on, and up to what share of the training rows, is added (RQ3)."""
-MOST_ASKED = 1_000_000
-"""Neighbours that are asked about at most for the gap of a subgroup; with more, some are drawn for each row."""
+MOST_ASKED, STEP_ASKED = 1_000_000, 250_000
+"""Neighbours that are asked about at most for the gap of a subgroup, for the claim and for each step; with more, some
+are drawn for each row: rows differ far more from each other than the neighbours of one do."""
 
 
 def rule_of(job: Job, subject: Subject, rule: Any, support: float) -> tuple[tuple[str, ...] | Rule, Estimate | None]:
@@ -76,39 +79,31 @@ def subgroup(job: Job, original: Any, rule: Rule, *, add: str | None, steps: int
     if not inside.any() or inside.all():
         raise UsageError(f"rule: {'all' if inside.any() else 'none'} of the training rows meet {rule}; give another")
     gap = Gap(job, rule)
-    before = gap.means(subject, job.valid.points)
+    before, treated = (gap.means(subject, rows.points, STEP_ASKED) for rows in (job.valid, job.train))
     first = job.score(subject)
-    treated = gap.means(subject, job.train.points)
     up = bool(treated[inside].mean() < treated[~inside].mean())
     chances = _chances(job, subject, treated)
-    history, models = list[Step](), list[Any]()
-    adding = sizes(len(job.train), LEAST_ADDED, MOST_ADDED, steps)
-    recipes = (add,) if add else ("borderline", "both sides")
-    try:
-        for number, (size, recipe) in enumerate(((size, one) for size in adding for one in recipes), start=1):
-            job.meter.report("training again", (number - 1) / (len(adding) * len(recipes)), f"{size:,} added")
-            rows = _members(gap, subject, up, chances, size, recipe, number)
-            tried = rows.fitted(job.trainer)
-            new = job.subject(tried)
-            change = gap_change(
-                before,
-                gap.means(new, job.valid.points),
-                gap.inside(job.valid.points),
-                level=job.level,
-                population="people like the validation rows, and their one-step neighbours",
-            )
-            score = job.score(new)
-            why = job.lost(score, first) or ("" if change.fall.value > 0 else "the gap did not fall")
-            added = len(rows) - len(job.train)
-            history.append(
-                Step(number, 100 * added / len(job.train), added, change, score, kept=not why, why=why or recipe)
-            )
-            models.append(tried)
-    except KeyboardInterrupt:
-        if not history:
-            raise
-        job.notes.append(f"interrupted after {len(history)} steps; the best of these was kept")
-    return smallest_gap(original, history, models)
+    many, recipes = sizes(len(job.train), LEAST_ADDED, MOST_ADDED, steps), (add,) if add else DEFAULT
+    level = level_of_each(job.level, len(many) * len(recipes))
+
+    def attempt(number: int, size: int, recipe: str) -> tuple[Step, Any]:
+        rows = _members(gap, subject, up, chances, size, recipe, number)
+        tried = rows.fitted(job.trainer)
+        new = job.subject(tried)
+        change = gap_change(
+            before,
+            gap.means(new, job.valid.points, STEP_ASKED),
+            gap.inside(job.valid.points),
+            level=level,
+            population="people like the validation rows, and their one-step neighbours",
+        )
+        score = job.score(new)
+        why = score.lost(first, job.tolerance) or ("" if change.fall.value > 0 else "the gap did not fall")
+        added = len(rows) - len(job.train)
+        percent = 100 * added / len(job.train)
+        return Step(number, percent, added, change, score.value, kept=not why, why=why or recipe), tried
+
+    return sweep(original, many, recipes, attempt, job.meter, job.notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,11 +122,11 @@ class Gap:
         """Tell which rows belong to the subgroup."""
         return self.rule.mask(points, self.job.space)
 
-    def means(self, subject: Subject, points: Points) -> Floats:
-        """Return how favourably the neighbours of each row are treated on average."""
+    def means(self, subject: Subject, points: Points, most: int = MOST_ASKED) -> Floats:
+        """Return how favourably the neighbours of each row are treated on average; of many, some are asked."""
         neighbours = Neighbours.of(View(subject), self.kept)
-        every = neighbours.cost * len(points) <= MOST_ASKED
-        draws = None if every else max(1, MOST_ASKED // len(points))
+        every = neighbours.cost * len(points) <= most
+        draws = None if every else max(1, most // len(points))
         return neighbours.means(points, draws=draws, seed=self.job.seed)
 
 

@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.core.repaired import NO_HELP, REPAIRED
+from evenhand.core.repairsteps import Step
 from evenhand.core.seeds import stream
 from evenhand.core.subject import Subject
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
 
     from evenhand.core.budget import Meter
-    from evenhand.core.repairsteps import Step
     from evenhand.core.space import Space
     from evenhand.core.training import Learning, Trainer
+
+    Floats = NDArray[np.float64]
 
 LEAST_CLAIM = 10_000
 """The fewest inputs that a claim rests on."""
@@ -52,27 +56,59 @@ class Job:
         self.subjects.append(Subject(model, self.space, **self.meanings))
         return self.subjects[-1]
 
-    def score(self, subject: Subject) -> float:
+    def score(self, subject: Subject) -> Scored:
         """Return the accuracy on validation rows, or R² for numbers."""
         told = subject.decide(self.valid.points)
         if not self.trainer.regression:
-            right = np.asarray(told == self.valid.truth, dtype=np.float64)
-            return float(np.average(right, weights=self.valid.weights))
+            return Scored.of(told == self.valid.truth, self.valid.weights)
         from sklearn.metrics import r2_score
 
-        return float(r2_score(self.valid.truth, told, sample_weight=self.valid.weights))
-
-    def lost(self, score: float, first: float) -> str:
-        """Say by how much performance fell, where that is more than is tolerated; else nothing."""
-        if score >= first - self.tolerance:
-            return ""
-        if self.trainer.regression:
-            return f"R² fell by {first - score:.3f}"
-        return f"accuracy fell by {100 * (first - score):.1f} points"
+        return Scored(float(r2_score(self.valid.truth, told, sample_weight=self.valid.weights)))
 
     def rng(self, *name: str | int) -> np.random.Generator:
         """Return a stream of random numbers of a name."""
         return stream(self.seed, "repair", *name)
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """The performance of a model on validation rows: an accuracy with what it is the mean of, or another score.
+
+    >>> good, worse = (Scored.of(np.arange(1000) >= wrong) for wrong in (100, 108))
+    >>> worse.lost(good, 0.01), worse.lost(good, 0.02)
+    ('accuracy fell by 0.8 points, perhaps by more than is tolerated', '')
+    """
+
+    value: float
+    right: Floats | None = None
+    weights: Floats | None = None
+
+    @classmethod
+    def of(cls, right: NDArray[np.bool_], weights: Floats | None = None) -> Scored:
+        """Return the accuracy of a model from the rows that it is right of."""
+        rows = np.asarray(right, dtype=np.float64)
+        return cls(float(np.average(rows, weights=weights)), rows, weights)
+
+    def lost(self, first: Scored, tolerance: float) -> str:
+        """Say by how much performance fell, where that is or may be more than is tolerated; else nothing.
+
+        Of many trainings, the one that is chosen is mostly one whose accuracy came out too high by chance. So a
+        standard error of the change is kept in reserve, but never more than half of what is tolerated.
+        """
+        fell = first.value - self.value
+        if fell <= tolerance - min(self._error(first), tolerance / 2):
+            return ""
+        told = f"R² fell by {fell:.3f}" if self.right is None else f"accuracy fell by {100 * fell:.1f} points"
+        return told if fell > tolerance else f"{told}, perhaps by more than is tolerated"
+
+    def _error(self, first: Scored) -> float:
+        """Return the standard error of the change."""
+        if self.right is None or first.right is None:
+            return 0.0
+        shares = np.full(len(self.right), 1.0) if self.weights is None else self.weights
+        shares = shares / shares.sum()
+        moved = self.right - first.right
+        return float(np.sqrt((shares**2 * (moved - shares @ moved) ** 2).sum()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +119,16 @@ class Mended:
     model: Any
     history: tuple[Step, ...]
     claim: int = LEAST_CLAIM
+
+    @property
+    def too_dear(self) -> list[str]:
+        """What a larger tolerance would have kept, where no step was."""
+        found = [step for step in self.history if step.change.verdict == "fell" and not step.kept]
+        if self.outcome != NO_HELP or not found:
+            return []
+        best = min(found, key=lambda step: step.change.after.value)
+        left = f"{100 * best.change.after.value:.3g} %"
+        return [f"step {best.number} would leave {left}, but {best.why}; a larger tolerance would keep it"]
 
 
 def sizes(rows: int, least: int, most: float, steps: int) -> list[int]:
@@ -98,14 +144,77 @@ def sizes(rows: int, least: int, most: float, steps: int) -> list[int]:
     return sorted({round(float(size)) for size in np.geomspace(top, first, steps)})
 
 
-def smallest_gap(original: Any, history: Sequence[Step], models: Sequence[Any]) -> Mended:
-    """Keep the model with the smallest gap of those that were not ruled out, or else the original."""
+FINER = 3
+"""How many sizes are tried between the best and the next larger one, which cost too much."""
+
+
+def level_of_each(level: float, tries: int) -> float:
+    """Return the level of the intervals of one step if those of all hold together: planned ones, and finer ones."""
+    return 1 - (1 - level) / (tries + FINER)
+
+
+def sweep(
+    original: Any,
+    sizes: Sequence[int],
+    recipes: Sequence[str],
+    attempt: Callable[[int, int, str], tuple[Step, Any]],
+    meter: Meter,
+    notes: list[str],
+) -> Mended:
+    """Train again with every size of every recipe, and keep the model with the smallest gap of those not ruled out.
+
+    Then sizes between that and the next larger one of its recipe are tried, where the larger was ruled out.
+
+    Parameters
+    ----------
+    attempt
+        Takes the number of a step, a size and a recipe, and returns the step and its model.
+    """
+    plan = [(size, recipe) for size in sizes for recipe in recipes]
+    tried, history, models = list[tuple[int, str]](), list[Step](), list[Any]()
+    try:
+        while len(tried) < len(plan):
+            size, recipe = plan[len(tried)]
+            meter.report("training again", len(tried) / (len(sizes) * len(recipes) + FINER), f"{size:,} added")
+            step, model = attempt(len(tried) + 1, size, recipe)
+            tried.append((size, recipe))
+            history.append(step)
+            models.append(model)
+            if len(sizes) * len(recipes) <= len(tried) < len(sizes) * len(recipes) + FINER:
+                plan += _between(tried, history)
+    except KeyboardInterrupt:
+        if not history:
+            raise
+        notes.append(f"interrupted after {len(history)} steps; the best of these was kept")
+    return _smallest_gap(original, history, models)
+
+
+def _between(tried: Sequence[tuple[int, str]], history: Sequence[Step]) -> list[tuple[int, str]]:
+    """Return a size between the best and the next larger one of its recipe, if that was ruled out."""
+    best = _best(history)
+    if best is None:
+        return []
+    size, recipe = tried[best]
+    larger = [at for at, (other, how) in enumerate(tried) if how == recipe and other > size]
+    if not larger:
+        return []
+    after = min(larger, key=lambda at: tried[at][0])
+    middle = round((size * tried[after][0]) ** 0.5)
+    return [(middle, recipe)] if size < middle < tried[after][0] and not history[after].kept else []
+
+
+def _best(history: Sequence[Step]) -> int | None:
     good = [at for at, step in enumerate(history) if step.kept]
-    if not good:
+    return min(good, key=lambda at: (history[at].change.after.value, at), default=None)
+
+
+def _smallest_gap(original: Any, history: Sequence[Step], models: Sequence[Any]) -> Mended:
+    """Keep the model with the smallest gap of those that were not ruled out, or else the original."""
+    best = _best(history)
+    if best is None:
         return Mended(NO_HELP, original, tuple(history))
-    best = min(good, key=lambda at: (history[at].change.after.value, at))
     told = (
-        replace(step, kept=at == best, why=f"{step.why}: a larger gap" if at in good and at != best else step.why)
+        replace(step, kept=at == best, why=f"{step.why}: a larger gap" if step.kept and at != best else step.why)
         for at, step in enumerate(history)
     )
     return Mended(REPAIRED, models[best], tuple(told))

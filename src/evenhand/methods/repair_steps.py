@@ -93,8 +93,8 @@ def _steps(
             )
             score = job.score(new)
             why = "" if change.verdict == "fell" else _not_fallen(change)
-            why = why or job.lost(score, first)
-            history.append(Step(number, percent, added, change, score, not why, why or "kept"))
+            why = why or score.lost(first, job.tolerance)
+            history.append(Step(number, percent, added, change, score.value, not why, why or "kept"))
             if not why:
                 best, model, failed = new, tried, 0
                 continue

@@ -32,7 +32,7 @@ from evenhand.methods.compare import compare
 from evenhand.methods.mine_text import mine_text
 from evenhand.methods.repair_checks import MENDED, ORIGINAL
 from evenhand.methods.repair_group import LEAST_ADDED, MOST_ADDED
-from evenhand.methods.repair_job import Mended, sizes, smallest_gap
+from evenhand.methods.repair_job import Mended, Scored, level_of_each, sizes, sweep
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -133,6 +133,7 @@ def repair_texts(
             wanted, unsure = job.mined(before)
         if wanted is not None and unsure is None:
             mended = _mended(job, original, before, wanted, add, sizes(len(job.train), least, _most(most, add), steps))
+        job.notes.extend(mended.too_dear)
         after = before if mended.model is original else job.subject(mended.model)
         told = _Judging(job, before, after, wanted, unsure).told()
     subjects = job.subjects
@@ -215,9 +216,9 @@ class _Job:
         """Return the gap of a rule of terms on some texts."""
         return TermGap.of(data.texts, wanted, self.lexicon, against=self.against, seed=self.seed)
 
-    def accuracy(self, subject: TextSubject) -> float:
+    def score(self, subject: TextSubject) -> Scored:
         """Return the accuracy on validation texts."""
-        return float(np.mean(subject.decide(self.valid.texts) == self.valid.labels))
+        return Scored.of(subject.decide(self.valid.texts) == self.valid.labels)
 
     def mine(self, subject: TextSubject, data: Labelled, level: float) -> Result:
         """Return the rules of terms by which a model treats texts differently."""
@@ -267,28 +268,19 @@ def _mended(
     texts, labels, note = pool(aim, before, job.train.labels, add, many[-1], rng, up=size < 0)
     job.notes.extend([note] if note else [])
     many = sorted({min(size, len(texts)) for size in many} - {0})
-    old, first = valid.columns(before), job.accuracy(before)
-    level = 1 - (1 - job.level) / max(len(many), 1)
-    history, models = list[Step](), list[Any]()
-    try:
-        for number, size in enumerate(many, start=1):
-            job.meter.report("training again", (number - 1) / len(many), f"{size:,} texts added")
-            tried = job.fitted(texts[:size], labels[:size])
-            new = job.subject(tried)
-            change = term_change(old, valid.columns(new), level=level, population=_population(valid, "validation"))
-            accuracy = job.accuracy(new)
-            why = "" if change.fall.value > 0 else "the gap did not fall"
-            if accuracy < first - job.tolerance:
-                why = f"accuracy fell by {100 * (first - accuracy):.1f} points"
-            history.append(
-                Step(number, 100 * size / len(job.train), size, change, accuracy, kept=not why, why=why or add)
-            )
-            models.append(tried)
-    except KeyboardInterrupt:
-        if not history:
-            raise
-        job.notes.append(f"interrupted after {len(history)} steps; the best of these was kept")
-    return smallest_gap(original, history, models)
+    old, first = valid.columns(before), job.score(before)
+    level = level_of_each(job.level, len(many))
+
+    def attempt(number: int, size: int, recipe: str) -> tuple[Step, Any]:
+        tried = job.fitted(texts[:size], labels[:size])
+        new = job.subject(tried)
+        change = term_change(old, valid.columns(new), level=level, population=_population(valid, "validation"))
+        score = job.score(new)
+        why = score.lost(first, job.tolerance) or ("" if change.fall.value > 0 else "the gap did not fall")
+        percent = 100 * size / len(job.train)
+        return Step(number, percent, size, change, score.value, kept=not why, why=why or recipe), tried
+
+    return sweep(original, many, (add,), attempt, job.meter, job.notes)
 
 
 def _population(gap: TermGap, kind: str) -> str:
