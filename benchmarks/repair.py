@@ -5,7 +5,8 @@ tables and writes benchmarks/results/repair-*.json.
 
 Table 5: each of Aequitas's six classifiers is repaired over sex, by default and by Algorithm 5 as published; the claim
 rests on fresh inputs, accuracy and regions on a quarter of the rows that nothing else has used. Race and age are
-declared protected, so that it is seen whether discrimination moves there. Wanted: at least 60 % fewer discriminatory
+declared protected, so that it is seen whether discrimination moves there, and all three are repaired together ("all
+three"; the paper's numbers beside it are for sex alone). Wanted: at least 60 % fewer discriminatory
 inputs in the mean, at less than a point of accuracy, never lose-lose nor a poor trade-off.
 
 Table 7: a network of the authors' architecture is trained on each of their data sets, and the gap of its worst rule set
@@ -79,7 +80,9 @@ def table5(names: list[str]) -> list[Row]:
     space, rows, labels = adult()
     made = []
     for name in names:
-        for method in ("augment", "aequitas"):
+        for method, over in (("augment", "sex"), ("aequitas", "sex"), ("augment", ["sex", "race", "age"])):
+            if name in SLOW and over != "sex":
+                continue  # 90 variants of an input take 90 times as long
             start = time.perf_counter()
             # As many rows that 8,000 are trained with, as in the search benchmark.
             some = slice(0, 8_000 * 5 // 3) if name == "svm" else slice(None)
@@ -89,11 +92,12 @@ def table5(names: list[str]) -> list[Row]:
                 inputs.to_numpy() if name == "fair" else inputs,  # which takes arrays alone
                 labels[some],
                 space=space,
-                over="sex",
+                over=over,
                 method=method,
                 draws=SLOW.get(name),
             )
-            made.append(told(name, found, start) | {"published": TABLE5[name]})
+            row = told(name, found, start) | {"published": TABLE5[name]}
+            made.append(row if over == "sex" else row | {"method": "all three"})
             print(line5(made[-1]), flush=True)
     return made
 
@@ -208,7 +212,7 @@ def main() -> None:
     RESULTS.mkdir(exist_ok=True)
     if given.only != "table7":
         rows = table5(given.subjects.split(","))
-        for method in ("augment", "aequitas"):
+        for method in ("augment", "aequitas", "all three"):
             summed([row for row in rows if row["method"] == method], f"Table 5, {method}")
         print("the paper: 43.2 % fewer in the mean (21.6 to 94.4)")
         (RESULTS / "repair-table5.json").write_text(json.dumps(rows, indent=1))

@@ -22,10 +22,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import evenhand as eh
 from evenhand.core.budget import Meter, checked_budget
 from evenhand.core.errors import DataError, NotDeterministic, SubjectCrashed, UsageError
-from evenhand.core.estimate import Estimate, Verdict
+from evenhand.core.estimate import Amount, Estimate, Verdict
 from evenhand.core.paired import Change, hits
 from evenhand.core.repaired import NO_HELP, NOTHING, REPAIRED, Repair
-from evenhand.core.repairsteps import KINDS, Step
+from evenhand.core.repairsteps import KINDS, Check, Step
 from evenhand.core.rules import Condition, Rule
 from evenhand.core.views import View
 from evenhand.methods.repair_job import FINER, Scored, sweep
@@ -131,6 +131,10 @@ def scripted(*lines: dict[str, Any] | float, **options: Any) -> Repair:
 
 def fits() -> list[tuple[pd.DataFrame, Any]]:
     return [(rows, labels) for kind, rows, labels in EVENTS if kind == "fit"]
+
+
+def negative(one: Amount) -> Amount:
+    return Amount(-one.value, -one.high, -one.low, one.n, one.level, one.method)
 
 
 class TestPipeline:
@@ -640,8 +644,18 @@ class TestVerdict:
         assert found.moved == ("race",)
         assert found.verdict == "fail"
         assert found.exit_code == 1
-        with pytest.raises(AssertionError, match=r"discrimination over race has risen; repair over=\['sex', 'race'\]"):
+        with pytest.raises(
+            AssertionError, match=r"discrimination over race has surely risen, from .* repair sex, race together"
+        ):
             found.check()
+
+    def test_a_gap_that_closes_by_treating_people_by_their_sex_is_no_success(self, mended):
+        rose = Change(mended.before, mended.before, mended.change.fall, mended.change.fewer)
+        people = Check.of("sex, held-out people", "people", replace(rose, fall=negative(mended.change.fall)))
+        found = replace(mended, checks=(*(one for one in mended.checks if one.kind != "people"), people))
+        assert mended.verdict == "pass"
+        assert found.verdict == "fail"
+        assert "of held-out people, more now get another outcome with another sex alone" in found.side_effects[0]
 
     def test_discrimination_that_does_not_move_is_not_called_so(self):
         found = scripted({"share": 0.3}, {"share": 0.1})

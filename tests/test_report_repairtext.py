@@ -107,7 +107,7 @@ def test_the_claim_comes_first_with_its_intervals_and_where_it_stands():
     assert ") before, 0.50 % (" in lines[1]
     assert "after; 97.5 % fewer (" in lines[1]
     assert lines[2].strip() == "95 % level, n = 2,000, exact, population: all inputs"
-    assert lines[3].strip() == "against blind overwriting: win-win by what was repaired; win-win by eod"
+    assert lines[3].strip() == "against blind overwriting: win-win by what was repaired and eod"
     assert lines[4].startswith("check")
 
 
@@ -143,7 +143,9 @@ def test_every_step_has_a_row_that_says_why():
 def test_what_speaks_against_a_repair_is_said_in_words():
     assert "surely risen" not in told(made())
     moved = told(made(checks=(*MADE["checks"], check("age, all inputs", "other", change(20, 200)))))
-    assert "discrimination has surely risen over age; repair all with --over sex,age" in moved
+    assert "discrimination over age has surely risen, from 1 % to 10 %; repair sex, age together" in moved
+    people = told(made(checks=(*MADE["checks"], check("sex, held-out people", "people", change(20, 200)))))
+    assert "of held-out people, more now get another outcome with another sex alone: from 1 % to 10 %" in people
     unsure = told(made(change=change(400, 395)))
     assert unsure.startswith("UNDECIDED")
     assert "too small to tell" in unsure

@@ -121,9 +121,28 @@ class Repair:
         return tuple(check.name.removesuffix(ALL) for check in self.checks if check.kind == "other" and check.rose)
 
     @property
+    def side_effects(self) -> tuple[str, ...]:
+        """Where discrimination has surely risen, in sentences: over other features, or among held-out people."""
+        together = ", ".join(dict.fromkeys([*self.over, *self.moved]))
+        told = []
+        for check in self._risen:
+            scores = f"from {100 * check.before.value:.3g} % to {100 * check.after.value:.3g} %"
+            if check.kind == "other":
+                name = check.name.removesuffix(ALL)
+                told.append(f"discrimination over {name} has surely risen, {scores}; repair {together} together")
+            else:
+                only = " and ".join(self.over)
+                told.append(f"of held-out people, more now get another outcome with another {only} alone: {scores}")
+        return tuple(told)
+
+    @property
+    def _risen(self) -> list[Check]:
+        return [check for check in self.checks if check.kind in ("other", "people") and check.rose]
+
+    @property
     def _undone(self) -> bool:
-        """Whether discrimination surely rose over another protected feature, by as much as it fell over these."""
-        rises = [check.change.value for check in self.checks if check.kind == "other" and check.rose and check.change]
+        """Whether discrimination surely rose elsewhere, by as much as the score that the repair is about fell."""
+        rises = [check.change.value for check in self._risen if check.change]
         return max(rises, default=0.0) > 0 and max(rises) >= self.change.fall.value
 
     @property
@@ -131,7 +150,7 @@ class Repair:
         """Pass if it surely got fairer and beats giving up accuracy, or if no difference was found at all.
 
         It fails if the score did not fall, if the repair is no better than giving up accuracy, if accuracy surely fell
-        by more than is tolerated, or if discrimination rose as much over another protected feature.
+        by more than is tolerated, or if discrimination rose as much over another protected feature or among people.
         """
         found = set(self._verdicts())
         return next(one for one in (Verdict.FAIL, Verdict.UNDECIDED, Verdict.PASS) if one in found)
@@ -183,10 +202,8 @@ class Repair:
     def check(self) -> Repair:
         """Return the repair if it surely helped, or there was nothing to repair; else tell the story."""
         if self.verdict is not Verdict.PASS:
-            together = list(dict.fromkeys([*self.over, *self.moved]))
-            moved = [f"  discrimination over {name} has risen; repair over={together!r}" for name in self.moved]
-            lines = [f"repair: {self.verdict}", f"  {self.claim}", *moved, *(f"  {note}" for note in self.notes)]
-            raise AssertionError("\n".join(lines))
+            told = (self.claim, *self.side_effects, *self.notes)
+            raise AssertionError("\n".join([f"repair: {self.verdict}", *(f"  {line}" for line in told)]))
         return self
 
     def to_frame(self) -> Any:

@@ -99,7 +99,9 @@ def claim_of(standing: Standing) -> str:
     short = [region.removesuffix(" trade-off") for region in standing.plausible]
     if len(short) == 1:
         return standing.region
-    said = _joined(short, "or")
+    if len(short) == len(REGIONS):
+        return "undecided: any region"
+    said = joined(short, "or")
     return f"undecided: {said}" if standing.verdict is Verdict.UNDECIDED else said
 
 
@@ -174,11 +176,11 @@ def _best(comparison: Comparison) -> str:
     """Say which mitigation is furthest over the line, and which others may be."""
     if comparison.best is None:
         maybe = comparison.contenders
-        return "best: none lies over the line" + (f"; the best may be {_joined(maybe, 'or')}" if maybe else "")
+        return "best: none lies over the line" + (f"; the best may be {joined(maybe, 'or')}" if maybe else "")
     others = [name for name in comparison.contenders if name != comparison.best]
     said = f"best: {comparison.best}, with a gain of {_gain(comparison[comparison.best])} over the line"
     if others:
-        return f"{said}; it may as well be {_joined(others, 'or')}"
+        return f"{said}; it may as well be {joined(others, 'or')}"
     return said if len(comparison.standings) == 1 else f"{said}; no other may be the best"
 
 
@@ -191,13 +193,13 @@ def _verdict(comparison: Comparison) -> str:
         Verdict.PASS: "{} better than blind overwriting",
     }
     return "; ".join(
-        text.format(f"{_joined(by[verdict], 'and')} {'does' if len(by[verdict]) == 1 else 'do'}")
+        text.format(f"{joined(by[verdict], 'and')} {'does' if len(by[verdict]) == 1 else 'do'}")
         for verdict, text in said.items()
         if by[verdict]
     )
 
 
-def _joined(names: Sequence[str], word: str) -> str:
+def joined(names: Sequence[str], word: str) -> str:
     """Return names as a sentence lists them, of many the first."""
     shown = list(names)
     if len(shown) > MOST_NAMES:

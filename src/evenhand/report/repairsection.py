@@ -110,7 +110,7 @@ def section(repair: Repair, *, name: str = "repair") -> str:
     parts = [
         f'<h2 id="{name}-heading">Repair</h2>',
         f'<p class="verdict {repair.verdict}"><strong>{repair.verdict}</strong> {_text(repair.claim)}</p>',
-        *(f"<p>Discrimination over {_text(moved)} has risen.</p>" for moved in repair.moved),
+        *(f"<p>{_text(sentence[0].upper() + sentence[1:])}.</p>" for sentence in repair.side_effects),
         "<h3>Before and after</h3>",
         _figure(repair, "change", name),
         _checks(repair, name),

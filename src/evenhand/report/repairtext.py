@@ -10,7 +10,7 @@ from evenhand.core.comparison import BETTER
 from evenhand.core.estimate import Amount, Verdict
 from evenhand.core.repaired import NOTHING
 from evenhand.core.repairsteps import AIM
-from evenhand.report.comparetext import claim_of
+from evenhand.report.comparetext import claim_of, joined
 from evenhand.report.evidence import NO_DATA
 from evenhand.report.lines import LEAD, Line, show, table_of
 from evenhand.report.repair import judged
@@ -122,11 +122,11 @@ def _standing(repair: Repair) -> str:
     """Say where the repair stands against giving up accuracy, by each bias that was compared."""
     if not repair.comparisons:
         return "against blind overwriting: not compared"
-    said = [
-        f"{claim_of(found.standings[0])} by {'what was repaired' if axis == AIM else axis}"
-        for axis, found in repair.comparisons.items()
-    ]
-    return f"against blind overwriting: {'; '.join(said)}"
+    said: dict[str, list[str]] = {}
+    for axis, found in repair.comparisons.items():
+        said.setdefault(claim_of(found.standings[0]), []).append("what was repaired" if axis == AIM else axis)
+    told = (f"{claim} by {joined(axes, 'and')}" for claim, axes in said.items())
+    return f"against blind overwriting: {'; '.join(told)}"
 
 
 def _reasons(repair: Repair) -> Iterator[str]:
@@ -138,9 +138,7 @@ def _reasons(repair: Repair) -> Iterator[str]:
         return
     if repair.change.verdict == "unsure":
         yield "the change is too small to tell on inputs that no step has used"
-    if repair.moved:
-        together = ",".join(dict.fromkeys([*repair.over, *repair.moved]))
-        yield f"discrimination has surely risen over {' and '.join(repair.moved)}; repair all with --over {together}"
+    yield from repair.side_effects
     if repair.plausible and not all(region in BETTER for region in repair.plausible):
         is_no = "may be" if any(region in BETTER for region in repair.plausible) else "is"
         yield f"it {is_no} no better than giving up as much accuracy by blindly overwriting predictions"
