@@ -430,7 +430,7 @@ def test_a_section_tells_the_claim_the_scores_the_steps_and_how_to_make_it_again
     for said in (FULL.claim, "a note", "training 24,000; validation 6,000; test 10,000", FULL.digest, "numpy 2.0"):
         assert said in found.text
     assert (
-        "Discrimination over country has surely risen, from 10 % to 20 %; repair sex, country together." in found.text
+        "Discrimination over country has surely risen, from 10.5 % to 21 %; repair sex, country together." in found.text
     )
     assert "again = eh.repair(estimator, X, y, space=space, over=['sex'], method='augment'" in found.text
     assert "limit=0.05, seed=3)" in found.text
