@@ -15,12 +15,14 @@ import pytest
 import evenhand as eh
 from evenhand.core.adapters.torch import TorchAdapter
 from evenhand.core.errors import BadOutcome, SubjectCrashed, UsageError
+from evenhand.core.evened import Evened
 from evenhand.core.feature import category, integer, real
 from evenhand.core.margins import Margins, boundary_points
 from evenhand.core.probe import Probe
 from evenhand.core.space import Space
 from evenhand.core.subject import Subject
 from evenhand.core.views import View
+from evenhand.methods.repair import repair
 from tests.helpers import refused
 
 pytestmark = pytest.mark.heavy
@@ -301,3 +303,64 @@ def test_a_search_follows_the_gradients_of_a_module_to_its_boundary(monkeypatch)
         one, other = (module(torch.tensor(rows.to_numpy(np.float32)))[:, 0].numpy() > 0 for rows in (people, twins))
     assert (one != other).all()
     assert eh.search(module, wide, budget=eh.Budget(queries=3000), seed=1).digest == result.digest
+
+
+LOANS = Space([integer("sex", 0, 1), integer("age", 18, 80), integer("income", 10, 120)], protected=["sex"])
+
+
+def loans():
+    rng = np.random.default_rng(0)
+    people = LOANS.decode(LOANS.draw(1500, rng))
+    granted = people["income"] + 25 * people["sex"] + rng.normal(0, 15, 1500) > 70
+    return people, granted.to_numpy().astype(int)
+
+
+def fit(rows, labels):
+    torch.manual_seed(0)
+    inputs, truth = torch.tensor(rows.to_numpy(), dtype=torch.float32), torch.tensor(labels, dtype=torch.float32)
+    module = torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+    optimiser = torch.optim.Adam(module.parameters(), 0.03)
+    for _ in range(60):
+        optimiser.zero_grad()
+        torch.nn.functional.binary_cross_entropy_with_logits(module(inputs)[:, 0], truth).backward()
+        optimiser.step()
+    return module.eval()
+
+
+@pytest.mark.parametrize("method", ["augment", "evened", "subgroup"])
+def test_a_function_that_trains_a_module_is_repaired(method, tmp_path):
+    people, granted = loans()
+    given = {"space": LOANS, "method": method, "tolerance": 0.1, "progress": False}
+    given |= {"add": "twins", "draws": 4000} if method == "augment" else {}
+    found = repair(fit, people, granted, **given)
+    assert found.changed
+    assert found.after.value < 0.5 * found.before.value
+    if method != "subgroup":
+        assert found.verdict == "pass"
+    assert found.digest == repair(fit, people, granted, **given).digest
+    kind = Evened if method == "evened" else torch.nn.Sequential
+    assert isinstance(found.model, kind)
+    words = ["save it as 'net.joblib'"] if method == "evened" else ["torch.save"]
+    refused(UsageError, lambda: found.save(tmp_path / "net.skops"), *words)
+
+
+@pytest.mark.parametrize("classes", [1, 2, 3])
+def test_an_evened_module_decides_by_the_mean_chances_over_the_variants(classes):
+    even = Evened(network(classes), SPACE, "sex")
+    people = SPACE.decode(POINTS)
+    logit = logits(network(classes))
+    if classes == 1:
+        logit = np.column_stack([np.zeros(len(logit)), logit])
+    chances = even.predict_proba(people)
+    assert chances.shape == logit.shape
+    told = even.predict(people)
+    for label in SPACE.feature("sex").levels:
+        assert even.predict(people.assign(sex=label)).tolist() == told.tolist()
+    split = np.array([even.predict_proba(people.assign(sex=label)) for label in SPACE.feature("sex").levels])
+    np.testing.assert_array_equal(split[0], split[1])
+    assert Subject(even, SPACE).decide(POINTS).tolist() == told.tolist()
+    agreed = np.array(
+        [Subject(network(classes), SPACE).decide(SPACE.under(POINTS, ("sex",), np.array([[code]]))) for code in (0, 1)]
+    )
+    same = agreed[0] == agreed[1]
+    assert told[same].tolist() == agreed[0][same].tolist()

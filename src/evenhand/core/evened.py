@@ -54,8 +54,8 @@ class Evened(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     model
-        A fitted estimator, used as it is; one to be trained by `fit`; or a function of a frame that returns one outcome
-        for each row.
+        A fitted estimator or torch module, used as it is; an estimator to be trained by `fit`; or a function of a frame
+        that returns one outcome for each row.
     space
         What an input can be. Rows may have other columns, and values of other features that are not in the space.
     over
@@ -209,6 +209,10 @@ class Evened(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _inside(self) -> Any:
+        if is_torch_module(self.model):
+            from evenhand.core.adapters.torch import TorchClassifier
+
+            return TorchClassifier(self.model, self.space)
         return getattr(self, "model_", self.model)
 
     @property
@@ -340,7 +344,7 @@ def _is_function(model: Any) -> bool:
 def _check_model(model: Any) -> None:
     if isinstance(model, type):
         raise UsageError(f"{model.__name__} is a class; give Evened an instance of it, or a function")
-    if is_torch_module(model) or not (callable(model) or hasattr(model, "predict")):
+    if not (callable(model) or hasattr(model, "predict")):
         raise UsageError(
             f"{clip(repr(model))} is neither an estimator nor a function of a frame; write a function that asks it"
         )

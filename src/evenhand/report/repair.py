@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -135,7 +135,7 @@ class RepairDisplay(Display):
             raise UsageError(f"kind = {clip(repr(kind))} is no drawing of a repair; {nearest(kind, DRAWINGS)}")
         if kind == "trade-off":
             if AIM in repair.comparisons:
-                return TradeoffDisplay.from_comparison(repair.comparisons[AIM])
+                return TradeoffDisplay.from_comparison(replace(repair.comparisons[AIM], bias=aim_of(repair)))
             return cls(repair.claim, (), NOT_COMPARED if repair.changed else UNCHANGED)
         if kind == "history":
             kept = sum(step.kept for step in repair.history)

@@ -7,6 +7,7 @@ import pickle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenhand.core.adapters.choose import is_torch_module
 from evenhand.core.adapters.estimator import is_fitted
 from evenhand.core.errors import MissingExtra, UsageError, clip, nearest
 from evenhand.core.files import beside
@@ -75,6 +76,8 @@ def save_model(model: Any, path: str | PathLike[str]) -> list[str]:
     """
     file = Path(path)
     _check_suffix(file)
+    if is_torch_module(model):
+        raise UsageError(f"'{file}' is no file for a torch module; write it with torch.save(model.state_dict(), …)")
     if not callable(getattr(model, "predict", None)):
         raise UsageError(f"{clip(repr(model))} cannot predict, so it is no model to write to '{file}'")
     if not is_fitted(model):

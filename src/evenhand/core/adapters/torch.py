@@ -211,6 +211,38 @@ class TorchAdapter:
         return answer.reshape(expected, -1)
 
 
+class TorchClassifier:
+    """A module that is asked with frames or arrays, like a classifier of scikit-learn."""
+
+    def __init__(self, module: Any, space: Space) -> None:
+        self._adapter = TorchAdapter(module)
+        self._space = type(space)([space.features[position] for position in space.passed])
+
+    @property
+    def classes_(self) -> NDArray[np.int64]:
+        """The labels, from 0 on."""
+        if not self._adapter.classes:
+            self._adapter.check(self._space)
+        return np.array(self._adapter.classes)
+
+    def predict(self, rows: Any) -> NDArray[np.int64]:
+        """Return the label of each row."""
+        return np.asarray(self.classes_[self.predict_proba(rows).argmax(axis=1)])
+
+    def predict_proba(self, rows: Any) -> NDArray[np.float64]:
+        """Return the chance of each label of each row."""
+        from scipy.special import softmax
+
+        if isinstance(rows, np.ndarray):
+            import pandas as pd
+
+            rows = pd.DataFrame(rows, columns=list(self._space.names)).infer_objects()
+        logits = self._adapter._logits(self._space.encode(rows), self._space)
+        if logits.shape[1] == 1:
+            logits = np.column_stack([np.zeros(len(logits)), logits])
+        return np.asarray(softmax(logits, axis=1))
+
+
 def _difference(logits: Any) -> Any:
     """Return by how much class 1 is above class 0."""
     return logits[:, 0] if logits.shape[1] == 1 else logits[:, 1] - logits[:, 0]
