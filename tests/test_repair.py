@@ -379,7 +379,7 @@ class TestForms:
     def test_constraints_hold_for_all_that_is_added(self):
         space = eh.Space(WORLD.features, WORLD.protected, ["not (sex == 1 and income < 20)"])
         people = CITIZENS[(CITIZENS["sex"] == 0) | (CITIZENS["income"] >= 20)]
-        SCRIPT[:] = [{"share": share} for share in (0.8, 0.7, 0.6, 0.0)]
+        SCRIPT[:] = [{"share": share} for share in (0.8, 0.7, 0.6, 0.1)]
         EVENTS.clear()
         budget = eh.Budget(queries=1000)
         truth = (people["income"] >= 50).astype(int)
@@ -435,11 +435,19 @@ class TestSteps:
         assert found.after.low <= 0.4 <= found.after.high
 
     def test_patience_is_how_many_steps_in_a_row_may_not_help(self):
-        shares = (0.6, 0.4, 0.5, 0.2, 0.3, 0.3, 0.0)
-        for patience, steps, share in ((0, 2, 0.4), (1, 5, 0.2), (2, 8, 0.0), (None, 8, 0.0)):
+        shares = (0.6, 0.4, 0.5, 0.2, 0.3, 0.3, 0.1)
+        for patience, steps, share in ((0, 2, 0.4), (1, 5, 0.2), (2, 8, 0.1), (None, 8, 0.1)):
             found = scripted(*shares, patience=patience)
             assert len(found.history) == steps
             assert found.model.line_["share"] == share
+
+    def test_where_nothing_is_left_to_lower_no_more_steps_are_tried(self):
+        found = scripted(0.6, 0.4, 0.0, 0.0)
+        assert [step.kept for step in found.history] == [True, True, False]
+        assert found.history[-1].change.before.n == QUIET["draws"]
+        assert any("nothing is left to lower among 1,600 inputs" in note for note in found.notes)
+        # A rise is seen after few inputs, among which the best model so far may discriminate against none by chance.
+        assert len(scripted(0.6, 0.0, 0.5).history) == 8
 
     def test_a_step_counts_against_the_best_model_so_far(self):
         """0.5 is better than the original, and not better than what there is."""
@@ -471,7 +479,7 @@ class TestSteps:
             assert np.array_equal(told[:n], labels)
 
     def test_twins_are_training_rows_of_another_sex_with_their_own_label(self):
-        found = scripted(0.6, 0.0)
+        found = scripted(0.6, 0.1)
         n = found.sizes["training"]
         (first, labels), *more = fits()
         known = {number: (row, label) for number, row, label in zip(first["number"], first.values, labels, strict=True)}

@@ -99,6 +99,11 @@ def _steps(
                 best, model, failed = new, tried, 0
                 continue
             failed += 1
+            if change.before.value == 0 and change.before.n == looks[-1]:
+                job.notes.append(
+                    f"nothing is left to lower among {change.before.n:,} inputs; later steps were left out"
+                )
+                break
             if patience is not None and failed > patience:
                 break
     except KeyboardInterrupt:
