@@ -61,6 +61,7 @@ bench: $(VENV)/.tested    ## the benchmarks; they print ratios and write benchma
 	$(BIN)/python benchmarks/search.py
 	$(BIN)/python benchmarks/mine.py
 	$(BIN)/python benchmarks/compare.py
+	$(BIN)/python benchmarks/repair.py
 
 clean:          ## remove the environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

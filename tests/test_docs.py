@@ -40,7 +40,7 @@ TUTORIALS = [page for page in PAGES if page.name.startswith("tutorial-")]
 OTHERS = [page for page in PAGES if page not in TUTORIALS]
 
 
-LONG = ["how-to-mine.md", "how-to-search.md", "how-to-study.md"]
+LONG = ["how-to-mine.md", "how-to-repair.md", "how-to-search.md", "how-to-study.md"]
 """Pages whose examples take seconds: the first of each is always run, the others where all tests are."""
 EXAMPLES = [
     pytest.param(*example, marks=pytest.mark.slow if page.name in LONG and at else ())
