@@ -29,6 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import evenhand as eh
 from evenhand.core import variants
+from evenhand.core.constraints import Constraint
 from evenhand.core.errors import BadOutcome, DataError, SpaceError, UsageError
 from evenhand.core.evened import Evened
 from tests.helpers import examples, refused
@@ -187,7 +188,9 @@ def brute_force(model: Any, space: eh.Space, point: Any, weights: dict[Any, int]
     own = space.records(point[None])[0]
     variants = space.encode([own | dict(zip(over, labels, strict=True)) for labels in weights])
     frame = space.decode(variants)
-    asked = zip(model.predict(frame), chances(frame), weights.values(), space.valid(variants), strict=True)
+    on_these = [one for one in space.constraints if set(Constraint.parse(one, space.features).touches) & set(over)]
+    valid = eh.Space(space.features, (), on_these).valid(variants)
+    asked = zip(model.predict(frame), chances(frame), weights.values(), valid, strict=True)
     every = list(asked)
     votes: dict[Any, int] = defaultdict(int)
     scores = np.zeros(3)

@@ -300,7 +300,8 @@ def test_no_step_is_chosen_where_the_model_was_left_as_it_is():
 def test_the_trade_off_is_that_of_the_comparison():
     found = RepairDisplay.from_repair(FULL, "trade-off")
     assert isinstance(found, TradeoffDisplay)
-    assert found == TradeoffDisplay.from_comparison(FULL.comparisons["aim"])
+    named = replace(FULL.comparisons["aim"], bias="share of discriminatory inputs")
+    assert found == TradeoffDisplay.from_comparison(named)
     assert display(UNTOUCHED, "trade-off").instead == UNCHANGED
     assert display(repaired(comparisons={}), "trade-off").instead == NOT_COMPARED
 

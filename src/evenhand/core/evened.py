@@ -72,9 +72,10 @@ class Evened(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         that no row has are not asked at all; or numbers by label, as in ``{"F": 1, "M": 2}``, or by tuples of labels
         where there are several features.
 
-    Variants that break a constraint of the space are left out. Constraints on features that the model is not passed are
-    not looked at, and an input none of whose variants is valid is asked under all assignments. Means are rounded to
-    nine digits, so that the last ones do not tell apart what was asked in different batches.
+    Variants that break a constraint of the space on these features are left out; constraints on others, or on features
+    that the model is not passed, are not looked at. An input none of whose variants is valid is asked under all
+    assignments. Means are rounded to nine digits, so that the last ones do not tell apart what was asked in different
+    batches.
 
     Examples
     --------
