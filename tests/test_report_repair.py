@@ -430,6 +430,7 @@ def test_a_section_tells_the_claim_the_scores_the_steps_and_how_to_make_it_again
     assert found.elements[0] == ("section", {"class": "repair", "id": "repair", "aria-labelledby": "repair-heading"})
     for said in (FULL.claim, "a note", "training 24,000; validation 6,000; test 10,000", FULL.digest, "numpy 2.0"):
         assert said in found.text
+    assert "The score after is under the limit of 0.05." in found.text
     assert (
         "Discrimination over country has surely risen, from 10.5 % to 21 %; repair sex, country together." in found.text
     )

@@ -19,6 +19,7 @@ from evenhand.report.course import aim_of, name_of
 from evenhand.report.evidence import NO_DATA
 from evenhand.report.lines import printable
 from evenhand.report.repair import HEADINGS, NO_STEPS, NOT_COMPARED, UNCHANGED, RepairDisplay, judged
+from evenhand.report.repairtext import reasons
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -110,7 +111,7 @@ def section(repair: Repair, *, name: str = "repair") -> str:
     parts = [
         f'<h2 id="{name}-heading">Repair</h2>',
         f'<p class="verdict {repair.verdict}"><strong>{repair.verdict}</strong> {_text(repair.claim)}</p>',
-        *(f"<p>{_text(sentence[0].upper() + sentence[1:])}.</p>" for sentence in repair.side_effects),
+        *(f"<p>{_text(sentence[0].upper() + sentence[1:])}.</p>" for sentence in reasons(repair)),
         "<h3>Before and after</h3>",
         _figure(repair, "change", name),
         _checks(repair, name),

@@ -99,7 +99,7 @@ def _facts(repair: Repair) -> Iterator[str]:
         facts += [f"population: {change.after.population}"] if change.after.population else []
         yield ", ".join(facts)
         yield _standing(repair)
-    yield from _reasons(repair)
+    yield from reasons(repair)
 
 
 def _fewer(fewer: Amount) -> str:
@@ -129,7 +129,7 @@ def _standing(repair: Repair) -> str:
     return f"against blind overwriting: {'; '.join(told)}"
 
 
-def _reasons(repair: Repair) -> Iterator[str]:
+def reasons(repair: Repair) -> Iterator[str]:
     """Say what speaks against the repair, as its verdict counts it."""
     if repair.limit is not None:
         said = {Verdict.PASS: "is under", Verdict.FAIL: "is not under", Verdict.UNDECIDED: "may not be under"}
