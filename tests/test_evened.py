@@ -188,7 +188,7 @@ def brute_force(model: Any, space: eh.Space, point: Any, weights: dict[Any, int]
     own = space.records(point[None])[0]
     variants = space.encode([own | dict(zip(over, labels, strict=True)) for labels in weights])
     frame = space.decode(variants)
-    on_these = [one for one in space.constraints if set(Constraint.parse(one, space.features).touches) & set(over)]
+    on_these = [one for one in space.constraints if set(Constraint.parse(str(one), space.features).touches) & set(over)]
     valid = eh.Space(space.features, (), on_these).valid(variants)
     asked = zip(model.predict(frame), chances(frame), weights.values(), valid, strict=True)
     every = list(asked)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from evenhand.core.results import EXIT_CODES, versions
 from evenhand.core.tradeoff import GOOD, REGIONS, WIN_WIN
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from os import PathLike
 
     from evenhand.core.feature import Label
@@ -245,12 +245,7 @@ class Comparison:
     @classmethod
     def from_dict(cls, table: Any, *, where: str = "comparison") -> Comparison:
         """Rebuild a comparison from the parsed JSON."""
-        if not isinstance(table, Mapping) or table.get("job") != "compare" or "standings" not in table:
-            raise UsageError(f"{where}: this is no evenhand comparison")
-        if table.get("format") != FORMAT:
-            raise UsageError(
-                f"{where}: comparison format {table.get('format')} is not {FORMAT}; use the evenhand that wrote it"
-            )
+        jsonfile.check(table, where, "comparison", job="compare", holds="standings", known=FORMAT)
         try:
             found = [_standing(one) for one in table["standings"]]
             line: dict[str, Any] = {key: tuple(_number(part) for part in value) if isinstance(value, list) else value

@@ -297,12 +297,7 @@ class Repair:
     @classmethod
     def from_dict(cls, table: Any, *, where: str = "repair") -> Repair:
         """Rebuild a repair from the parsed JSON."""
-        if not isinstance(table, Mapping) or table.get("job") != "repair" or "checks" not in table:
-            raise UsageError(f"{where}: this is no evenhand repair")
-        if table.get("format") != FORMAT:
-            raise UsageError(
-                f"{where}: repair format {table.get('format')} is not {FORMAT}; use the evenhand that wrote it"
-            )
+        jsonfile.check(table, where, "repair", job="repair", holds="checks", known=FORMAT)
         if table.get("outcome") not in OUTCOMES:
             said = clip(repr(table.get("outcome")))
             raise UsageError(f"{where}: outcome = {said} is none; {nearest(table.get('outcome'), OUTCOMES)}")
