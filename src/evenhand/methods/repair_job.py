@@ -171,22 +171,28 @@ def sweep(
         Takes the number of a step, a size and a recipe, and returns the step and its model.
     """
     plan = [(size, recipe) for size in sizes for recipe in recipes]
+    planned = len(plan)
     tried, history, models = list[tuple[int, str]](), list[Step](), list[Any]()
     try:
         while len(tried) < len(plan):
             size, recipe = plan[len(tried)]
-            meter.report("training again", len(tried) / (len(sizes) * len(recipes) + FINER), f"{size:,} added")
+            meter.report("training again", len(tried) / (planned + FINER), f"{size:,} added")
             step, model = attempt(len(tried) + 1, size, recipe)
             tried.append((size, recipe))
             history.append(step)
             models.append(model)
-            if len(sizes) * len(recipes) <= len(tried) < len(sizes) * len(recipes) + FINER:
+            if planned <= len(tried) < planned + FINER:
                 plan += _between(tried, history)
     except KeyboardInterrupt:
-        if not history:
-            raise
-        notes.append(f"interrupted after {len(history)} steps; the best of these was kept")
+        interrupted(history, notes)
     return _smallest_gap(original, history, models)
+
+
+def interrupted(history: Sequence[Step], notes: list[str]) -> None:
+    """Go on with the steps that there are after an interrupt; without any, let it through."""
+    if not history:
+        raise KeyboardInterrupt
+    notes.append(f"interrupted after {len(history)} steps; the best of these was kept")
 
 
 def _between(tried: Sequence[tuple[int, str]], history: Sequence[Step]) -> list[tuple[int, str]]:

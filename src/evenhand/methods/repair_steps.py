@@ -16,7 +16,7 @@ from evenhand.core.repaired import NO_HELP, NOTHING, REPAIRED
 from evenhand.core.repairsteps import Step
 from evenhand.core.samplers import Draws, Uniform
 from evenhand.core.views import View
-from evenhand.methods.repair_job import LEAST_CLAIM, Mended
+from evenhand.methods.repair_job import LEAST_CLAIM, Mended, interrupted
 from evenhand.methods.search import search
 
 if TYPE_CHECKING:
@@ -107,9 +107,7 @@ def _steps(
             if patience is not None and failed > patience:
                 break
     except KeyboardInterrupt:
-        if not history:
-            raise
-        job.notes.append(f"interrupted after {len(history)} steps; the best of these was kept")
+        interrupted(history, job.notes)
     kept = any(step.kept for step in history)
     return Mended(REPAIRED if kept else NO_HELP, model, tuple(history), claim)
 
