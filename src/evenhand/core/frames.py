@@ -185,6 +185,13 @@ def eager(frame: Any) -> Any:
     return found
 
 
+def named_frame(rows: NDArray[Any], names: Iterable[str]) -> Any:
+    """Return an array as a frame with these columns, so that it is read like one."""
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=list(names)).infer_objects()
+
+
 def layout_of(frame: Any) -> Layout:
     """Remember engine and dtypes of an eager narwhals frame; engines without a native column builder become pandas."""
     engine = frame.implementation.value

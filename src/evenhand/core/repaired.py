@@ -118,7 +118,7 @@ class Repair:
     @property
     def moved(self) -> tuple[str, ...]:
         """Other protected features over which discrimination has surely risen."""
-        return tuple(check.name.removesuffix(ALL) for check in self.checks if check.kind == "other" and check.rose)
+        return tuple(check.name.removesuffix(ALL) for check in self._risen if check.kind == "other")
 
     @property
     def side_effects(self) -> tuple[str, ...]:

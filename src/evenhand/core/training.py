@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.core.errors import DataError, EvenhandError, SubjectCrashed, UsageError, clip, nearest
-from evenhand.core.frames import check_missing, eager, layout_of
+from evenhand.core.frames import check_missing, eager, layout_of, named_frame
 from evenhand.core.seeds import stream
 from evenhand.core.space import Space
 
@@ -200,7 +200,7 @@ class Learning:
                 f"X is an array of shape {rows.shape}, and the space has {len(space.features)} features; give a column "
                 f"for each, in their order"
             )
-        points = space.encode(_named(rows, space))
+        points = space.encode(named_frame(rows, space.names))
         return cls(space, rows[:, list(space.passed)], points, *_checked(truth, weights, len(points)))
 
     def __len__(self) -> int:
@@ -216,6 +216,13 @@ class Learning:
     def native(self) -> Any:
         """The rows as the model takes them."""
         return self.inputs if isinstance(self.inputs, np.ndarray) else self.inputs.to_native()
+
+    @property
+    def strangers(self) -> Iterator[tuple[str, Any]]:
+        """Levels that an input may have and that no row has, with the names of their features."""
+        for position in self.space.passed:
+            feature, seen = self.space.features[position], set(self.points[:, position].tolist())
+            yield from ((feature.name, level) for code, level in enumerate(feature.levels) if code not in seen)
 
     def fitted(self, trainer: Trainer) -> Any:
         """Return a model that was trained on these rows."""
@@ -259,17 +266,13 @@ def strangers_told(train: Learning) -> Iterator[None]:
     try:
         yield
     except SubjectCrashed as error:
-        for position in train.space.passed:
-            feature = train.space.features[position]
-            seen = set(train.points[:, position].tolist())
-            for code, level in enumerate(feature.levels):
-                if code not in seen and str(level) in str(error):
-                    raise SubjectCrashed(
-                        f"{error}; no training row has {feature.name} = {level!r}, since some rows are held out: train "
-                        f"a model that takes such levels, as with OneHotEncoder(handle_unknown='ignore'), or leave "
-                        f"rare ones out of the space"
-                    ) from error
-        raise
+        told = next((f"{name} = {level!r}" for name, level in train.strangers if str(level) in str(error)), None)
+        if told is None:
+            raise
+        raise SubjectCrashed(
+            f"{error}; no training row has {told}, since some rows are held out: train a model that takes such levels, "
+            f"as with OneHotEncoder(handle_unknown='ignore'), or leave rare ones out of the space"
+        ) from error
 
 
 def _parts(rows: Any, truth: Any, space: Space) -> tuple[Any, Any]:
@@ -286,13 +289,6 @@ def _parts(rows: Any, truth: Any, space: Space) -> tuple[Any, Any]:
             f"it out of X, or add it to the space"
         )
     return table, truth
-
-
-def _named(rows: NDArray[Any], space: Space) -> Any:
-    """Return an array as a frame with the names of the features, so that it is read like one."""
-    import pandas as pd
-
-    return pd.DataFrame(rows, columns=list(space.names)).infer_objects()
 
 
 def _checked(truth: Any, weights: Any, rows: int) -> tuple[NDArray[Any], Floats | None]:

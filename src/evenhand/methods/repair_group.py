@@ -17,7 +17,7 @@ from evenhand.core.results import Result
 from evenhand.core.rules import Rule
 from evenhand.core.views import View
 from evenhand.methods.mine import mine
-from evenhand.methods.repair_job import level_of_each, sizes, sweep
+from evenhand.methods.repair_job import level_of_each, sizes, sweep, why_not
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,7 +80,7 @@ def subgroup(job: Job, original: Any, rule: Rule, *, add: str | None, steps: int
         raise UsageError(f"rule: {'all' if inside.any() else 'none'} of the training rows meet {rule}; give another")
     gap = Gap(job, rule)
     before, treated = (gap.means(subject, rows.points, STEP_ASKED) for rows in (job.valid, job.train))
-    first = job.score(subject)
+    first, of_group = job.score(subject), gap.inside(job.valid.points)
     up = bool(treated[inside].mean() < treated[~inside].mean())
     chances = _chances(job, subject, treated)
     many, recipes = sizes(len(job.train), LEAST_ADDED, MOST_ADDED, steps), (add,) if add else DEFAULT
@@ -93,12 +93,12 @@ def subgroup(job: Job, original: Any, rule: Rule, *, add: str | None, steps: int
         change = gap_change(
             before,
             gap.means(new, job.valid.points, STEP_ASKED),
-            gap.inside(job.valid.points),
+            of_group,
             level=level,
             population="people like the validation rows, and their one-step neighbours",
         )
         score = job.score(new)
-        why = score.lost(first, job.tolerance) or ("" if change.fall.value > 0 else "the gap did not fall")
+        why = why_not(score, first, change, job.tolerance)
         added = len(rows) - len(job.train)
         percent = 100 * added / len(job.train)
         return Step(number, percent, added, change, score.value, kept=not why, why=why or recipe), tried

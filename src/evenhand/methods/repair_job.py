@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.core.budget import Meter
+    from evenhand.core.paired import Change
     from evenhand.core.space import Space
     from evenhand.core.training import Learning, Trainer
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 LEAST_CLAIM = 10_000
 """The fewest inputs that a claim rests on."""
+FINER = 3
+"""How many sizes are tried between the best and the next larger one, which cost too much."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,10 +147,6 @@ def sizes(rows: int, least: int, most: float, steps: int) -> list[int]:
     return sorted({round(float(size)) for size in np.geomspace(top, first, steps)})
 
 
-FINER = 3
-"""How many sizes are tried between the best and the next larger one, which cost too much."""
-
-
 def level_of_each(level: float, tries: int) -> float:
     """Return the level of the intervals of one step if those of all hold together: planned ones, and finer ones."""
     return 1 - (1 - level) / (tries + FINER)
@@ -155,7 +154,7 @@ def level_of_each(level: float, tries: int) -> float:
 
 def sweep(
     original: Any,
-    sizes: Sequence[int],
+    many: Sequence[int],
     recipes: Sequence[str],
     attempt: Callable[[int, int, str], tuple[Step, Any]],
     meter: Meter,
@@ -170,7 +169,7 @@ def sweep(
     attempt
         Takes the number of a step, a size and a recipe, and returns the step and its model.
     """
-    plan = [(size, recipe) for size in sizes for recipe in recipes]
+    plan = [(size, recipe) for size in many for recipe in recipes]
     planned = len(plan)
     tried, history, models = list[tuple[int, str]](), list[Step](), list[Any]()
     try:
@@ -186,6 +185,11 @@ def sweep(
     except KeyboardInterrupt:
         interrupted(history, notes)
     return _smallest_gap(original, history, models)
+
+
+def why_not(score: Scored, first: Scored, change: Change, tolerance: float) -> str:
+    """Say why a model with another gap is not kept; nothing where it may be."""
+    return score.lost(first, tolerance) or ("" if change.fall.value > 0 else "the gap did not fall")
 
 
 def interrupted(history: Sequence[Step], notes: list[str]) -> None:

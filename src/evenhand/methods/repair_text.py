@@ -32,7 +32,7 @@ from evenhand.methods.compare import compare
 from evenhand.methods.mine_text import mine_text
 from evenhand.methods.repair_checks import MENDED, ORIGINAL
 from evenhand.methods.repair_group import LEAST_ADDED, MOST_ADDED
-from evenhand.methods.repair_job import Mended, Scored, level_of_each, sizes, sweep
+from evenhand.methods.repair_job import Mended, Scored, level_of_each, sizes, sweep, why_not
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -276,7 +276,7 @@ def _mended(
         new = job.subject(tried)
         change = term_change(old, valid.columns(new), level=level, population=_population(valid, "validation"))
         score = job.score(new)
-        why = score.lost(first, job.tolerance) or ("" if change.fall.value > 0 else "the gap did not fall")
+        why = why_not(score, first, change, job.tolerance)
         percent = 100 * size / len(job.train)
         return Step(number, percent, size, change, score.value, kept=not why, why=why or recipe), tried
 

@@ -12,6 +12,7 @@ import numpy as np
 from evenhand.core.adapters.base import check_output, check_threshold, crashes_told
 from evenhand.core.errors import BadOutcome, SubjectCrashed, UsageError
 from evenhand.core.fingerprint import fingerprint
+from evenhand.core.frames import named_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -227,20 +228,20 @@ class TorchClassifier:
 
     def predict(self, rows: Any) -> NDArray[np.int64]:
         """Return the label of each row."""
-        return np.asarray(self.classes_[self.predict_proba(rows).argmax(axis=1)])
+        return np.asarray(self._adapter._outcomes(self._logits(rows)), dtype=np.int64)
 
     def predict_proba(self, rows: Any) -> NDArray[np.float64]:
         """Return the chance of each label of each row."""
         from scipy.special import softmax
 
-        if isinstance(rows, np.ndarray):
-            import pandas as pd
-
-            rows = pd.DataFrame(rows, columns=list(self._space.names)).infer_objects()
-        logits = self._adapter._logits(self._space.encode(rows), self._space)
+        logits = self._logits(rows)
         if logits.shape[1] == 1:
             logits = np.column_stack([np.zeros(len(logits)), logits])
         return np.asarray(softmax(logits, axis=1))
+
+    def _logits(self, rows: Any) -> NDArray[np.float64]:
+        frame = named_frame(rows, self._space.names) if isinstance(rows, np.ndarray) else rows
+        return self._adapter._logits(self._space.encode(frame), self._space)
 
 
 def _difference(logits: Any) -> Any:
