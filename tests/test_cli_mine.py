@@ -19,7 +19,8 @@ from sklearn.pipeline import make_pipeline
 
 import evenhand as eh
 from evenhand.cli import main
-from evenhand.config import Config, settings_of
+from evenhand.checks import settings_of
+from evenhand.config import Config
 from evenhand.core.errors import ConfigError, DataError
 from evenhand.core.estimate import Estimate
 from evenhand.core.results import Case, Finding, Result

@@ -14,7 +14,8 @@ import pytest
 
 import evenhand as eh
 from evenhand.cli import main
-from evenhand.config import Config, settings_of
+from evenhand.checks import settings_of
+from evenhand.config import Config
 from evenhand.core.budget import Spent
 from evenhand.core.errors import ConfigError
 from evenhand.core.estimate import Estimate, StopReason

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from evenhand import datasets as datasets
+    from evenhand.core.audited import Audit as Audit
     from evenhand.core.budget import Budget as Budget
     from evenhand.core.comparison import Comparison as Comparison
     from evenhand.core.errors import EvenhandError as EvenhandError
@@ -43,7 +44,9 @@ if TYPE_CHECKING:
     from evenhand.core.strategies.choose import aequitas as aequitas
     from evenhand.core.subject import Subject as Subject
     from evenhand.core.textsubject import TextSubject as TextSubject
+    from evenhand.methods.audit import audit as audit
     from evenhand.methods.compare import compare as compare
+    from evenhand.methods.impact import impact as impact
     from evenhand.methods.measure import measure as measure
     from evenhand.methods.measure import prevalence as prevalence
     from evenhand.methods.measure_log import measure_log as measure_log
@@ -57,6 +60,7 @@ if TYPE_CHECKING:
 
 # Names are imported when they are first used: `evenhand --help` and `import evenhand` stay light.
 _HOMES = {
+    "Audit": "core.audited",
     "Budget": "core.budget",
     "Case": "core.results",
     "Comparison": "core.comparison",
@@ -79,9 +83,11 @@ _HOMES = {
     "Verdict": "core.estimate",
     "Witnesses": "core.estimate",
     "aequitas": "core.strategies.choose",
+    "audit": "methods.audit",
     "category": "core.feature",
     "compare": "methods.compare",
     "datasets": "",
+    "impact": "methods.impact",
     "integer": "core.feature",
     "measure": "methods.measure",
     "measure_log": "methods.measure_log",
@@ -101,6 +107,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Audit",
     "Budget",
     "Case",
     "Comparison",
@@ -123,9 +130,11 @@ __all__ = [
     "Verdict",
     "Witnesses",
     "aequitas",
+    "audit",
     "category",
     "compare",
     "datasets",
+    "impact",
     "integer",
     "measure",
     "measure_log",

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.errors import ConfigError, DataError, UsageError
+from evenhand.core.errors import DataError, UsageError
 from evenhand.core.estimate import StopReason
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from evenhand.config import Config
     from evenhand.core.results import Result
-    from evenhand.core.subject import Subject
 
-INTERRUPTED = 130
-"""What a shell expects of a program that was interrupted, whatever it had found by then."""
+INTERRUPTED = 130  # as in core.audited, which is not imported until a command needs it
 _MEANING = {0: "pass", 1: "discrimination found", 3: "undecided"}
-_WORST = (INTERRUPTED, 1, 3, 0)
-"""Exit codes, from what counts most of several to what counts least."""
 
 
 def init(options: Namespace) -> int:
@@ -40,107 +34,56 @@ def init(options: Namespace) -> int:
 
 def measure(options: Namespace) -> int:
     """Measure what the configuration declares."""
-    from evenhand.config import Config
-    from evenhand.methods.measure import measure as run
-
-    config = Config.load(options.config)
-    return _checked(options, config, "measure", partial(run, sampler=config.population()), file="suite")
+    return _checked(options, "measure", file="suite")
 
 
 def subsets(options: Namespace) -> int:
     """Find the sets of features that the software discriminates by."""
-    from evenhand.config import Config
-    from evenhand.methods.subsets import subsets as run
-
-    config = Config.load(options.config)
-    return _checked(options, config, "subsets", partial(run, sampler=config.population()))
+    return _checked(options, "subsets")
 
 
 def search(options: Namespace) -> int:
     """Find inputs that the software discriminates against."""
-    from evenhand.config import Config
-    from evenhand.methods.search import search as run
-
-    config = Config.load(options.config)
-
-    def started(subject: Subject, *, start: str | None = None, **settings: Any) -> Result:
-        rows, notes = config.start(start)
-        result = run(subject, start=rows, **settings)
-        return replace(result, notes=[*result.notes, *notes])
-
-    return _checked(options, config, "search", started, file="found")
+    return _checked(options, "search", file="found")
 
 
 def mine(options: Namespace) -> int:
     """Find readable subgroups, or terms in texts, that the software treats differently."""
-    from evenhand.config import Config
-
-    config = Config.load(options.config)
-    return _checked(options, config, "mine", partial(_mine_texts if config.of_texts else _mine_rows, config))
-
-
-def _mine_rows(
-    config: Config, subject: Subject, *, data: str | None = None, truth: str | None = None, **settings: Any
-) -> Result:
-    from evenhand.methods.mine import mine as run
-
-    real = config.real(data)
-    if real.rows is None:
-        why = real.notes[0] if real.notes else "there are no rows to find rules in"
-        raise ConfigError(f"{config.file}: {why}; name a file of rows with --data, or with data in a check")
-    try:
-        result = run(subject, data=real.rows, truth=real.truth(truth), **settings)
-    except DataError as error:
-        raise DataError(f"{real.file}: {error}") from error
-    return replace(result, notes=[*result.notes, *real.notes])
-
-
-def _mine_texts(config: Config, subject: Any, *, without: Sequence[str] = (), n_jobs: int, **settings: Any) -> Result:
-    from evenhand.methods.mine_text import mine_text as run
-
-    if n_jobs != 1:
-        raise UsageError(f"--n-jobs {n_jobs} does not go with [texts], which are asked about in one process")
-    texts = config.texts
-    given = texts.read()
-    every = list(dict.fromkeys([*texts.without, *without]))
-    try:
-        return run(subject, given, lexicon=texts.lexicon, without=every, **settings)
-    except DataError as error:
-        raise DataError(f"{texts.file}: {error}") from error
+    return _checked(options, "mine")
 
 
 def prevalence(options: Namespace) -> int:
     """Measure the share of discriminatory inputs among all."""
-    from evenhand.config import Config
-    from evenhand.methods.measure import prevalence as run
-
-    return _checked(options, Config.load(options.config), "prevalence", run)
+    return _checked(options, "prevalence")
 
 
-def _checked(
-    options: Namespace, config: Config, job: str, run: Callable[..., Result], *, file: str | None = None
-) -> int:
+def _checked(options: Namespace, job: str, *, file: str | None = None) -> int:
     """Run the checks of one job, those with equal settings together, and return the worst exit code.
 
     `file` is the option that names a file for each run to write, besides that of its result.
     """
-    from evenhand.config import CHECKS, settings_of
+    from evenhand.auditfile import FileSource
+    from evenhand.checks import CHECKS, settings_of
+    from evenhand.config import Config
+    from evenhand.core.audited import WORST
     from evenhand.core.budget import Budget
+    from evenhand.methods.audit_jobs import RUN
 
+    config = Config.load(options.config)
     runs = settings_of(config, job, {key: getattr(options, key) for key in CHECKS[job]})
-    codes: list[int] = []
+    source, codes = FileSource(config), list[int]()
     with config.software() if job == "mine" else config.subject() as subject:
         for number, settings in enumerate(runs, start=1):
             budget = Budget(**{key: settings.pop(key, None) for key in ("queries", "seconds", "findings")})
             if file is not None and getattr(options, file) is not None:
                 settings[file] = _numbered(getattr(options, file), number)
-            result = run(subject, **settings, budget=budget, seed=options.seed, n_jobs=options.n_jobs)
+            result = RUN[job](source, subject, **settings, budget=budget, seed=options.seed, n_jobs=options.n_jobs)
             if codes:
                 print()
             codes.append(_finish(result, _numbered(options.json, number)))
             if codes[-1] == INTERRUPTED:
                 break
-    return min(codes, key=_WORST.index)
+    return min(codes, key=WORST.index)
 
 
 def _numbered(file: str | None, number: int) -> str | None:

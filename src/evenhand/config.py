@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.core.errors import ConfigError, DataError, EvenhandError, UsageError, clip, nearest
+from evenhand.checks import checks_of
+from evenhand.core.errors import ConfigError, DataError, EvenhandError, UsageError, nearest
 from evenhand.core.files import read_frame
 from evenhand.core.populations import Rows, population_from_table, rows
+from evenhand.core.realdata import Real, Texts, texts_from_table
 from evenhand.core.spacefile import read_themis, read_toml, space_from_table
 from evenhand.core.subject import SHARED, Subject
 from evenhand.core.textsubject import TextSubject
-from evenhand.realdata import Real, Texts, texts_from_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -42,28 +43,6 @@ TEXT_OPTIONS: dict[str, tuple[str, ...]] = {
     "function": ("threshold", "output", "identity", "batch"),
 }
 """The kinds of software that take texts, and what can be said of each."""
-_SAMPLING = ("kind", "limit", "margin", "level", "interval", "exact", "queries", "seconds")
-_MINING = ("support", "depth", "limit", "level", "stories", "queries", "seconds")
-_OF_TABLES = ("over", "complement", "bins", "binning", "levels", "method", "truth", "score", "data")
-_OF_TEXTS = ("kind", "against", "without")
-CHECKS = {
-    "measure": ("over", *_SAMPLING),
-    "subsets": ("among", "depth", "variants", *_SAMPLING),
-    "search": ("over", "strategy", "prefer", "limit", "queries", "seconds", "findings", "start", "explain"),
-    "prevalence": ("over", "limit", "margin", "level", "queries", "seconds"),
-    "mine": (*_MINING, *_OF_TABLES, *_OF_TEXTS),
-}
-"""The jobs of checks, and what can be said of each."""
-_TEXTS, _NUMBER, _WHOLE = (str, list), (int, float), (int,)
-_TYPES: dict[str, tuple[tuple[type, ...], str]] = {
-    **dict.fromkeys(("over", "among", "score", "without"), (_TEXTS, "a list of texts")),
-    **dict.fromkeys(("limit", "margin", "level", "seconds", "support", "complement"), (_NUMBER, "a number")),
-    **dict.fromkeys(("depth", "variants", "queries", "findings", "levels", "stories"), (_WHOLE, "a whole number")),
-    **dict.fromkeys(("kind", "interval", "strategy", "prefer", "start"), ((str,), "a text")),
-    **dict.fromkeys(("data", "binning", "method", "truth", "against"), ((str,), "a text")),
-    **dict.fromkeys(("exact", "explain"), ((bool,), "true or false")),
-    "bins": ((int, list, dict), "a whole number, a list of cut points, or a table of either by feature"),
-}
 
 
 @dataclass(frozen=True)
@@ -167,32 +146,12 @@ class Config:
 
     def checks(self, job: str) -> list[dict[str, Any]]:
         """Return the checks of one job, without their job."""
-        found = []
-        for number, check in enumerate(self.table.get("checks", []), start=1):
-            if not isinstance(check, dict):
-                raise ConfigError(f"{self.file}: check {number} is {clip(repr(check))}; write a [[checks]] table")
-            mine = check.get("job")
-            if mine not in CHECKS:
-                raise ConfigError(f"{self.file}: check {number} has job = {mine!r}; {nearest(mine, CHECKS)}")
-            settings = {key: value for key, value in check.items() if key != "job"}
-            for key, value in settings.items():
-                self._check_setting(f"check {number}", mine, key, value)
-            for key in ("start", "data"):
-                if key in settings:
-                    settings[key] = str(self.file.parent / settings[key])
-            if mine == job:
-                found.append(settings)
-        return found
+        return [settings for mine, settings in checks_of(self.file, self.table.get("checks", [])) if mine == job]
 
-    def _check_setting(self, where: str, job: str, key: str, value: Any) -> None:
-        if key not in CHECKS[job]:
-            allowed = ("job", *CHECKS[job])
-            raise ConfigError(f"{self.file}: {where} ({job}) has an unknown key {key!r}; {nearest(key, allowed)}")
-        types, wanted = _TYPES[key]
-        fits = isinstance(value, types) and (bool in types or not isinstance(value, bool))
-        texts = types is not _TEXTS or isinstance(value, str) or all(isinstance(name, str) for name in value)
-        if not fits or not texts:
-            raise ConfigError(f"{self.file}: {where} ({job}) has {key} = {clip(repr(value))}; it must be {wanted}")
+    @property
+    def jobs(self) -> list[str]:
+        """The jobs of the checks, each once, in the order of the file."""
+        return list(dict.fromkeys(job for job, _ in checks_of(self.file, self.table.get("checks", []))))
 
     def software(self) -> Subject | TextSubject:
         """Build what is tested: a TextSubject where the file declares [texts]."""
@@ -337,50 +296,3 @@ def _of_themis(file: Path) -> dict[str, Any]:
         if names:
             check["among" if check["job"] == "subsets" else "over"] = names
     return {"themis": settings.space, "subject": {"command": list(settings.command), "positive": 1}, "checks": checks}
-
-
-def settings_of(config: Config, job: str, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the settings of each run of a job: its checks, under what the command line gives.
-
-    `over` and `kind` of the command line choose among the checks, and what no check covers has the defaults; all else
-    takes the place of what a check says. Checks that differ in nothing but `over` are one run, so that they hold
-    together.
-    """
-    options = {key: value for key, value in given.items() if value is not None and key != "over"}
-    usual = "group" if job == "mine" else "causal"
-    checks = [check for check in config.checks(job) if options.get("kind") in (None, check.get("kind", usual))]
-    if given.get("over") is not None:
-        checks = [
-            {**check, "over": list(names)}
-            for names in given["over"]
-            for check in [check for check in checks if set(_names(check.get("over", ()))) == set(names)] or [{}]
-        ]
-    runs: list[tuple[dict[str, Any], list[tuple[str, ...]]]] = []
-    for check in checks or [{}]:
-        settings = {**check, **options}
-        names = _names(settings.pop("over", ()))
-        mine = next((sets for known, sets in runs if known == settings and bool(sets) == bool(names)), None)
-        if mine is None:
-            mine = []
-            runs.append((settings, mine))
-        if names and names not in mine:
-            mine.append(names)
-    found = [{**settings, "over": sets} if sets else settings for settings, sets in runs]
-    if job == "mine":
-        _check_mining(config, found)
-    return found
-
-
-def _check_mining(config: Config, runs: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse what goes with tables where the file declares texts, and the other way round."""
-    mine, others = (_OF_TEXTS, _OF_TABLES) if config.of_texts else (_OF_TABLES, _OF_TEXTS)
-    for key, value in ((key, settings[key]) for settings in runs for key in others if key in settings):
-        why = "[texts] declares texts" if config.of_texts else "there is no [texts] table"
-        raise ConfigError(
-            f"{config.file}: {key} = {clip(repr(value))} does not go here, since {why}; mine then takes "
-            f"{', '.join((*mine, *_MINING))}"
-        )
-
-
-def _names(over: str | Sequence[str]) -> tuple[str, ...]:
-    return (over,) if isinstance(over, str) else tuple(over)

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -117,11 +118,21 @@ class Meter:
             self.hook(Progress(task, share, note))
 
 
+_OUTER: ContextVar[Any] = ContextVar("outer", default=None)
+"""The bar that is drawn at the moment, which a run within a run draws on."""
+
+
 @contextmanager
 def progress_bar(*, show: bool | None = None) -> Iterator[Hook | None]:
-    """Give a hook that draws a bar on standard error where that is a terminal, and None elsewhere."""
+    """Give a hook that draws a bar on standard error where that is a terminal, and None elsewhere.
+
+    A run within a run, as those of an audit, adds its lines to the bar that is there, and takes them away at its end.
+    """
     if not (sys.stderr.isatty() if show is None else show):
         yield None
+        return
+    if (outer := _OUTER.get()) is not None:
+        yield from _lines(outer)
         return
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -135,16 +146,29 @@ def progress_bar(*, show: bool | None = None) -> Iterator[Hook | None]:
         TimeRemainingColumn(),
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        tasks: dict[str, Any] = {}
+        token = _OUTER.set(bar)
+        try:
+            yield from _lines(bar)
+        finally:
+            _OUTER.reset(token)
 
-        def hook(progress: Progress) -> None:
-            if progress.task not in tasks:
-                tasks[progress.task] = bar.add_task(progress.task, total=1.0, note="")
-            bar.update(
-                tasks[progress.task],
-                completed=progress.share or 0.0,
-                total=None if progress.share is None else 1.0,
-                note=progress.note,
-            )
 
+def _lines(bar: Any) -> Iterator[Hook]:
+    """Give a hook that draws a line for each task, and take the lines away at the end."""
+    tasks: dict[str, Any] = {}
+
+    def hook(progress: Progress) -> None:
+        if progress.task not in tasks:
+            tasks[progress.task] = bar.add_task(progress.task, total=1.0, note="")
+        bar.update(
+            tasks[progress.task],
+            completed=progress.share or 0.0,
+            total=None if progress.share is None else 1.0,
+            note=progress.note,
+        )
+
+    try:
         yield hook
+    finally:
+        for task in tasks.values():
+            bar.remove_task(task)

@@ -1,0 +1,123 @@
+"""An audit as a configuration file declares it: its checks, its software, and the rows and models that it names."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from evenhand.checks import CHECKS, settings_of
+from evenhand.config import Config
+from evenhand.core.errors import ConfigError, UsageError
+from evenhand.core.files import read_frame
+from evenhand.core.populations import Rows
+from evenhand.core.subject import Subject
+from evenhand.methods.audit import Plan, run_all, usual
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
+
+    from evenhand.core.audited import Audit
+    from evenhand.core.budget import Budget
+    from evenhand.core.realdata import Real, Texts
+    from evenhand.core.samplers import Sampler
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """What a configuration file declares besides the software."""
+
+    config: Config
+
+    @property
+    def where(self) -> str:
+        """The file, which error sentences begin with."""
+        return str(self.config.file)
+
+    @property
+    def texts(self) -> Texts:
+        """The texts that the file declares."""
+        return self.config.texts
+
+    def population(self) -> Sampler | None:
+        """Return the population that the file declares."""
+        return self.config.population()
+
+    def start(self, path: str | None = None) -> tuple[Rows | None, list[str]]:
+        """Return the real rows that a search starts from."""
+        return self.config.start(path)
+
+    def real(self, path: str | None = None) -> Real:
+        """Return the real rows that the file names."""
+        return self.config.real(path)
+
+    def frame(self, path: str | None = None) -> Real:
+        """Return real rows as a frame, as far as they are inputs, with the columns that are none."""
+        real = self.config.real(path)
+        if isinstance(real.rows, Rows):
+            return replace(real, rows=read_frame(real.file))
+        return real
+
+    def other(self, model: Any, subject: Subject) -> Subject:
+        """Load another model, which is tested like the one of the file."""
+        if not isinstance(model, str):
+            return Subject(model, subject.space, positive=subject.positive, differs=subject.differs)
+        declared = self.config.table.get("subject", {})
+        how = {key: declared[key] for key in ("trusted", "allow_pickle", "threshold") if key in declared}
+        path = self.config.file.parent / model
+        try:
+            return Subject.saved(path, subject.space, positive=subject.positive, **how)
+        except UsageError as error:
+            raise ConfigError(f"{self.where}: models names {model!r}: {error}") from error
+
+
+def plans_of(config: Config, given: Mapping[str, Any]) -> list[Plan]:
+    """Return the runs of all checks of a file, job by job in its order, under what the command line gives.
+
+    Where there are no checks, the usual ones are run.
+    """
+    if not config.table.get("checks"):
+        space = None if config.of_texts else config.space
+        real = space is not None and config.real().rows is not None
+        config = replace(config, table={**config.table, "checks": usual(space, real=real)})
+    found = []
+    for job in config.jobs:
+        mine = {key: value for key, value in given.items() if key in CHECKS[job]}
+        found += [Plan(job, settings) for settings in settings_of(config, job, mine)]
+    return found
+
+
+def audit_config(
+    config: Config, given: Mapping[str, Any], *, seed: int = 0, n_jobs: int = 1, progress: bool | None = None
+) -> Audit:
+    """Run all checks of a configuration."""
+    plans = plans_of(config, given)
+    said = "".join(f" --{key} {value:g}" for key, value in given.items() if value is not None)
+    told = {
+        "config": {"file": config.file.as_posix(), "text": _text(config)},
+        "ledger": str(config.table.get("subject", {}).get("ledger", "")),
+        "command": f"evenhand audit {shlex.quote(config.file.as_posix())}{said} --seed {seed}",
+    }
+    with config.software() as subject:
+        source = FileSource(config)
+        return run_all(subject, source, plans, seed=seed, n_jobs=n_jobs, progress=progress, **told)
+
+
+def audit_file(
+    path: str | PathLike[str], *, checks: Sequence[Mapping[str, Any]] | None, budget: Budget, **common: Any
+) -> Audit:
+    """Run all checks of a configuration file, or others in their place."""
+    config = Config.load(path)
+    if checks is not None:
+        config = replace(config, table={**config.table, "checks": [dict(check) for check in checks]})
+    given = {key: getattr(budget, key) for key in ("queries", "seconds", "findings")}
+    return audit_config(config, {key: value for key, value in given.items() if value is not None}, **common)
+
+
+def _text(config: Config) -> str:
+    """Return the text of the file, which was read before."""
+    try:
+        return config.file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,293 @@
+"""Audit: the checks of one piece of software, each with what came of it, under one verdict and one exit code."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core import jsonfile
+from evenhand.core.budget import Spent
+from evenhand.core.comparison import Comparison
+from evenhand.core.errors import SubjectError, UsageError, clip, nearest
+from evenhand.core.estimate import StopReason, Verdict
+from evenhand.core.ratchet import Held, hold
+from evenhand.core.repaired import Repair
+from evenhand.core.results import EXIT_CODES, Result, versions
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+FORMAT = 1
+INTERRUPTED = 130
+"""What a shell expects of a program that was interrupted, whatever it had found by then."""
+WORST = (INTERRUPTED, UsageError.exit_code, 1, SubjectError.exit_code, 3, 0)
+"""Exit codes, from what counts most of several to what counts least: what was found stands, whatever failed later."""
+READERS: dict[str, Any] = {"compare": Comparison, "repair": Repair}
+"""What reads the JSON of a job; that of all others is a Result."""
+_RANK = (Verdict.FAIL, Verdict.UNDECIDED, Verdict.PASS)
+
+Found = Result | Comparison | Repair
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One check: what it was to do, and what came of it, or the sentence that says why nothing did."""
+
+    name: str
+    job: str
+    settings: Mapping[str, Any]
+    """As a `[[checks]]` table says them."""
+    found: Found | None = None
+    error: str = ""
+    code: int = SubjectError.exit_code
+    """The exit code where nothing was found: 4 where the software failed, 2 where the check cannot be run."""
+    held: tuple[Held, ...] = ()
+    """How each finding stands to that of a baseline, where there is one."""
+
+    @property
+    def alone(self) -> Verdict | None:
+        """The verdict without any baseline; of software that failed, undecided."""
+        return Verdict.UNDECIDED if self.found is None else self.found.verdict
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Pass, fail or undecided; None where no limit was given. A baseline excuses what did not get worse."""
+        if not self.held or self.found is None:
+            return self.alone
+        return _worst(one.verdict for one in self.held)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether someone stopped the run before it was through."""
+        return isinstance(self.found, Result) and self.found.stop is StopReason.INTERRUPTED
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of this check alone."""
+        if self.interrupted:
+            return INTERRUPTED
+        return self.code if self.found is None else EXIT_CODES[self.verdict]
+
+    @property
+    def level(self) -> float:
+        """The level at which all that this check says holds together; 1 where every input was asked."""
+        if isinstance(self.found, Result):
+            return min((finding.estimate.level for finding in self.found.findings), default=1.0)
+        return 1.0 if self.found is None else self.found.level
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the check as JSON holds it."""
+        table: dict[str, Any] = {
+            "name": self.name,
+            "job": self.job,
+            "verdict": self.verdict,
+            "settings": dict(self.settings),
+        }
+        table |= {"error": self.error, "code": self.code} if self.found is None else {"found": _parsed(self.found)}
+        return table | ({"held": [one.to_dict() for one in self.held]} if self.held else {})
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any], *, where: str = "audit") -> Checked:
+        """Rebuild a check from `to_dict`."""
+        found = read_found(table["found"], where=where) if "found" in table else None
+        held = tuple(Held.from_dict(one) for one in table.get("held", ()))
+        code = table.get("code", SubjectError.exit_code)
+        return cls(table["name"], table["job"], table["settings"], found, table.get("error", ""), code, held)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """All checks of a piece of software, with one verdict, and what is needed to run them again.
+
+    `subject` says in words what was tested, `config` holds the name and the text of the configuration, `ledger` the
+    file that has every executed test, and `command` what gives the same again.
+    """
+
+    checks: tuple[Checked, ...]
+    seed: int
+    spent: Spent
+    subject: str = ""
+    space: Mapping[str, Any] = field(default_factory=dict)
+    config: Mapping[str, str] = field(default_factory=dict)
+    ledger: str = ""
+    command: str = ""
+    baseline: str = ""
+    """The name and digest of the audit that this one is held against, where there is one."""
+    notes: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=versions)
+
+    def __getitem__(self, name: str) -> Checked:
+        """Return a check by its name, or by its job where that is the only one."""
+        for key in ("name", "job"):
+            found = [check for check in self.checks if getattr(check, key) == name]
+            if len(found) == 1:
+                return found[0]
+        names = [check.name for check in self.checks]
+        raise UsageError(f"this audit has no check {clip(repr(name))}; {nearest(name, names)}")
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Fail if any check fails, undecided if any is undecided or could not be run, pass if all pass."""
+        return _worst(check.verdict for check in self.checks)
+
+    @property
+    def exit_code(self) -> int:
+        """0 pass, 1 discrimination found, 4 the software failed, 3 undecided; 130 where it was interrupted."""
+        return min((check.exit_code for check in self.checks), key=WORST.index, default=0)
+
+    @property
+    def level(self) -> float:
+        """The least level at which all that the checks say holds together (Bonferroni)."""
+        return max(0.0, 1 - sum(1 - check.level for check in self.checks))
+
+    def check(self) -> Audit:
+        """Return the audit if it passes; raise an AssertionError that tells the story if it fails or is undecided."""
+        if self.exit_code:
+            raise AssertionError(self.story())
+        return self
+
+    def story(self) -> str:
+        """Return the checks that do not pass as text, each with its simplest case."""
+        lines = [f"audit: {self.verdict}"]
+        for check in self.checks:
+            if check.exit_code and check.found is None:
+                lines.append(f"{check.name}: {check.error}")
+            elif check.exit_code and check.found is not None:
+                told = check.found.story() if hasattr(check.found, "story") else str(check.found)
+                lines.append(f"{check.name}: {told.partition(': ')[2]}" if check.found else "")
+        return "\n".join(lines)
+
+    def against(self, old: Audit, *, name: str = "") -> Audit:
+        """Return the audit held against an older one: only what surely got worse, or is new, fails."""
+        before: dict[str, Checked] = {check.name: check for check in old.checks}
+        checks, notes = [], []
+        for check in self.checks:
+            known = before.pop(check.name, None)
+            then = None if known is None else known.found
+            held = () if check.found is None else hold(check.found, then)
+            checks.append(replace(check, held=tuple(held)))
+        notes += [f"the baseline has a check that this audit has not: {gone}" for gone in before]
+        told = f"{name or 'an older audit'}, digest {old.digest}"
+        return replace(self, checks=tuple(checks), baseline=told, notes=(*self.notes, *notes))
+
+    def to_frame(self) -> Any:
+        """Return one row for each statement of each check, as a pandas frame."""
+        return import_module("evenhand.report.statements").frame(self)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the scores of all checks with matplotlib and return the display."""
+        display = import_module("evenhand.report.overview")  # the core knows nothing of reports until asked
+        return display.AuditDisplay.from_audit(self).plot(ax=ax)
+
+    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+        """Return the audit as one page that needs nothing from elsewhere, and write it where a path is given."""
+        return str(import_module("evenhand.report.html").write_report(self, path))
+
+    def _repr_html_(self) -> str:
+        return str(import_module("evenhand.report.notebook").summary(self))
+
+    def _stable(self) -> dict[str, Any]:
+        """Return all that depends on seed, software and settings alone, not on how the run went."""
+        checks = []
+        for check in self.checks:
+            table = check.to_dict()
+            if check.found is not None:
+                table["found"] = check.found.digest
+            checks.append(table)
+        told = {key: getattr(self, key) for key in ("subject", "seed", "space", "baseline")}
+        return {"format": FORMAT, "job": "audit", "verdict": self.verdict, **told, "checks": checks}
+
+    @property
+    def digest(self) -> str:
+        """A hash that two audits share exactly when they found the same, whatever they cost."""
+        return hashlib.sha256(jsonfile.dump(self._stable()).encode()).hexdigest()
+
+    def to_json(self, path: str | PathLike[str] | None = None) -> str:
+        """Return the audit as JSON, and write it to `path` where one is given."""
+        table = {
+            **self._stable(),
+            "checks": [check.to_dict() for check in self.checks],
+            "spent": self.spent.to_dict(),
+            **{key: getattr(self, key) for key in ("ledger", "command")},
+            "config": dict(self.config),
+            "notes": list(self.notes),
+            "versions": dict(self.versions),
+            "digest": self.digest,
+        }
+        return jsonfile.write(path, jsonfile.dump(table), "audit")
+
+    @classmethod
+    def from_json(cls, path: str | PathLike[str]) -> Audit:
+        """Read an audit that `to_json` wrote."""
+        return cls.from_dict(jsonfile.read(path, "audit"), where=str(path))
+
+    @classmethod
+    def from_dict(cls, table: Any, *, where: str = "audit") -> Audit:
+        """Rebuild an audit from the parsed JSON."""
+        jsonfile.check(table, where, "audit", job="audit", holds="checks", known=FORMAT)
+        keys = ("seed", "subject", "space", "config", "ledger", "command", "baseline", "versions")
+        try:
+            checks = tuple(Checked.from_dict(check, where=where) for check in table["checks"])
+            rest = {key: table[key] for key in keys}
+            return cls(checks, spent=Spent(**table["spent"]), notes=tuple(table["notes"]), **rest)
+        except (KeyError, TypeError, ValueError) as error:
+            raise UsageError(f"{where}: this evenhand audit is damaged ({type(error).__name__}: {error})") from None
+
+    def __str__(self) -> str:
+        return "\n".join(f"{check.name}: {check.verdict or 'no limit given'}" for check in self.checks)
+
+
+def read_found(table: Any, *, where: str) -> Found:
+    """Rebuild what a check found from its parsed JSON, whatever its job."""
+    job = table.get("job") if isinstance(table, Mapping) else None
+    reader = READERS.get(str(job), Result)
+    found: Found = reader.from_dict(table, where=where)
+    return found
+
+
+def gathered(paths: Any) -> Audit:
+    """Read files that evenhand wrote, of any job, as one audit; the checks of an audit stay as they are.
+
+    >>> gathered([])
+    Traceback (most recent call last):
+    evenhand.core.errors.UsageError: there is no result to report on; name at least one file
+    """
+    files = list(paths)
+    if not files:
+        raise UsageError("there is no result to report on; name at least one file")
+    audits: list[Audit] = []
+    for file in files:
+        table = jsonfile.read(file, "result")
+        if isinstance(table, Mapping) and table.get("job") == "audit":
+            audits.append(Audit.from_dict(table, where=str(file)))
+            continue
+        found = read_found(table, where=str(file))
+        job = str(table["job"])
+        space = dict(getattr(found, "space", None) or {})
+        spent = getattr(found, "spent", Spent(0, 0, 0.0))
+        one = Checked(f"{job} ({file})", job, {}, found)
+        audits.append(Audit((one,), found.seed, spent, space=space, versions=found.versions))
+    return audits[0] if len(audits) == 1 else _joined(audits)
+
+
+def _joined(audits: list[Audit]) -> Audit:
+    first = audits[0]
+    spent = Spent(*(sum(getattr(one.spent, key) for one in audits) for key in ("queries", "executed", "seconds")))
+    notes = tuple(dict.fromkeys(note for one in audits for note in one.notes))
+    return replace(first, checks=tuple(check for one in audits for check in one.checks), spent=spent, notes=notes)
+
+
+def _parsed(found: Found) -> dict[str, Any]:
+    """Return what was found as its own JSON has it."""
+    import json
+
+    return dict(json.loads(found.to_json()))
+
+
+def _worst(verdicts: Any) -> Verdict | None:
+    """Return what counts most of several verdicts; None where there is none at all."""
+    known = set(verdicts)
+    return next((one for one in _RANK if one in known), None)

@@ -1,0 +1,127 @@
+"""Held: how a finding stands to the one of a baseline, so that only what surely got worse fails.
+
+The test is the one that the intervals allow, whatever rule ended the sampling: a score is surely worse where its
+interval lies wholly beyond that of the baseline. Where nothing has changed, one of two two-sided intervals would have
+to miss on its own side, which happens with at most the probability that a single interval misses at all. Intervals of
+one check hold together, so that this is the probability for all of its findings, not for each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.comparison import Comparison
+from evenhand.core.estimate import Estimate, Verdict, Witnesses
+from evenhand.core.results import Finding, Result
+from evenhand.core.rules import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evenhand.core.comparison import Standing
+    from evenhand.core.repaired import Repair
+
+NEW, WORSE, BETTER, SAME, ROSE = "new", "worse", "better", "not surely worse", "worse, within the limit"
+STATES = (NEW, WORSE, BETTER, SAME, ROSE)
+_RANK = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1, None: 2, Verdict.PASS: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A claim, how it stands to the baseline, and the verdict that follows."""
+
+    claim: str
+    state: str
+    verdict: Verdict | None
+    before: str = ""
+    """The score of the baseline in words, where it has one."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return this as JSON holds it."""
+        return {"claim": self.claim, "state": self.state, "verdict": self.verdict, "before": self.before}
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> Held:
+        """Rebuild this from `to_dict`."""
+        verdict = None if table["verdict"] is None else Verdict(table["verdict"])
+        return cls(table["claim"], table["state"], verdict, table["before"])
+
+
+def hold(found: Result | Comparison | Repair, old: Result | Comparison | Repair | None) -> list[Held]:
+    """Hold what a check found against what it found before; what was not there before counts as it is.
+
+    >>> from evenhand.core.budget import Spent
+    >>> from evenhand.core.estimate import StopReason
+    >>> def result(low, high):
+    ...     score = Estimate((low + high) / 2, low, high, 500, 0.95, "exact")
+    ...     found = Finding("sex matters", ("sex",), score, 0.05)
+    ...     return Result("measure", [found], 0, Spent(500, 500, 0.1), StopReason.DECIDED, {})
+    >>> [(one.state, one.verdict.value) for new in (0.2, 0.4) for one in hold(result(new, new + 0.1), result(0.2, 0.3))]
+    [('not surely worse', 'pass'), ('worse', 'fail')]
+    """
+    if isinstance(found, Result):
+        known = {_key(finding): finding for finding in old.findings} if isinstance(old, Result) else {}
+        others = known.get(_OTHERS)
+        return [
+            held(one, known.get(_key(one), others if isinstance(one.about, Rule) else None)) for one in found.findings
+        ]
+    if isinstance(found, Comparison):
+        before = {one.name: one for one in old.standings} if isinstance(old, Comparison) else {}
+        return [_standing(one, before.get(one.name)) for one in found.standings]
+    return [Held(found.claim, NEW, found.verdict)]
+
+
+def held(finding: Finding, old: Finding | None) -> Held:
+    """Hold one finding against that of the baseline."""
+    if old is None:
+        return Held(finding.claim, NEW, finding.verdict)
+    told = str(old.estimate)
+    if worse(finding.estimate, old.estimate, least=finding.least):
+        if finding.verdict is Verdict.PASS:
+            return Held(finding.claim, ROSE, Verdict.PASS, told)
+        return Held(finding.claim, WORSE, Verdict.FAIL, told)
+    state = BETTER if worse(old.estimate, finding.estimate, least=finding.least) else SAME
+    return Held(finding.claim, state, _excused(finding.verdict, old.verdict), told)
+
+
+def worse(new: Estimate, old: Estimate, *, least: bool = False) -> bool:
+    """Tell whether a score is surely worse than another; a count of witnesses is, where none were known before.
+
+    >>> worse(Estimate(0.3, 0.25, 0.35, 90, 0.95, "exact"), Estimate(0.2, 0.15, 0.25, 90, 0.95, "exact"))
+    False
+    >>> worse(Witnesses.of(3, 100, "adaptive"), Witnesses.of(0, 100, "adaptive"))
+    True
+    """
+    if isinstance(new, Witnesses) or isinstance(old, Witnesses):
+        return new.value > 0 and old.value == 0
+    if not new.n or not old.n:
+        return False
+    return new.high < old.low if least else new.low > old.high
+
+
+def _excused(now: Verdict | None, before: Verdict | None) -> Verdict | None:
+    """Return the verdict of what is not surely worse: a baseline that does no better excuses it."""
+    if now is None or now is Verdict.PASS:
+        return now
+    return Verdict.PASS if before is not None and _RANK[before] < _RANK[Verdict.PASS] else Verdict.UNDECIDED
+
+
+def _standing(one: Standing, old: Standing | None) -> Held:
+    if old is None:
+        return Held(one.claim, NEW, one.verdict)
+    if one.verdict is Verdict.FAIL and old.verdict is Verdict.PASS:
+        return Held(one.claim, WORSE, Verdict.FAIL, old.claim)
+    better = _RANK[one.verdict] > _RANK[old.verdict]
+    return Held(one.claim, BETTER if better else SAME, _excused(one.verdict, old.verdict), old.claim)
+
+
+_OTHERS = ("rule", Rule(()).text, "", False, "")
+
+
+def _key(finding: Finding) -> tuple[str, str, str, bool, str]:
+    """Return what tells a finding of one run from the others, and is the same in the next run."""
+    if isinstance(finding.about, Rule):
+        return "rule", finding.about.text, finding.output, finding.least, ""
+    about = finding.about if isinstance(finding.about, tuple) else (str(finding.about),)
+    return "features", "\0".join(sorted(about)), finding.output, finding.least, ""

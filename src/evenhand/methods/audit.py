@@ -1,0 +1,294 @@
+"""audit: every check of a piece of software, one after another, under one verdict."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.audited import Audit, Checked
+from evenhand.core.budget import Budget, Progress, Spent, checked_budget, progress_bar
+from evenhand.core.errors import EvenhandError, SubjectError, UsageError, clip, nearest
+from evenhand.core.feature import plain
+from evenhand.core.files import read_frame
+from evenhand.core.keywords import checked_keywords, options_of
+from evenhand.core.populations import Rows, rows
+from evenhand.core.realdata import Real, Texts
+from evenhand.core.results import Result
+from evenhand.core.sets import sets_of
+from evenhand.core.subject import Subject, as_subject
+from evenhand.core.textsubject import TextSubject
+from evenhand.methods import audit_jobs
+
+if TYPE_CHECKING:
+    from evenhand.core.audited import Found
+    from evenhand.core.samplers import Sampler
+    from evenhand.core.space import Space
+    from evenhand.methods.audit_jobs import Source
+
+LIMIT, GAP = 0.05, 0.1
+"""Engineering thresholds of the checks that are run where none are declared: for scores, and for gaps of rates."""
+MOST_TOGETHER = 6
+"""The most protected features whose sets are all looked at without being asked for."""
+_BOUNDS = ("queries", "seconds", "findings")
+
+
+@checked_keywords
+def audit(
+    subject: Any,
+    space: Space | None = None,
+    *,
+    checks: Sequence[Mapping[str, Any]] | None = None,
+    data: Any = None,
+    sampler: Sampler | None = None,
+    baseline: Audit | str | PathLike[str] | None = None,
+    budget: Budget | None = None,
+    seed: int = 0,
+    n_jobs: int = 1,
+    progress: bool | None = None,
+) -> Audit:
+    """Run all checks of a piece of software, and bring them under one verdict.
+
+    Parameters
+    ----------
+    subject, space
+        A Subject, or a fitted model or function with its space; or the path of a configuration file, which declares
+        all of this, as for ``evenhand audit``.
+    checks
+        What to run, as ``[[checks]]`` of a configuration say it: ``{"job": "measure", "over": ["sex"], "limit": 0.05}``
+        and so on, with the options of that verb. By default each protected feature is measured and searched, their
+        sets are looked at, and of real rows the selection rates are told and the subgroups are mined.
+    data
+        Real rows, any dataframe; for what needs them, and for a search to start from.
+    sampler
+        The population that scores speak of; by default all inputs.
+    baseline
+        An older audit of the same checks: what is not surely worse than it was does not fail.
+    budget
+        What each check may spend.
+
+    Examples
+    --------
+    >>> from evenhand.core.feature import category, integer
+    >>> from evenhand.core.space import Space
+    >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)], protected=["sex"])
+    >>> found = audit(lambda people: (people["age"] > 40) & (people["sex"] == "M"), space)
+    >>> print(found)
+    measure sex: fail
+    search sex: no limit given
+    """
+    old = Audit.from_json(baseline) if isinstance(baseline, str | PathLike) else baseline
+    bounds = checked_budget(budget)
+    common: dict[str, Any] = {"seed": seed, "n_jobs": n_jobs, "progress": progress}
+    if isinstance(subject, str | PathLike):
+        for name, value in (("space", space), ("data", data), ("sampler", sampler)):
+            if value is not None:
+                raise UsageError(f"{name} does not go with a configuration file, which declares its own; leave it out")
+        by_file = import_module("evenhand.auditfile")  # configuration files are read by the layer above
+        found: Audit = by_file.audit_file(subject, checks=checks, budget=bounds, **common)
+    else:
+        if isinstance(subject, TextSubject):
+            raise UsageError("texts are audited by a configuration file with a [texts] table; in Python call mine_text")
+        tested = as_subject(subject, space)
+        source = Given(tested.space, data, sampler)
+        plans = planned(tested.space, checks, bounds, real=data is not None)
+        found = run_all(tested, source, plans, **common)
+    return found if old is None else found.against(old, name=_name_of(baseline))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One check that is to be run: its job, and its settings as a configuration says them."""
+
+    job: str
+    settings: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The check in a few words; the same whenever the same is checked."""
+        sets = self.settings.get("over") or ([self.settings["among"]] if "among" in self.settings else [])
+        about = "; ".join(" and ".join([names] if isinstance(names, str) else names) for names in sets)
+        kind = self.settings.get("kind")
+        return " ".join(part for part in (f"{kind} {self.job}" if kind else self.job, clip(about, 80)) if part)
+
+    def run(self, subject: Any, source: Source, **common: Any) -> Found:
+        """Run the check, as the verb of its name would."""
+        settings = {key: value for key, value in self.settings.items() if key not in _BOUNDS}
+        bounds = Budget(**{key: self.settings.get(key) for key in _BOUNDS})
+        found: Found = audit_jobs.RUN[self.job](source, subject, **settings, budget=bounds, **common)
+        return found
+
+
+@dataclass(frozen=True)
+class Given:
+    """Real rows that were given as a dataframe, and the population that scores speak of."""
+
+    space: Space
+    data: Any = None
+    sampler: Sampler | None = None
+    where: str = "data"
+
+    @property
+    def texts(self) -> Texts:
+        """Say that there are no texts."""
+        raise UsageError("texts are tested with mine_text, or by a configuration file with a [texts] table")
+
+    def population(self) -> Sampler | None:
+        """Return the sampler that was given."""
+        return self.sampler
+
+    def start(self, path: str | None = None) -> tuple[Rows | None, list[str]]:
+        """Return the rows that were given, or those of a file."""
+        given = read_frame(path) if path is not None else self.data
+        if given is None or isinstance(given, Rows):
+            return given, []
+        return rows(given), []
+
+    def real(self, path: str | None = None) -> Real:
+        """Return the rows as they were given, or those of a file."""
+        return Real(Path("data"), self.data) if path is None else Real(Path(path), read_frame(path))
+
+    def frame(self, path: str | None = None) -> Real:
+        """Return the rows as a frame."""
+        if path is not None:
+            return Real(Path(path), read_frame(path))
+        if isinstance(self.data, Rows):
+            raise UsageError("data = rows(…) has no columns but the inputs; give the dataframe itself")
+        return Real(Path("data"), None if self.data is None else audit_jobs.framed(self.data))
+
+    def other(self, model: Any, subject: Subject) -> Subject:
+        """Wrap another model as the one under test is wrapped."""
+        if isinstance(model, Subject):
+            return model
+        return Subject(model, self.space, positive=subject.positive, differs=subject.differs)
+
+
+def usual(space: Space | None, *, real: bool) -> list[dict[str, Any]]:
+    """Return the checks that are run where none are declared; of texts, the terms they are treated differently with.
+
+    A search has no limit: it cannot pass, since not to find anything is no proof.
+
+    >>> from evenhand.core.feature import category, integer
+    >>> from evenhand.core.space import Space
+    >>> space = Space([category("sex", ["F", "M"]), category("race", ["b", "w"])], protected=["sex", "race"])
+    >>> [check["job"] for check in usual(space, real=True)]
+    ['measure', 'measure', 'subsets', 'search', 'search', 'impact', 'mine']
+    """
+    if space is None:
+        return [{"job": "mine", "limit": GAP}, {"job": "mine", "kind": "causal", "limit": LIMIT}]
+    protected = list(space.protected)
+    if not protected:
+        raise UsageError(
+            f"the space names no protected features, so there is nothing to check; name them, or write [[checks]] with "
+            f"over, one or more of {', '.join(space.names)}"
+        )
+    found: list[dict[str, Any]] = [{"job": "measure", "over": [name], "limit": LIMIT} for name in protected]
+    if 1 < len(protected) <= MOST_TOGETHER:
+        found.append({"job": "subsets", "among": protected, "limit": LIMIT})
+    found += [{"job": "search", "over": [name]} for name in protected]
+    if real:
+        found += [{"job": "impact"}, {"job": "mine", "limit": GAP}]
+    return found
+
+
+def planned(
+    space: Space | None, checks: Sequence[Mapping[str, Any]] | None, bounds: Budget, *, real: bool
+) -> list[Plan]:
+    """Return the runs of checks that were given in Python, those with equal settings together."""
+    runs: list[tuple[str, dict[str, Any], list[tuple[str, ...]]]] = []
+    for number, check in enumerate(usual(space, real=real) if checks is None else checks, start=1):
+        job = check.get("job") if isinstance(check, Mapping) else None
+        if job not in audit_jobs.RUN:
+            raise UsageError(f"check {number} has job = {clip(repr(job))}; {nearest(job, audit_jobs.RUN)}")
+        settings = {key: value for key, value in check.items() if key not in ("job", "over")}
+        _check_options(number, str(job), settings)
+        given = {key: getattr(bounds, key) for key in _BOUNDS if getattr(bounds, key) is not None}
+        settings = {**settings, **{key: given[key] for key in given if job not in ("compare", "impact")}}
+        sets = sets_of(check["over"]) if "over" in check else []
+        known = next((s for j, told, s in runs if (j, told) == (job, settings) and bool(s) == bool(sets)), None)
+        if known is None:
+            known = []
+            runs.append((str(job), settings, known))
+        known += [names for names in sets if names not in known]
+    return [Plan(job, {**settings, "over": sets} if sets else settings) for job, settings, sets in runs]
+
+
+def _check_options(number: int, job: str, settings: Mapping[str, Any]) -> None:
+    """Refuse what the verb does not know before anything is asked."""
+    verb = getattr(import_module(f"evenhand.methods.{'measure' if job == 'prevalence' else job}"), job)
+    more = {"compare": ("models", "truth", "data", "outcomes"), "impact": ("data",)}.get(job, ())
+    known = [*options_of(verb), *_BOUNDS, *more]
+    for key in settings:
+        if key not in known:
+            raise UsageError(f"check {number} ({job}) has an unknown key {key!r}; {nearest(key, known)}")
+
+
+def run_all(
+    subject: Subject | TextSubject,
+    source: Source,
+    plans: Sequence[Plan],
+    *,
+    seed: int = 0,
+    n_jobs: int = 1,
+    progress: bool | None = None,
+    **told: Any,
+) -> Audit:
+    """Run checks one after another; software that fails in one of them is asked again in the next.
+
+    A mistake in the first check is raised. In a later one it is told in its place, so that nothing found is lost.
+    """
+    if not plans:
+        raise UsageError("there is no check to run; write a [[checks]] table, or leave them all out for the usual ones")
+    begun, before, done = time.monotonic(), subject.executed, list[Checked]()
+    with progress_bar(show=progress) as hook:
+        for number, plan in enumerate(plans):
+            name = _unlike(plan.name, [check.name for check in done])
+            if hook is not None:
+                hook(Progress("audit", number / len(plans), f"check {number + 1} of {len(plans)}: {clip(name, 40)}"))
+            settings = {key: _written(value) for key, value in plan.settings.items()}
+            try:
+                found = plan.run(subject, source, seed=seed, n_jobs=n_jobs, progress=progress)
+            except SubjectError as error:
+                done.append(Checked(name, plan.job, settings, error=" ".join(str(error).split())))
+                continue
+            except EvenhandError as error:
+                if not done:
+                    raise
+                said = " ".join(str(error).split())
+                done.append(Checked(name, plan.job, settings, error=said, code=error.exit_code))
+                continue
+            done.append(Checked(name, plan.job, settings, found))
+            if done[-1].interrupted:
+                break
+    queries = sum(check.found.spent.queries for check in done if isinstance(check.found, Result))
+    spent = Spent(queries, subject.executed - before, time.monotonic() - begun)
+    space = subject.space.to_dict() if isinstance(subject, Subject) else {}
+    missed = [plan.name for plan in plans[len(done) :]]
+    notes = (f"interrupted before: {', '.join(missed)}",) if missed else ()
+    return Audit(tuple(done), seed, spent, **{"subject": subject.name, "space": space, "notes": notes, **told})
+
+
+def _unlike(name: str, others: Sequence[str]) -> str:
+    """Return a name that no other check has."""
+    number = 1
+    while (told := name if number == 1 else f"{name} ({number})") in others:
+        number += 1
+    return told
+
+
+def _written(value: Any) -> Any:
+    """Return a setting as JSON holds it: models and frames by a word."""
+    if isinstance(value, Mapping):
+        return {str(key): _written(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [_written(one) for one in value]
+    value = plain(value)
+    return value if value is None or isinstance(value, str | int | float | bool) else type(value).__name__
+
+
+def _name_of(baseline: Any) -> str:
+    return Path(baseline).name if isinstance(baseline, str | PathLike) else ""

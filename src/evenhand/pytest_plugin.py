@@ -1,0 +1,325 @@
+"""The pytest plugin: the fixture `fairness`, its options and its marker, and what a run has to tell of it.
+
+It is loaded into every run of pytest where evenhand is installed: nothing slow is imported until a test asks for it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import operator
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from functools import partial, wraps
+from os import path
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import evenhand
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+FOLDER = ".evenhand"
+LEAST = {"seed": 0, "queries": 1}
+"""The settings that can be given as an option, in the ini-file and by the marker, with the least that each may be."""
+VERDICT, EVIDENCE = "evenhand.verdict", "evenhand.evidence"
+"""Properties of a test, which reach whoever writes reports, from other processes too."""
+WORDS = {"pass": "passed", "fail": "failed", "undecided": "undecided", "None": "without a limit"}
+"""What the summary says of results, by their verdicts."""
+MOST_TESTS = 5
+_NUMBER = "int" if pytest.version_tuple >= (8, 4) else "string"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What every verb is given that takes it, and where evidence is kept."""
+
+    seed: int = 0
+    queries: int | None = None
+    folder: Path = Path(FOLDER)
+
+    @property
+    def options(self) -> str:
+        """The settings as options of pytest."""
+        return f"--fairness-seed={self.seed}" + ("" if self.queries is None else f" --fairness-queries={self.queries}")
+
+    def __str__(self) -> str:
+        return f"seed {self.seed}" + ("" if self.queries is None else f", at most {self.queries:,} queries a check")
+
+
+@dataclass(eq=False)
+class Fairness:
+    """The verbs of evenhand, with the seed and the budget of this run; every result is remembered in `results`."""
+
+    settings: Settings
+    results: list[Any] = field(default_factory=list, init=False)
+    told: dict[int, str] = field(default_factory=dict, init=False, repr=False)
+    """The number of each result that a failure report has told of, and the file that holds it."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Return a verb of evenhand by its name."""
+        __tracebackhide__ = True
+        verb = None if name.startswith("_") else _verb(name)
+        if verb is None:
+            raise AttributeError(_no_verb(name))
+        takes = inspect.signature(verb).parameters
+
+        @wraps(verb)
+        def call(*args: Any, **options: Any) -> Any:
+            __tracebackhide__ = True
+            given = {key: value for key, value in self._given().items() if key in takes}
+            found = verb(*args, **{**given, **options})
+            if hasattr(found, "exit_code"):
+                self.results.append(found)
+            return found
+
+        return call
+
+    def check(self, *results: Any) -> None:
+        """Check these results, or all that the test has so far; raise one AssertionError for what does not pass."""
+        __tracebackhide__ = True
+        chosen = results or tuple(self.results)
+        if not chosen:
+            raise evenhand.UsageError("there is nothing to check yet; call a verb first, for example fairness.measure")
+        told = []
+        for found in chosen:
+            if not hasattr(found, "exit_code"):
+                raise evenhand.UsageError(
+                    f"fairness.check takes results of verbs, not a {type(found).__name__}; "
+                    "write fairness.measure(model, space, limit=0.05).check(), for example"
+                )
+            try:
+                found.check()
+            except AssertionError as error:
+                told.append(str(error))
+        if told:
+            raise AssertionError("\n".join(told))
+
+    def _given(self) -> dict[str, Any]:
+        """Return the keywords that a verb gets where the test does not give its own."""
+        budget = {} if self.settings.queries is None else {"budget": evenhand.Budget(queries=self.settings.queries)}
+        return {"seed": self.settings.seed, "progress": False, **budget}
+
+    def __dir__(self) -> list[str]:
+        return sorted([*super().__dir__(), *_verbs()])
+
+
+SETTINGS = pytest.StashKey[Settings]()
+ASKED = pytest.StashKey[Fairness]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options, and the ini-file's defaults for them."""
+    group = parser.getgroup("fairness", "fairness (evenhand)")
+    told = {
+        "seed": "the seed of every verb of the fixture `fairness`; default 0",
+        "queries": "the most inputs that each verb of the fixture `fairness` may ask",
+    }
+    for name, help_ in told.items():
+        group.addoption(f"--fairness-{name}", type=partial(_option, name), metavar="N", help=help_)
+        parser.addini(f"fairness_{name}", f"default of --fairness-{name}", type=_NUMBER, default=None)  # type: ignore[arg-type]
+    where = f"where failing tests leave their evidence; default {FOLDER} in the root folder"
+    group.addoption("--fairness-dir", metavar="FOLDER", help=where)
+    parser.addini("fairness_dir", "default of --fairness-dir, from the root folder", default=None)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker, and read the settings of the run, before any test is collected."""
+    config.addinivalue_line("markers", "fairness(seed, queries): what the fixture `fairness` gives its verbs here")
+    given = {name: _setting(config, name) for name in LEAST}
+    option, ini = config.getoption("fairness_dir"), config.getini("fairness_dir")
+    folder = Path(config.invocation_params.dir, option) if option else Path(config.rootpath, ini or FOLDER)
+    config.stash[SETTINGS] = Settings(given["seed"] or 0, given["queries"], folder)
+    config.pluginmanager.register(Tally(config), "evenhand-tally")
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Say what the verbs are given, where something was said of it."""
+    given = [_setting(config, name) for name in LEAST]
+    told = config.get_verbosity() > 0 or any(value is not None for value in given)
+    return f"evenhand: {config.stash[SETTINGS]}" if told else None
+
+
+@pytest.fixture
+def fairness(request: pytest.FixtureRequest) -> Fairness:
+    """The verbs of evenhand (measure, search, mine, …), with the seed and budget of this run."""
+    try:
+        settings = marked(request.node, request.config.stash[SETTINGS])
+    except ValueError as error:
+        pytest.fail(str(error), pytrace=False)
+    asked = request.node.stash[ASKED] = Fairness(settings)
+    return asked
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Tell of what did not pass where a test fails; count what it asked at its end."""
+    report = yield
+    asked = item.stash.get(ASKED, None)
+    if asked is None:
+        return report
+    fresh = {at: found for at, found in enumerate(asked.results, start=1) if found.exit_code and at not in asked.told}
+    if report.failed and fresh:
+        from evenhand.pytest_story import tell
+
+        text, files = tell(item, fresh, asked.settings)
+        asked.told |= files
+        # A section of the traceback is shown, unlike one of the report, where captured output is not.
+        add = getattr(report.longrepr, "addsection", None)
+        add("fairness", text) if add else report.sections.append(("fairness", text))
+    if report.when == "teardown":
+        report.user_properties += [(VERDICT, f"{_job(found)}: {found.verdict}") for found in asked.results]
+        report.user_properties += [(EVIDENCE, file) for file in asked.told.values() if file]
+        del item.stash[ASKED]  # results hold on to data
+    return report
+
+
+@dataclass(eq=False)
+class Tally:
+    """Counts the verdicts of a run, whichever process they come from, for the line at its end."""
+
+    config: pytest.Config
+    verdicts: Counter[str] = field(default_factory=Counter)
+    stopped: set[str] = field(default_factory=set)
+    """Tests that did not pass."""
+    open: dict[str, int] = field(default_factory=dict)
+    """Tests that passed, and how many of their results did not."""
+    kept: bool = False
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Count what a test asked, at its end."""
+        if not report.passed or hasattr(report, "wasxfail"):
+            self.stopped.add(report.nodeid)
+        if report.when != "teardown":
+            return
+        given = report.user_properties
+        verdicts = Counter(str(value).rpartition(": ")[2] for name, value in given if name == VERDICT)
+        self.verdicts += verdicts
+        self.kept |= any(name == EVIDENCE for name, _ in given)
+        if (missed := verdicts["fail"] + verdicts["undecided"]) and report.nodeid not in self.stopped:
+            self.open[report.nodeid] = missed
+        self.stopped.discard(report.nodeid)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say how many results passed, and which tests passed although a result did not."""
+        checks = self.verdicts.total()
+        if not checks:
+            return
+        told = ", ".join(f"{self.verdicts[key]:,} {word}" for key, word in WORDS.items() if self.verdicts[key])
+        kept = f"; evidence in {shown(self.config.stash[SETTINGS].folder, self.config)}" if self.kept else ""
+        worst = next((key for key in ("fail", "undecided") if self.verdicts[key]), "pass")
+        colour = {"fail": "red", "undecided": "yellow", "pass": "green"}[worst]
+        line = f"fairness: {told} in {checks:,} check{'s' if checks > 1 else ''}{kept}"
+        terminalreporter.write_line(line, **{colour: True})
+        for test, missed in list(self.open.items())[:MOST_TESTS]:
+            what = "a check" if missed == 1 else f"{missed:,} checks"
+            line = f"fairness: {_short(test)} passed although {what} did not; fairness.check() at its end would fail it"
+            terminalreporter.write_line(line, yellow=True)
+        if (more := len(self.open) - MOST_TESTS) > 0:
+            terminalreporter.write_line(f"fairness: {more:,} more tests passed although a check did not", yellow=True)
+
+
+def marked(item: Any, settings: Settings) -> Settings:
+    """Return the settings of a test: those of the run, but for what its markers say, the nearest last."""
+    from evenhand.core.keywords import refuse_unknown
+
+    for mark in reversed(list(item.iter_markers("fairness"))):
+        if mark.args:
+            raise evenhand.UsageError(f"the marker fairness takes its options by name, {_example(mark.args[0])}")
+        refuse_unknown("the marker fairness", mark.kwargs, list(LEAST))
+        for name, value in mark.kwargs.items():
+            try:
+                number = None if name == "queries" and value is None else whole(name, value)
+            except ValueError as error:
+                raise evenhand.UsageError(f"the marker fairness: {error}") from None
+            settings = replace(settings, **{name: number})
+    return settings
+
+
+def whole(name: str, value: Any) -> int:
+    """Return a setting as a number, or say what it must be.
+
+    >>> whole("seed", "7")
+    7
+    >>> whole("queries", 0)
+    Traceback (most recent call last):
+    ValueError: queries = 0 must be a whole number of 1 or more
+    """
+    least = LEAST[name]
+    try:
+        number = least - 1 if isinstance(value, bool) else operator.index(int(value) if type(value) is str else value)
+    except (TypeError, ValueError):
+        number = least - 1
+    if number < least:
+        from evenhand.core.errors import clip
+
+        raise ValueError(f"{name} = {clip(repr(value))} must be a whole number of {least} or more")
+    return number
+
+
+def shown(file: Path, config: pytest.Config) -> str:
+    """Return a path as seen from where pytest was started, if it is not far from there."""
+    try:
+        near = Path(path.relpath(file, config.invocation_params.dir))
+    except ValueError:  # on another drive
+        return file.as_posix()
+    return (file if near.parts[:3] == ("..", "..", "..") else near).as_posix()
+
+
+def _option(name: str, text: str) -> int:
+    try:
+        return whole(name, text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _setting(config: pytest.Config, name: str) -> int | None:
+    """Return what was said of a setting, on the command line or else in the ini-file; None where nothing was."""
+    option: int | None = config.getoption(f"fairness_{name}")
+    if option is not None:
+        return option
+    try:
+        value = config.getini(f"fairness_{name}")
+        return None if value is None else whole(name, value)
+    except (pytest.UsageError, TypeError, ValueError) as error:
+        must = f"fairness_{name} must be a whole number of {LEAST[name]} or more"
+        raise pytest.UsageError(f"{config.inipath}: {must} ({error})") from None
+
+
+def _verb(name: str) -> Callable[..., Any] | None:
+    """Return the function of the package that this names, if it is one that tests software."""
+    if name not in evenhand.__all__ or not name.islower():
+        return None
+    found = getattr(evenhand, name)
+    return found if inspect.isfunction(found) and not found.__module__.startswith("evenhand.core.") else None
+
+
+def _verbs() -> list[str]:
+    return [name for name in evenhand.__all__ if _verb(name)]
+
+
+def _no_verb(name: str) -> str:
+    if name.startswith("_"):
+        return f"fairness has no attribute {name!r}"
+    if name in evenhand.__all__:
+        return f"fairness has no verb {name!r}; the package has it: evenhand.{name}"
+    from evenhand.core.errors import clip, nearest
+
+    return f"fairness has no verb {clip(repr(name))}; {nearest(name, [*_verbs(), 'check'])}"
+
+
+def _job(found: Any) -> str:
+    return str(getattr(found, "job", type(found).__name__.lower()))
+
+
+def _example(value: object) -> str:
+    from evenhand.core.errors import clip
+
+    return f"not {clip(repr(value))} alone; write @pytest.mark.fairness(seed=0, queries=1000), for example"
+
+
+def _short(test: str) -> str:
+    return test if len(test) <= 200 else f"{test[:199]}…"
