@@ -5,6 +5,8 @@
 >>> result = eh.measure(lambda people: (people["age"] > 40) & (people["sex"] == "M"), space, limit=0.05)
 >>> print(result.verdict)
 fail
+
+PYTEST_DONT_REWRITE, which would rewrite the assertions of the package since it brings a plugin.
 """
 
 from __future__ import annotations

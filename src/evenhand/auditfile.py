@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from dataclasses import dataclass, replace
+from os.path import relpath
 from typing import TYPE_CHECKING, Any
 
 from evenhand.checks import CHECKS, settings_of
@@ -17,6 +19,7 @@ from evenhand.methods.audit import Plan, run_all, usual
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
+    from pathlib import Path
 
     from evenhand.core.audited import Audit
     from evenhand.core.budget import Budget
@@ -88,10 +91,8 @@ def plans_of(config: Config, given: Mapping[str, Any]) -> list[Plan]:
     return found
 
 
-def audit_config(
-    config: Config, given: Mapping[str, Any], *, seed: int = 0, n_jobs: int = 1, progress: bool | None = None
-) -> Audit:
-    """Run all checks of a configuration."""
+def audit_config(config: Config, given: Mapping[str, Any], *, seed: int = 0, **common: Any) -> Audit:
+    """Run all checks of a configuration; `common` goes to `run_all`."""
     plans = plans_of(config, given)
     said = "".join(f" --{key} {value:g}" for key, value in given.items() if value is not None)
     told = {
@@ -100,8 +101,17 @@ def audit_config(
         "command": f"evenhand audit {shlex.quote(config.file.as_posix())}{said} --seed {seed}",
     }
     with config.software() as subject:
-        source = FileSource(config)
-        return run_all(subject, source, plans, seed=seed, n_jobs=n_jobs, progress=progress, **told)
+        found = run_all(subject, FileSource(config), plans, seed=seed, **{**told, **common})
+    home = config.file.parent
+    return replace(found, checks=tuple(replace(one, settings=_as_written(one.settings, home)) for one in found.checks))
+
+
+def _as_written(settings: Mapping[str, Any], home: Path) -> dict[str, Any]:
+    """Return settings with paths as the file has them: from its own folder."""
+    return {
+        key: relpath(value, home).replace(os.sep, "/") if key in ("data", "start") else value
+        for key, value in settings.items()
+    }
 
 
 def audit_file(

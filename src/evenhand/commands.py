@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from evenhand.core.results import Result
 
 INTERRUPTED = 130  # as in core.audited, which is not imported until a command needs it
-_MEANING = {0: "pass", 1: "discrimination found", 3: "undecided"}
 
 
 def init(options: Namespace) -> int:
@@ -113,6 +112,13 @@ def measure_log(options: Namespace) -> int:
     from evenhand.methods.measure_log import measure_log as run
 
     return _recorded(options, run, "limit", "least_ratio", "smallest", "level")
+
+
+def impact(options: Namespace) -> int:
+    """Make tables of selection rates and impact ratios from recorded decisions."""
+    from evenhand.methods.impact import impact as run
+
+    return _recorded(options, run, "score", "smallest", "unknown", "intersections", "limit", "level")
 
 
 def mine_log(options: Namespace) -> int:
@@ -247,19 +253,32 @@ def data(options: Namespace) -> int:
     return 0
 
 
-def demo(options: Namespace) -> int:
-    """Test the bundled loan program and explain what comes out."""
-    from evenhand.demo import PROGRAM, loan_subject
-    from evenhand.methods.measure import measure as run
+def audit(options: Namespace) -> int:
+    """Run every check of a configuration, and write what was asked for."""
+    from evenhand.auditing import run_audit
 
-    with loan_subject() as subject:
-        print(f"Software under test: {PROGRAM.name}, a program that reads an application and prints approve or deny.")
-        print(f"Inputs: {subject.space}.")
-        print("Question: does the decision change when nothing but race, or nothing but sex, changes?\n")
-        result = run(subject, limit=0.05, seed=options.seed)
-    code = _finish(result, options.json)
-    print(f"\nA gate would exit with {code} ({_MEANING[code]}); this demonstration exits with 0.")
-    return 0
+    return run_audit(options)
+
+
+def report(options: Namespace) -> int:
+    """Write one page of results that were written before."""
+    from evenhand.auditing import run_report
+
+    return run_report(options)
+
+
+def explore(options: Namespace) -> int:
+    """Serve the local page on which a person is edited."""
+    from evenhand.explore import explore as run
+
+    return run(options)
+
+
+def demo(options: Namespace) -> int:
+    """Audit the bundled loan program and explain what comes out."""
+    from evenhand.auditing import run_demo
+
+    return run_demo(options)
 
 
 def _finish(result: Result, file: str | None) -> int:

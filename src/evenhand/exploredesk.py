@@ -161,10 +161,10 @@ class Desk:
         outcomes = self.subject.decide(np.asfortranarray(np.concatenate([own, twins])))
         told, different = answers(self.views, outcomes)
         records = self.space.records(twins)
-        people = [
+        people: list[dict[str, Any]] = [
             {
                 "individual": {name: wired(value) for name, value in record.items()},
-                "changed": [self.space.names[at] for at in np.flatnonzero(row != own[0]).tolist()],
+                "changed": self._changed(own[0], row),
                 "outcomes": told[place],
                 "differs": bool(different[place]),
             }
@@ -176,7 +176,7 @@ class Desk:
     def pairs(self, individual: Any, twin: Any) -> list[Pair]:
         """Ask about two inputs, each twice, and return them as a case of each output in which they differ."""
         both = np.asfortranarray(np.concatenate([self._checked(individual), self._checked(twin)]))
-        changed = tuple(self.space.names[at] for at in np.flatnonzero(both[0] != both[1]).tolist())
+        changed = tuple(self._changed(*both))
         if not changed:
             raise UsageError("the individual and its twin are the same, so there is no pair to save")
         self.subject.need_deterministic(both)
@@ -190,6 +190,9 @@ class Desk:
         if not found:
             raise UsageError("the outcomes of these two do not differ, so there is no pair to save")
         return found
+
+    def _changed(self, one: Points, other: Points) -> list[str]:
+        return [self.space.names[at] for at in np.flatnonzero(one != other).tolist()]
 
     def _record(self, point: Points) -> dict[str, Any]:
         return {name: wired(value) for name, value in self.space.records(point)[0].items()}
@@ -215,13 +218,14 @@ class Desk:
 
     def _refuse(self, point: Points) -> None:
         """Say which constraint is broken, and the nearest change of one feature that keeps them all."""
-        space, told, touched = self.space, [], []
+        space, told = self.space, []
+        touched: dict[str, None] = {}
         for constraint in space.constraints:
             if not Space(space.features, (), [constraint], space.layout).valid(point)[0]:
                 told.append(f"'{clip(named(constraint), 200)}'")
-                text = isinstance(constraint, str)
-                touched += Constraint.parse(constraint, space.features).touches if text else space.names
-        names = list(dict.fromkeys(touched))
+                parsed = Constraint.parse(constraint, space.features) if isinstance(constraint, str) else None
+                touched |= dict.fromkeys(space.names if parsed is None else parsed.touches)
+        names = list(touched)
         moves = [move for move in (self._moved(point, name) for name in names) if move is not None]
         hint = "no change of one feature alone makes it valid"
         if moves:
@@ -261,7 +265,9 @@ class Desk:
             found = np.concatenate([self._alone(own, each, notes) for each in features])
         valid = space.valid(found)
         if not valid.all():
-            notes.append(f"{int((~valid).sum()):,} twins that break a constraint are left out")
+            out = int((~valid).sum())
+            told = "twin that breaks a constraint is" if out == 1 else "twins that break a constraint are"
+            notes.append(f"{out:,} {told} left out")
         return found[valid], notes
 
     def _alone(self, own: Points, feature: Feature, notes: list[str]) -> Points:
@@ -286,7 +292,7 @@ def spread(feature: Feature, most: int) -> NDArray[np.float64]:
     [0.0, 25.0, 50.0, 75.0, 100.0]
     """
     if feature.size <= most:
-        return feature.values() if math.isfinite(feature.size) else np.array([feature.low])
+        return feature.values()
     if feature.kind == "category":
         return np.arange(most, dtype=np.float64)
     values = np.unique(feature.snap(np.linspace(feature.low, feature.high, most)))
@@ -296,8 +302,8 @@ def spread(feature: Feature, most: int) -> NDArray[np.float64]:
 def _distinct(own: Points, twins: Points) -> Points:
     """Return twins that are not the individual itself, each once, in their order."""
     _, first = np.unique(twins, axis=0, return_index=True)
-    kept = twins[np.sort(first)]
-    return kept[(kept != own).any(axis=1)]
+    kept: Points = twins[np.sort(first)]
+    return kept[np.any(kept != own, axis=1)]
 
 
 def _coded(feature: Feature, value: Any) -> float:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 LOOKED = 1_000
 """In how many of the given texts one that names a term is looked for, to begin with."""
-LEFT_OUT = "a category of the lexicon"
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +85,7 @@ class TextDesk:
         extra = [] if twin is None or _text(twin) in (text, *twins) else [_text(twin)]
         asked = [text, *extra, *twins]
         told, different = answers((self.subject.view,), self.subject.decide(asked))
-        people = [
+        people: list[dict[str, Any]] = [
             {
                 "individual": {"text": asked[at]},
                 "changed": [twins[asked[at]][0]] if asked[at] in twins else ["text"],
@@ -105,8 +104,7 @@ class TextDesk:
         matches, twins, _ = self._twins(text)
         if other not in twins:
             raise UsageError(
-                f"{clip(repr(other), 100)} is not the individual with another term of {LEFT_OUT}, so there is no pair "
-                f"to save"
+                f"{clip(repr(other), 100)} is not the individual with another term, so there is no pair to save"
             )
         self.subject.need_deterministic([text, other])
         outcomes = self.subject.decide([text, other])

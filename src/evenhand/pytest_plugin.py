@@ -8,55 +8,33 @@ from __future__ import annotations
 import argparse
 import inspect
 import operator
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
-from os import path
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import evenhand
+from evenhand.pytest_story import EVIDENCE, FOLDER, VERDICT, Settings, Tally, job_of, tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-FOLDER = ".evenhand"
 LEAST = {"seed": 0, "queries": 1}
 """The settings that can be given as an option, in the ini-file and by the marker, with the least that each may be."""
-VERDICT, EVIDENCE = "evenhand.verdict", "evenhand.evidence"
-"""Properties of a test, which reach whoever writes reports, from other processes too."""
-WORDS = {"pass": "passed", "fail": "failed", "undecided": "undecided", "None": "without a limit"}
-"""What the summary says of results, by their verdicts."""
-MOST_TESTS = 5
+INTERRUPTED = 130
+"""The exit code of an audit that someone stopped."""
 _NUMBER = "int" if pytest.version_tuple >= (8, 4) else "string"
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What every verb is given that takes it, and where evidence is kept."""
-
-    seed: int = 0
-    queries: int | None = None
-    folder: Path = Path(FOLDER)
-
-    @property
-    def options(self) -> str:
-        """The settings as options of pytest."""
-        return f"--fairness-seed={self.seed}" + ("" if self.queries is None else f" --fairness-queries={self.queries}")
-
-    def __str__(self) -> str:
-        return f"seed {self.seed}" + ("" if self.queries is None else f", at most {self.queries:,} queries a check")
-
-
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Fairness:
     """The verbs of evenhand, with the seed and the budget of this run; every result is remembered in `results`."""
 
     settings: Settings
     results: list[Any] = field(default_factory=list, init=False)
-    told: dict[int, str] = field(default_factory=dict, init=False, repr=False)
+    told: dict[int, str] = field(default_factory=dict, init=False)
     """The number of each result that a failure report has told of, and the file that holds it."""
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -74,6 +52,8 @@ class Fairness:
             found = verb(*args, **{**given, **options})
             if hasattr(found, "exit_code"):
                 self.results.append(found)
+                if found.exit_code == INTERRUPTED or getattr(found, "stop", None) is evenhand.StopReason.INTERRUPTED:
+                    raise KeyboardInterrupt  # a verb returns what it has, but whoever asked wants the run to end
             return found
 
         return call
@@ -96,12 +76,17 @@ class Fairness:
             except AssertionError as error:
                 told.append(str(error))
         if told:
-            raise AssertionError("\n".join(told))
+            from evenhand.report.lines import printable
+
+            raise AssertionError("\n".join(printable(line) for line in "\n".join(told).split("\n")))
 
     def _given(self) -> dict[str, Any]:
         """Return the keywords that a verb gets where the test does not give its own."""
         budget = {} if self.settings.queries is None else {"budget": evenhand.Budget(queries=self.settings.queries)}
         return {"seed": self.settings.seed, "progress": False, **budget}
+
+    def __repr__(self) -> str:
+        return f"Fairness({self.settings}; results: {len(self.results)})"
 
     def __dir__(self) -> list[str]:
         return sorted([*super().__dir__(), *_verbs()])
@@ -133,7 +118,7 @@ def pytest_configure(config: pytest.Config) -> None:
     option, ini = config.getoption("fairness_dir"), config.getini("fairness_dir")
     folder = Path(config.invocation_params.dir, option) if option else Path(config.rootpath, ini or FOLDER)
     config.stash[SETTINGS] = Settings(given["seed"] or 0, given["queries"], folder)
-    config.pluginmanager.register(Tally(config), "evenhand-tally")
+    config.pluginmanager.register(Tally(config, folder), "evenhand-tally")
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -146,10 +131,13 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 @pytest.fixture
 def fairness(request: pytest.FixtureRequest) -> Fairness:
     """The verbs of evenhand (measure, search, mine, …), with the seed and budget of this run."""
+    problem = ""
     try:
         settings = marked(request.node, request.config.stash[SETTINGS])
     except ValueError as error:
-        pytest.fail(str(error), pytrace=False)
+        problem = str(error)
+    if problem:  # outside of the handler, or the sentence would be told twice
+        pytest.fail(problem, pytrace=False)
     asked = request.node.stash[ASKED] = Fairness(settings)
     return asked
 
@@ -163,63 +151,16 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         return report
     fresh = {at: found for at, found in enumerate(asked.results, start=1) if found.exit_code and at not in asked.told}
     if report.failed and fresh:
-        from evenhand.pytest_story import tell
-
         text, files = tell(item, fresh, asked.settings)
         asked.told |= files
         # A section of the traceback is shown, unlike one of the report, where captured output is not.
         add = getattr(report.longrepr, "addsection", None)
         add("fairness", text) if add else report.sections.append(("fairness", text))
     if report.when == "teardown":
-        report.user_properties += [(VERDICT, f"{_job(found)}: {found.verdict}") for found in asked.results]
+        report.user_properties += [(VERDICT, f"{job_of(found)}: {found.verdict}") for found in asked.results]
         report.user_properties += [(EVIDENCE, file) for file in asked.told.values() if file]
         del item.stash[ASKED]  # results hold on to data
     return report
-
-
-@dataclass(eq=False)
-class Tally:
-    """Counts the verdicts of a run, whichever process they come from, for the line at its end."""
-
-    config: pytest.Config
-    verdicts: Counter[str] = field(default_factory=Counter)
-    stopped: set[str] = field(default_factory=set)
-    """Tests that did not pass."""
-    open: dict[str, int] = field(default_factory=dict)
-    """Tests that passed, and how many of their results did not."""
-    kept: bool = False
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Count what a test asked, at its end."""
-        if not report.passed or hasattr(report, "wasxfail"):
-            self.stopped.add(report.nodeid)
-        if report.when != "teardown":
-            return
-        given = report.user_properties
-        verdicts = Counter(str(value).rpartition(": ")[2] for name, value in given if name == VERDICT)
-        self.verdicts += verdicts
-        self.kept |= any(name == EVIDENCE for name, _ in given)
-        if (missed := verdicts["fail"] + verdicts["undecided"]) and report.nodeid not in self.stopped:
-            self.open[report.nodeid] = missed
-        self.stopped.discard(report.nodeid)
-
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say how many results passed, and which tests passed although a result did not."""
-        checks = self.verdicts.total()
-        if not checks:
-            return
-        told = ", ".join(f"{self.verdicts[key]:,} {word}" for key, word in WORDS.items() if self.verdicts[key])
-        kept = f"; evidence in {shown(self.config.stash[SETTINGS].folder, self.config)}" if self.kept else ""
-        worst = next((key for key in ("fail", "undecided") if self.verdicts[key]), "pass")
-        colour = {"fail": "red", "undecided": "yellow", "pass": "green"}[worst]
-        line = f"fairness: {told} in {checks:,} check{'s' if checks > 1 else ''}{kept}"
-        terminalreporter.write_line(line, **{colour: True})
-        for test, missed in list(self.open.items())[:MOST_TESTS]:
-            what = "a check" if missed == 1 else f"{missed:,} checks"
-            line = f"fairness: {_short(test)} passed although {what} did not; fairness.check() at its end would fail it"
-            terminalreporter.write_line(line, yellow=True)
-        if (more := len(self.open) - MOST_TESTS) > 0:
-            terminalreporter.write_line(f"fairness: {more:,} more tests passed although a check did not", yellow=True)
 
 
 def marked(item: Any, settings: Settings) -> Settings:
@@ -232,10 +173,10 @@ def marked(item: Any, settings: Settings) -> Settings:
         refuse_unknown("the marker fairness", mark.kwargs, list(LEAST))
         for name, value in mark.kwargs.items():
             try:
-                number = None if name == "queries" and value is None else whole(name, value)
+                changed: dict[str, Any] = {name: None if (name, value) == ("queries", None) else whole(name, value)}
             except ValueError as error:
                 raise evenhand.UsageError(f"the marker fairness: {error}") from None
-            settings = replace(settings, **{name: number})
+            settings = replace(settings, **changed)
     return settings
 
 
@@ -258,15 +199,6 @@ def whole(name: str, value: Any) -> int:
 
         raise ValueError(f"{name} = {clip(repr(value))} must be a whole number of {least} or more")
     return number
-
-
-def shown(file: Path, config: pytest.Config) -> str:
-    """Return a path as seen from where pytest was started, if it is not far from there."""
-    try:
-        near = Path(path.relpath(file, config.invocation_params.dir))
-    except ValueError:  # on another drive
-        return file.as_posix()
-    return (file if near.parts[:3] == ("..", "..", "..") else near).as_posix()
 
 
 def _option(name: str, text: str) -> int:
@@ -311,15 +243,7 @@ def _no_verb(name: str) -> str:
     return f"fairness has no verb {clip(repr(name))}; {nearest(name, [*_verbs(), 'check'])}"
 
 
-def _job(found: Any) -> str:
-    return str(getattr(found, "job", type(found).__name__.lower()))
-
-
 def _example(value: object) -> str:
     from evenhand.core.errors import clip
 
     return f"not {clip(repr(value))} alone; write @pytest.mark.fairness(seed=0, queries=1000), for example"
-
-
-def _short(test: str) -> str:
-    return test if len(test) <= 200 else f"{test[:199]}…"

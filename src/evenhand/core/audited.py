@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.core import jsonfile
 from evenhand.core.budget import Spent
 from evenhand.core.comparison import Comparison
-from evenhand.core.errors import SubjectError, UsageError, clip, nearest
+from evenhand.core.errors import SubjectError, UsageError, clip, nearest, printable
 from evenhand.core.estimate import StopReason, Verdict
 from evenhand.core.ratchet import Held, hold
 from evenhand.core.repaired import Repair
@@ -145,6 +145,7 @@ class Audit:
 
     def check(self) -> Audit:
         """Return the audit if it passes; raise an AssertionError that tells the story if it fails or is undecided."""
+        __tracebackhide__ = True  # pytest shows the test, not this
         if self.exit_code:
             raise AssertionError(self.story())
         return self
@@ -153,11 +154,9 @@ class Audit:
         """Return the checks that do not pass as text, each with its simplest case."""
         lines = [f"audit: {self.verdict}"]
         for check in self.checks:
-            if check.exit_code and check.found is None:
-                lines.append(f"{check.name}: {check.error}")
-            elif check.exit_code and check.found is not None:
-                told = check.found.story() if hasattr(check.found, "story") else str(check.found)
-                lines.append(f"{check.name}: {told.partition(': ')[2]}" if check.found else "")
+            if check.exit_code:
+                told = check.error if check.found is None else getattr(check.found, "story", check.found.__str__)()
+                lines += [f"{printable(check.name)}: {printable(line)}" for line in told.split("\n")]
         return "\n".join(lines)
 
     def against(self, old: Audit, *, name: str = "") -> Audit:

@@ -169,6 +169,7 @@ class Comparison:
 
     def check(self, name: str | None = None) -> Comparison:
         """Return the comparison if all mitigations, or the one named, beat blind overwriting; else tell the story."""
+        __tracebackhide__ = True  # pytest shows the test, not this
         chosen = self.standings if name is None else (self[name],)
         if bad := [standing for standing in chosen if standing.verdict is not Verdict.PASS]:
             found = Verdict.FAIL if any(one.verdict is Verdict.FAIL for one in bad) else Verdict.UNDECIDED
@@ -192,6 +193,9 @@ class Comparison:
             for one in self.standings
         ]  # fmt: skip
         return pd.DataFrame(rows)
+
+    def _repr_html_(self) -> str:
+        return str(import_module("evenhand.report.notebook").table_of(self, "compare"))
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the trade-off plane with matplotlib (extra: plot) and return the display."""

@@ -110,3 +110,16 @@ def clip(text: str, width: int = 120) -> str:
     """Return the text on one line, cut to `width` characters, for use inside an error sentence."""
     flat = " ".join(text.split())
     return flat if len(flat) <= width else flat[: width - 1] + "…"
+
+
+def printable(text: str) -> str:
+    r"""Return text with everything that would move the cursor or change the terminal written as an escape.
+
+    >>> printable("a\x1b[31mb\nc")
+    'a\\x1b[31mb\\nc'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in text
+    )

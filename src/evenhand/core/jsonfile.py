@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,9 @@ from evenhand.core.errors import UsageError
 if TYPE_CHECKING:
     from os import PathLike
 
+_HALVES = re.compile("[\ud800-\udfff]")
+"""Halves of characters, which a damaged text may hold and no file can: JSON has a way to write them."""
+
 
 def dump(table: Mapping[str, Any]) -> str:
     """Return a table as JSON text.
@@ -19,7 +23,8 @@ def dump(table: Mapping[str, Any]) -> str:
     >>> dump({"n": 1})
     '{\\n  "n": 1\\n}\\n'
     """
-    return json.dumps(table, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(table, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return _HALVES.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def write(path: str | PathLike[str] | None, text: str, what: str) -> str:

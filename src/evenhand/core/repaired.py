@@ -201,6 +201,7 @@ class Repair:
 
     def check(self) -> Repair:
         """Return the repair if it surely helped, or there was nothing to repair; else tell the story."""
+        __tracebackhide__ = True  # pytest shows the test, not this
         if self.verdict is not Verdict.PASS:
             told = (self.claim, *self.side_effects, *self.notes)
             raise AssertionError("\n".join([f"repair: {self.verdict}", *(f"  {line}" for line in told)]))
@@ -238,6 +239,9 @@ class Repair:
                     row[f"{when}{end}"] = math.nan if found is None else getattr(found, key)
             rows.append({**row, "n": check.after.n, "detail": check.detail})
         return pd.DataFrame(rows)
+
+    def _repr_html_(self) -> str:
+        return str(import_module("evenhand.report.notebook").table_of(self, "repair"))
 
     def plot(self, kind: str = "change", ax: Any = None) -> Any:
         """Draw the scores before and after ("change"), the steps ("history") or the "trade-off" (extra: plot)."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core import jsonfile
 from evenhand.core.budget import Spent
-from evenhand.core.errors import UsageError
+from evenhand.core.errors import UsageError, printable
 from evenhand.core.estimate import Estimate, StopReason, Verdict
 from evenhand.core.rules import Rule
 
@@ -62,8 +62,11 @@ class Case:
         changes = ", ".join(
             f"{name} {_around(self.individual[name])} → {_around(self.twin[name])}" for name in self.changed
         )
-        same = ", ".join(f"{name} {value}" for name, value in self.individual.items() if name not in self.changed)
-        return f"{changes}: {self.outcomes[0]} → {self.outcomes[1]}" + (f" (with {same})" if same else "")
+        same = ", ".join(
+            f"{name} {_around(value)}" for name, value in self.individual.items() if name not in self.changed
+        )
+        before, after = map(_around, self.outcomes)
+        return f"{changes}: {before} → {after}" + (f" (with {same})" if same else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +221,7 @@ class Result:
 
     def check(self) -> Result:
         """Return the result if it passes; raise an AssertionError that tells the story if it fails or is undecided."""
+        __tracebackhide__ = True  # pytest shows the test, not this
         if self.exit_code:
             raise AssertionError(self.story())
         return self
@@ -229,7 +233,7 @@ class Result:
             if finding.verdict is not Verdict.PASS:
                 lines.append(f"  {finding}")
                 lines += [f"    {case}" for case in finding.cases[:1]]
-        return "\n".join(lines)
+        return "\n".join(printable(line) for line in lines)
 
     def to_frame(self) -> Any:
         """Return one row per finding as a pandas frame; of a search, one row per discriminatory input."""
@@ -240,6 +244,8 @@ class Result:
             return table.frame(self.details["search"], self.domain or self.space)
         if "mine" in self.details or "mine_text" in self.details:
             return import_module("evenhand.core.minedtable").frame(self)
+        if "impact" in self.details:
+            return import_module("evenhand.core.selection").frame(self)
         rows = [
             {
                 "about": ", ".join(finding.about) if isinstance(finding.about, tuple) else str(finding.about),
@@ -251,6 +257,9 @@ class Result:
             for finding in self.findings
         ]
         return pd.DataFrame(rows)
+
+    def _repr_html_(self) -> str:
+        return str(import_module("evenhand.report.notebook").table_of(self, self.job))
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the result with matplotlib (extra: plot) and return the display, with its `ax_` and `figure_`."""

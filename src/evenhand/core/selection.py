@@ -58,8 +58,8 @@ NO_CLAIM = (
 )
 FAMILIES = 3
 """The families of intervals of one set: rates, ratios to the highest, the lowest ratio."""
-MOST_COMPARED, MOST_LISTED, MOST_EMPTY = 200, 1000, 20
-"""The most categories that are compared pair by pair, that are listed at all, and that are listed without rows."""
+MOST_COMPARED, MOST_LISTED, MOST_EMPTY, MOST_NAMED = 200, 1000, 20, 8
+"""The most categories compared pair by pair, listed at all, listed without rows, and named in one sentence."""
 
 
 def spoken(label: Any) -> str:
@@ -102,7 +102,9 @@ def tallied(cells: Any, over: tuple[str, ...], outcome: str, favourable: Label, 
     known = {
         name: {label: label is not None and spoken(label) not in gone for label in set(labels[name])} for name in over
     }
-    total, good, lost = Counter[tuple[Label, ...]](), Counter[tuple[Label, ...]](), Counter[tuple[str, Label | None]]()
+    total: Counter[tuple[Any, ...]] = Counter()
+    good: Counter[tuple[Any, ...]] = Counter()
+    lost: Counter[tuple[str, Label | None]] = Counter()
     rows = 0
     for values, found, size in zip(zip(*labels.values(), strict=True), outcomes, sizes, strict=True):
         if found is None:
@@ -160,6 +162,8 @@ class Measured:
     sets: int
     kind: str = "selection"
     """Of which rates: "selection", or "scoring" where favourable is a score above the median."""
+    whom: str = ""
+    """Whom the rates speak of, where that is not what was recorded."""
 
     @cached_property
     def compared(self) -> NDArray[np.bool_]:
@@ -175,14 +179,14 @@ class Measured:
     @property
     def population(self) -> str:
         """What the rates speak of."""
-        return "the recorded scores" if self.kind == "scoring" else "the recorded decisions"
+        return self.whom or ("the recorded scores" if self.kind == "scoring" else "the recorded decisions")
 
     @cached_property
     def contrast(self) -> Contrast:
         """The categories that are compared, and one without anybody for those that are too many to list."""
         nobody = np.zeros(int(self.tally.unlisted > 0 and self.smallest == 0))
-        counts = (np.append(of[self.compared], nobody) for of in (self.tally.hits, self.tally.size))
-        return Contrast(*counts, self.level, FAMILIES * self.sets, self.population)
+        hits, size = (np.append(of[self.compared], nobody) for of in (self.tally.hits, self.tally.size))
+        return Contrast(hits, size, self.level, FAMILIES * self.sets, self.population)
 
     @cached_property
     def rates(self) -> list[Estimate]:
@@ -191,16 +195,20 @@ class Measured:
         return [self._told(rate) for rate in every.rates()]
 
     @cached_property
+    def _to_best(self) -> list[Estimate]:
+        return self.contrast.to_best()
+
+    @cached_property
     def lowest(self) -> Estimate:
         """The lowest rate divided by the highest, of those compared."""
         # No ratio is lower than the lowest, and all intervals hold together, so that each may narrow the others.
-        found, most = self.contrast.ratio(), min((one.high for one in self.contrast.to_best()), default=1.0)
+        found, most = self.contrast.ratio(), min((one.high for one in self._to_best), default=1.0)
         return self._told(found if math.isnan(found.value) else replace(found, high=min(found.high, most)))
 
     @cached_property
     def ratios(self) -> list[Estimate | None]:
         """The rate of each category divided by the highest, None where it is left out."""
-        each = iter(self.contrast.to_best())
+        each = iter(self._to_best)
         found = [next(each) if inside else None for inside in self.compared]
         return [None if one is None else self._told(self._raised(one)) for one in found]
 
@@ -285,46 +293,49 @@ def tables_of(result: Result) -> list[Mapping[str, Any]]:
 
 
 def remarks(table: Mapping[str, Any]) -> list[str]:
-    """Return a sentence on the rows of a table that are unknown, and on each category that is left out.
+    """Return sentences on the rows of a table that are unknown, and on the categories that are left out.
 
     >>> small = {"about": {"sex": "X"}, "n": 3, "left_out": "under 2 % of the rows"}
-    >>> print(*remarks({"over": ["sex"], "unknown": 12, "rows": 400, "categories": [small]}), sep="\\n")
+    >>> told = {"over": ["sex"], "unknown": 12, "unknown_as": [], "rows": 400, "categories": [small], "unlisted": 0}
+    >>> print(*remarks(told), sep="\\n")
     12 of 400 rows have an unknown sex; they are left out of the rates and ratios by sex
-    left out of the ratios by sex, and nothing is decided of it: sex X (3 rows, under 2 % of the rows)
+    left out of the ratios by sex, and nothing is decided of them, with under 2 % of the rows: sex X (3 rows)
     """
     names = " and ".join(table["over"])
     found = []
     if table["unknown"]:
-        which = " or ".join(table["over"])
-        labels = [f"{one['label'] if one['label'] is not None else 'missing'} {one['n']:,}" for one in _as(table)]
-        listed = f" ({', '.join(labels[:6])}{', …' if len(labels) > 6 else ''})" if labels else ""
+        labels = [f"{'missing' if one['label'] is None else one['label']} {one['n']:,}" for one in table["unknown_as"]]
+        listed = f" ({_some(labels, ', ')})" if labels else ""
         found.append(
-            f"{table['unknown']:,} of {table['rows']:,} rows have an unknown {which}{listed}; "
+            f"{table['unknown']:,} of {table['rows']:,} rows have an unknown {' or '.join(table['over'])}{listed}; "
             f"they are left out of the rates and ratios by {names}"
         )
+    reasons: dict[str, list[str]] = {}
     for one in table["categories"]:
-        if one["left_out"]:
-            why = one["left_out"] if not one["n"] else f"{one['n']:,} rows, {one['left_out']}"
-            found.append(
-                f"left out of the ratios by {names}, and nothing is decided of it: {said(one['about'])} ({why})"
-            )
-        elif not one["n"]:
-            found.append(f"{said(one['about'])} has no rows and could have any rate, so that {names} cannot pass")
-    if table.get("unlisted"):
+        if one["left_out"] or not one["n"]:
+            rows = f" ({one['n']:,} rows)" if one["n"] else ""
+            reasons.setdefault(one["left_out"], []).append(f"{said(one['about'])}{rows}")
+    for reason, them in reasons.items():
+        out = f"left out of the ratios by {names}, and nothing is decided of them, with {reason}"
+        any_rate = f"without rows, which could be of any rate, so that {names} cannot pass"
+        found.append(f"{out if reason else any_rate}: {_some(them, '; ')}")
+    if table["unlisted"]:
         found.append(f"{table['unlisted']:,} more categories of {names} have no rows; nothing is decided of them")
     return found
 
 
-def _as(table: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    return list(table.get("unknown_as", ()))
+def _some(texts: Sequence[str], between: str) -> str:
+    """Return the first of several texts, and how many more there are."""
+    more = [f"… {len(texts) - MOST_NAMED:,} more"] if len(texts) > MOST_NAMED else []
+    return between.join([*texts[:MOST_NAMED], *more])
 
 
 def frame(result: Result) -> Any:
     """Return one row for each category of each set as a pandas frame, the characteristics first."""
     import pandas as pd
 
-    fixed = ("over", "kind", "n", "share", "selected", "rate", "rate_low", "rate_high", "ratio", "ratio_low")
-    fixed += ("ratio_high", "level", "best", "left_out", "unknown")
+    scores = ("rate", "rate_low", "rate_high", "ratio", "ratio_low", "ratio_high")
+    fixed = ("over", "kind", "n", "share", "selected", *scores, "level", "best", "left_out", "unknown")
     names = dict.fromkeys(name for table in tables_of(result) for name in table["over"])
     named = {name: f"by.{name}" if name in fixed else name for name in names}
     rows = []
@@ -339,5 +350,4 @@ def frame(result: Result) -> Any:
             row |= {"level": one["rate"]["level"], "best": one["about"] == table["best"]}
             rows.append(row | {"left_out": one["left_out"], "unknown": table["unknown"]})
     found = pd.DataFrame(rows, columns=[*named.values(), *fixed])
-    numbers = [name for name in fixed if name.startswith(("rate", "ratio"))]
-    return found.astype(dict.fromkeys(numbers, "float64"))
+    return found.astype(dict.fromkeys(scores, "float64"))

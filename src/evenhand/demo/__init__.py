@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evenhand.core.feature import category, integer
 from evenhand.core.space import Space
 from evenhand.core.subject import Subject
 
+if TYPE_CHECKING:
+    from evenhand.config import Config
+
 PROGRAM = Path(__file__).with_name("loan.py")
+CONFIG = PROGRAM.with_name("evenhand.toml")
 
 
 def loan_space() -> Space:
@@ -34,3 +39,13 @@ def loan_subject(**options: Any) -> Subject:
     return Subject.command(
         [sys.executable, "-I", "-S", str(PROGRAM), "{*}"], loan_space(), positive="approve", **options
     )
+
+
+def loan_config() -> Config:
+    """Return the configuration of the demonstration: the same program, asked many applications by one process."""
+    from evenhand.config import Config
+
+    config = Config.load(CONFIG)
+    # The Python that runs this is there, whatever "python" means on the path.
+    argv = [sys.executable, *config.table["subject"]["stream"][1:]]
+    return replace(config, table={**config.table, "subject": {**config.table["subject"], "stream": argv}})

@@ -1,8 +1,11 @@
-"""Decide one loan application: loan.py RACE SEX AGE INCOME SAVINGS EMPLOYED AMOUNT (money in thousands).
+"""Decide loan applications: loan.py RACE SEX AGE INCOME SAVINGS EMPLOYED AMOUNT (money in thousands).
+
+Without arguments it reads one application per line, as a JSON object, and prints one decision per line.
 
 The bias is planted: a purple applicant needs 8,000 more to get the same loan.
 """
 
+import json
 import sys
 
 
@@ -14,4 +17,8 @@ def decide(race: str, sex: str, age: str, income: str, savings: str, employed: s
 
 
 if __name__ == "__main__":
-    print(decide(*sys.argv[1:]))
+    if sys.argv[1:]:
+        print(decide(*sys.argv[1:]))
+    else:
+        for line in sys.stdin:
+            print(decide(**json.loads(line)), flush=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from os import PathLike
@@ -235,11 +235,13 @@ def run_all(
     seed: int = 0,
     n_jobs: int = 1,
     progress: bool | None = None,
+    each: Callable[[int, Checked], None] | None = None,
     **told: Any,
 ) -> Audit:
     """Run checks one after another; software that fails in one of them is asked again in the next.
 
     A mistake in the first check is raised. In a later one it is told in its place, so that nothing found is lost.
+    `each` is called with the number of checks and each that is done.
     """
     if not plans:
         raise UsageError("there is no check to run; write a [[checks]] table, or leave them all out for the usual ones")
@@ -252,16 +254,14 @@ def run_all(
             settings = {key: _written(value) for key, value in plan.settings.items()}
             try:
                 found = plan.run(subject, source, seed=seed, n_jobs=n_jobs, progress=progress)
-            except SubjectError as error:
-                done.append(Checked(name, plan.job, settings, error=" ".join(str(error).split())))
-                continue
+                done.append(Checked(name, plan.job, settings, found))
             except EvenhandError as error:
-                if not done:
+                if not done and not isinstance(error, SubjectError):
                     raise
                 said = " ".join(str(error).split())
                 done.append(Checked(name, plan.job, settings, error=said, code=error.exit_code))
-                continue
-            done.append(Checked(name, plan.job, settings, found))
+            if each is not None:
+                each(len(plans), done[-1])
             if done[-1].interrupted:
                 break
     queries = sum(check.found.spent.queries for check in done if isinstance(check.found, Result))
@@ -269,7 +269,13 @@ def run_all(
     space = subject.space.to_dict() if isinstance(subject, Subject) else {}
     missed = [plan.name for plan in plans[len(done) :]]
     notes = (f"interrupted before: {', '.join(missed)}",) if missed else ()
-    return Audit(tuple(done), seed, spent, **{"subject": subject.name, "space": space, "notes": notes, **told})
+    return Audit(tuple(done), seed, spent, **{"subject": _called(subject), "space": space, "notes": notes, **told})
+
+
+def _called(subject: Subject | TextSubject) -> str:
+    """Return what was tested in a few words: of a program its command, without the folders that it lies in."""
+    argv = getattr(getattr(subject, "adapter", None), "argv", None)
+    return clip(" ".join(Path(part).name or part for part in argv), 80) if argv else subject.name
 
 
 def _unlike(name: str, others: Sequence[str]) -> str:

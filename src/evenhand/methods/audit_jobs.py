@@ -200,12 +200,13 @@ def impact(source: Source, subject: Any, *, data: str | None = None, over: Any =
     column = _unused("decision", frame.columns)
     told = {name: frame[name].to_numpy() for names in over for name in names}
     told[column] = meaning.favourable(outcomes) if meaning.counts else np.asarray(outcomes, dtype=np.float64)
-    how = {"positive": True} if meaning.counts else {"score": True}
+    how: dict[str, Any] = {"positive": True} if meaning.counts else {"score": True}
+    how["population"] = "people like the given rows"
     try:
         found = verb(pd.DataFrame(told), outcome=column, over=over, **how, **settings)
     except DataError as error:
         raise DataError(f"{real.file}: {error}") from error
-    return replace(found, space=subject.space.to_dict(), notes=[*found.notes, *notes])
+    return replace(found, space=subject.space.to_dict(), notes=[*notes, *found.notes])
 
 
 def _few(space: Space, frame: pd.DataFrame) -> tuple[list[tuple[str, ...]], list[str]]:

@@ -33,7 +33,7 @@ def impact(
     frame: Any,
     *,
     outcome: str,
-    over: Over,
+    over: Over | None = None,
     positive: Any = None,
     score: bool = False,
     smallest: float = 0.02,
@@ -41,11 +41,12 @@ def impact(
     intersections: bool = True,
     limit: float | None = None,
     level: float = 0.95,
+    population: str = "",
 ) -> Result:
     """Tell the selection rate and the impact ratio of each category, as rules on audits of hiring tools ask for them.
 
     The impact ratio of a category is its rate divided by the highest rate of a category. The highest is chosen by the
-    data, so the intervals of all rates and ratios, of all sets, hold together at this level. What comes out are numbers,
+    data, so the intervals of all rates and ratios, of all sets, hold together at this level. The tables are numbers,
     and no claim of compliance with any rule.
 
     Parameters
@@ -67,6 +68,9 @@ def impact(
     limit
         An engineering threshold: a set fails where its lowest impact ratio is below it.
 
+    population
+        Whom the rates speak of, in words; by default what was recorded.
+
     Examples
     --------
     >>> import pandas as pd
@@ -85,7 +89,8 @@ def impact(
     sets = _sets(over, outcome, list(schema), intersections=intersections)
     columns = list(dict.fromkeys(name for several in sets for name in several))
     _check_variety(table, [name for name in columns if schema[name].is_numeric()], "merge them into categories first")
-    median, notes = None, []
+    median: float | None = None
+    notes: list[str] = []
     if score:
         if positive is not None:
             raise UsageError(f"positive = {clip(repr(positive))} does not go with score=True; leave one of them out")
@@ -100,12 +105,18 @@ def impact(
         tallied(cells, several, outcome, favourable, labels) for several, cells in zip(sets, counted, strict=True)
     ]
     kind = "scoring" if score else "selection"
-    found = [Measured(tally, float(smallest), level, len(sets), kind) for tally in tallies]
+    found = [Measured(tally, float(smallest), level, len(sets), kind, population) for tally in tallies]
     tables = [one.table(median=median) for one in found]
     if lost:
         notes.append(f"{lost:,} of {rows:,} rows have no {outcome}; they are left out of everything")
     levels = {name: values for tally in tallies for name, values in tally.levels.items()}
-    details = {"impact": tables, "outcome": outcome, "rows": rows, "missing_outcomes": lost, "smallest": float(smallest)}
+    details = {
+        "impact": tables,
+        "outcome": outcome,
+        "rows": rows,
+        "missing_outcomes": lost,
+        "smallest": float(smallest),
+    }
     return Result(
         "impact",
         [one.finding(limit) for one in found],
@@ -160,8 +171,10 @@ def _sets(over: Any, outcome: str, columns: list[str], *, intersections: bool) -
         if not names or len(set(names)) < len(names):
             raise UsageError(f"over holds the set {clip(repr(names))}; name one or more columns, each once")
     singles = tuple(dict.fromkeys(names[0] for names in sets if len(names) == 1))
-    both = [singles] if intersections and len(singles) > 1 else []
-    return list({frozenset(names): names for names in reversed([*sets, *both])}.values())[::-1]
+    found: dict[frozenset[str], tuple[str, ...]] = {}
+    for names in [*sets, *([singles] if intersections and len(singles) > 1 else [])]:
+        found.setdefault(frozenset(names), names)
+    return list(found.values())
 
 
 def _check_variety(table: Any, numeric: list[str], advice: str) -> None:
@@ -189,12 +202,21 @@ def _above_median(table: Any, outcome: str, dtype: Any) -> tuple[Any, float, lis
     known = ~(value.is_null() | value.is_nan())
     scores = table.filter(known).select(value.alias(outcome))
     found = scores.select(nw.col(outcome).median()).lazy().collect()[outcome].to_list()
-    median = math.nan if not found or found[0] is None else float(found[0])
-    if not math.isfinite(median):
+    near = math.nan if not found or found[0] is None else float(found[0])
+    if not math.isfinite(near):
         rows = int(table.select(nw.len().alias("rows")).lazy().collect()["rows"].to_list()[0])
-        what = f"the median of {outcome!r} is {median}" if rows else "the frame has no rows"
+        what = f"the median of {outcome!r} is {near}" if rows else "the frame has no rows"
         raise DataError(f"{what}; a scoring rate needs a median of finite scores")
-    tied = int(scores.select((nw.col(outcome) == median).sum()).lazy().collect()[outcome].to_list()[0] or 0)
+    # Engines round the middle between two scores differently, but not those scores.
+    one = nw.col(outcome)
+    asked = scores.select(
+        nw.when(one <= near).then(one).max().alias("below"),
+        nw.when(one >= near).then(one).min().alias("above"),
+        (one == near).sum().alias("tied"),
+    )
+    beside = asked.lazy().collect()
+    below, above, tied = (beside[name].to_list()[0] for name in ("below", "above", "tied"))
+    median = (float(below) + float(above)) / 2
     notes = [f"the median of {outcome} is {median:.6g}; rates are the shares of scores above it, taken as given"]
     if tied > 1:
         notes.append(f"{tied:,} rows have a {outcome} equal to the median, which counts as not above it")

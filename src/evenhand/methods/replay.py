@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.core import jsonfile
+from evenhand.core.audited import Audit
 from evenhand.core.budget import Budget, Meter, Spent
 from evenhand.core.errors import UsageError, clip, nearest
 from evenhand.core.estimate import Estimate, StopReason, check_limit
@@ -27,7 +30,6 @@ from evenhand.core.textsubject import TextSubject, text_subject_of
 from evenhand.core.views import views_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -58,7 +60,7 @@ def replay(
     path
         A suite that `measure` wrote (`.csv`, `.csv.gz`, `.parquet`): every test of it is asked again, and the score of
         this version on the same draws is reported beside what it was. Or the JSON of a result: its cases are asked
-        again, and any that still differs fails.
+        again, and any that still differs fails. Of an audit, these are the cases of all its checks.
     subject, space
         A Subject, or a fitted model or function with its space. For the texts of `mine_text`, a TextSubject, or a
         fitted pipeline or function that takes texts, without a space.
@@ -87,13 +89,25 @@ def replay(
     if file.suffix.lower() == ".json":
         if limit is not None:
             raise UsageError(f"limit = {limit:g} is for a suite; a case of a result passes when it differs no longer")
-        recorded = Result.from_json(file)
+        recorded = _recorded(file)
         texts = recorded.job == "mine_text"
         return _again(file, recorded, _text_subject(file, subject, space) if texts else _subject(file, subject, space))
     known = (*SUFFIXES, ".json")
     if not file.name.lower().endswith(known):
         raise UsageError(f"'{file}' has the unknown suffix '{file.suffix}'; {nearest(file.suffix, known)}")
     return _suite(file, _subject(file, subject, space), limit, level)
+
+
+def _recorded(file: Path) -> Result:
+    """Read a result, or all results of an audit as one."""
+    table = jsonfile.read(file, "result")
+    if not isinstance(table, Mapping) or table.get("job") != "audit":
+        return Result.from_dict(table, where=str(file))
+    checks = [check.found for check in Audit.from_dict(table, where=str(file)).checks]
+    found = [result for result in checks if isinstance(result, Result)]
+    if not found:
+        raise UsageError(f"'{file}' has no cases to replay; none of its checks has any")
+    return replace(found[0], findings=[finding for result in found for finding in result.findings])
 
 
 def _subject(file: Path, subject: Any, space: Space | None) -> Subject:

@@ -14,6 +14,7 @@ from evenhand.core.estimate import Verdict
 from evenhand.core.minedtable import entries_of
 from evenhand.report.canvas import BLUE, GREEN, GREY, ORANGE, VERMILLION, WIDTH, Display, literal
 from evenhand.report.evidence import NO_DATA, searches_of, shown_groups, subject_of
+from evenhand.report.impact import ImpactDisplay
 from evenhand.report.lattice import LatticeDisplay
 from evenhand.report.mine import MineDisplay
 from evenhand.report.search import SearchDisplay
@@ -121,6 +122,8 @@ def display_of(result: Result) -> Display:
         return SearchDisplay.from_result(result)
     if entries_of(result):
         return MineDisplay.from_result(result)
+    if result.details.get("impact"):
+        return ImpactDisplay.from_result(result)
     return RatesDisplay.from_findings(result.findings)
 
 

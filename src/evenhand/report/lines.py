@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from io import StringIO
 from typing import TYPE_CHECKING
 
+from evenhand.core.errors import printable as printable
 from evenhand.core.estimate import Verdict
 from evenhand.report.evidence import NO_DATA
 
@@ -74,19 +75,6 @@ def show(told: Callable[[int | None], Iterable[Line]], console: Console | None =
         screen.print(Text.assemble((line.lead, style), first), soft_wrap=True, highlight=False)
         for part in more:
             screen.print(Text(" " * len(line.lead) + part), soft_wrap=True, highlight=False)
-
-
-def printable(text: str) -> str:
-    r"""Return text with everything that would move the cursor or change the terminal written as an escape.
-
-    >>> printable("a\x1b[31mb\nc")
-    'a\\x1b[31mb\\nc'
-    """
-    if text.isprintable():
-        return text
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in text
-    )
 
 
 def indented(texts: Iterable[str]) -> Iterator[Line]:

@@ -3,58 +3,27 @@
 from __future__ import annotations
 
 import math
-import re
 import shlex
-import warnings
-from html import escape
-from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core import jsonfile
-from evenhand.core.errors import MissingExtra
 from evenhand.core.estimate import Amount
 from evenhand.core.repairsteps import AIM
 from evenhand.report.comparetext import score_text
 from evenhand.report.course import aim_of, name_of
 from evenhand.report.evidence import NO_DATA
-from evenhand.report.lines import printable
+from evenhand.report.page import STYLE as STYLE
+from evenhand.report.page import drawn, facts, listed, table, text
 from evenhand.report.repair import HEADINGS, NO_STEPS, NOT_COMPARED, UNCHANGED, RepairDisplay, judged
 from evenhand.report.repairtext import reasons
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from os import PathLike
 
     from evenhand.core.estimate import Estimate
     from evenhand.core.repaired import Repair
     from evenhand.core.repairsteps import Check
 
-STYLE = """
-:root { color-scheme: light; }
-body { margin: 0 auto; max-width: 68rem; padding: 1rem; background: #ffffff; color: #1a1a1a;
-  font: 1rem/1.5 system-ui, sans-serif; }
-.repair h2, .repair h3 { line-height: 1.25; }
-.repair .verdict { border-left: 0.5rem solid; padding: 0.25rem 0.75rem; }
-.repair .verdict strong { text-transform: uppercase; }
-.repair .pass { border-color: #00664b; } .repair .pass strong { color: #00664b; }
-.repair .fail { border-color: #9c3d00; } .repair .fail strong { color: #9c3d00; }
-.repair .undecided { border-color: #7a5200; } .repair .undecided strong { color: #7a5200; }
-.repair figure { margin: 1rem 0; }
-.repair svg { display: block; height: auto; max-width: 100%; }
-.repair figcaption, .repair caption, .repair small { color: #4d4d4d; font-size: 0.875rem; }
-.repair caption { padding: 0.25rem 0; text-align: left; }
-.repair .wide { overflow-x: auto; }
-.repair table { border-collapse: collapse; font-size: 0.875rem; }
-.repair th, .repair td { border-bottom: 1px solid #b3b3b3; padding: 0.25rem 0.75rem 0.25rem 0; text-align: left;
-  vertical-align: top; }
-.repair th[scope="row"] { font-weight: normal; }
-.repair td { font-variant-numeric: tabular-nums; }
-.repair small { display: block; }
-.repair dl { display: grid; gap: 0 1rem; grid-template-columns: max-content 1fr; }
-.repair dd { margin: 0; overflow-wrap: anywhere; }
-.repair pre { background: #f2f2f2; overflow-x: auto; padding: 0.75rem; }
-""".strip()
-"""What a page with sections says of their looks."""
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -82,7 +51,7 @@ _SAYS = {
 
 def write_section(repair: Repair, path: str | PathLike[str]) -> None:
     """Write a repair to a page of its own, which loads nothing and runs nothing: the same bytes for the same repair."""
-    page = _PAGE.format(title=_text(f"Repair: {repair.verdict}"), style=STYLE, section=section(repair))
+    page = _PAGE.format(title=text(f"Repair: {repair.verdict}"), style=STYLE, section=section(repair))
     jsonfile.write(path, page, "report")
 
 
@@ -92,7 +61,7 @@ def section(repair: Repair, *, name: str = "repair") -> str:
     Parameters
     ----------
     name
-        What the ids of the section begin with; sections of one page need names of their own. Their looks are `STYLE`.
+        What the ids of the section begin with; sections of one page need names of their own.
 
     Figures need the extra "plot"; without it, a sentence says so, and the tables are the same.
 
@@ -110,20 +79,16 @@ def section(repair: Repair, *, name: str = "repair") -> str:
     """
     parts = [
         f'<h2 id="{name}-heading">Repair</h2>',
-        f'<p class="verdict {repair.verdict}"><strong>{repair.verdict}</strong> {_text(repair.claim)}</p>',
-        *(f"<p>{_text(sentence[0].upper() + sentence[1:])}.</p>" for sentence in reasons(repair)),
+        f'<p class="verdict {repair.verdict}"><strong>{repair.verdict}</strong> {text(repair.claim)}</p>',
+        *(f"<p>{text(sentence[0].upper() + sentence[1:])}.</p>" for sentence in reasons(repair)),
         "<h3>Before and after</h3>",
         _figure(repair, "change", name),
         _checks(repair, name),
         "<h3>Steps</h3>",
-        *(
-            [_figure(repair, "history", name), _steps(repair, name)]
-            if repair.history
-            else [f"<p>{_text(NO_STEPS)}</p>"]
-        ),
+        *([_figure(repair, "history", name), _steps(repair, name)] if repair.history else [f"<p>{text(NO_STEPS)}</p>"]),
         "<h3>Against giving up accuracy</h3>",
         *_standings(repair, name),
-        *(["<h3>Notes</h3>", _list(repair.notes)] if repair.notes else []),
+        *(["<h3>Notes</h3>", listed(repair.notes)] if repair.notes else []),
         "<h3>How it was made</h3>",
         _facts(repair),
         "<h3>Again</h3>",
@@ -133,37 +98,8 @@ def section(repair: Repair, *, name: str = "repair") -> str:
     return f'<section class="repair" id="{name}" aria-labelledby="{name}-heading">\n{inside}\n</section>'
 
 
-def _text(text: object) -> str:
-    """Return text with nothing in it that HTML, or a reader's eyes, would take for something else."""
-    return escape(printable(str(text)))
-
-
 def _figure(repair: Repair, kind: str, name: str) -> str:
-    try:
-        from matplotlib import pyplot, rc_context, style
-    except ImportError:
-        return f"<p>{_text(MissingExtra('the figure', 'plot'))}</p>"
-    # The looks of the user's own figures must not change the bytes, nor letters that the font lacks warn of it.
-    with warnings.catch_warnings(), pyplot.ioff(), style.context("default"), rc_context({"svg.hashsalt": "evenhand"}):
-        warnings.filterwarnings("ignore", message="Glyph")
-        display = RepairDisplay.from_repair(repair, kind).plot()
-        sheet = StringIO()
-        display.figure_.savefig(sheet, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
-        pyplot.close(display.figure_)
-    says = _text(_SAYS[kind])
-    return f"<figure>\n{_inline(sheet.getvalue(), f'{name}-{kind}', says)}\n<figcaption>{says}</figcaption>\n</figure>"
-
-
-def _inline(svg: str, name: str, says: str) -> str:
-    """Return a drawing of matplotlib as part of a page: ids that no other drawing has, and a text for who sees none."""
-    # Comments repeat the texts that glyphs are drawn for, and the style would be that of the whole page.
-    inside = re.sub(r"<!--.*?-->|<defs>\s*<style.*?</style>\s*</defs>", "", svg.partition("<svg ")[2], flags=re.DOTALL)
-    root, _, drawn = inside.partition(">")
-    drawn = " ".join(re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", drawn).split())
-    size = " ".join(re.findall(r'\b(?:width|viewBox)="[^"]*"', root))
-    look = "stroke-linejoin: round; stroke-linecap: butt"
-    head = f'<svg role="img" aria-labelledby="{name}-title" {size} style="{look}">'
-    return f'{head}\n<title id="{name}-title">{says}</title>\n{drawn}'
+    return drawn(lambda: RepairDisplay.from_repair(repair, kind), f"{name}-{kind}", _SAYS[kind])
 
 
 def _checks(repair: Repair, name: str) -> str:
@@ -174,14 +110,14 @@ def _checks(repair: Repair, name: str) -> str:
         for kind in dict.fromkeys(check.kind for check in repair.checks)
     ]
     says = "Each score with its interval. Less is better, but for performance, where more is. A change is after minus"
-    return _table(f"{name}-checks", f"{says} before, on rows and inputs that no step has used.", headings, groups)
+    return table(f"{name}-checks", f"{says} before, on rows and inputs that no step has used.", headings, groups)
 
 
 def _check(check: Check) -> list[str]:
-    after, detail = check.after, f"<small>{_text(check.detail)}</small>" if check.detail else ""
+    after, detail = check.after, f"<small>{text(check.detail)}</small>" if check.detail else ""
     change = "–" if check.change is None else _difference(check.change, percent=not isinstance(check.before, Amount))
-    cells = [_text(one) for one in (_score(check.before), _score(after), change, judged(check), f"{after.n:,}")]
-    return [_text(name_of(check)) + detail, *cells, _text(_interval(after)), _text(after.population or "–")]
+    cells = [text(one) for one in (_score(check.before), _score(after), change, judged(check), f"{after.n:,}")]
+    return [text(name_of(check)) + detail, *cells, text(_interval(after)), text(after.population or "–")]
 
 
 def _steps(repair: Repair, name: str) -> str:
@@ -193,29 +129,29 @@ def _steps(repair: Repair, name: str) -> str:
         accuracy = f"{100 * step.accuracy:.2f} %" if percent else f"{step.accuracy:.4g}"
         cells = [step.number, f"{step.percent:.3g} %", f"{step.added:,}", _score(change.before), _score(change.after)]
         cells += [f"{change.after.n:,}", _interval(change.after), accuracy, "yes" if step.kept else "no", step.why]
-        rows.append([_text(cell) for cell in cells])
+        rows.append([text(cell) for cell in cells])
     says = f"Each step: the {aim_of(repair)}, of the best model so far and of the new one, on inputs or rows that"
     caption = f"{says} nothing else has used; {score} on validation rows."
-    return _table(f"{name}-steps", caption, headings, [("", rows)])
+    return table(f"{name}-steps", caption, headings, [("", rows)])
 
 
 def _standings(repair: Repair, name: str) -> list[str]:
     if not repair.comparisons:
-        return [f"<p>{_text(NOT_COMPARED if repair.changed else UNCHANGED)}</p>"]
+        return [f"<p>{text(NOT_COMPARED if repair.changed else UNCHANGED)}</p>"]
     headings = ("bias", "region", "regions that the intervals allow", "bias before", "bias after", "verdict")
     rows = []
     for axis, found in repair.comparisons.items():
         one = found.standings[0]
         cells = [aim_of(repair) if axis == AIM else axis, one.region, ", ".join(one.plausible)]
         cells += [_score(found.start[1]), _score(one.bias), one.verdict]
-        rows.append([_text(cell) for cell in cells])
+        rows.append([text(cell) for cell in cells])
     says = "Where the repaired model stands against blind overwriting of predictions, by each bias."
     figure = [_figure(repair, "trade-off", name)] if AIM in repair.comparisons else []
-    return [*figure, _table(f"{name}-standings", says, headings, [("", rows)])]
+    return [*figure, table(f"{name}-standings", says, headings, [("", rows)])]
 
 
 def _facts(repair: Repair) -> str:
-    facts = {
+    told = {
         "method": repair.method,
         "features": ", ".join(repair.over),
         "outcome": repair.outcome,
@@ -228,7 +164,7 @@ def _facts(repair: Repair) -> str:
         "versions": ", ".join(f"{what} {version}" for what, version in repair.versions.items()),
         "digest": repair.digest,
     }
-    return "<dl>\n" + "\n".join(f"<dt>{_text(key)}</dt><dd>{_text(one)}</dd>" for key, one in facts.items()) + "\n</dl>"
+    return facts(told)
 
 
 def _replay(repair: Repair) -> str:
@@ -242,9 +178,9 @@ def _replay(repair: Repair) -> str:
     said = ", ".join(f"{key}={value!r}" for key, value in {**options, "seed": repair.seed}.items())
     rows = "texts, y, " if of_texts else "X, y, space=space, "
     lines = ["import evenhand as eh", "", f"again = eh.repair(estimator, {rows}{said})"]
-    call = "\n".join(_text(line) for line in [*lines, f"assert again.digest == {repair.digest!r}"])
+    call = "\n".join(text(line) for line in [*lines, f"assert again.digest == {repair.digest!r}"])
     over = f" --over {shlex.quote(','.join(repair.over))}" if repair.over else ""
-    command = _text(f"evenhand repair --method {repair.method}{over} --seed {repair.seed}")
+    command = text(f"evenhand repair --method {repair.method}{over} --seed {repair.seed}")
     says = "With the same estimator, data, versions and other options, this gives the same digest; in Python:"
     python, shell = (f"<pre><code>{one}</code></pre>" for one in (call, command))
     return f"<p>{says}</p>\n{python}\n<p>By its configuration:</p>\n{shell}"
@@ -266,25 +202,3 @@ def _difference(change: Estimate, *, percent: bool) -> str:
 
 def _interval(one: Estimate) -> str:
     return f"{100 * one.level:.6g} %, {one.method}" if one.level < 1 else one.method
-
-
-def _list(texts: Iterable[str]) -> str:
-    return "<ul>\n" + "\n".join(f"<li>{_text(text)}</li>" for text in texts) + "\n</ul>"
-
-
-def _table(name: str, caption: str, headings: Sequence[str], groups: Sequence[tuple[str, list[list[str]]]]) -> str:
-    """Return a table whose rows of cells, which are HTML, stand in groups; a group may have a heading."""
-    lines = [f'<caption id="{name}">{_text(caption)}</caption>', "<thead>"]
-    lines += ["<tr>" + "".join(f'<th scope="col">{_text(one)}</th>' for one in headings) + "</tr>", "</thead>"]
-    for heading, rows in groups:
-        lines.append("<tbody>")
-        if heading:
-            lines.append(f'<tr><th scope="rowgroup" colspan="{len(headings)}">{_text(heading)}</th></tr>')
-        for first, *others in rows:
-            cells = "".join(f"<td>{cell}</td>" for cell in others)
-            lines.append(f'<tr><th scope="row">{first}</th>{cells}</tr>')
-        lines.append("</tbody>")
-    inside = "\n".join(lines)
-    # A table that is wider than the page can be scrolled with keys alone.
-    opened = f'<div class="wide" role="region" tabindex="0" aria-labelledby="{name}">'
-    return f"{opened}\n<table>\n{inside}\n</table>\n</div>"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.core.estimate import StopReason, Verdict
 from evenhand.core.minedtable import entries_of, lines_of
 from evenhand.report.evidence import STATES, lattices_of, searches_of, shown_groups
+from evenhand.report.impacttext import told_impact
 from evenhand.report.lines import LEAD, Line, indented, rates, show, shown_cases, table_of
 from evenhand.report.lines import printable as printable
 from evenhand.report.minetext import told_mined
@@ -52,6 +53,9 @@ def lines(result: Result, *, cases: int = 1, width: int | None = None) -> list[s
 
 
 def _told(result: Result, cases: int, width: int | None) -> Iterator[Line]:
+    if result.details.get("impact"):
+        yield from told_impact(result, width)
+        return
     lattices = lattices_of(result)
     for output, table in lattices:
         if output:

@@ -1,0 +1,387 @@
+"use strict";
+// Values of data reach the page as text only: nothing here makes markup from a string.
+
+const PAUSE = 250;
+const MOST_OPTIONS = 50;
+const at = (id) => document.getElementById(id);
+const fields = new Map(); // feature -> {read, write, control}
+const kept = new Set();
+let space = null;
+let place = -1; // which case of the result is shown
+let twin = null; // the twin of that case, as long as nothing was edited
+let told = null; // the last answer
+let timer = 0;
+let busy = false;
+let stale = false;
+
+function made(tag, options = {}, ...children) {
+  const found = document.createElement(tag);
+  for (const [name, value] of Object.entries(options)) {
+    if (name === "text") found.textContent = value;
+    else if (name === "class") found.className = value;
+    else found.setAttribute(name, value);
+  }
+  found.append(...children);
+  return found;
+}
+
+// Long values are cut where they are shown; the form and the copy have all of them.
+function cut(value, most = 300) {
+  const text = value === "" ? "(empty)" : String(value);
+  return text.length <= most ? text : `${text.slice(0, most)}… (${text.length.toLocaleString("en")} characters)`;
+}
+
+const said = (value, most) => made("bdi", { text: cut(value, most) });
+
+function around(text) {
+  const start = Math.max(text.indexOf("⟦") - 200, 0);
+  return (start ? "…" : "") + text.slice(start, start + 400) + (start + 400 < text.length ? "…" : "");
+}
+
+async function called(path, sent) {
+  const how = sent === undefined ? {} : {
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(sent),
+  };
+  let answer;
+  try {
+    answer = await fetch(path, how);
+  } catch {
+    throw new Error("The page cannot reach evenhand any more; start evenhand explore again.");
+  }
+  let found = {};
+  try { found = await answer.json(); } catch { /* an answer without content */ }
+  if (!answer.ok) {
+    const error = new Error(found.error || `evenhand answered with status ${answer.status}`);
+    error.features = found.features || [];
+    throw error;
+  }
+  return found;
+}
+
+// The form
+
+function drawForm() {
+  const form = at("form");
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("input", edited);
+  if (space.kind === "texts") {
+    const names = Object.entries(space.lexicon).map(([name, terms]) => `${name} (${terms.length} terms)`);
+    form.append(drawField({ name: "text", kind: "text", label: "Text" }, 0, `Looked for: ${names.join(", ")}`));
+    return;
+  }
+  const groups = [["Protected features", true], ["Other features", false]];
+  for (const [title, wanted] of groups) {
+    const some = space.features.filter((feature) => feature.protected === wanted);
+    if (!some.length) continue;
+    const group = made("fieldset", {}, made("legend", { text: title }));
+    for (const feature of some) group.append(drawField(feature, space.features.indexOf(feature)));
+    form.append(group);
+  }
+  if (space.constraints.length) {
+    const list = made("ul", { class: "muted value" });
+    for (const constraint of space.constraints) list.append(made("li", {}, said(constraint)));
+    form.append(made("fieldset", {}, made("legend", { text: "Constraints" }), list));
+  }
+}
+
+function drawField(feature, index, hint = "") {
+  const id = `feature-${index}`;
+  const few = feature.kind === "category" && feature.levels.length <= MOST_OPTIONS;
+  let control;
+  let extra = [];
+  if (feature.kind === "text") {
+    control = made("textarea", { id, dir: "auto", spellcheck: "false" });
+    fields.set(feature.name, { control, read: () => control.value, write: (value) => { control.value = value; } });
+  } else if (few) {
+    control = made("select", { id });
+    feature.levels.forEach((level, code) => {
+      control.append(made("option", { value: String(code), text: cut(level, 80) }));
+    });
+    fields.set(feature.name, {
+      control,
+      read: () => feature.levels[Number(control.value)],
+      write: (value) => { control.value = String(feature.levels.indexOf(value)); },
+    });
+  } else if (feature.kind === "category") {
+    const list = made("datalist", { id: `${id}-levels` });
+    for (const level of feature.levels) list.append(made("option", { value: String(level) }));
+    control = made("input", { id, type: "text", list: `${id}-levels`, dir: "auto" });
+    extra = [list];
+    hint = `one of ${feature.levels.length.toLocaleString("en")} levels`;
+    fields.set(feature.name, {
+      control,
+      read: () => {
+        const found = feature.levels.find((level) => String(level) === control.value);
+        return found === undefined ? control.value : found;
+      },
+      write: (value) => { control.value = String(value); },
+    });
+  } else {
+    const step = feature.step === null ? "any" : String(feature.step);
+    control = made("input", { id, type: "number", min: feature.low, max: feature.high, step });
+    hint = feature.domain;
+    fields.set(feature.name, {
+      control,
+      read: () => (Number.isFinite(control.valueAsNumber) ? control.valueAsNumber : control.value),
+      write: (value) => { control.value = String(value); },
+    });
+  }
+  if (feature.passed === false) hint = `${hint ? `${hint}; ` : ""}not passed to the software`;
+  const label = made("label", { for: id }, said(feature.label || feature.name, 120));
+  const field = made("div", { class: "field" }, label, control, ...extra);
+  if (hint) {
+    control.setAttribute("aria-describedby", `${id}-hint`);
+    field.append(made("div", { class: "hint", id: `${id}-hint`, text: hint }));
+  }
+  return field;
+}
+
+function individual() {
+  return Object.fromEntries([...fields].map(([name, field]) => [name, field.read()]));
+}
+
+function write(values) {
+  for (const [name, field] of fields) if (Object.hasOwn(values, name)) field.write(values[name]);
+}
+
+function edited() {
+  twin = null;
+  if (place >= 0) at("place").textContent = `case ${place + 1} of ${space.cases}, edited`;
+  state("asking…", true);
+  clearTimeout(timer);
+  timer = setTimeout(ask, PAUSE);
+}
+
+// Answers
+
+function state(text, waiting) {
+  at("state").textContent = text;
+  at("answer").setAttribute("aria-busy", String(waiting));
+}
+
+async function ask() {
+  if (busy) { stale = true; return; } // one question at a time: the software may be slow
+  busy = true;
+  state("asking…", true);
+  try {
+    const asked = { individual: individual() };
+    if (twin) asked.twin = twin;
+    const answer = await called("decide", asked);
+    if (!stale) show(answer);
+  } catch (error) {
+    if (!stale) fail(error);
+  }
+  busy = false;
+  if (stale) { stale = false; ask(); }
+}
+
+function mark(names) {
+  for (const [name, field] of fields) {
+    if (names.includes(name)) field.control.setAttribute("aria-invalid", "true");
+    else field.control.removeAttribute("aria-invalid");
+  }
+}
+
+function complain(text) {
+  at("error").textContent = text;
+  at("error").hidden = !text;
+}
+
+function fail(error) {
+  told = null;
+  mark(error.features || []);
+  complain(error.message);
+  at("outcomes").replaceChildren();
+  at("summary").textContent = "";
+  at("notes").replaceChildren();
+  at("scroll").hidden = true;
+  state("no answer", false);
+}
+
+function judged(outcome) {
+  if (outcome.favourable === null) return null;
+  const good = outcome.favourable;
+  return made("p", { class: `judged ${good ? "good" : "bad"}`, text: good ? "✓ favourable" : "✗ not favourable" });
+}
+
+function show(answer) {
+  told = answer;
+  mark([]);
+  complain("");
+  at("outcomes").replaceChildren(...answer.outcomes.map((outcome) => {
+    const one = made("div", { class: "one" });
+    if (outcome.output) one.append(made("p", { class: "muted" }, said(outcome.output)));
+    const long = String(outcome.value).length > 24;
+    one.append(made("p", { class: long ? "big long" : "big" }, said(outcome.value)));
+    const word = judged(outcome);
+    if (word) one.append(word);
+    return one;
+  }));
+  const { asked, executed } = answer.spent;
+  const count = (number) => number.toLocaleString("en");
+  state(`answered (${count(asked)} asked, ${count(executed)} run so far)`, false);
+  const differing = answer.twins.filter((one) => one.differs).length;
+  const twins = answer.twins.length === 1 ? "twin gets" : "twins get";
+  const summary = at("summary");
+  summary.className = differing ? "differs" : "";
+  summary.textContent = !answer.twins.length ? "There is no twin to compare with."
+    : differing ? `≠ ${differing} of ${answer.twins.length} ${twins} another outcome.`
+    : answer.twins.length === 1 ? "= The only twin gets the same outcome."
+    : `= All ${answer.twins.length} twins get the same outcome.`;
+  at("notes").replaceChildren(...answer.notes.map((note) => made("li", { text: note })));
+  at("scroll").hidden = !answer.twins.length;
+  const heads = ["Changed", ...answer.outcomes.map((outcome) => outcome.output || "Outcome"), "Compared", "Actions"];
+  at("head").replaceChildren(...heads.map((head) => made("th", { scope: "col", role: "columnheader" }, said(head, 60))));
+  at("body").replaceChildren(...answer.twins.map((one) => row(answer, one)));
+}
+
+function change(answer, one) {
+  if (one.shown) {
+    const [own, other, text] = one.shown;
+    const terms = made("div", {}, said(`${one.changed.join(", ")}: `), said(own), " → ", made("ins", {}, said(other)));
+    return other ? [terms, made("div", { class: "muted" }, said(around(text), 500))] : [made("div", {}, said(text))];
+  }
+  return one.changed.map((name) => made(
+    "div", {}, said(name, 60), ": ", said(answer.individual[name], 120), " → ",
+    made("ins", {}, said(one.individual[name], 120)),
+  ));
+}
+
+function row(answer, one) {
+  // Roles, since a narrow page draws rows as blocks, which are no table to a browser.
+  const found = made("tr", { role: "row", class: one.differs ? "differs" : "" });
+  const what = made("td", { role: "cell" }, ...change(answer, one));
+  found.append(what);
+  for (const outcome of one.outcomes) {
+    const cell = made("td", { role: "cell" }, made("div", {}, said(outcome.value)));
+    const word = judged(outcome);
+    if (word) cell.append(word);
+    found.append(cell);
+  }
+  found.append(made("td", { role: "cell" }, made("span", { class: "word", text: one.differs ? "≠ differs" : "= same" })));
+  const short = what.textContent.slice(0, 120);
+  const open = made("button", { type: "button", "aria-label": `Edit this twin: ${short}`, text: "Edit twin" });
+  open.addEventListener("click", () => {
+    write(one.individual);
+    edited();
+    [...fields.values()][0].control.focus(); // the button is about to go
+  });
+  const acts = made("td", { role: "cell", class: "acts" }, open);
+  if (one.differs) {
+    const key = JSON.stringify([answer.individual, one.individual]);
+    const save = made("button", { type: "button", "aria-label": `Save this pair: ${short}`, text: "Save this pair" });
+    if (kept.has(key)) done(save);
+    save.addEventListener("click", () => saved(save, key, answer.individual, one.individual));
+    acts.append(save);
+  }
+  found.append(acts);
+  return found;
+}
+
+function off(button, whether) {
+  button.setAttribute("aria-disabled", String(whether)); // unlike a disabled one, it keeps the focus
+}
+
+function done(button) {
+  off(button, true);
+  button.textContent = "✓ Saved";
+  button.setAttribute("aria-label", "This pair is saved");
+}
+
+async function saved(button, key, person, other) {
+  if (button.getAttribute("aria-disabled") === "true") return;
+  off(button, true);
+  try {
+    const answer = await called("save", { individual: person, twin: other });
+    kept.add(key);
+    at("saved").textContent = answer.saved.toLocaleString("en");
+    complain("");
+    done(button);
+    state(answer.new ? "the pair is saved" : "this pair was saved before", false);
+  } catch (error) {
+    off(button, false);
+    complain(error.message);
+  }
+}
+
+// Cases
+
+async function walk(step) {
+  const wanted = place + step;
+  if (wanted < 0 || wanted >= space.cases) return;
+  place = wanted;
+  let found;
+  try {
+    found = (await called(`cases?from=${wanted}&count=1`)).cases[0];
+  } catch (error) {
+    complain(error.message);
+    return;
+  }
+  if (place !== wanted) return; // somebody was faster
+  at("place").textContent = `case ${place + 1} of ${space.cases.toLocaleString("en")}`;
+  off(at("previous"), place === 0);
+  off(at("next"), place === space.cases - 1);
+  const [own, other] = found.outcomes.map((outcome) => cut(outcome, 60));
+  at("claim").textContent = `${cut(found.claim)}. Recorded: ${own}; its twin: ${other}.`;
+  write(found.individual);
+  twin = found.twin;
+  clearTimeout(timer);
+  ask();
+}
+
+// The rest
+
+function themed() {
+  const root = document.documentElement;
+  const system = window.matchMedia("(prefers-color-scheme: dark)");
+  const dark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
+  const name = () => { at("theme").textContent = dark() ? "Light theme" : "Dark theme"; };
+  at("theme").addEventListener("click", () => { root.dataset.theme = dark() ? "light" : "dark"; name(); });
+  system.addEventListener("change", name);
+  name();
+}
+
+async function copied() {
+  const short = (one) => ({ ...one, outcomes: one.outcomes.map(({ output, value }) => ({ output, value })) });
+  const table = told === null ? { individual: individual() } : {
+    individual: told.individual,
+    outcomes: told.outcomes.map(({ output, value }) => ({ output, value })),
+    twins: told.twins.filter((one) => one.differs).map(short),
+  };
+  try {
+    await navigator.clipboard.writeText(JSON.stringify(table, null, 2));
+    at("copy").textContent = "✓ Copied";
+    setTimeout(() => { at("copy").textContent = "Copy as JSON"; }, 2000);
+  } catch {
+    complain("The browser does not let this page copy; allow it to use the clipboard.");
+  }
+}
+
+async function begin() {
+  themed();
+  at("copy").addEventListener("click", copied);
+  at("previous").addEventListener("click", () => walk(-1));
+  at("next").addEventListener("click", () => walk(1));
+  try {
+    space = await called("space");
+  } catch (error) {
+    fail(error);
+    return;
+  }
+  at("software").textContent = space.title || space.software;
+  at("saved").textContent = space.saved.toLocaleString("en");
+  at("file").textContent = space.file;
+  const outputs = space.outputs.filter((output) => output.favoured !== null);
+  if (outputs.length) at("outcome-title").title = `favourable: ${outputs.map((one) => one.favoured).join(", ")}`;
+  drawForm();
+  write(space.start);
+  if (space.cases) {
+    at("walk").hidden = false;
+    await walk(1);
+  } else {
+    await ask();
+  }
+  if (space.notes.length) at("notes").append(...space.notes.map((note) => made("li", { text: note })));
+}
+
+begin();

@@ -1,0 +1,93 @@
+"""An audit as text: what each check says, one verdict, the exit code, and the files that were written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from evenhand.core.estimate import Verdict
+from evenhand.report.lines import LEAD, Line, show
+from evenhand.report.notes import TOGETHER
+from evenhand.report.statements import NO_LIMIT, all_statements, statements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import Console
+
+    from evenhand.core.audited import Audit, Checked
+    from evenhand.report.statements import Statement
+
+MOST = 3
+"""The most statements of a check that are told; the report has all."""
+MEANING = {
+    0: "pass",
+    1: "discrimination found",
+    2: "a check could not be run",
+    3: "undecided",
+    4: "the software failed",
+    130: "interrupted",
+}
+"""What the exit codes mean."""
+_ORDER = (Verdict.FAIL, Verdict.UNDECIDED, Verdict.PASS, None)
+
+
+def render_audit(audit: Audit, files: Sequence[str] = (), *, console: Console | None = None) -> None:
+    """Print an audit on standard output, or on the console given, with the files that it was written to."""
+    show(lambda _: _told(audit, files), console)
+
+
+def audit_lines(audit: Audit, files: Sequence[str] = ()) -> list[str]:
+    """Return an audit as lines of plain text."""
+    return [str(line) for line in _told(audit, files)]
+
+
+def _told(audit: Audit, files: Sequence[str]) -> Iterator[Line]:
+    for check in audit.checks:
+        yield Line(check.name)
+        yield from _check(check)
+    for note in audit.notes:
+        yield Line(f"note: {note}")
+    yield Line(counted(audit), audit.verdict)
+    if audit.baseline:
+        yield Line(f"held against {audit.baseline}", indent=LEAD)
+    yield Line(f"exit code {audit.exit_code}: {MEANING[audit.exit_code]}")
+    if files:
+        yield Line(f"wrote {', '.join(files)}")
+
+
+def counted(audit: Audit) -> str:
+    """Return how many statements have which verdict, and how sure all of them are together.
+
+    >>> from evenhand.core.audited import Audit
+    >>> from evenhand.core.budget import Spent
+    >>> counted(Audit((), 0, Spent(0, 0, 0.0)))
+    '0 checks'
+    """
+    verdicts = Counter(one.verdict for one in all_statements(audit))
+    told = [f"{verdicts[one]:,} {one or NO_LIMIT}" for one in _ORDER if verdicts[one]]
+    checks = f"{len(audit.checks):,} check{'s' * (len(audit.checks) != 1)}"
+    if not told:
+        return checks
+    level = "certainty" if audit.level == 1 else f"{100 * audit.level:.4g} % confidence"
+    return f"{checks}: {', '.join(told)}. {TOGETHER.format(level=level)}"
+
+
+def _check(check: Checked) -> Iterator[Line]:
+    told = statements(check)
+    for one in told[:MOST]:
+        yield from _statement(one)
+    if len(told) > MOST:
+        rest = Counter(one.word for one in told[MOST:])
+        yield Line(f"… {', '.join(f'{number:,} more {word}' for word, number in rest.items())}", indent=LEAD)
+
+
+def _statement(one: Statement) -> Iterator[Line]:
+    yield Line(one.claim, one.verdict, LEAD)
+    if one.estimate is not None:
+        limit = "" if one.limit is None else f"; limit {'at least ' if one.least else ''}{one.limit:g}"
+        yield Line(f"{one.estimate}{limit}", indent=LEAD)
+    if one.held is not None:
+        yield Line(f"against the baseline: {one.held.state}", indent=LEAD)
+    if one.case is not None and one.verdict is not Verdict.PASS:
+        yield Line(f"for example {one.case}", indent=LEAD)
