@@ -6,7 +6,7 @@ RUN    := $(BIN)/python -m
 # Tests run in three processes, since many wait for programs that they start; numpy takes one thread in each.
 TEST   := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) pytest
 
-.PHONY: demo test test-all test-mitigation study-small check bench clean help
+.PHONY: demo test test-all test-browser test-mitigation pictures study-small check bench clean help
 
 help:           ## what there is
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -24,17 +24,24 @@ $(VENV)/.tested: $(VENV)/.installed requirements-dev.txt
 	@touch $@
 
 # Torch first and alone: pip takes a build for the CPU where an index has one (PIP_EXTRA_INDEX_URL names another index).
-$(VENV)/.tested-all: $(VENV)/.tested
+$(VENV)/.tested-all: $(VENV)/.tested $(VENV)/.browser
 	$(RUN) pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(RUN) pip install --quiet --disable-pip-version-check --editable '.[light,torch,aif360,tensorflow]'
+	@touch $@
+
+# A browser for the tests of pages: one that is on the path, or what playwright fetches; tests skip with a reason otherwise.
+$(VENV)/.browser: $(VENV)/.tested
+	$(RUN) pip install --quiet --disable-pip-version-check --requirement requirements-browser.txt
+	@command -v chromium chromium-browser google-chrome google-chrome-stable >/dev/null || $(RUN) playwright install chromium \
+	  || echo 'no Chromium could be installed: tests of pages in a browser will be skipped'
 	@touch $@
 
 $(VENV)/.studied: $(VENV)/.installed
 	$(RUN) pip install --quiet --disable-pip-version-check --editable '.[aif360,fairlearn]'
 	@touch $@
 
-demo: $(VENV)/.installed  ## test a small loan program with a planted bias
-	$(BIN)/evenhand demo
+demo: $(VENV)/.installed  ## audit a small loan program with a planted bias; writes report.html
+	$(BIN)/evenhand demo -o report.html
 
 test: $(VENV)/.tested     ## the tests of the core and the light extras
 	$(TEST) -n 3 --dist worksteal -m 'not heavy and not slow and not minutes'
@@ -44,6 +51,12 @@ test-all: $(VENV)/.tested-all  ## all tests, heavy extras and large simulations 
 
 test-mitigation: $(VENV)/.tested-all  ## each mitigation method on whole data sets, timed
 	$(TEST) -m minutes --durations=0 -rA
+
+test-browser: $(VENV)/.browser  ## the pages in a real browser: the report, the what-if page
+	$(TEST) tests/test_report_browser.py tests/test_explore_page.py
+
+pictures: $(VENV)/.browser  ## the pictures of the README, taken of what the demonstration makes
+	$(BIN)/python docs/images/make.py
 
 study-small: $(VENV)/.studied  ## German and COMPAS, eight methods, ten splits: the tables of the Fairea paper beside ours
 	$(BIN)/evenhand compare studies/small.toml --paper --n-jobs 2

@@ -354,8 +354,10 @@ def test_init_writes_a_config_that_reads_back(run, tmp_path):
     assert space.feature("age").high == 67
     written = (tmp_path / "evenhand.toml").read_text()
     assert tomllib.loads(written)["subject"]["positive"] == 1
+    jobs = [check["job"] for check in tomllib.loads(written)["checks"]]
+    assert jobs == ["measure", "measure", "subsets", "search", "search", "impact", "mine"]
     offered = "\n".join(line.removeprefix("# ") for line in written.rpartition("\n\n")[2].splitlines())
-    assert tomllib.loads(offered) == {"checks": [{"job": "mine", "over": ["sex", "age"], "limit": 0.1}]}
+    assert tomllib.loads(offered)["checks"][0]["models"] == {"repaired": "repaired.skops"}
     assert "exists already" in complaint(run("init", "loans.csv", expect=2))
     guessed = run("init", "loans.csv", "--target", "approved", "--force", expect=0)
     assert "protected: sex, age" in guessed.stdout

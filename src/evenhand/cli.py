@@ -138,6 +138,7 @@ def _parser() -> _Parser:
     init.add_argument("data", help="a CSV or Parquet file of inputs")
     init.add_argument("model", nargs="?", help="a model file, a program, an http address, or package.module:function")
     init.add_argument("--target", help="the column to leave out")
+    init.add_argument("--positive", help="the favourable outcome (default: a guess)")
     init.add_argument("--protected", type=_names, help="protected features, separated by commas")
     init.add_argument("-o", "--output", default="evenhand.toml", help="the file to write (default: evenhand.toml)")
     init.add_argument("--force", action="store_true", help="overwrite an existing file")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
     from evenhand.core.results import Result
 
+TRIED = 5
+"""How many rows `init` asks a model about, to see that both fit."""
 INTERRUPTED = 130  # as in core.audited, which is not imported until a command needs it
 
 
@@ -25,10 +28,31 @@ def init(options: Namespace) -> int:
     file = Path(options.output)
     if file.exists() and not options.force:
         raise UsageError(f"{file}: exists already; choose another name with -o, or overwrite it with --force")
-    space = write_config(Path(options.data), options.target, options.protected, file)
+    space = write_config(Path(options.data), options.target, options.protected, file, options.model, options.positive)
     print(f"wrote {file}: {space}")
-    print("Next: name the software to test under [subject], then run: evenhand measure " + str(file))
+    if options.model is None:
+        print(f"Next: name the software to test under [subject], then run: evenhand audit {file} -o report.html")
+        return 0
+    _try_out(file)
+    print(f"Next: look at the checks and their limits, then run: evenhand audit {file} -o report.html")
     return 0
+
+
+def _try_out(file: Path) -> None:
+    """Ask the software about the first rows of the data, and say what it answers, or why it does not."""
+    from evenhand.config import Config
+    from evenhand.core.errors import EvenhandError, clip
+
+    config = Config.load(file)
+    try:
+        real: Any = config.inferred().rows
+        with config.subject() as subject:
+            outcomes = subject.decide(real.head(TRIED) if real is not None else [])
+        told = ", ".join(dict.fromkeys(clip(str(outcome), 40) for outcome in outcomes.tolist()))
+        good = clip(repr(config.table["subject"]["positive"]), 40)
+        print(f"The software answers {told or 'nothing, since there is no row to ask'}; favourable is {good}.")
+    except EvenhandError as error:
+        print(f"evenhand: the software could not be asked yet: {' '.join(str(error).split())}", file=sys.stderr)
 
 
 def measure(options: Namespace) -> int:

@@ -1,19 +1,22 @@
-"""evenhand init: a configuration file with comments, inferred from a data file."""
+"""evenhand init: a configuration file with comments, inferred from a data file, and for a model where one is named."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.errors import DataError, UsageError, nearest
+from evenhand.core.adapters.base import parse_outcome
+from evenhand.core.errors import DataError, UsageError, clip, nearest
 from evenhand.core.feature import plain
-from evenhand.core.files import read_frame
+from evenhand.core.files import beside, read_frame
 from evenhand.core.space import Space
+from evenhand.methods.audit import MOST_TOGETHER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from evenhand.core.feature import Feature
 
@@ -29,36 +32,65 @@ _SUBJECT = """\
 # estimator = "model.skops"                  # a fitted scikit-learn estimator or pipeline
 # onnx      = "model.onnx"
 # function  = "package.module:function"      # takes a DataFrame, returns one outcome per row
+"""
+_MEANING = """\
 positive = {positive}
 # ledger = "evenhand.ledger"                 # keeps every executed test; a killed run goes on where it was
 """
+_CHECKS = """\
+# The checks of `evenhand audit`, each of which its own verb runs too. Limits are engineering thresholds: choose yours.
+"""
 _CHECK = """\
 [[checks]]
-job = "measure"
+job = "measure"     # how much, and how sure
 over = {over}
-limit = 0.05        # an engineering threshold, not a legal one
+limit = 0.05
+"""
+_SUBSETS = """\
+[[checks]]
+job = "subsets"     # which features and which sets of them
+among = {among}
+limit = 0.05
 """
 _SEARCH = """\
-# [[checks]]
-# job = "search"    # shows concrete inputs that are treated differently
-# over = {over}
-# limit = 0         # how many are tolerated
+[[checks]]
+job = "search"      # concrete people; with limit = 0, any that is found fails
+over = {over}
 """
-_MINE = """\
+_ROWS = """\
+[[checks]]
+job = "impact"      # selection rates and impact ratios of the people in the data
+
+[[checks]]
+job = "mine"        # readable subgroups that are treated differently from everyone else
+over = {over}
+limit = 0.1
+"""
+_COMPARE = """\
 # [[checks]]
-# job = "mine"      # finds readable subgroups that are treated differently from everyone else
-# over = {over}
-# limit = 0.1       # how far apart their rates may be
+# job = "compare"   # is another model better than blindly giving up accuracy?
+# truth = {truth}
+# models = {{ repaired = "repaired.skops" }}
 """
 _REPAIR = """\
 # [repair]          # evenhand repair trains the estimator again on these rows, so that it discriminates less
 # over = {over}
 # output = "repaired.skops"
 """
+_PICKLE = "# allow_pickle = true                      # loading it runs any code in it: only if you trust the file"
+_FILES = {".skops": "estimator", ".joblib": "estimator", ".pkl": "estimator", ".pickle": "estimator", ".onnx": "onnx"}
 
 
-def write_config(data: Path, target: str | None, protected: Sequence[str] | None, file: Path) -> Space:
-    """Write a configuration for the data to a file, and return the space it declares."""
+def write_config(
+    data: Path,
+    target: str | None,
+    protected: Sequence[str] | None,
+    file: Path,
+    model: str | None = None,
+    positive: str | None = None,
+) -> Space:
+    """Write a configuration for the data, and for a model where one is named, and return the space it declares."""
+    declared = None if model is None else subject_lines(model, file)
     frame = read_frame(data)
     columns = [str(name) for name in frame.columns]
     if target is not None and target not in columns:
@@ -67,15 +99,45 @@ def write_config(data: Path, target: str | None, protected: Sequence[str] | None
     for name in chosen:
         if name not in columns:
             raise DataError(f"{data}: --protected {name!r} is no column; {nearest(name, columns)}")
+    favourable = _positive(frame, target, positive)
     try:
         space = Space.from_frame(frame, chosen, target=target)
     except DataError as error:
         raise DataError(f"{data}: {error}") from None
     try:
-        file.write_text(_config(space, data, target, _positive(frame, target), file), encoding="utf-8")
+        file.write_text(_config(space, data, target, favourable, file, declared), encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{file}: cannot be written: {error.strerror}") from None
     return space
+
+
+def subject_lines(model: str, file: Path) -> list[str]:
+    """Return the lines of [subject] that name a model: a file, an address, a function or a program.
+
+    >>> from pathlib import Path
+    >>> subject_lines("http://127.0.0.1:8000/decide", Path("evenhand.toml"))
+    ['http = "http://127.0.0.1:8000/decide"']
+    >>> subject_lines("loans.model:decide", Path("evenhand.toml"))
+    ['function = "loans.model:decide"']
+    """
+    if model.startswith(("http://", "https://")):
+        return [f"http = {toml(model)}"]
+    if re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", model):
+        return [f"function = {toml(model)}"]
+    path = Path(model)
+    if not path.is_file():
+        raise UsageError(f"{model}: there is no such model; {beside(path, tuple(_FILES))}")
+    kind = _FILES.get(path.suffix.lower())
+    if kind is None:
+        if not os.access(path, os.X_OK):
+            known = ", ".join(_FILES)
+            raise UsageError(
+                f"{model}: is neither a model file ({known}) nor a program; make it executable, or name one"
+            )
+        program = _relative(path, file)
+        return [f"command = {toml([program if '/' in program else f'./{program}', '{*}'])}  # all values in order"]
+    lines = [f"{kind} = {toml(_relative(path, file))}"]
+    return lines + ([_PICKLE] if path.suffix.lower() in (".joblib", ".pkl", ".pickle") else [])
 
 
 def _guess(columns: Sequence[str], target: str | None, data: Path) -> list[str]:
@@ -87,20 +149,31 @@ def _guess(columns: Sequence[str], target: str | None, data: Path) -> list[str]:
     return found
 
 
-def _positive(frame: Any, target: str | None) -> Any:
-    """Guess the favourable outcome: the greatest value of the target, such as 1 of 0 and 1."""
-    if target is None:
-        return 1
-    values = frame[target].dropna().unique().tolist()
+def _positive(frame: Any, target: str | None, given: str | None) -> str:
+    """Return the favourable outcome as TOML: the one given, or a guess that says it is one, the greatest value."""
+    values = [] if target is None else frame[target].dropna().unique().tolist()
+    if given is not None:
+        found = next((value for value in values if str(value) == given), None)
+        if found is None and values:
+            raise UsageError(f"--positive {given!r} is no value of {target!r}; {nearest(given, values)}")
+        return toml(plain(parse_outcome(given) if found is None else found))
     try:
-        return max(values)
-    except (TypeError, ValueError):
-        return 1
+        guess = max(values, default=1)
+    except TypeError:
+        guess = 1
+    known = f", of {clip(', '.join(map(str, values)), 60)}" if values else ""
+    return f"{toml(plain(guess))}  # the favourable outcome; this is a guess{known}"
 
 
-def _config(space: Space, data: Path, target: str | None, positive: Any, file: Path) -> str:
+def _config(
+    space: Space, data: Path, target: str | None, positive: str, file: Path, declared: Sequence[str] | None
+) -> str:
     lines = ["# evenhand: fairness tests. See `evenhand --help`.", ""]
-    lines += [_SUBJECT.format(first=space.names[0], positive=toml(positive)), "[space]"]
+    if declared is None:
+        lines += [_SUBJECT.format(first=space.names[0]).rstrip()]
+    else:
+        lines += ["# What to test. Paths are relative to this file.", "[subject]", *declared]
+    lines += [_MEANING.format(positive=positive), "[space]"]
     lines += [f"from = {toml(_relative(data, file))}  # features are inferred from it; any table below overrides"]
     if target is not None:
         lines += [f"target = {toml(target)}  # not an input"]
@@ -108,11 +181,16 @@ def _config(space: Space, data: Path, target: str | None, positive: Any, file: P
     lines += ['# constraints = ["age >= 18"]  # combinations that cannot occur are never tested', ""]
     for feature in space.features:
         lines += [f"[space.features.{_key(feature.name)}]", *_declaration(feature), ""]
-    if target is not None and space.protected:
-        lines += [_REPAIR.format(over=toml(list(space.protected[:1])))]
-    lines += [_CHECK.format(over=toml([name])) for name in space.protected]
-    if space.protected:
-        lines += [_SEARCH.format(over=toml(list(space.protected[:1]))), _MINE.format(over=toml(list(space.protected)))]
+    protected = list(space.protected)
+    if target is not None and protected:
+        lines += [_REPAIR.format(over=toml(protected[:1]))]
+    lines += [_CHECKS, *(_CHECK.format(over=toml([name])) for name in protected)]
+    if 1 < len(protected) <= MOST_TOGETHER:
+        lines += [_SUBSETS.format(among=toml(protected))]
+    lines += [_SEARCH.format(over=toml([name])) for name in protected]
+    lines += [_ROWS.format(over=toml(protected))]
+    if target is not None:
+        lines += [_COMPARE.format(truth=toml(target))]
     return "\n".join(lines)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from collections.abc import Mapping
 from html import escape
 from importlib import resources
 from io import StringIO
@@ -14,12 +15,14 @@ from evenhand.core.errors import MissingExtra
 from evenhand.report.lines import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from evenhand.core.results import Case
 
 _SHORT = 400
 """How long a value may be before it gets a box of its own to scroll in."""
+_UNSAFE = re.compile("[<\u2028\u2029\ud800-\udfff]")
+"""What could end a block of data, ends a line of a script, or is half a character, which no file can hold."""
 
 
 def text(value: object) -> str:
@@ -34,7 +37,7 @@ def text(value: object) -> str:
 def boxed(value: object) -> str:
     """Return a value of the data as text that keeps its direction, in a box of its own where it is long."""
     said = text(value)
-    return f'<bdi class="short">{said}</bdi>' if len(said) > _SHORT else f"<bdi>{said}</bdi>"
+    return f'<bdi class="short" tabindex="0">{said}</bdi>' if len(said) > _SHORT else f"<bdi>{said}</bdi>"
 
 
 def asset(name: str) -> str:
@@ -53,7 +56,7 @@ def data_block(name: str, table: Mapping[str, Any]) -> str:
     '<script type="application/json" id="n">{"a":"\\\\u003c/script>"}</script>'
     """
     said = json.dumps(table, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    safe = said.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    safe = _UNSAFE.sub(lambda letter: f"\\u{ord(letter[0]):04x}", said)
     return f'<script type="application/json" id="{name}">{safe}</script>'
 
 
@@ -62,10 +65,17 @@ def listed(texts: Iterable[object]) -> str:
     return "<ul>\n" + "\n".join(f"<li>{text(one)}</li>" for one in texts) + "\n</ul>"
 
 
-def facts(pairs: Mapping[str, object]) -> str:
+def facts(pairs: Mapping[str, object] | Iterable[tuple[str, object]]) -> str:
     """Return names with their values."""
-    inside = "\n".join(f"<dt>{text(key)}</dt><dd>{text(value)}</dd>" for key, value in pairs.items())
+    told = pairs.items() if isinstance(pairs, Mapping) else pairs
+    inside = "\n".join(f"<dt>{text(key)}</dt><dd>{text(value)}</dd>" for key, value in told)
     return f'<dl class="facts">\n{inside}\n</dl>'
+
+
+def quoted(lines: str, says: str) -> str:
+    """Return lines of code or configuration as they are, in a box that keys alone can scroll."""
+    inside = "\n".join(text(line) for line in lines.splitlines())
+    return f'<pre role="region" tabindex="0" aria-label="{text(says)}"><code>{inside}</code></pre>'
 
 
 def table(name: str, caption: str, headings: Sequence[str], groups: Sequence[tuple[str, list[list[str]]]]) -> str:
@@ -97,12 +107,18 @@ def people(case: Case, caption: str) -> str:
     rows.append(("outcome", *case.outcomes, True))
     lines = []
     for name, one, other, differs in rows:
-        told = f'<tr class="{"differs" if differs else "same"}"><th scope="row"><bdi>{text(name)}</bdi></th>'
-        lines.append(f"{told}<td>{boxed(one)}</td><td>{boxed(other)}</td><td>{'differs' if differs else ''}</td></tr>")
+        told = f'<tr class="{"differs" if differs else "same"}"><th scope="row">{boxed(name)}</th>'
+        word = "differs" if differs else ""
+        lines.append(f"{told}<td>{_marked(one)}</td><td>{_marked(other)}</td><td>{word}</td></tr>")
     head = "".join(f'<th scope="col">{one}</th>' for one in ("feature", "individual", "twin", "what differs"))
     inside = "\n".join([f"<caption>{text(caption)}</caption>", f"<thead><tr>{head}</tr></thead>", "<tbody>", *lines])
     opened = f'<div class="people wide" role="region" tabindex="0" aria-label="{text(caption)}">'
     return f"{opened}<table>\n{inside}\n</tbody></table></div>"
+
+
+def _marked(value: object) -> str:
+    """Return a value with what a verb has put between marks, the term at issue in a text, in a colour as well."""
+    return re.sub("⟦(.*?)⟧", r"<mark>⟦\1⟧</mark>", boxed(value))
 
 
 def drawn(make: Callable[[], Any], name: str, says: str) -> str:

@@ -270,7 +270,7 @@ def _rounded(value: Any) -> Any:
     """Return a number with as many digits as anybody reads, None where it is missing, and anything else as it is."""
     if value is None or isinstance(value, str):
         return value
-    known = value == value and str(value) != "<NA>"
+    known = str(value) != "<NA>" and value == value  # pandas' NA is no truth value
     return (round(float(value), 4) if isinstance(value, float) else value) if known else None
 
 
