@@ -59,7 +59,8 @@ def run(where: str, code: str, names: dict[str, object], capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize(("where", "code"), EXAMPLES, ids=lambda value: value if ":" in value[:40] else "")
-def test_python_examples_run(where, code, capsys):
+def test_python_examples_run(where, code, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # examples may write files
     run(where, code, {"__name__": "example"}, capsys)
 
 

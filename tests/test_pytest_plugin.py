@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.pytest_plugin import Fairness, whole
-from evenhand.pytest_story import Settings, _pair, file_name
+from evenhand.pytest_story import Settings, file_name
+from evenhand.report.ci import beside
 from tests.helpers import refused
 
 if TYPE_CHECKING:
@@ -410,9 +411,9 @@ def test_files_of_different_tests_have_different_safe_names(names):
 
 @given(st.text(max_size=200), st.text(max_size=200), st.text(max_size=200))
 def test_long_values_that_differ_are_cut_so_that_they_still_do(same, one, other):
-    cut = _pair(same + one, same + other)
+    cut = beside(same + one, same + other)
     assert (cut[0] == cut[1]) == (one == other)
-    assert max(map(len, cut)) <= 61
+    assert max(map(len, cut)) <= 102
 
 
 @pytest.mark.parametrize("value", [-1, True, 1.5, None, "", "1.5", "x" * 10_000, "9" * 5000, [1]])

@@ -575,7 +575,9 @@ def test_what_is_read_stands_out_from_its_ground():
         linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
-    themes = [dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", block)) for block in re.findall(r"\{([^{}]*--ink[^{}]*)\}", STYLE)]
+    themes = [
+        dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", block)) for block in re.findall(r"\{([^{}]*--ink[^{}]*)\}", STYLE)
+    ]
     full = [theme for theme in themes if len(theme) >= 14]
     assert len(full) == 3  # light, dark by the system, dark by choice
     for theme in full:

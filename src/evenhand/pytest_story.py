@@ -235,25 +235,15 @@ def _shortened(case: Case) -> Case:
     >>> from evenhand.core.results import Case
     >>> short = _shortened(Case({"name": "x" * 5000 + "a"}, {"name": "x" * 5000 + "b"}, (0, 1)))
     >>> short.individual["name"]
-    '…xxxxxxxxxxxxxxxxxxxxa'
+    '…xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxa'
     """
+    from evenhand.report.ci import beside
+
     if "⟦" in str(case.individual.get("text", "")):
         return case
-    pairs = {name: _pair(value, case.twin.get(name, "")) for name, value in case.individual.items()}
+    pairs = {name: beside(value, case.twin.get(name, "")) for name, value in case.individual.items()}
     ones, others = ({name: pair[side] for name, pair in pairs.items()} for side in (0, 1))
-    return replace(case, individual=ones, twin=others, outcomes=_pair(*case.outcomes))
-
-
-def _pair(one: Any, other: Any) -> tuple[Any, Any]:
-    """Return two values, or, where one is long, what there is to see of both from shortly before they differ."""
-    texts = str(one), str(other)
-    if max(map(len, texts)) <= LONG_VALUE:
-        return one, other
-    least = min(map(len, texts))
-    first = next((at for at in range(least) if texts[0][at] != texts[1][at]), least)
-    start = 0 if texts[0] == texts[1] else max(0, first - LONG_VALUE // 3)
-    short = [("…" if start else "") + _cut(text[start:], LONG_VALUE) for text in texts]
-    return short[0], short[1]
+    return replace(case, individual=ones, twin=others, outcomes=beside(*case.outcomes))
 
 
 def _cut(text: str, most: int) -> str:

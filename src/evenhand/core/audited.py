@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core import jsonfile
@@ -18,6 +19,7 @@ from evenhand.core.repaired import Repair
 from evenhand.core.results import EXIT_CODES, Result, versions
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from os import PathLike
 
 FORMAT = 1
@@ -43,7 +45,8 @@ class Checked:
     found: Found | None = None
     error: str = ""
     code: int = SubjectError.exit_code
-    """The exit code where nothing was found: 4 where the software failed, 2 where the check cannot be run."""
+    """The exit code where nothing was found: 4 where the software failed, 2 where the check cannot be run, 130 where
+    it was interrupted."""
     held: tuple[Held, ...] = ()
     """How each finding stands to that of a baseline, where there is one."""
 
@@ -62,6 +65,8 @@ class Checked:
     @property
     def interrupted(self) -> bool:
         """Whether someone stopped the run before it was through."""
+        if self.found is None:
+            return self.code == INTERRUPTED
         return isinstance(self.found, Result) and self.found.stop is StopReason.INTERRUPTED
 
     @property
@@ -77,6 +82,19 @@ class Checked:
         if isinstance(self.found, Result):
             return min((finding.estimate.level for finding in self.found.findings), default=1.0)
         return 1.0 if self.found is None else self.found.level
+
+    def story(self) -> str:
+        """Return what does not pass as text; what a baseline excuses is left out."""
+        if self.found is None:
+            return self.error
+        if not self.held:
+            return str(getattr(self.found, "story", self.found.__str__)())
+        lines = [f"{self.job}: {self.verdict}"]
+        for part, how in zip(_parts(self.found), self.held, strict=True):
+            if how.verdict in (Verdict.FAIL, Verdict.UNDECIDED):
+                lines.append(f"  {part}; against the baseline: {how.state}")
+                lines += [f"    {case}" for case in getattr(part, "cases", ())[:1]]
+        return "\n".join(printable(line) for line in lines)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the check as JSON holds it."""
@@ -94,6 +112,8 @@ class Checked:
         """Rebuild a check from `to_dict`."""
         found = read_found(table["found"], where=where) if "found" in table else None
         held = tuple(Held.from_dict(one) for one in table.get("held", ()))
+        if held and (found is None or len(held) != len(_parts(found))):
+            raise ValueError(f"{len(held)} statements are held against a baseline")
         code = table.get("code", SubjectError.exit_code)
         return cls(table["name"], table["job"], table["settings"], found, table.get("error", ""), code, held)
 
@@ -152,15 +172,16 @@ class Audit:
 
     def story(self) -> str:
         """Return the checks that do not pass as text, each with its simplest case."""
-        lines = [f"audit: {self.verdict}"]
+        lines = [f"audit: {self.verdict or 'no limit given'}"]
         for check in self.checks:
             if check.exit_code:
-                told = check.error if check.found is None else getattr(check.found, "story", check.found.__str__)()
-                lines += [f"{printable(check.name)}: {printable(line)}" for line in told.split("\n")]
+                lines += [f"{printable(check.name)}: {printable(line)}" for line in check.story().split("\n")]
         return "\n".join(lines)
 
     def against(self, old: Audit, *, name: str = "") -> Audit:
         """Return the audit held against an older one: only what surely got worse, or is new, fails."""
+        if not isinstance(old, Audit):
+            raise UsageError(f"a {type(old).__name__} is no baseline; give an Audit, or the file of one")
         before: dict[str, Checked] = {check.name: check for check in old.checks}
         checks, notes = [], []
         for check in self.checks:
@@ -168,6 +189,8 @@ class Audit:
             then = None if known is None else known.found
             held = () if check.found is None else hold(check.found, then)
             checks.append(replace(check, held=tuple(held)))
+        if old.space and self.space and old.space != self.space:
+            notes.append("the baseline is of another space of inputs, so that its scores may speak of others")
         notes += [f"the baseline has a check that this audit has not: {gone}" for gone in before]
         told = f"{name or 'an older audit'}, digest {old.digest}"
         return replace(self, checks=tuple(checks), baseline=told, notes=(*self.notes, *notes))
@@ -232,7 +255,9 @@ class Audit:
             checks = tuple(Checked.from_dict(check, where=where) for check in table["checks"])
             rest = {key: table[key] for key in keys}
             return cls(checks, spent=Spent(**table["spent"]), notes=tuple(table["notes"]), **rest)
-        except (KeyError, TypeError, ValueError) as error:
+        except UsageError:
+            raise
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise UsageError(f"{where}: this evenhand audit is damaged ({type(error).__name__}: {error})") from None
 
     def __str__(self) -> str:
@@ -257,26 +282,62 @@ def gathered(paths: Any) -> Audit:
     files = list(paths)
     if not files:
         raise UsageError("there is no result to report on; name at least one file")
-    audits: list[Audit] = []
-    for file in files:
-        table = jsonfile.read(file, "result")
-        if isinstance(table, Mapping) and table.get("job") == "audit":
-            audits.append(Audit.from_dict(table, where=str(file)))
-            continue
-        found = read_found(table, where=str(file))
-        job = str(table["job"])
-        space = dict(getattr(found, "space", None) or {})
-        spent = getattr(found, "spent", Spent(0, 0, 0.0))
-        one = Checked(f"{job} ({file})", job, {}, found)
-        audits.append(Audit((one,), found.seed, spent, space=space, versions=found.versions))
-    return audits[0] if len(audits) == 1 else _joined(audits)
+    audits = [(str(file), _read_any(file)) for file in files]
+    return audits[0][1] if len(audits) == 1 else _joined(audits)
 
 
-def _joined(audits: list[Audit]) -> Audit:
-    first = audits[0]
-    spent = Spent(*(sum(getattr(one.spent, key) for one in audits) for key in ("queries", "executed", "seconds")))
-    notes = tuple(dict.fromkeys(note for one in audits for note in one.notes))
-    return replace(first, checks=tuple(check for one in audits for check in one.checks), spent=spent, notes=notes)
+def _read_any(file: str | PathLike[str]) -> Audit:
+    """Read an audit, or what one verb found as the only check of one."""
+    table = jsonfile.read(file, "result")
+    if isinstance(table, Mapping) and table.get("job") == "audit":
+        return Audit.from_dict(table, where=str(file))
+    found = read_found(table, where=str(file))
+    space = dict(getattr(found, "space", None) or {})
+    spent = getattr(found, "spent", Spent(0, 0, 0.0))
+    one = Checked(f"{table['job']} ({file})", str(table["job"]), {}, found)
+    return Audit((one,), found.seed, spent, space=space, versions=found.versions)
+
+
+def _joined(audits: list[tuple[str, Audit]]) -> Audit:
+    """Return several audits as one, each check under a name of its own."""
+    checks: list[Checked] = []
+    for file, audit in audits:
+        for check in audit.checks:
+            name = check.name
+            if any(name == other.name for other in checks):
+                name = unlike(f"{name} ({file})", [other.name for other in checks])
+            checks.append(replace(check, name=name))
+    every = [audit for _, audit in audits]
+    spent = Spent(*(sum(getattr(one.spent, key) for one in every) for key in ("queries", "executed", "seconds")))
+    notes = list(dict.fromkeys(note for one in every for note in one.notes))
+    if len({one.seed for one in every}) > 1:
+        notes.append(f"the seeds differ: {', '.join(str(one.seed) for one in every)}")
+    told = {
+        key: "; ".join(dict.fromkeys(getattr(one, key) for one in every if getattr(one, key)))
+        for key in ("subject", "ledger", "command", "baseline")
+    }
+    configs = [one.config for one in every if one.config]
+    config = configs[0] if configs and all(one == configs[0] for one in configs) else {}
+    return replace(every[0], checks=tuple(checks), spent=spent, notes=tuple(notes), config=config, **told)
+
+
+def unlike(name: str, others: Sequence[str]) -> str:
+    """Return a name that no other check has.
+
+    >>> unlike("search sex", ["search sex"])
+    'search sex (2)'
+    """
+    number = 1
+    while (told := name if number == 1 else f"{name} ({number})") in others:
+        number += 1
+    return told
+
+
+def _parts(found: Found) -> Sequence[Any]:
+    """Return what is held against a baseline, one by one."""
+    if isinstance(found, Comparison):
+        return found.standings
+    return [found] if isinstance(found, Repair) else found.findings
 
 
 def _parsed(found: Found) -> dict[str, Any]:

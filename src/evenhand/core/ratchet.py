@@ -8,7 +8,7 @@ one check hold together, so that this is the probability for all of its findings
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.comparison import Comparison
@@ -17,13 +17,16 @@ from evenhand.core.results import Finding, Result
 from evenhand.core.rules import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from evenhand.core.comparison import Standing
     from evenhand.core.repaired import Repair
 
 NEW, WORSE, BETTER, SAME, ROSE = "new", "worse", "better", "not surely worse", "worse, within the limit"
 STATES = (NEW, WORSE, BETTER, SAME, ROSE)
+EVERY = Rule(())
+"""What a bound on all rules that are not told of by themselves is about."""
+_Key = tuple[str, str, str, bool, str]
 _RANK = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1, None: 2, Verdict.PASS: 2}
 
 
@@ -61,11 +64,8 @@ def hold(found: Result | Comparison | Repair, old: Result | Comparison | Repair 
     [('not surely worse', 'pass'), ('worse', 'fail')]
     """
     if isinstance(found, Result):
-        known = {_key(finding): finding for finding in old.findings} if isinstance(old, Result) else {}
-        others = known.get(_OTHERS)
-        return [
-            held(one, known.get(_key(one), others if isinstance(one.about, Rule) else None)) for one in found.findings
-        ]
+        past = _Past.of(old.findings if isinstance(old, Result) else (), by_sets=found.job == "subsets")
+        return [held(one, past.of_what(one)) for one in found.findings]
     if isinstance(found, Comparison):
         before = {one.name: one for one in old.standings} if isinstance(old, Comparison) else {}
         return [_standing(one, before.get(one.name)) for one in found.standings]
@@ -73,16 +73,21 @@ def hold(found: Result | Comparison | Repair, old: Result | Comparison | Repair 
 
 
 def held(finding: Finding, old: Finding | None) -> Held:
-    """Hold one finding against that of the baseline."""
+    """Hold one finding against that of the baseline; where the baseline has observed nothing, it is new."""
     if old is None:
         return Held(finding.claim, NEW, finding.verdict)
-    told = str(old.estimate)
-    if worse(finding.estimate, old.estimate, least=finding.least):
-        if finding.verdict is Verdict.PASS:
-            return Held(finding.claim, ROSE, Verdict.PASS, told)
-        return Held(finding.claim, WORSE, Verdict.FAIL, told)
-    state = BETTER if worse(old.estimate, finding.estimate, least=finding.least) else SAME
-    return Held(finding.claim, state, _excused(finding.verdict, old.verdict), told)
+    claim, now, told = finding.claim, finding.estimate, str(old.estimate)
+    if now.n and not old.estimate.n:
+        return Held(claim, NEW, finding.verdict, told)
+    if old.estimate.n and not now.n:
+        return Held(claim, SAME, finding.verdict, told)  # what is not observed any more is not excused
+    if worse(now, old.estimate, least=finding.least):
+        tolerated = isinstance(now, Witnesses) and finding.limit is not None and now.value <= finding.limit
+        if tolerated or finding.verdict is Verdict.PASS:
+            return Held(claim, ROSE, finding.verdict, told)
+        return Held(claim, WORSE, Verdict.FAIL, told)
+    state = BETTER if worse(old.estimate, now, least=finding.least) else SAME
+    return Held(claim, state, _excused(finding.verdict, old.verdict), told)
 
 
 def worse(new: Estimate, old: Estimate, *, least: bool = False) -> bool:
@@ -116,12 +121,65 @@ def _standing(one: Standing, old: Standing | None) -> Held:
     return Held(one.claim, BETTER if better else SAME, _excused(one.verdict, old.verdict), old.claim)
 
 
-_OTHERS = ("rule", Rule(()).text, "", False, "")
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """What a baseline found, by what it is about."""
+
+    findings: Sequence[Finding]
+    known: Mapping[_Key, Finding]
+    by_sets: bool
+    """Whether the findings are the border of all sets of features, from which that of other sets follows."""
+
+    @classmethod
+    def of(cls, findings: Sequence[Finding], *, by_sets: bool) -> _Past:
+        known: dict[_Key, Finding] = {}
+        for finding in findings:
+            key = _key(finding)
+            known[key] = _loosest([known[key], finding]) if key in known else finding
+        return cls(findings, known, by_sets)
+
+    def of_what(self, one: Finding) -> Finding | None:
+        """Return what the baseline says of what a finding is about, by itself or by what it says of others."""
+        if isinstance(one.about, Rule):
+            return self._of_rule(one, one.about)
+        return self.known.get(_key(one), self._implied(one) if self.by_sets else None)
+
+    def _of_rule(self, one: Finding, rule: Rule) -> Finding | None:
+        """Return what is known of a rule: one that the baseline does not tell of is among those it bounds together.
+
+        Rules that it does tell of may be among those that are bounded together now.
+        """
+        before = self.known.get(_key(one), self.known.get(_key(one, EVERY)))
+        if before is None or rule.conditions or not worse(one.estimate, before.estimate):
+            return before
+        rules = [finding for finding in self.findings if isinstance(finding.about, Rule)]
+        return _loosest([finding for finding in rules if _key(finding, EVERY) == _key(one)])
+
+    def _implied(self, one: Finding) -> Finding | None:
+        """Return what follows for a set of features: with more of them a score is never lower."""
+        mine = set(one.about)
+        sets = [finding for finding in self.findings if finding.output == one.output and finding.about]
+        for finding in sets:
+            if finding.verdict is Verdict.FAIL and set(finding.about) < mine:
+                return replace(finding, estimate=replace(finding.estimate, high=1.0))
+        for finding in sets:
+            if finding.verdict is Verdict.PASS and set(finding.about) > mine:
+                return replace(finding, estimate=replace(finding.estimate, low=0.0))
+        return None
 
 
-def _key(finding: Finding) -> tuple[str, str, str, bool, str]:
+def _loosest(findings: Sequence[Finding]) -> Finding:
+    """Return the finding that excludes least."""
+    return max(findings, key=lambda one: -one.estimate.low if one.least else one.estimate.high)
+
+
+def _key(finding: Finding, about: Rule | None = None) -> _Key:
     """Return what tells a finding of one run from the others, and is the same in the next run."""
-    if isinstance(finding.about, Rule):
-        return "rule", finding.about.text, finding.output, finding.least, ""
-    about = finding.about if isinstance(finding.about, tuple) else (str(finding.about),)
-    return "features", "\0".join(sorted(about)), finding.output, finding.least, ""
+    told = finding.about if about is None else about
+    if isinstance(told, Rule):
+        from evenhand.core.minedtold import AMONG  # not at the top: it is slow to import, and few need it
+
+        among = next((score for score, words in AMONG.items() if words and finding.claim.startswith(words)), "")
+        return "rule", told.text, finding.output, finding.least, among
+    names = told if isinstance(told, tuple) else (str(told),)
+    return "features", "\0".join(sorted(names)), finding.output, finding.least, ""

@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.audited import Audit, Checked
+from evenhand.core.audited import Audit, Checked, unlike
 from evenhand.core.budget import Budget, Progress, Spent, checked_budget, progress_bar
 from evenhand.core.errors import EvenhandError, SubjectError, UsageError, clip, nearest
 from evenhand.core.feature import plain
@@ -246,9 +246,10 @@ def run_all(
     if not plans:
         raise UsageError("there is no check to run; write a [[checks]] table, or leave them all out for the usual ones")
     begun, before, done = time.monotonic(), subject.executed, list[Checked]()
+    names: set[str] = set()
     with progress_bar(show=progress) as hook:
         for number, plan in enumerate(plans):
-            name = _unlike(plan.name, [check.name for check in done])
+            name = unlike(plan.name, names)
             if hook is not None:
                 hook(Progress("audit", number / len(plans), f"check {number + 1} of {len(plans)}: {clip(name, 40)}"))
             settings = {key: _written(value) for key, value in plan.settings.items()}
@@ -276,14 +277,6 @@ def _called(subject: Subject | TextSubject) -> str:
     """Return what was tested in a few words: of a program its command, without the folders that it lies in."""
     argv = getattr(getattr(subject, "adapter", None), "argv", None)
     return clip(" ".join(Path(part).name or part for part in argv), 80) if argv else subject.name
-
-
-def _unlike(name: str, others: Sequence[str]) -> str:
-    """Return a name that no other check has."""
-    number = 1
-    while (told := name if number == 1 else f"{name} ({number})") in others:
-        number += 1
-    return told
 
 
 def _written(value: Any) -> Any:

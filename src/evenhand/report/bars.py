@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from evenhand.core.estimate import Estimate
 
-WIDE, HIGH, LEFT = 640, 46, 12
+HIGH = 46
 _STEPS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0)
 
 
@@ -43,8 +43,9 @@ def bar(estimate: Estimate, limit: float | None = None, *, top: float | None = N
     """
     end = top or top_of([estimate], [limit])
 
+    # Places are shares of the width, so that letters are as large on a phone as on a wide screen.
     def at(share: float) -> str:
-        return f"{LEFT + (WIDE - 2 * LEFT) * min(max(share / end, 0.0), 1.0):.1f}"
+        return f"{100 * min(max(share / end, 0.0), 1.0):.2f}%"
 
     says = f"{100 * estimate.value:.3g} %"
     if estimate.level < 1:
@@ -58,7 +59,7 @@ def bar(estimate: Estimate, limit: float | None = None, *, top: float | None = N
         parts.append(f'<line class="limit" x1="{at(limit)}" x2="{at(limit)}" y1="3" y2="30"/>')
     parts.append(f'<text x="{at(0)}" y="43">0 %</text>')
     parts.append(f'<text x="{at(end)}" y="43" text-anchor="end">{100 * end:g} %</text>')
-    if limit is not None and 0.06 < limit / end < 0.9:
+    if limit is not None and 0.12 < limit / end < 0.85:
         parts.append(f'<text x="{at(limit)}" y="43" text-anchor="middle">{100 * limit:g} %</text>')
     inside = "".join(parts)
-    return f'<svg class="bar" role="img" aria-label="{text(says)}" viewBox="0 0 {WIDE} {HIGH}">{inside}</svg>'
+    return f'<svg class="bar" role="img" aria-label="{text(says)}" height="{HIGH}">{inside}</svg>'

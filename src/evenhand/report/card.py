@@ -15,6 +15,7 @@ from evenhand.core.selection import NO_CLAIM, remarks, tables_of
 from evenhand.report.evidence import NO_DATA, shown_groups, subject_of
 from evenhand.report.impacttext import cells, columns, listed
 from evenhand.report.marks import block, code, table, text
+from evenhand.report.notes import DEFINITIONS, LIMITS
 from evenhand.report.statements import all_statements, statements
 
 if TYPE_CHECKING:
@@ -26,26 +27,6 @@ if TYPE_CHECKING:
 
 MOST_ROWS, MOST_GROUPS, MOST_NOTES = 60, 40, 20
 """The most statements, categories of a table, and notes that a card lists; the JSON of the audit has all."""
-DEFINITIONS = {
-    "causal": "causal score: the share of inputs whose outcome changes when nothing but these features changes",
-    "group": "group score: the highest rate of the favourable outcome among groups, minus the lowest",
-    "subsets": "minimal discriminating sets: the smallest sets of features whose score reaches the threshold",
-    "prevalence": "prevalence: the share of inputs for which some change of these features changes the outcome",
-    "search": "search: concrete inputs that are treated differently from a twin; a count of witnesses, and no rate",
-    "mine": "mined rules: how differently a readable subgroup is treated from all others",
-    "compare": "comparison: how a mitigation stands against overwriting decisions blindly, in accuracy and in bias",
-    "repair": "repair: the score of the model that was trained again, on data that the training did not see",
-    "measure_log": "recorded decisions: the highest rate of a group minus the lowest, and the lowest divided by it",
-    "impact": "impact ratio: the rate of a category divided by the highest rate of a category",
-    "replay": "replay: what tests that were kept say of the software as it is now",
-}
-LIMITS = (
-    "The numbers speak of the populations named above, and of no other people or use.",
-    "A pass says that the whole interval is on the right side of an engineering threshold; it is not proof that the "
-    "software treats everybody alike.",
-    "Undecided is not a pass: there was too little data, or too small a budget, to tell.",
-    "What was not tested is not listed: other features, other outcomes, combinations of features beyond these.",
-)
 
 
 def to_card(audit: Audit) -> str:
@@ -125,7 +106,7 @@ def _values(feature: Mapping[str, Any]) -> str:
 def _metrics(audit: Audit) -> Iterator[str]:
     """Define what was measured, and say how the intervals and verdicts are to be read."""
     kinds = dict.fromkeys(_kind(check) for check in audit.checks)
-    defined = [f"{text(DEFINITIONS[kind])}." for kind in kinds if kind in DEFINITIONS]
+    defined = [f"{kind}: {DEFINITIONS[kind]}" for kind in kinds if kind in DEFINITIONS]
     for check in audit.checks:
         for one in tables_of(check.found) if isinstance(check.found, Result) else []:
             if one["kind"] == "scoring":
@@ -140,10 +121,8 @@ def _metrics(audit: Audit) -> Iterator[str]:
 
 
 def _kind(check: Checked) -> str:
-    """Return which definition a check needs."""
-    if check.job == "measure":
-        return str(check.settings.get("kind", "causal"))
-    return "mine" if check.job.startswith("mine") else check.job
+    """Return which definition a check needs: that of the verb which was really called."""
+    return str(getattr(check.found, "job", check.job))
 
 
 def _data(audit: Audit) -> Iterator[str]:
@@ -242,8 +221,6 @@ def _rates(check: Checked, finding: Finding) -> Iterator[str]:
 
 def _caveats(audit: Audit) -> Iterator[str]:
     yield from LIMITS
-    if any(isinstance(one.estimate, Witnesses) for one in all_statements(audit)):
-        yield "A search chooses its inputs: what it found shows that there are such inputs, and not how many."
     if audit.checks:
         yield (
             f"The intervals of a check hold together at its level; those of all checks together at "
@@ -265,7 +242,7 @@ def _again(audit: Audit) -> Iterator[str]:
     if audit.command:
         yield block(audit.command, "sh")
     facts = [f"seed: {code(audit.seed)}", f"digest of what was found: {code(audit.digest)}"]
-    if audit.config.get("name"):
-        facts.append(f"configuration: {code(audit.config['name'])}")
+    if audit.config.get("file"):
+        facts.append(f"configuration: {code(audit.config['file'])}")
     facts.append(f"versions: {', '.join(f'{text(name)} {text(one)}' for name, one in sorted(audit.versions.items()))}")
     yield _list(facts)

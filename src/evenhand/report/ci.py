@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,18 +39,6 @@ def cut(text: object, width: int = SENTENCE) -> str:
     return clip(printable(str(text)), width)
 
 
-def unlike(name: str, taken: set[str]) -> str:
-    """Return a name, with a number where it is taken, and take it.
-
-    >>> taken = set()
-    >>> unlike("sex", taken), unlike("sex", taken)
-    ('sex', 'sex (2)')
-    """
-    found = next(told for number in count(1) if (told := name if number == 1 else f"{name} ({number})") not in taken)
-    taken.add(found)
-    return found
-
-
 def word_of(one: Statement) -> str:
     """Return the verdict of a statement in a word, or that its check could not be run."""
     return NOT_RUN if one.check.found is None else one.word
@@ -84,23 +71,24 @@ def rows_of(case: Case) -> list[tuple[str, str, str, bool]]:
     if len(names) > MOST_ROWS:
         names = [*case.changed, *(name for name in names if name not in changed)][:MOST_ROWS]
     rows = [
-        (cut(name, _VALUE), *_beside(case.individual[name], case.twin.get(name, "")), name in changed) for name in names
+        (cut(name, _VALUE), *beside(case.individual[name], case.twin.get(name, "")), name in changed) for name in names
     ]
     if left := len(case.individual) - len(names):
         rows.append((f"… {left:,} more features", "…", "…", False))
     first, second = case.outcomes
-    return [*rows, ("outcome", *_beside(first, second), bool(first != second))]
+    return [*rows, ("outcome", *beside(first, second), bool(first != second))]
 
 
-def _beside(one: object, other: object) -> tuple[str, str]:
+def beside(one: object, other: object) -> tuple[str, str]:
     """Return two values as text; of long ones, what is near their first difference."""
     texts = printable(str(one)), printable(str(other))
     if max(map(len, texts)) <= _VALUE:
         return texts
     apart = next((at for at, both in enumerate(zip(*texts, strict=False)) if both[0] != both[1]), 0)
     start = max(0, apart - _VALUE // 3)
-    cuts = [clip(("…" if start else "") + text[start:], _VALUE) for text in texts]
-    return cuts[0], cuts[1]
+    ends = [text[start:] if len(text) - start <= _VALUE else f"{text[start : start + _VALUE]}…" for text in texts]
+    first, second = ("…" * bool(start) + end for end in ends)
+    return first, second
 
 
 @dataclass(frozen=True)

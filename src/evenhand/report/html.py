@@ -9,10 +9,13 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from evenhand.core import jsonfile
-from evenhand.core.estimate import Verdict
+from evenhand.core.errors import clip
+from evenhand.core.estimate import Amount, Verdict, Witnesses
+from evenhand.report.evidence import NO_DATA
+from evenhand.report.lines import printable
 from evenhand.report.notes import DEFINITIONS, LIMITS, TOGETHER
-from evenhand.report.page import STYLE, asset, boxed, facts, listed, text
-from evenhand.report.sections import badge, section
+from evenhand.report.page import STYLE, asset, boxed, facts, listed, quoted, text
+from evenhand.report.sections import badge, job_of, limit_text, section
 from evenhand.report.sheets import Cell, short_sheet
 from evenhand.report.statements import all_statements, statements
 
@@ -29,13 +32,13 @@ WORDS = {
     None: "No limit was given",
 }
 MEANS = {
-    Verdict.FAIL: "At least one check is surely over its engineering threshold.",
-    Verdict.UNDECIDED: "No check is surely over its engineering threshold, but not every one is surely below it. "
-    "That is not a pass.",
+    Verdict.FAIL: "At least one check fails. Below: which, by how much, and how sure that is.",
+    Verdict.UNDECIDED: "No check fails, but not every one passes: the evidence does not decide. That is not a pass.",
     Verdict.PASS: "Every check that has an engineering threshold is surely on the right side of it.",
     None: "The checks tell scores without holding them against a limit.",
 }
 HELD = "Held against a baseline: {}. Only what surely got worse, or is new, fails."
+NO_CHECKS = "No check was made"
 
 
 def write_report(audit: Audit, path: str | PathLike[str] | None = None) -> str:
@@ -45,19 +48,17 @@ def write_report(audit: Audit, path: str | PathLike[str] | None = None) -> str:
 
 def page(audit: Audit) -> str:
     """Return the report as one page."""
-    names = [f"check{number}" for number in range(1, len(audit.checks) + 1)]
-    titles = {check.name: name for check, name in zip(audit.checks, names, strict=True)}
-    parts = [_summary(audit, titles)]
-    parts += [section(check, name) for check, name in zip(audit.checks, names, strict=True)]
+    parts = [_summary(audit)]
+    parts += [section(check, _id(number)) for number, check in enumerate(audit.checks)]
     parts += [_notes(audit), _again(audit)]
     heading = f"Fairness audit of {audit.subject}" if audit.subject else "Fairness audit"
-    links = [("summary", "Summary"), *((name, title) for title, name in titles.items())]
-    links += [("method", "Method"), ("again", "Reproduce")]
-    contents = "\n".join(f'<li><a href="#{name}">{text(title)}</a></li>' for name, title in links)
+    links = ['<a href="#summary">Summary</a>', *(_link(audit, number) for number in range(len(audit.checks)))]
+    links += ['<a href="#method">Method</a>', '<a href="#again">Reproduce</a>']
+    contents = "\n".join(f"<li>{link}</li>" for link in links)
     script = asset("report.js")
     digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return Template(asset("report.html") + "\n").substitute(
-        title=text(f"{WORDS[audit.verdict]}: {heading}"[:300]),
+        title=text(clip(printable(f"{_word(audit)}: {heading}"), 150)),
         hash=f"sha256-{digest}",
         style=STYLE,
         heading=boxed(heading),
@@ -68,30 +69,58 @@ def page(audit: Audit) -> str:
     )
 
 
-def _summary(audit: Audit, names: dict[str, str]) -> str:
-    verdicts = Counter(one.verdict for one in all_statements(audit))
-    counted = [f"{verdicts[one]:,} {word}" for one, word in _COUNTED.items() if verdicts[one]]
-    checks = f"{len(audit.checks):,} check{'s' * (len(audit.checks) != 1)}"
-    said = f"{checks} made {sum(verdicts.values()):,} statements: {', '.join(counted)}."
-    level = "certainty" if audit.level == 1 else f"{100 * audit.level:.4g} % confidence"
-    spent = audit.spent
-    asked = f"The software was asked {spent.queries:,} inputs, of which {spent.executed:,} were run this time."
+def _id(number: int) -> str:
+    return f"check{number + 1}"
+
+
+def _link(audit: Audit, number: int) -> str:
+    said = text(clip(printable(audit.checks[number].name), 80))
+    return f'<a href="#{_id(number)}"><bdi>{said}</bdi></a>'
+
+
+def _word(audit: Audit) -> str:
+    return WORDS[audit.verdict] if audit.checks else NO_CHECKS
+
+
+def _summary(audit: Audit) -> str:
+    means = MEANS[audit.verdict] if audit.checks else "There is nothing to tell."
     tone = audit.verdict or "none"
     lines = [
         '<section id="summary" aria-labelledby="summary-heading">',
         '<h2 id="summary-heading">Summary</h2>',
-        f'<div class="banner {tone}"><p class="word">{WORDS[audit.verdict]}</p><p>{MEANS[audit.verdict]}</p></div>',
-        f"<p>{text(said)} {text(asked)}</p>",
-        f"<p>How sure: {text(TOGETHER.format(level=level))}</p>",
-        _populations(audit),
+        f'<div class="banner {tone}"><p class="word">{_word(audit)}</p><p>{means}</p></div>',
+        *([_counted(audit), _sure(audit), _populations(audit)] if audit.checks else []),
+        f"<p>{text(HELD.format(audit.baseline))}</p>" if audit.baseline else "",
         _worst(audit),
-        f"<p>Held against a baseline: {text(audit.baseline)}. Only what surely got worse fails.</p>"
-        if audit.baseline
-        else "",
-        _verdicts(audit, names),
+        _verdicts(audit) if audit.checks else "",
         "</section>",
     ]
     return "\n".join(line for line in lines if line)
+
+
+def _counted(audit: Audit) -> str:
+    """Return how many statements have which verdict, and what they cost."""
+    verdicts = Counter(one.verdict for one in all_statements(audit))
+    counted = [f"{verdicts[one]:,} {word}" for one, word in _COUNTED.items() if verdicts[one]]
+    checks, told = _many(len(audit.checks), "check"), _many(sum(verdicts.values()), "statement")
+    said = f"{checks} made {told}{': ' if counted else ''}{', '.join(counted)}."
+    spent = audit.spent
+    asked = f"The software was asked {_many(spent.queries, 'input')}, of which {spent.executed:,} were run this time."
+    return f"<p>{text(said)} {text(asked) if spent.queries else ''}</p>"
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
+def _sure(audit: Audit) -> str:
+    """Return how sure all statements are together."""
+    said = TOGETHER.format(level=f"{100 * audit.level:.4g} % confidence")
+    if audit.level == 1:
+        said = "Nothing here depends on which inputs happened to be drawn."
+    elif audit.level == 0:
+        said = "Each check holds at its own level; they are too many to say that all of them hold together."
+    return f"<p>How sure: {text(said)}</p>"
 
 
 _COUNTED = {
@@ -117,8 +146,8 @@ def _worst(audit: Audit) -> str:
         bad = [one for one in statements(check) if one.verdict in (Verdict.FAIL, Verdict.UNDECIDED)]
         told += [f"<li>{badge(one.verdict)} {_told(one)}</li>" for one in bad[:3]]
         if len(bad) > 3:
-            told.append(f"<li>{len(bad) - 3:,} more of {text(check.name)}</li>")
-    return "<ul>\n" + "\n".join(told) + "\n</ul>" if told else ""
+            told.append(f"<li>{len(bad) - 3:,} more of <bdi>{text(clip(printable(check.name), 80))}</bdi></li>")
+    return '<ul class="worst">\n' + "\n".join(told) + "\n</ul>" if told else ""
 
 
 def _told(one: Statement) -> str:
@@ -128,42 +157,44 @@ def _told(one: Statement) -> str:
     return f'{boxed(one.claim)}<br><span class="soft">For example {boxed(changes)}, all else equal</span>'
 
 
-def _verdicts(audit: Audit, names: dict[str, str]) -> str:
+def _verdicts(audit: Audit) -> str:
     rows = []
-    for one in all_statements(audit):
-        score, found = one.estimate, one.estimate is not None and bool(one.estimate.n)
-        said = str(score).partition(" (")[0].partition(" by trying")[0] if found else ""
-        between = ""
-        if score is not None and found and score.level < 1:
-            between = str(score).partition(" (")[2].partition(",")[0]
-        row = [
-            Cell(badge(one.verdict)),
-            Cell(f'<a href="#{names[one.check.name]}">{boxed(one.check.name)}</a>'),
-            Cell(boxed(one.claim)),
-            Cell(text(said), score.value if score is not None else None, number=True),
-            Cell(text(between), score.low if score is not None and between else None, number=True),
-            Cell(f"{score.n:,}" if score is not None else "", score.n if score is not None else None, number=True),
-            Cell(
-                "" if one.limit is None else f"{'at least ' if one.least else ''}{one.limit:g}", one.limit, number=True
-            ),
-        ]
-        rows.append(row + ([Cell(text(one.held.state if one.held else ""))] if audit.baseline else []))
+    for number, check in enumerate(audit.checks):
+        for one in statements(check):
+            row = [Cell(badge(one.verdict)), Cell(_link(audit, number)), Cell(boxed(one.claim)), *_score(one)]
+            rows.append(row + ([Cell(text(one.held.state if one.held else ""))] if audit.baseline else []))
     headings = ["verdict", "check", "statement", "score", "interval", "n", "limit"]
     headings += ["against the baseline"] if audit.baseline else []
     says = "Every statement of every check, those that pass too. Limits are engineering thresholds."
     return "<h3>Verdicts</h3>\n" + short_sheet("verdicts", says, headings, rows)
 
 
+def _score(one: Statement) -> list[Cell]:
+    """Return the score of a statement, its interval, what it rests on and its limit, which sort as they read."""
+    score, scale = one.estimate, 1 if isinstance(one.estimate, Witnesses | Amount) else 100
+    limit = Cell(text(limit_text(one)), None if one.limit is None else scale * one.limit, number=True)
+    if score is None or not score.n:
+        none = Cell("" if score is None else text(NO_DATA), number=True)
+        return [none, Cell("", number=True), Cell("" if score is None else "0", number=True), limit]
+    value, _, rest = str(score).partition(" (")
+    between = rest.partition(",")[0] if score.level < 1 else ""
+    return [
+        Cell(text(value.partition(" by trying")[0]), scale * score.value, number=True),
+        Cell(text(between), scale * score.low if between else None, number=True),
+        Cell(f"{score.n:,}", score.n, number=True),
+        limit,
+    ]
+
+
 def _notes(audit: Audit) -> str:
-    jobs = [getattr(one.found, "job", one.job) for one in audit.checks]
+    jobs = [job_of(one) for one in audit.checks]
     known = {job: DEFINITIONS[job] for job in dict.fromkeys(jobs) if job in DEFINITIONS}
     meanings = "\n".join(f"<dt><strong>{text(job)}</strong></dt><dd>{text(said)}</dd>" for job, said in known.items())
     return "\n".join(
         [
             '<section id="method" aria-labelledby="method-heading">',
             '<h2 id="method-heading">Method and limits</h2>',
-            "<h3>What the words mean</h3>",
-            f"<dl>\n{meanings}\n</dl>",
+            *(["<h3>What the words mean</h3>", f"<dl>\n{meanings}\n</dl>"] if known else []),
             "<h3>What is not claimed</h3>",
             listed(LIMITS),
             "</section>",
@@ -189,13 +220,12 @@ def _again(audit: Audit) -> str:
         facts(told),
     ]
     if audit.command:
-        parts.append(f"<h3>Command</h3><pre><code>{text(audit.command)}</code></pre>")
-    digests = {check.name: check.found.digest for check in audit.checks if check.found is not None}
-    parts += ["<h3>Digests of the checks</h3>", facts(digests)]
+        parts += ["<h3>Command</h3>", quoted([audit.command], "Command")]
+    digests = [(check.name, check.found.digest) for check in audit.checks if check.found is not None]
+    parts += ["<h3>Digests of the checks</h3>", facts(digests)] if digests else []
     if audit.config.get("text"):
-        lines = "\n".join(text(line) for line in audit.config["text"].splitlines())
-        told_file = text(audit.config.get("file", ""))
-        parts.append(f"<h3>Configuration</h3><p>{told_file}</p><pre><code>{lines}</code></pre>")
+        parts += ["<h3>Configuration</h3>", f"<p>{text(audit.config.get('file', ''))}</p>"]
+        parts.append(quoted(audit.config["text"].splitlines(), "Configuration"))
     if audit.notes:
         parts += ["<h3>Notes</h3>", listed(audit.notes)]
     parts.append("</section>")

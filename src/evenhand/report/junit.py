@@ -5,9 +5,10 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING
 
+from evenhand.core.audited import unlike
 from evenhand.core.errors import SubjectError
 from evenhand.core.estimate import StopReason, Verdict
-from evenhand.report.ci import NAME, Places, cut, rows_of, sentences, unlike
+from evenhand.report.ci import NAME, Places, cut, rows_of, sentences
 from evenhand.report.lines import printable, table_of
 from evenhand.report.statements import statements
 

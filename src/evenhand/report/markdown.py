@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from evenhand.core.estimate import Estimate, Verdict, Witnesses
 from evenhand.report.ci import NOT_RUN, Places, cut, rows_of, word_of
 from evenhand.report.lines import printable
+from evenhand.report.marks import inline
+from evenhand.report.notes import LIMITS
 from evenhand.report.statements import NO_LIMIT, all_statements
 
 if TYPE_CHECKING:
@@ -25,26 +27,10 @@ FEW = 12
 MOST_CASES, FEW_CASES = 10, 3
 """The most failing statements whose case is shown, and how many of them without unfolding a list."""
 _NAME, _WIDE, _COMMAND = 100, 400, 2_000
-_BREAK = "\N{ZERO WIDTH SPACE}"
-_LINKS = re.compile(
-    r"(?<=[@#!$~%&])(?=\w)|(?<=:)(?=//)|(?<=www)(?=\.)|(?<=GH)(?=-\d)|(?<=:)(?=[\w+-]+:)", re.IGNORECASE
-)
-"""Where names, numbers, addresses and emoji begin that GitHub or GitLab make links or pictures of by themselves."""
-_SIGNS = str.maketrans(
-    {_BREAK: "&#8203;", "&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "$": "&#36;", "`": "&#96;"}
-    | {sign: f"\\{sign}" for sign in "\\*_[]#~"}
-)
 _WORDS = ("fail", NOT_RUN, "undecided", NO_LIMIT, "pass")
 """Verdicts, what counts most first."""
 _ROWS = "| verdict | check | claim | estimate | n | engineering threshold |\n| --- | --- | --- | --- | ---: | --- |"
 _PAIR = "| | individual | twin | |\n| --- | --- | --- | --- |"
-CLAIMS = (
-    "A pass speaks of these checks, these features and this population, against thresholds that someone chose. It does "
-    "not say that the software is fair.",
-    "Undecided is not a pass: the evidence allows either.",
-)
-"""What no summary claims."""
-_SEARCHED = "A search finds witnesses and never a rate. That it finds none says nothing, unless every input was tried."
 
 
 def to_markdown(audit: Audit, *, room: int = ROOM) -> str:
@@ -70,12 +56,12 @@ def to_markdown(audit: Audit, *, room: int = ROOM) -> str:
 
 
 def text_of(value: object, width: int = _WIDE) -> str:
-    r"""Return any text so that Markdown shows it as it is, on one line.
+    r"""Return any text so that Markdown shows it as it is, on one line, and cut where it is long.
 
-    >>> text_of("a|b <i>@all</i> [x](y)\n")
-    'a&#124;b &lt;i&gt;@&#8203;all&lt;/i&gt; \\[x\\](y)\\\\n'
+    >>> text_of("a|b <i> [x](y)\n")
+    'a&#124;b &lt;i&gt; \\[x\\](y)\\\\n'
     """
-    return _LINKS.sub(_BREAK, cut(value, width)).translate(_SIGNS)
+    return inline(cut(value, width))
 
 
 def _top(audit: Audit, told: Sequence[Statement]) -> list[str]:
@@ -113,8 +99,7 @@ def _bottom(audit: Audit) -> list[str]:
         parts.append(f"    {printable(audit.command)}")
     where = f"; the checks are in {text_of(places.file)}" if places.file else ""
     parts.append(f"Seed {audit.seed}{where}.")
-    claims = [*CLAIMS, *([_SEARCHED] if any(check.job == "search" for check in audit.checks) else [])]
-    return [*parts, "### What is not claimed", "\n".join(f"- {claim}" for claim in claims)]
+    return [*parts, "### What is not claimed", "\n".join(f"- {claim}" for claim in LIMITS)]
 
 
 def _row(one: Statement) -> str:

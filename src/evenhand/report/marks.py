@@ -12,9 +12,15 @@ if TYPE_CHECKING:
 
 JOINER = "\N{WORD JOINER}"
 """Stands, unseen, where letters would make a link or call a person: some renderers look for these after all escapes."""
-_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-_MARKS = re.compile(r"[\\`*_\[\]|~$]")
-_LINKS = re.compile(r"(?<=@)(?=\w)|(?<=#)(?=\d)|(?<=:)(?=//)|(?<=\bwww)(?=\.)|(?<=\bGH)(?=-\d)", re.IGNORECASE)
+_SIGNS = str.maketrans(
+    {sign: f"\\{sign}" for sign in "\\*_[]~"}
+    # A table ends its cells before it looks for escapes, and ticks are looked for before that.
+    | {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "$": "&#36;", "`": "&#96;"}
+)
+_LINKS = re.compile(
+    r"(?<=[@#!$~%&])(?=\w)|(?<=:)(?=//)|(?<=www)(?=\.)|(?<=GH)(?=-\d)|(?<=:)(?=[\w+-]+:)", re.IGNORECASE
+)
+"""Where names, numbers, addresses and emoji begin that GitHub or GitLab make links or pictures of by themselves."""
 _START = re.compile(r"^(?=[-+=#:])|^(\d{1,9})(?=[.)](?:\s|$))")
 
 
@@ -22,21 +28,18 @@ def text(value: Any) -> str:
     r"""Return a value as one line of Markdown that shows it letter by letter.
 
     >>> text("a_b *c* <img src=x> | [d](e)")
-    'a\\_b \\*c\\* &lt;img src=x&gt; \\| \\[d\\](e)'
+    'a\\_b \\*c\\* &lt;img src=x&gt; &#124; \\[d\\](e)'
     >>> text("two\nlines"), text("1. first"), text(-0.5)
     ('two\\\\nlines', '1\\. first', '-0.5')
     """
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    return _START.sub(r"\1\\", _inline(value))
+    return _START.sub(r"\1\\", inline(value))
 
 
-def _inline(value: Any) -> str:
+def inline(value: Any) -> str:
     """Return a value as Markdown that shows it wherever it stands, but at the start of a line."""
-    shown = _MARKS.sub(lambda found: f"\\{found.group()}", printable(str(value)))
-    for letter, entity in _ENTITIES.items():
-        shown = shown.replace(letter, entity)
-    return _LINKS.sub(JOINER, shown)
+    return _LINKS.sub(JOINER, printable(str(value))).translate(_SIGNS)
 
 
 def code(value: Any) -> str:
@@ -71,7 +74,7 @@ def table(headings: Sequence[Any], rows: Iterable[Sequence[Any]], right: Iterabl
     >>> print(table(["group", "rate"], [["a|b", "12.5 %"]], right=[1]))
     | group | rate |
     |---|---:|
-    | a\\|b | 12.5 % |
+    | a&#124;b | 12.5 % |
     """
     aligned = set(right)
     marks = "|".join("---:" if place in aligned else "---" for place in range(len(headings)))
@@ -80,4 +83,4 @@ def table(headings: Sequence[Any], rows: Iterable[Sequence[Any]], right: Iterabl
 
 
 def _row(cells: Sequence[Any]) -> str:
-    return f"| {' | '.join(_inline(cell) for cell in cells)} |"
+    return f"| {' | '.join(inline(cell) for cell in cells)} |"

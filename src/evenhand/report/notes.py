@@ -7,7 +7,9 @@ QUESTIONS = {
     "prevalence": "Which share of all inputs does the software discriminate against?",
     "subsets": "Which sets of features does the software discriminate by?",
     "search": "Which concrete inputs does the software discriminate against?",
+    "measure_log": "How much do the recorded decisions differ between groups?",
     "mine": "Which readable subgroups are treated differently from everyone else?",
+    "mine_log": "Which readable subgroups do the recorded decisions treat differently from everyone else?",
     "mine_text": "With which sensitive terms are texts treated differently?",
     "compare": "Is a mitigation better than blindly giving up accuracy?",
     "repair": "Does training again with what was found help?",
@@ -20,6 +22,8 @@ DEFINITIONS = {
     "change (Galhotra, Brun, Meliou: Themis, Definition 3.7). The group score is the largest difference between groups "
     "in how often they get the favourable outcome (Definition 3.6). Intervals hold their level under the rule that "
     "ended the sampling.",
+    "measure_log": "The group score of recorded decisions is the largest difference between groups in how often they "
+    "got the favourable outcome (Themis, Definition 3.6). Nothing was asked of the software.",
     "prevalence": "The prevalence is the share of all inputs that have a twin with another outcome, which differs from "
     "them in the named features alone.",
     "subsets": "A set of features discriminates where its score reaches the limit; it is minimal where no part of it "
@@ -35,6 +39,7 @@ DEFINITIONS = {
     "or less, often texts get the favourable outcome with it than with others (TestSGD, sections 4.1 and 4.3).",
     "compare": "The line is what comes of overwriting more and more predictions of the original blindly: both bias and "
     "performance fall. A mitigation is worth it where it does better than that (Hort, Zhang, Sarro, Harman: Fairea).",
+    "replay": "Inputs of an earlier run were asked again; what is said holds of these inputs alone.",
     "repair": "The model was trained again with what was found; scores before and after are those on inputs and people "
     "that no step had used.",
     "impact": "The selection rate of a category is the share of its people who get the favourable outcome; for scores, "
@@ -42,12 +47,14 @@ DEFINITIONS = {
     "rows are shown and not compared, unless said otherwise, and unknown ones are counted and left out.",
 }
 """What the words of each job mean."""
+DEFINITIONS["mine_log"] = DEFINITIONS["mine"]
 LIMITS = (
-    "A verdict is about the limit that was given, an engineering threshold that somebody chose. It is neither a legal "
-    "limit nor a statement that the software is fair.",
-    "UNDECIDED is not a pass: the evidence does not tell on which side of the limit the score lies.",
+    "A verdict is about the limit that was given, an engineering threshold that somebody chose. It says nothing of any "
+    "law, and a pass is not proof that the software treats everybody alike.",
+    "Undecided is not a pass: the evidence does not tell on which side of the limit the score lies.",
     "A rate speaks of the population that is named beside it. Over all inputs, uniformly, it says what the software "
     "can do, not how often that happens to real people.",
+    "A search finds witnesses and never a rate. That it finds none says nothing, unless every input was tried.",
     "A causal score sees what depends on the named features alone. What works through other features that go along "
     "with them, a postcode for example, shows in group scores and subgroups.",
     "A causal test assumes that the software gives the same answer to the same question; some inputs were asked twice "

@@ -72,9 +72,9 @@ def facts(pairs: Mapping[str, object] | Iterable[tuple[str, object]]) -> str:
     return f'<dl class="facts">\n{inside}\n</dl>'
 
 
-def quoted(lines: str, says: str) -> str:
+def quoted(lines: Iterable[str], says: str) -> str:
     """Return lines of code or configuration as they are, in a box that keys alone can scroll."""
-    inside = "\n".join(text(line) for line in lines.splitlines())
+    inside = "\n".join(text(line) for line in lines)
     return f'<pre role="region" tabindex="0" aria-label="{text(says)}"><code>{inside}</code></pre>'
 
 
@@ -104,7 +104,7 @@ def people(case: Case, caption: str) -> str:
     rows: list[tuple[Any, ...]] = [
         (name, value, case.twin.get(name, ""), name in case.changed) for name, value in case.individual.items()
     ]
-    rows.append(("outcome", *case.outcomes, True))
+    rows.append(("outcome", *case.outcomes, case.outcomes[0] != case.outcomes[1]))
     lines = []
     for name, one, other, differs in rows:
         told = f'<tr class="{"differs" if differs else "same"}"><th scope="row">{boxed(name)}</th>'

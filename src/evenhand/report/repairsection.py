@@ -13,7 +13,7 @@ from evenhand.report.comparetext import score_text
 from evenhand.report.course import aim_of, name_of
 from evenhand.report.evidence import NO_DATA
 from evenhand.report.page import STYLE as STYLE
-from evenhand.report.page import drawn, facts, listed, table, text
+from evenhand.report.page import drawn, facts, listed, quoted, table, text
 from evenhand.report.repair import HEADINGS, NO_STEPS, NOT_COMPARED, UNCHANGED, RepairDisplay, judged
 from evenhand.report.repairtext import reasons
 
@@ -55,13 +55,15 @@ def write_section(repair: Repair, path: str | PathLike[str]) -> None:
     jsonfile.write(path, page, "report")
 
 
-def section(repair: Repair, *, name: str = "repair") -> str:
+def section(repair: Repair, *, name: str = "repair", within: bool = False) -> str:
     """Return a repair as a section of a page: the claim, all scores, all steps, notes, and how to make it again.
 
     Parameters
     ----------
     name
         What the ids of the section begin with; sections of one page need names of their own.
+    within
+        Whether it is part of a section that has a heading.
 
     Figures need the extra "plot"; without it, a sentence says so, and the tables are the same.
 
@@ -78,7 +80,7 @@ def section(repair: Repair, *, name: str = "repair") -> str:
     '<p class="verdict fail"><strong>fail</strong> sex: no step helped; the model was left as it is (10 %)</p>'
     """
     parts = [
-        f'<h2 id="{name}-heading">Repair</h2>',
+        "" if within else f'<h2 id="{name}-heading">Repair</h2>',
         f'<p class="verdict {repair.verdict}"><strong>{repair.verdict}</strong> {text(repair.claim)}</p>',
         *(f"<p>{text(sentence[0].upper() + sentence[1:])}.</p>" for sentence in reasons(repair)),
         "<h3>Before and after</h3>",
@@ -95,6 +97,8 @@ def section(repair: Repair, *, name: str = "repair") -> str:
         _replay(repair),
     ]
     inside = "\n".join(part for part in parts if part)
+    if within:
+        return f'<div class="repair" id="{name}">\n{inside}\n</div>'
     return f'<section class="repair" id="{name}" aria-labelledby="{name}-heading">\n{inside}\n</section>'
 
 
@@ -178,12 +182,12 @@ def _replay(repair: Repair) -> str:
     said = ", ".join(f"{key}={value!r}" for key, value in {**options, "seed": repair.seed}.items())
     rows = "texts, y, " if of_texts else "X, y, space=space, "
     lines = ["import evenhand as eh", "", f"again = eh.repair(estimator, {rows}{said})"]
-    call = "\n".join(text(line) for line in [*lines, f"assert again.digest == {repair.digest!r}"])
+    call = quoted([*lines, f"assert again.digest == {repair.digest!r}"], "The same repair in Python")
     over = f" --over {shlex.quote(','.join(repair.over))}" if repair.over else ""
-    command = text(f"evenhand repair --method {repair.method}{over} --seed {repair.seed}")
+    command = f"evenhand repair --method {repair.method}{over} --seed {repair.seed}"
     says = "With the same estimator, data, versions and other options, this gives the same digest; in Python:"
-    python, shell = (f"<pre><code>{one}</code></pre>" for one in (call, command))
-    return f"<p>{says}</p>\n{python}\n<p>By its configuration:</p>\n{shell}"
+    shell = quoted([command], "The same repair by its configuration")
+    return f"<p>{says}</p>\n{call}\n<p>By its configuration:</p>\n{shell}"
 
 
 def _score(one: Estimate) -> str:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from evenhand.core import jsonfile
+from evenhand.core.audited import unlike
 from evenhand.core.estimate import StopReason, Verdict
 from evenhand.core.ratchet import NEW, SAME
-from evenhand.report.ci import NAME, Places, cut, sentences, unlike
+from evenhand.report.ci import NAME, Places, cut, sentences
 from evenhand.report.lines import printable
 from evenhand.report.statements import all_statements
 

@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.comparison import Comparison
-from evenhand.core.estimate import Estimate, Verdict, Witnesses
+from evenhand.core.errors import clip
+from evenhand.core.estimate import Amount, Estimate, Verdict, Witnesses
 from evenhand.core.minedtable import entries_of
 from evenhand.core.repaired import Repair
 from evenhand.report.bars import bar, drawable, top_of
@@ -14,6 +15,7 @@ from evenhand.report.compare import TradeoffDisplay
 from evenhand.report.comparetext import about, claim_of, score_text
 from evenhand.report.displays import display_of
 from evenhand.report.evidence import NO_DATA, lattices_of, searches_of, shown_groups
+from evenhand.report.lines import printable
 from evenhand.report.notes import QUESTIONS
 from evenhand.report.page import boxed, drawn, listed, people, table, text
 from evenhand.report.repairsection import section as repair_section
@@ -35,15 +37,19 @@ MOST_RULES = 4
 MOST_CASES = 5
 """The most cases of a finding that are shown as people side by side."""
 MOST_GROUPS = 30
-SHOWN = (
-    *("rule", "about", "verdict", "value", "difference", "low", "high", "rate", "other", "ratio", "rows", "texts"),
-    *("support", "rules", "changed", "most", "most_changed", "score", "over", "against", "output"),
-)
-"""The columns of a mining that the report has."""
+SHOWN = {
+    **{"rule": "rule set", "about": "terms of", "verdict": "verdict", "value": "difference", "low": "low"},
+    **{"high": "high", "difference": "signed", "rate": "their rate", "other": "everyone else", "ratio": "ratio"},
+    **{"rows": "rows", "texts": "texts", "support": "share", "rules": "rules in it", "changed": "changed"},
+    **{"most": "most with", "most_changed": "changed with it", "score": "score", "over": "over"},
+    **{"against": "against", "output": "output"},
+}
+"""The columns of a mining that the report has, and what they are called there."""
 _SAYS = {
     "subsets": "The sets of features: which of them discriminate, are cleared, or need no test.",
     "search": "How many inputs were found over the queries, where they lie, and what they rest on.",
     "mine": "The subgroups that are treated most differently, with their intervals.",
+    "mine_log": "The subgroups that are treated most differently, with their intervals.",
     "mine_text": "The terms with which texts are treated most differently, with their intervals.",
     "impact": "The impact ratio of each category, with its interval.",
 }
@@ -51,24 +57,37 @@ _SAYS = {
 
 def section(check: Checked, name: str) -> str:
     """Return one check as a section, whose ids begin with a name."""
-    told = statements(check)
+    told, job = statements(check), job_of(check)
     asked = "; ".join(f"{key} {_said(value)}" for key, value in check.settings.items())
     parts = [
-        f'<h2 id="{name}-heading">{text(check.name)} {badge(check.verdict)}</h2>',
-        f"<p>{text(QUESTIONS.get(check.job, ''))}</p>" if check.job in QUESTIONS else "",
+        f'<h2 id="{name}-heading">{boxed(check.name)} {badge(check.verdict)}</h2>',
+        f"<p>{text(QUESTIONS[job])}</p>" if job in QUESTIONS else "",
         f'<p class="soft">Asked for: {text(asked)}.</p>' if asked else "",
         *_inside(check, told, name),
     ]
     notes = getattr(check.found, "notes", ())
-    if notes:
+    if notes and not isinstance(check.found, Repair):  # whose section has its own
         parts += ["<h3>Notes</h3>", listed(notes)]
     inside = "\n".join(part for part in parts if part)
     return f'<section id="{name}" aria-labelledby="{name}-heading">\n{inside}\n</section>'
 
 
+def job_of(check: Checked) -> str:
+    """Return the verb that made a check: of texts it is not the one that the check names."""
+    return str(getattr(check.found, "job", check.job))
+
+
 def badge(verdict: Verdict | None) -> str:
     """Return a verdict as a word in its colour."""
     return f'<span class="badge {verdict or "none"}">{verdict or NO_LIMIT}</span>'
+
+
+def limit_text(one: Statement) -> str:
+    """Return a limit as the score beside it is written, empty where there is none."""
+    if one.limit is None:
+        return ""
+    said = f"{one.limit:g}" if isinstance(one.estimate, Witnesses | Amount) else f"{100 * one.limit:g} %"
+    return f"at least {said}" if one.least else said
 
 
 def _said(value: Any) -> str:
@@ -82,9 +101,9 @@ def _said(value: Any) -> str:
 def _inside(check: Checked, told: Sequence[Statement], name: str) -> Iterator[str]:
     found = check.found
     if found is None:
-        yield f'<p class="finding fail">This check could not be run: {text(check.error)}.</p>'
+        yield f'<p class="finding undecided">This check could not be run: {text(check.error.rstrip("."))}.</p>'
     elif isinstance(found, Repair):
-        yield repair_section(found, name=f"{name}-repair")
+        yield repair_section(found, name=f"{name}-repair", within=True)
     elif isinstance(found, Comparison):
         yield from _comparison(found, told, name)
     else:
@@ -93,8 +112,7 @@ def _inside(check: Checked, told: Sequence[Statement], name: str) -> Iterator[st
 
 def _result(result: Result, told: Sequence[Statement], name: str) -> Iterator[str]:
     impact = result.details.get("impact")
-    if not impact:
-        yield from _cards(told[:MOST_RULES] if entries_of(result) else told, name)
+    yield from _cards(told, name, MOST_RULES if entries_of(result) else MOST_CARDS, groups=not impact)
     if lattices_of(result) or searches_of(result) or entries_of(result) or impact:
         yield "<h3>Picture</h3>"
         yield drawn(lambda: display_of(result), f"{name}-picture", _SAYS.get(result.job, "The result, drawn."))
@@ -105,39 +123,44 @@ def _result(result: Result, told: Sequence[Statement], name: str) -> Iterator[st
             yield from _search(finding, entry, f"{name}-search{number}")
     if searches_of(result):
         yield _found(result, name)
-    for output, lattice in lattices_of(result):
-        yield _lattice(lattice, output, f"{name}-lattice{output and '-'}{len(output)}")
+    for number, (output, lattice) in enumerate(lattices_of(result)):
+        yield _lattice(lattice, output, f"{name}-lattice{number}")
     if entries_of(result):
         yield _mined(result, name)
 
 
-def _cards(told: Sequence[Statement], name: str) -> Iterator[str]:
-    known = [one for one in told if drawable(one.estimate)]
+def _cards(told: Sequence[Statement], name: str, most: int, *, groups: bool) -> Iterator[str]:
+    known = [one for one in told[:most] if drawable(one.estimate)]
     top = top_of([one.estimate for one in known if one.estimate], [one.limit for one in known])
-    for number, one in enumerate(told[:MOST_CARDS]):
-        yield _card(one, f"{name}-finding{number}", top)
-    if len(told) > MOST_CARDS:
-        yield f"<p>{len(told) - MOST_CARDS:,} more are in the table of the summary.</p>"
+    for number, one in enumerate(told[:most]):
+        yield _card(one, f"{name}-finding{number}", top, groups=groups)
+    if len(told) > most:
+        yield f'<p>{len(told) - most:,} more are in <a href="#verdicts">the table of the summary</a>.</p>'
 
 
-def _card(one: Statement, name: str, top: float) -> str:
+def _card(one: Statement, name: str, top: float, *, groups: bool) -> str:
     parts = []
     if one.estimate is not None:
         parts.append(f"<p>{text(sure(one.estimate))}</p>")
     if one.estimate is not None and drawable(one.estimate):
         parts.append(bar(one.estimate, one.limit, top=top))
-    if one.against:
-        parts.append(f'<p class="soft">{text(_sentence(one.against))}.</p>')
-    if one.held is not None:
-        before = f" It was: {one.held.before}." if one.held.before else ""
-        parts.append(f'<p class="soft">Against the baseline: {text(one.held.state)}.{text(before)}</p>')
-    if one.finding is not None and one.finding.groups:
+    if one.limit is not None:
+        parts.append(f'<p class="soft">Engineering threshold: {text(limit_text(one))}.</p>')
+    parts.append(_held(one))
+    if groups and one.finding is not None and one.finding.groups:
         parts.append(_groups(one.finding.groups, name))
-    told = "\n".join(parts)
+    told = "\n".join(part for part in parts if part)
     cases = _cases(one.finding) if one.finding is not None and one.finding.cases else ""
     head = f'<h4 id="{name}">{badge(one.verdict)} {boxed(_sentence(one.claim))}</h4>'
     tone = f"finding {one.verdict or 'none'}{' split' if cases else ''}"
     return f'<article class="{tone}" aria-labelledby="{name}">\n{head}\n<div>{told}</div>\n{cases}</article>'
+
+
+def _held(one: Statement) -> str:
+    if one.held is None:
+        return ""
+    before = f" It was: {one.held.before}." if one.held.before else ""
+    return f'<p class="soft">Against the baseline: {text(one.held.state)}.{text(before)}</p>'
 
 
 def _sentence(claim: str) -> str:
@@ -172,8 +195,11 @@ def _cases(finding: Finding) -> str:
 
 
 def _changed(case: Any) -> str:
-    names = ", ".join(case.changed) or "nothing"
-    return f"Two inputs that differ in {names} alone, and their outcomes"
+    if not case.changed:
+        return "Two inputs, and their outcomes"
+    *others, last = [printable(name) for name in case.changed]
+    names = f"{', '.join(others)} and {last}" if others else last
+    return f"Two inputs that differ in {clip(names, 120)} alone, and their outcomes"
 
 
 def _groups(groups: Sequence[Group], name: str) -> str:
@@ -245,8 +271,8 @@ def _lattice(lattice: Mapping[str, Any], output: str, name: str) -> str:
                 Cell(boxed(", ".join(entry["about"]))),
                 Cell(str(len(entry["about"])), len(entry["about"]), number=True),
                 Cell(text(entry["state"])),
-                Cell(f"{100 * entry['value']:.1f} %" if known else "", entry["value"], number=True),
-                Cell(between, entry["low"], number=True),
+                Cell(f"{100 * entry['value']:.1f} %" if known else "", _hundred(entry["value"]), number=True),
+                Cell(between, _hundred(entry["low"]), number=True),
                 Cell(f"{entry['n']:,}", entry["n"], number=True),
                 Cell(text(entry["because"])),
             ]
@@ -259,11 +285,16 @@ def _lattice(lattice: Mapping[str, Any], output: str, name: str) -> str:
 def _mined(result: Result, name: str) -> str:
     frame = result.to_frame()
     columns = [
-        Column(one.replace("_", " "), [_rounded(value) for value in frame[one]]) for one in SHOWN if one in frame
+        Column(called, [_rounded(value) for value in frame[one]]) for one, called in SHOWN.items() if one in frame
     ]
+    columns = [one for one in columns if any(value not in (None, "") for value in one.values)]
     said = "; ".join(dict.fromkeys(str(entry["population"]) for entry in entries_of(result)))
     says = f"Rule sets: how much their people's rate differs from that of everyone else. They speak of: {said}."
     return "<h3>Rule sets</h3>" + long_sheet(f"{name}-rules", says, columns)
+
+
+def _hundred(share: float | None) -> float | None:
+    return None if share is None else 100 * share
 
 
 def _rounded(value: Any) -> Any:
@@ -288,9 +319,9 @@ def _impact(tables: Sequence[Mapping[str, Any]], name: str) -> Iterator[str]:
                 [
                     Cell(boxed(label)),
                     Cell(f"{entry['n']:,}", entry["n"], number=True),
-                    Cell(f"{100 * entry['share']:.1f} %", entry["share"], number=True),
-                    Cell(f"{100 * rate.value:.1f} %", rate.value, number=True),
-                    Cell(f"{100 * rate.low:.1f} % to {100 * rate.high:.1f} %", rate.low, number=True),
+                    Cell(f"{100 * entry['share']:.1f} %", 100 * entry["share"], number=True),
+                    Cell(f"{100 * rate.value:.1f} %" if rate.n else NO_DATA, 100 * rate.value, number=True),
+                    Cell(f"{100 * rate.low:.1f} % to {100 * rate.high:.1f} %", 100 * rate.low, number=True),
                     Cell(told, None if ratio is None else ratio.value, number=True),
                     Cell(between, None if ratio is None else ratio.low, number=True),
                     Cell(text(entry["left_out"])),
@@ -313,10 +344,10 @@ def _impact(tables: Sequence[Mapping[str, Any]], name: str) -> Iterator[str]:
 
 def _comparison(found: Comparison, told: Sequence[Statement], name: str) -> Iterator[str]:
     yield f"<p>{text(about(found))}.</p>"
-    for number, one in enumerate(told):
-        standing = found.standings[number]
+    for number, (one, standing) in enumerate(zip(told[:MOST_CARDS], found.standings, strict=False)):
         scores = f"Performance {score_text([standing.performance])[0]}, bias {score_text([standing.bias])[0]}."
-        inside = f'<h4 id="{name}-standing{number}">{badge(one.verdict)} {text(one.claim)}</h4><p>{text(scores)}</p>'
+        inside = f'<h4 id="{name}-standing{number}">{badge(one.verdict)} {boxed(one.claim)}</h4><p>{text(scores)}</p>'
+        inside += _held(one)
         tone = one.verdict or "none"
         yield f'<article class="finding {tone}" aria-labelledby="{name}-standing{number}">{inside}</article>'
     yield "<h3>Trade-off plane</h3>"
@@ -326,8 +357,13 @@ def _comparison(found: Comparison, told: Sequence[Statement], name: str) -> Iter
     rows = []
     for standing in found.standings:
         known = [getattr(standing, key) for key in ("performance", "bias", "gain")]
-        cells = [Cell(text(score_text([score])[0]), score.value, number=True) for score in known]
+        cells = [Cell(text(score_text([score])[0]), _shown(score), number=True) for score in known]
         rows.append([Cell(boxed(standing.name)), Cell(text(claim_of(standing))), *cells])
     first = [score_text([one])[0] for one in found.start]
-    says = f"Where each mitigation stands; the original has {first[0]} and {first[1]}."
+    says = f"Where each mitigation stands; the original has a performance of {first[0]} and a bias of {first[1]}."
     yield short_sheet(f"{name}-standings", says, headings, rows)
+
+
+def _shown(score: Estimate) -> float:
+    """Return a score as it reads: shares in per cent."""
+    return score.value if isinstance(score, Amount) else 100 * score.value
