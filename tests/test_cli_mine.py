@@ -18,8 +18,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import evenhand as eh
-from evenhand.cli import main
 from evenhand.checks import settings_of
+from evenhand.cli import main
 from evenhand.config import Config
 from evenhand.core.errors import ConfigError, DataError
 from evenhand.core.estimate import Estimate

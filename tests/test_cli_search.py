@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
-from evenhand.cli import main
 from evenhand.checks import settings_of
+from evenhand.cli import main
 from evenhand.config import Config
 from evenhand.core.budget import Spent
 from evenhand.core.errors import ConfigError, DataError

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core import jsonfile
@@ -19,7 +18,7 @@ from evenhand.core.repaired import Repair
 from evenhand.core.results import EXIT_CODES, Result, versions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
     from os import PathLike
 
 FORMAT = 1
@@ -321,7 +320,7 @@ def _joined(audits: list[tuple[str, Audit]]) -> Audit:
     return replace(every[0], checks=tuple(checks), spent=spent, notes=tuple(notes), config=config, **told)
 
 
-def unlike(name: str, others: Sequence[str]) -> str:
+def unlike(name: str, others: Container[str]) -> str:
     """Return a name that no other check has.
 
     >>> unlike("search sex", ["search sex"])

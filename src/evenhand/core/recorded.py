@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,9 +11,10 @@ import numpy as np
 from evenhand.core.errors import DataError, UsageError, clip, nearest
 from evenhand.core.feature import plain
 from evenhand.core.frames import declared_levels, eager
+from evenhand.core.sets import sets_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from evenhand.core.feature import Feature, Label
     from evenhand.core.intervals import Floats
@@ -34,8 +36,47 @@ def table_of(frame: Any) -> Any:
     return found if isinstance(found, nw.LazyFrame) else eager(frame)
 
 
-def check_variety(table: Any, numeric: list[str]) -> None:
-    """Refuse columns of many different numbers, before they are counted one by one."""
+def check_shares(allowed: Mapping[str, str], optional: Sequence[str], **given: Any) -> None:
+    """Refuse shares that do not lie where a sentence allows it: "from" and "up to" take the end in.
+
+    >>> check_shares({"level": "over 0 and under 1, for example 0.95"}, (), level=1)
+    Traceback (most recent call last):
+    evenhand.core.errors.UsageError: level is 1; it must be over 0 and under 1, for example 0.95
+    """
+    for name, value in given.items():
+        if value is None and name in optional:
+            continue
+        wanted = allowed[name]
+        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        low, high = 0 if "from 0" in wanted else 1e-12, 1 - 1e-12 if "under 1" in wanted else 1
+        if not number or not low <= value <= high:
+            raise UsageError(f"{name} is {clip(repr(value))}; it must be {wanted}")
+
+
+def column_sets(over: Any, outcome: str, columns: list[str]) -> list[tuple[str, ...]]:
+    """Return the sets of columns that `over` names, each once, checked against those that there are."""
+    if outcome not in columns:
+        raise DataError(f"outcome = {clip(repr(outcome))} is no column of the frame; {nearest(outcome, columns)}")
+    others = [name for name in columns if name != outcome]
+    if not isinstance(over, str | Sequence) or not over:
+        raise UsageError(f"over = {clip(repr(over))} names no columns to compare; {nearest(over, others)}")
+    given: Any = (
+        over if isinstance(over, str) else [names if isinstance(names, str | Sequence) else (names,) for names in over]
+    )
+    sets = sets_of(given)
+    for names in sets:
+        for name in names:
+            if name == outcome:
+                raise UsageError(f"over names {name!r}, which is the outcome itself; {nearest(name, others)}")
+            if name not in columns:
+                raise DataError(f"over names {clip(repr(name))}, which is no column; {nearest(name, others)}")
+        if not names or len(set(names)) < len(names):
+            raise UsageError(f"over holds the set {clip(repr(names))}; name one or more columns, each once")
+    return list(dict.fromkeys(sets))
+
+
+def check_variety(table: Any, numeric: list[str], advice: str = "") -> None:
+    """Refuse columns of many different numbers, before they are counted one by one; by default advise bins."""
     import narwhals as nw
 
     if not numeric:
@@ -44,9 +85,10 @@ def check_variety(table: Any, numeric: list[str]) -> None:
     for name in numeric:
         distinct = int(found[name].to_list()[0] or 0)
         if distinct > MOST_VALUES:
+            bins = f"group them with bins={{{name!r}: [low, …, high]}}, or make decisions of an outcome first"
             raise UsageError(
                 f"column {name!r} holds {distinct:,} different numbers, over the {MOST_VALUES} that are taken one by "
-                f"one; group them with bins={{{name!r}: [low, …, high]}}, or make decisions of an outcome first"
+                f"one; {advice or bins}"
             )
 
 

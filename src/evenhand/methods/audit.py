@@ -246,10 +246,9 @@ def run_all(
     if not plans:
         raise UsageError("there is no check to run; write a [[checks]] table, or leave them all out for the usual ones")
     begun, before, done = time.monotonic(), subject.executed, list[Checked]()
-    names: set[str] = set()
     with progress_bar(show=progress) as hook:
         for number, plan in enumerate(plans):
-            name = unlike(plan.name, names)
+            name = unlike(plan.name, [check.name for check in done])
             if hook is not None:
                 hook(Progress("audit", number / len(plans), f"check {number + 1} of {len(plans)}: {clip(name, 40)}"))
             settings = {key: _written(value) for key, value in plan.settings.items()}

@@ -7,25 +7,39 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.core.budget import Spent
-from evenhand.core.errors import DataError, UsageError, clip, nearest
+from evenhand.core.errors import DataError, UsageError, clip
 from evenhand.core.estimate import StopReason
 from evenhand.core.feature import category
 from evenhand.core.keywords import checked_keywords
-from evenhand.core.recorded import MOST_VALUES, count_cells, favourable_of, labels_of, sizes_of, table_of
+from evenhand.core.recorded import (
+    check_shares,
+    check_variety,
+    column_sets,
+    count_cells,
+    favourable_of,
+    labels_of,
+    sizes_of,
+    table_of,
+)
 from evenhand.core.results import Result
 from evenhand.core.selection import NO_CLAIM, UNKNOWN_LABELS, Measured, remarks, tallied
-from evenhand.core.sets import sets_of
 from evenhand.core.space import Space
 
 if TYPE_CHECKING:
     from evenhand.core.feature import Label
     from evenhand.core.sets import Over
+
+ALLOWED = {
+    "level": "over 0 and under 1, for example 0.95",
+    "limit": "over 0 and up to 1, for example 0.8",
+    "smallest": "from 0 to under 1, for example 0.02",
+}
 
 
 @checked_keywords
@@ -82,13 +96,13 @@ def impact(
     'fail'
     """
     start = time.monotonic()
-    _check_shares(level=level, limit=limit, smallest=smallest)
+    check_shares(ALLOWED, ("limit",), level=level, limit=limit, smallest=smallest)
     labels = _unknown(unknown)
     table = table_of(frame)
     schema = table.collect_schema()
     sets = _sets(over, outcome, list(schema), intersections=intersections)
     columns = list(dict.fromkeys(name for several in sets for name in several))
-    _check_variety(table, [name for name in columns if schema[name].is_numeric()], "merge them into categories first")
+    check_variety(table, [name for name in columns if schema[name].is_numeric()], "merge them into categories first")
     median: float | None = None
     notes: list[str] = []
     if score:
@@ -96,7 +110,7 @@ def impact(
             raise UsageError(f"positive = {clip(repr(positive))} does not go with score=True; leave one of them out")
         table, median, notes = _above_median(table, outcome, schema[outcome])
     elif schema[outcome].is_numeric():
-        _check_variety(table, [outcome], "pass score=True where it is a score, or make decisions of it first")
+        check_variety(table, [outcome], "pass score=True where it is a score, or make decisions of it first")
     counted = [count_cells(table, several, outcome, {}) for several in sets]
     lost, rows = _missing(counted[0], outcome)
     favourable = 1 if score else favourable_of(counted[0], outcome, positive)
@@ -129,21 +143,6 @@ def impact(
     )
 
 
-def _check_shares(**given: Any) -> None:
-    wanted = {
-        "level": "over 0 and under 1, for example 0.95",
-        "limit": "over 0 and up to 1, for example 0.8",
-        "smallest": "from 0 to under 1, for example 0.02",
-    }
-    for name, value in given.items():
-        if value is None and name == "limit":
-            continue
-        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-        low, high = 0 if "from 0" in wanted[name] else 1e-12, 1 - 1e-12 if "under 1" in wanted[name] else 1
-        if not number or not low <= value <= high:
-            raise UsageError(f"{name} is {clip(repr(value))}; it must be {wanted[name]}")
-
-
 def _unknown(given: Any) -> list[Any]:
     """Return the labels that stand for what is not known."""
     if isinstance(given, str):
@@ -155,41 +154,12 @@ def _unknown(given: Any) -> list[Any]:
 
 def _sets(over: Any, outcome: str, columns: list[str], *, intersections: bool) -> list[tuple[str, ...]]:
     """Return the sets of columns that `over` names, checked, and the one that all single columns make together."""
-    if outcome not in columns:
-        raise DataError(f"outcome = {clip(repr(outcome))} is no column of the frame; {nearest(outcome, columns)}")
-    others = [name for name in columns if name != outcome]
-    if not isinstance(over, str | Sequence) or not over:
-        raise UsageError(f"over = {clip(repr(over))} names no columns to compare; {nearest(over, others)}")
-    given: Any = over if isinstance(over, str) else [one if isinstance(one, str | Sequence) else (one,) for one in over]
-    sets = sets_of(given)
-    for names in sets:
-        for name in names:
-            if name == outcome:
-                raise UsageError(f"over names {name!r}, which is the outcome itself; {nearest(name, others)}")
-            if name not in columns:
-                raise DataError(f"over names {clip(repr(name))}, which is no column; {nearest(name, others)}")
-        if not names or len(set(names)) < len(names):
-            raise UsageError(f"over holds the set {clip(repr(names))}; name one or more columns, each once")
+    sets = column_sets(over, outcome, columns)
     singles = tuple(dict.fromkeys(names[0] for names in sets if len(names) == 1))
     found: dict[frozenset[str], tuple[str, ...]] = {}
     for names in [*sets, *([singles] if intersections and len(singles) > 1 else [])]:
         found.setdefault(frozenset(names), names)
     return list(found.values())
-
-
-def _check_variety(table: Any, numeric: list[str], advice: str) -> None:
-    """Refuse columns of many different numbers, before they are counted one by one."""
-    import narwhals as nw
-
-    if not numeric:
-        return
-    found = table.select(nw.col(*numeric).n_unique()).lazy().collect()
-    for name in numeric:
-        if (distinct := int(found[name].to_list()[0] or 0)) > MOST_VALUES:
-            raise UsageError(
-                f"column {name!r} holds {distinct:,} different numbers, over the {MOST_VALUES} that are taken one by "
-                f"one; {advice}"
-            )
 
 
 def _above_median(table: Any, outcome: str, dtype: Any) -> tuple[Any, float, list[str]]:

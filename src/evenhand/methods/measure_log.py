@@ -23,8 +23,10 @@ from evenhand.core.ratios import Contrast
 from evenhand.core.recorded import (
     OUTSIDE,
     UNKNOWN,
+    check_shares,
     check_variety,
     codes_of,
+    column_sets,
     count_cells,
     favourable_of,
     label_of,
@@ -34,7 +36,6 @@ from evenhand.core.recorded import (
     table_of,
 )
 from evenhand.core.results import Finding, Group, Result
-from evenhand.core.sets import sets_of
 from evenhand.core.space import Space
 
 if TYPE_CHECKING:
@@ -44,6 +45,13 @@ if TYPE_CHECKING:
     from evenhand.core.intervals import Floats
     from evenhand.core.sets import Over
 
+ALLOWED = {
+    "level": "over 0 and under 1, for example 0.95",
+    "limit": "from 0 to 1, for example 0.1",
+    "least_ratio": "over 0 and up to 1, for example 0.8",
+    "smallest": "from 0 to under 1, for example 0.02",
+}
+OPTIONAL = ("limit", "least_ratio")
 MOST_COMPARED = 200
 """The most groups with rows that are compared, pair by pair."""
 MOST_EMPTY = 20
@@ -95,10 +103,10 @@ def measure_log(
     'fail'
     """
     start = time.monotonic()
-    _check_shares(level=level, limit=limit, least_ratio=least_ratio, smallest=smallest)
+    check_shares(ALLOWED, OPTIONAL, level=level, limit=limit, least_ratio=least_ratio, smallest=smallest)
     table = table_of(frame)
     schema = table.collect_schema()
-    sets = _sets(over, outcome, list(schema))
+    sets = column_sets(over, outcome, list(schema))
     names = list(dict.fromkeys(name for several in sets for name in several))
     binned = _binned(bins or {}, groups or {}, names, schema)
     check_variety(table, [name for name in (*names, outcome) if schema[name].is_numeric() and name not in binned])
@@ -126,44 +134,6 @@ def measure_log(
         notes + [note for tally in tallies for note in tally.notes],
         details=details,
     )
-
-
-def _check_shares(**given: Any) -> None:
-    wanted = {
-        "level": "over 0 and under 1, for example 0.95",
-        "limit": "from 0 to 1, for example 0.1",
-        "least_ratio": "over 0 and up to 1, for example 0.8",
-        "smallest": "from 0 to under 1, for example 0.02",
-    }
-    for name, value in given.items():
-        if value is None and name in ("limit", "least_ratio"):
-            continue
-        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-        low, high = 0 if "from 0" in wanted[name] else 1e-12, 1 - 1e-12 if "under 1" in wanted[name] else 1
-        if not number or not low <= value <= high:
-            raise UsageError(f"{name} is {clip(repr(value))}; it must be {wanted[name]}")
-
-
-def _sets(over: Any, outcome: str, columns: list[str]) -> list[tuple[str, ...]]:
-    """Return the sets of features that `over` names, checked against the columns."""
-    if outcome not in columns:
-        raise DataError(f"outcome = {clip(repr(outcome))} is no column of the frame; {nearest(outcome, columns)}")
-    others = [name for name in columns if name != outcome]
-    if not isinstance(over, str | Sequence) or not over:
-        raise UsageError(f"over = {clip(repr(over))} names no columns to compare; {nearest(over, others)}")
-    given: Any = (
-        over if isinstance(over, str) else [names if isinstance(names, str | Sequence) else (names,) for names in over]
-    )
-    sets = sets_of(given)
-    for names in sets:
-        for name in names:
-            if name == outcome:
-                raise UsageError(f"over names {name!r}, which is the outcome itself; {nearest(name, others)}")
-            if name not in columns:
-                raise DataError(f"over names {clip(repr(name))}, which is no column; {nearest(name, others)}")
-        if not names or len(set(names)) < len(names):
-            raise UsageError(f"over holds the set {clip(repr(names))}; name one or more columns, each once")
-    return list(dict.fromkeys(sets))
 
 
 def _binned(

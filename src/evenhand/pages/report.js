@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  const PAGE = 20;
+  const PAGE = 20, WRITTEN = 50;
   const root = document.documentElement;
   root.classList.add("js");
 
@@ -26,19 +26,36 @@
   });
   document.getElementById("print").addEventListener("click", () => window.print());
 
-  // On paper nothing can be unfolded any more.
-  let folded = [];
-  addEventListener("beforeprint", () => {
-    folded = [...document.querySelectorAll("details:not([open])")];
-    for (const one of folded) one.open = true;
-  });
-  addEventListener("afterprint", () => { for (const one of folded) one.open = false; });
+  // On paper nothing can be unfolded or paged any more.
+  let paper = false, folded = [];
+  const drawings = [];
+  const print = (on) => {
+    if (on === paper) return;
+    paper = on;
+    if (on) folded = [...document.querySelectorAll("details:not([open])")];
+    for (const one of folded) one.open = on;
+    for (const draw of drawings) draw();
+  };
+  addEventListener("beforeprint", () => print(true));
+  addEventListener("afterprint", () => print(false));
+  matchMedia("print").addEventListener("change", (event) => print(event.matches));
 
   // A case as two people side by side.
   const made = (tag, text, className) => {
     const element = document.createElement(tag);
     if (text !== undefined) element.textContent = text;
     if (className) element.className = className;
+    return element;
+  };
+  const said = (text) => {
+    const long = text.length > 60;
+    const box = made("bdi", text, long ? "short" : "");
+    if (long) box.tabIndex = 0; // so that keys alone can scroll it
+    return box;
+  };
+  const cell = (tag, text, className) => {
+    const element = made(tag, undefined, className);
+    element.append(said(text));
     return element;
   };
   const dialog = document.getElementById("case");
@@ -52,9 +69,9 @@
       const twin = at.has(`twin.${column.name}`) ? read(at.get(`twin.${column.name}`)) : read(place);
       const differs = twin !== read(place);
       const line = made("tr", undefined, differs ? "differs" : "");
-      const head = made("th", column.name);
+      const head = cell("th", column.name);
       head.scope = "row";
-      line.append(head, made("td", read(place)), made("td", twin), made("td", differs ? "differs" : ""));
+      line.append(head, cell("td", read(place)), cell("td", twin), made("td", differs ? "differs" : ""));
       body.append(line);
     });
     dialog.showModal();
@@ -65,9 +82,10 @@
   const packed = (box) => {
     const data = JSON.parse(document.getElementById(`${box.id}-data`).textContent);
     for (const column of data.columns) {
-      const { levels, values } = column;
-      column.key = levels ? (row) => levels[values[row]] : (row) => values[row];
-      column.text = (row) => { const key = column.key(row); return key === null ? "" : String(key); };
+      const { levels, values, keys } = column;
+      const value = levels ? (row) => levels[values[row]] : (row) => values[row];
+      column.key = keys ? (row) => keys[row] : value;
+      column.text = (row) => { const one = value(row); return one === null ? "" : String(one); };
     }
     const cases = box.dataset.cases === "true";
     return {
@@ -78,19 +96,16 @@
       element: (row) => {
         const line = made("tr");
         if (cases) {
-          const cell = made("td");
+          const opener = made("td", undefined, "js-cell");
           const button = made("button", "open");
           button.type = "button";
           button.setAttribute("aria-label", `open case ${row + 1}`);
           button.addEventListener("click", () => show(data, row));
-          cell.append(button);
-          line.append(cell);
+          opener.append(button);
+          line.append(opener);
         }
         for (const column of data.columns) {
-          const cell = made("td", undefined, column.kind === "number" ? "number" : "");
-          const said = column.text(row);
-          cell.append(made("bdi", said, said.length > 60 ? "short" : ""));
-          line.append(cell);
+          line.append(cell("td", column.text(row), column.kind === "number" ? "number" : ""));
         }
         return line;
       },
@@ -98,9 +113,9 @@
   };
   const written = (box) => {
     const lines = [...box.querySelectorAll("tbody tr")];
-    const key = (cell) => {
-      if (cell.dataset.value === undefined) return cell.textContent;
-      return cell.dataset.value === "" ? null : Number(cell.dataset.value);
+    const key = (box) => {
+      if (box.dataset.value === undefined) return box.textContent;
+      return box.dataset.value === "" ? null : Number(box.dataset.value);
     };
     return {
       count: lines.length,
@@ -109,15 +124,35 @@
       element: (row) => lines[row],
     };
   };
+  const order = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
   const compare = (one, other) => {
     if (one === null || other === null) return (one === null) - (other === null);
     if (typeof one === "number" && typeof other === "number") return one - other;
-    return String(one).localeCompare(String(other), "en", { numeric: true });
+    return order.compare(String(one), String(other));
   };
   const TESTS = {
-    "=": (one, other) => compare(one, other) === 0, "<": (one, other) => compare(one, other) < 0,
-    ">": (one, other) => compare(one, other) > 0, "<=": (one, other) => compare(one, other) <= 0,
-    ">=": (one, other) => compare(one, other) >= 0,
+    "=": (found) => found === 0, "<": (found) => found < 0, ">": (found) => found > 0,
+    "<=": (found) => found <= 0, ">=": (found) => found >= 0,
+  };
+  // What is asked for: words, "words in quotes", and columns that are compared with a number, a word or "words".
+  const asked = (query, names) => {
+    const found = [];
+    const longest = names.map((_, place) => place).sort((one, other) => names[other].length - names[one].length);
+    for (let rest = query.trim(); rest; rest = rest.trim()) {
+      const low = rest.toLowerCase();
+      const after = (place) => /^\s*(<=|>=|=|<|>)\s*(?:"([^"]*)"|(\S+))/.exec(rest.slice(names[place].length));
+      const place = longest.find((one) => names[one] && low.startsWith(names[one]) && after(one));
+      if (place === undefined) {
+        const [whole, quoted, word] = /^(?:"([^"]+)"|(\S+))/.exec(rest);
+        found.push({ word: (quoted || word).toLowerCase() });
+        rest = rest.slice(whole.length);
+      } else {
+        const [whole, sign, quoted, word] = after(place);
+        found.push({ place, test: TESTS[sign], value: quoted === undefined ? word : quoted });
+        rest = rest.slice(names[place].length + whole.length);
+      }
+    }
+    return found;
   };
   const sheet = (box) => {
     const source = box.dataset.packed === "true" ? packed(box) : written(box);
@@ -128,25 +163,27 @@
     const every = Array.from({ length: source.count }, (_, row) => row);
     let rows = every, start = 0, sorted = null, words = null;
     const draw = () => {
-      body.replaceChildren(...rows.slice(start, start + PAGE).map(source.element));
+      const first = paper ? 0 : start;
+      const most = !paper ? PAGE : source.data ? WRITTEN : rows.length;
+      body.replaceChildren(...rows.slice(first, first + most).map(source.element));
       const end = Math.min(start + PAGE, rows.length);
-      const shown = rows.length ? `rows ${(start + 1).toLocaleString("en")} to ${end.toLocaleString("en")}` : "no row";
-      const of = rows.length === source.count ? "" : ` that fit, of ${source.count.toLocaleString("en")}`;
-      status.textContent = `${shown} of ${rows.length.toLocaleString("en")}${of}`;
-      back.disabled = start === 0;
-      forth.disabled = end >= rows.length;
+      const [from, to, fit, all] = [start + 1, end, rows.length, source.count].map((one) => one.toLocaleString("en"));
+      const of = rows.length === source.count ? "" : ` that fit, of ${all}`;
+      status.textContent = rows.length ? `rows ${from} to ${to} of ${fit}${of}` : `no row fits, of ${all}`;
+      // A button that is disabled would lose the focus.
+      back.setAttribute("aria-disabled", start === 0);
+      forth.setAttribute("aria-disabled", end >= rows.length);
       back.hidden = forth.hidden = rows.length <= PAGE;
     };
     const choose = () => {
-      const tests = input.value.trim().split(/\s+/).filter(Boolean).map((word) => {
-        const [, column, sign, value] = /^(.+?)(<=|>=|=|<|>)(.+)$/.exec(word) || [];
-        const place = names.indexOf((column || "").toLowerCase());
-        if (place < 0) {
-          const part = word.toLowerCase();
-          return (row) => words[row].includes(part);
-        }
-        const wantedValue = value !== "" && !Number.isNaN(Number(value)) ? Number(value) : value;
-        return (row) => { const key = source.key(row, place); return key !== null && TESTS[sign](key, wantedValue); };
+      const tests = asked(input.value, names).map(({ word, place, test, value }) => {
+        if (place === undefined) return (row) => words[row].includes(word);
+        const number = Number(value.replace(/%$/, "") || NaN);
+        return (row) => {
+          const key = source.key(row, place);
+          if (key === null || (typeof key === "number" && Number.isNaN(number))) return false;
+          return test(compare(key, typeof key === "number" ? number : value));
+        };
       });
       if (tests.length && !words) words = every.map(source.words);
       rows = tests.length ? every.filter((row) => tests.every((test) => test(row))) : every.slice();
@@ -177,7 +214,8 @@
     let waiting;
     input.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(choose, 120); });
     back.addEventListener("click", () => { start = Math.max(0, start - PAGE); draw(); });
-    forth.addEventListener("click", () => { start += PAGE; draw(); });
+    forth.addEventListener("click", () => { if (start + PAGE < rows.length) start += PAGE; draw(); });
+    drawings.push(draw);
     draw();
   };
   for (const box of document.querySelectorAll("[data-sheet]")) sheet(box);

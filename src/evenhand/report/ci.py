@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenhand.core.audited import unlike
 from evenhand.core.errors import clip
 from evenhand.report.lines import printable
 
@@ -37,6 +38,18 @@ def cut(text: object, width: int = SENTENCE) -> str:
     'a\\x1b[31m\\nb'
     """
     return clip(printable(str(text)), width)
+
+
+def apart(name: str, taken: set[str]) -> str:
+    """Return a name that is not taken, and take it.
+
+    >>> taken = set()
+    >>> apart("sex", taken), apart("sex", taken)
+    ('sex', 'sex (2)')
+    """
+    found = unlike(name, taken)
+    taken.add(found)
+    return found
 
 
 def word_of(one: Statement) -> str:

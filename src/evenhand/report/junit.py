@@ -5,10 +5,9 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING
 
-from evenhand.core.audited import unlike
 from evenhand.core.errors import SubjectError
 from evenhand.core.estimate import StopReason, Verdict
-from evenhand.report.ci import NAME, Places, cut, rows_of, sentences
+from evenhand.report.ci import NAME, Places, apart, cut, rows_of, sentences
 from evenhand.report.lines import printable, table_of
 from evenhand.report.statements import statements
 
@@ -41,7 +40,7 @@ def to_junit(audit: Audit) -> str:
     """
     root = ET.Element("testsuites", name="evenhand")
     names: set[str] = set()
-    suites = [_suite(audit, check, unlike(cut(check.name, NAME), names)) for check in audit.checks]
+    suites = [_suite(audit, check, apart(cut(check.name, NAME), names)) for check in audit.checks]
     for key in ("tests", "failures", "errors"):  # the schema of Jenkins has no sum of what was skipped
         root.set(key, str(sum(int(suite.get(key, 0)) for suite in suites)))
     root.set("time", _time(sum(_seconds(check) for check in audit.checks)))
@@ -56,9 +55,9 @@ def _suite(audit: Audit, check: Checked, name: str) -> ET.Element:
     told = statements(check)
     seconds = _seconds(check) / max(1, len(told) + check.interrupted)
     names: set[str] = set()
-    cases = [_case(audit, one, unlike(cut(one.about, NAME), names)) for one in told]
+    cases = [_case(audit, one, apart(cut(one.about, NAME), names)) for one in told]
     if check.interrupted:
-        case = ET.Element("testcase", name=unlike("interrupted", names))
+        case = ET.Element("testcase", name=apart("interrupted", names))
         ET.SubElement(case, "error", type="interrupted", message=str(StopReason.INTERRUPTED))
         cases.append(case)
     for case in cases:

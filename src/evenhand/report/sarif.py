@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from evenhand.core import jsonfile
-from evenhand.core.audited import unlike
 from evenhand.core.estimate import StopReason, Verdict
 from evenhand.core.ratchet import NEW, SAME
-from evenhand.report.ci import NAME, Places, cut, sentences
+from evenhand.report.ci import NAME, Places, apart, cut, sentences
 from evenhand.report.lines import printable
 from evenhand.report.statements import all_statements
 
@@ -104,7 +103,7 @@ def to_sarif(audit: Audit, *, every: bool = True) -> str:
         },
         "invocations": [_invocation(audit)],
         "columnKind": "unicodeCodePoints",
-        "results": [_result(one, jobs, places, unlike(_mark(one), marks)) for one in told],
+        "results": [_result(one, jobs, places, apart(_mark(one), marks)) for one in told],
     }
     if old := re.search(r"digest ([0-9a-f]{64})$", audit.baseline):
         run["baselineGuid"] = _guid(old[1])

@@ -37,14 +37,24 @@ MOST_RULES = 4
 MOST_CASES = 5
 """The most cases of a finding that are shown as people side by side."""
 MOST_GROUPS = 30
-SHOWN = {
-    **{"rule": "rule set", "about": "terms of", "verdict": "verdict", "value": "difference", "low": "low"},
-    **{"high": "high", "difference": "signed", "rate": "their rate", "other": "everyone else", "ratio": "ratio"},
-    **{"rows": "rows", "texts": "texts", "support": "share", "rules": "rules in it", "changed": "changed"},
-    **{"most": "most with", "most_changed": "changed with it", "score": "score", "over": "over"},
-    **{"against": "against", "output": "output"},
+SHOWN = (
+    *("rule", "about", "verdict", "value", "low", "high", "difference", "rate", "other", "ratio", "rows", "texts"),
+    *("support", "rules", "changed", "most", "most_changed", "score", "over", "against", "output"),
+)
+"""The columns of a mining that the report has."""
+CALLED = {
+    "rule": "rule set",
+    "about": "terms of",
+    "value": "difference",
+    "difference": "signed",
+    "rate": "their rate",
+    "other": "everyone else",
+    "support": "share",
+    "rules": "rules in it",
+    "most": "most with",
+    "most_changed": "changed with it",
 }
-"""The columns of a mining that the report has, and what they are called there."""
+"""What some of them are called there."""
 _SAYS = {
     "subsets": "The sets of features: which of them discriminate, are cleared, or need no test.",
     "search": "How many inputs were found over the queries, where they lie, and what they rest on.",
@@ -284,9 +294,7 @@ def _lattice(lattice: Mapping[str, Any], output: str, name: str) -> str:
 
 def _mined(result: Result, name: str) -> str:
     frame = result.to_frame()
-    columns = [
-        Column(called, [_rounded(value) for value in frame[one]]) for one, called in SHOWN.items() if one in frame
-    ]
+    columns = [Column(CALLED.get(one, one), [_rounded(value) for value in frame[one]]) for one in SHOWN if one in frame]
     columns = [one for one in columns if any(value not in (None, "") for value in one.values)]
     said = "; ".join(dict.fromkeys(str(entry["population"]) for entry in entries_of(result)))
     says = f"Rule sets: how much their people's rate differs from that of everyone else. They speak of: {said}."
