@@ -123,11 +123,15 @@ def _numbered(file: str | None, number: int) -> str | None:
 
 
 def replay(options: Namespace) -> int:
-    """Ask the software again what a suite or a result holds."""
+    """Ask the software again what a suite, a result or an audit holds."""
     from evenhand.config import Config
+    from evenhand.core.audited import gathered
     from evenhand.methods.replay import replay as run
 
-    with Config.load(options.config).software() as subject:
+    file = options.config
+    if file is None and Path(options.file).suffix.lower() == ".json":
+        file = gathered([options.file]).home
+    with Config.load(file).software() as subject:
         return _finish(run(options.file, subject, **_given(options, "limit", "level")), options.json)
 
 

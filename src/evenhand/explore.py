@@ -49,7 +49,7 @@ def explore(options: Namespace) -> int:
         raise UsageError(f"{file}: a result or a configuration was expected; {nearest(suffix, known)}")
     if suffix == ".json":
         found = gathered([file])
-        file = options.config
+        file = options.config if options.config is not None else found.home
     elif file is not None and options.config is not None:
         raise UsageError(f"{file} and {options.config} are both configurations; name one of them")
     config = Config.load(file if file is not None else options.config)
