@@ -13,7 +13,7 @@ from evenhand.core.errors import DataError, UsageError, clip, nearest
 from evenhand.core.feature import plain
 from evenhand.core.files import beside, read_frame
 from evenhand.core.space import Space
-from evenhand.methods.audit import MOST_TOGETHER
+from evenhand.methods.audit import usual
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,32 +40,13 @@ positive = {positive}
 _CHECKS = """\
 # The checks of `evenhand audit`, each of which its own verb runs too. Limits are engineering thresholds: choose yours.
 """
-_CHECK = """\
-[[checks]]
-job = "measure"     # how much, and how sure
-over = {over}
-limit = 0.05
-"""
-_SUBSETS = """\
-[[checks]]
-job = "subsets"     # which features and which sets of them
-among = {among}
-limit = 0.05
-"""
-_SEARCH = """\
-[[checks]]
-job = "search"      # concrete people; with limit = 0, any that is found fails
-over = {over}
-"""
-_ROWS = """\
-[[checks]]
-job = "impact"      # selection rates and impact ratios of the people in the data
-
-[[checks]]
-job = "mine"        # readable subgroups that are treated differently from everyone else
-over = {over}
-limit = 0.1
-"""
+_SAYS = {
+    "measure": "how much, and how sure",
+    "subsets": "which features and which sets of them",
+    "search": "concrete people; with limit = 0, any that is found fails",
+    "impact": "selection rates and impact ratios of the people in the data",
+    "mine": "readable subgroups that are treated differently from everyone else",
+}
 _COMPARE = """\
 # [[checks]]
 # job = "compare"   # is another model better than blindly giving up accuracy?
@@ -184,11 +165,11 @@ def _config(
     protected = list(space.protected)
     if target is not None and protected:
         lines += [_REPAIR.format(over=toml(protected[:1]))]
-    lines += [_CHECKS, *(_CHECK.format(over=toml([name])) for name in protected)]
-    if 1 < len(protected) <= MOST_TOGETHER:
-        lines += [_SUBSETS.format(among=toml(protected))]
-    lines += [_SEARCH.format(over=toml([name])) for name in protected]
-    lines += [_ROWS.format(over=toml(protected))]
+    lines += [_CHECKS]
+    for check in usual(space, real=True):
+        job, settings = check.pop("job"), check
+        lines += ["[[checks]]", f"job = {toml(job):12}  # {_SAYS[job]}"]
+        lines += [*(f"{key} = {toml(value)}" for key, value in settings.items()), ""]
     if target is not None:
         lines += [_COMPARE.format(truth=toml(target))]
     return "\n".join(lines)
