@@ -394,7 +394,8 @@ def test_data_list_and_a_local_fetch(run, tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_the_demo_finds_the_planted_bias_and_nothing_else(process, tmp_path):
     done = process("demo", "--json", "demo.json", expect=0)
-    result = eh.Result.from_json(tmp_path / "demo.json")
+    result = eh.Audit.from_json(tmp_path / "demo.json")["measure"].found
+    assert isinstance(result, eh.Result)
     assert {finding.about: finding.verdict for finding in result.findings} == {("race",): "fail", ("sex",): "pass"}
     assert "would exit with 1" in done.stdout
     for case in result.worst.cases:
@@ -412,7 +413,10 @@ def test_help_version_and_nothing(run):
     assert "measure" in run("--help", expect=0).stdout
     assert run("--version", expect=0).stdout.startswith("evenhand ")
     assert "usage" in run(expect=2).stdout
-    for verb in ("init", "measure", "subsets", "mine", "replay", "measure-log", "mine-log", "data", "demo"):
+    verbs = (
+        "audit report explore init measure subsets search mine prevalence replay measure-log impact mine-log compare"
+    )
+    for verb in (*verbs.split(), "compare-log", "repair", "data", "demo"):
         assert "usage" in run(verb, "--help", expect=0).stdout
 
 

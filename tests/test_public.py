@@ -8,6 +8,7 @@ from pathlib import Path
 import evenhand as eh
 
 PUBLIC = [
+    "Audit",
     "Budget",
     "Case",
     "Comparison",
@@ -30,9 +31,11 @@ PUBLIC = [
     "Verdict",
     "Witnesses",
     "aequitas",
+    "audit",
     "category",
     "compare",
     "datasets",
+    "impact",
     "integer",
     "measure",
     "measure_log",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from os.path import relpath
 from typing import TYPE_CHECKING, Any
 
 from evenhand.checks import CHECKS, settings_of
@@ -17,9 +16,8 @@ from evenhand.core.subject import Subject
 from evenhand.methods.audit import Plan, run_all, usual
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from os import PathLike
-    from pathlib import Path
 
     from evenhand.core.audited import Audit
     from evenhand.core.budget import Budget
@@ -83,9 +81,12 @@ def plans_of(config: Config, given: Mapping[str, Any]) -> list[Plan]:
     if not config.table.get("checks"):
         space = None if config.of_texts else config.space
         real = space is not None and config.real().rows is not None
-        config = replace(config, table={**config.table, "checks": usual(space, real=real)})
+        rates = "outputs" not in config.table.get("subject", {})
+        config = replace(config, table={**config.table, "checks": usual(space, real=real, rates=rates)})
     found = []
     for job in config.jobs:
+        if job != "mine":
+            config.space  # noqa: B018 - says what a file of texts is for
         mine = {key: value for key, value in given.items() if key in CHECKS[job]}
         found += [Plan(job, settings) for settings in settings_of(config, job, mine)]
     return found
@@ -94,7 +95,7 @@ def plans_of(config: Config, given: Mapping[str, Any]) -> list[Plan]:
 def audit_config(config: Config, given: Mapping[str, Any], *, seed: int = 0, **common: Any) -> Audit:
     """Run all checks of a configuration; `common` goes to `run_all`."""
     plans = plans_of(config, given)
-    said = "".join(f" --{key} {value:g}" for key, value in given.items() if value is not None)
+    said = "".join(f" --{key} {value}" for key, value in given.items() if value is not None)
     told = {
         "config": {"file": config.file.as_posix(), "text": _text(config)},
         "ledger": str(config.table.get("subject", {}).get("ledger", "")),
@@ -102,16 +103,19 @@ def audit_config(config: Config, given: Mapping[str, Any], *, seed: int = 0, **c
     }
     with config.software() as subject:
         found = run_all(subject, FileSource(config), plans, seed=seed, **{**told, **common})
-    home = config.file.parent
-    return replace(found, checks=tuple(replace(one, settings=_as_written(one.settings, home)) for one in found.checks))
+    paths = {str(config.file.parent / path): path for path in _paths(config)}
+    return replace(found, checks=tuple(replace(one, settings=_as_written(one.settings, paths)) for one in found.checks))
 
 
-def _as_written(settings: Mapping[str, Any], home: Path) -> dict[str, Any]:
-    """Return settings with paths as the file has them: from its own folder."""
-    return {
-        key: relpath(value, home).replace(os.sep, "/") if key in ("data", "start") else value
-        for key, value in settings.items()
-    }
+def _paths(config: Config) -> list[str]:
+    """Return the files that the checks name, as they name them."""
+    checks = config.table.get("checks", ())
+    return [check[key] for check in checks for key in ("data", "start") if key in check]
+
+
+def _as_written(settings: Mapping[str, Any], paths: Mapping[str, str]) -> dict[str, Any]:
+    """Return settings with paths as the file has them."""
+    return {key: paths.get(value, value) if key in ("data", "start") else value for key, value in settings.items()}
 
 
 def audit_file(
@@ -120,9 +124,16 @@ def audit_file(
     """Run all checks of a configuration file, or others in their place."""
     config = Config.load(path)
     if checks is not None:
-        config = replace(config, table={**config.table, "checks": [dict(check) for check in checks]})
+        config = replace(config, table={**config.table, "checks": [_table(check) for check in checks]})
     given = {key: getattr(budget, key) for key in ("queries", "seconds", "findings")}
+    if checks is not None or budget.findings is not None:
+        common["command"] = ""  # there is no command that does the same
     return audit_config(config, {key: value for key, value in given.items() if value is not None}, **common)
+
+
+def _table(check: Any) -> Any:
+    """Return a check as a file has it; what is none is refused with those of files."""
+    return dict(check) if isinstance(check, Mapping) else check
 
 
 def _text(config: Config) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core import jsonfile
 from evenhand.core.audited import Audit, gathered
-from evenhand.core.errors import UsageError
+from evenhand.core.errors import UsageError, printable
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -74,11 +74,15 @@ def run_demo(options: Namespace) -> int:
 
 def _check_files(options: Namespace) -> None:
     """Refuse files that cannot be written before anything is run, not after."""
+    taken: dict[Path, str] = {}
     for name in WRITTEN:
         file = getattr(options, name, None)
         if file is None:
             continue
         said = "-o" if name == "output" else f"--{name}"
+        other = taken.setdefault(Path(file).resolve(), said)
+        if other != said:
+            raise UsageError(f"{other} and {said} both name {file}; give each a file of its own")
         if not Path(file).parent.is_dir():
             raise UsageError(f"{said} {file}: there is no folder '{Path(file).parent}'; make it first")
         if Path(file).is_dir():
@@ -96,7 +100,7 @@ def _told_each() -> Callable[[int, Checked], None]:
         nonlocal done
         done += 1
         verdict = check.verdict if check.found is not None else f"not run ({check.error})"
-        print(f"{done} of {every} {check.name}: {verdict or 'no limit'}", file=sys.stderr, flush=True)
+        print(printable(f"{done} of {every} {check.name}: {verdict or 'no limit'}"), file=sys.stderr, flush=True)
 
     return told
 

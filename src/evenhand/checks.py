@@ -52,8 +52,8 @@ def checks_of(file: Path, checks: Sequence[Any]) -> list[tuple[str, dict[str, An
         if not isinstance(check, dict):
             raise ConfigError(f"{file}: check {number} is {clip(repr(check))}; write a [[checks]] table")
         job = check.get("job")
-        if job not in CHECKS:
-            raise ConfigError(f"{file}: check {number} has job = {job!r}; {nearest(job, CHECKS)}")
+        if not isinstance(job, str) or job not in CHECKS:
+            raise ConfigError(f"{file}: check {number} has job = {clip(repr(job))}; {nearest(job or '', CHECKS)}")
         settings = {key: value for key, value in check.items() if key != "job"}
         for key, value in settings.items():
             _check_setting(file, f"check {number}", job, key, value)

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core import jsonfile
@@ -95,15 +96,18 @@ class Checked:
                 lines += [f"    {case}" for case in getattr(part, "cases", ())[:1]]
         return "\n".join(printable(line) for line in lines)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the check as JSON holds it."""
+    def to_dict(self, *, whole: bool = True) -> dict[str, Any]:
+        """Return the check as JSON holds it, or, unless it is wanted whole, with the digest of what it found."""
         table: dict[str, Any] = {
             "name": self.name,
             "job": self.job,
             "verdict": self.verdict,
             "settings": dict(self.settings),
         }
-        table |= {"error": self.error, "code": self.code} if self.found is None else {"found": _parsed(self.found)}
+        if self.found is None:
+            table |= {"error": self.error, "code": self.code}
+        else:
+            table["found"] = _parsed(self.found) if whole else self.found.digest
         return table | ({"held": [one.to_dict() for one in self.held]} if self.held else {})
 
     @classmethod
@@ -162,6 +166,12 @@ class Audit:
         """The least level at which all that the checks say holds together (Bonferroni)."""
         return max(0.0, 1 - sum(1 - check.level for check in self.checks))
 
+    @property
+    def home(self) -> str | None:
+        """The configuration file that the audit was run by, None where there is none any more."""
+        file = self.config.get("file", "")
+        return file if file and Path(file).is_file() else None
+
     def check(self) -> Audit:
         """Return the audit if it passes; raise an AssertionError that tells the story if it fails or is undecided."""
         __tracebackhide__ = True  # pytest shows the test, not this
@@ -212,12 +222,7 @@ class Audit:
 
     def _stable(self) -> dict[str, Any]:
         """Return all that depends on seed, software and settings alone, not on how the run went."""
-        checks = []
-        for check in self.checks:
-            table = check.to_dict()
-            if check.found is not None:
-                table["found"] = check.found.digest
-            checks.append(table)
+        checks = [check.to_dict(whole=False) for check in self.checks]
         told = {key: getattr(self, key) for key in ("subject", "seed", "space", "baseline")}
         return {"format": FORMAT, "job": "audit", "verdict": self.verdict, **told, "checks": checks}
 
@@ -311,7 +316,7 @@ def _joined(audits: list[tuple[str, Audit]]) -> Audit:
     notes = list(dict.fromkeys(note for one in every for note in one.notes))
     if len({one.seed for one in every}) > 1:
         notes.append(f"the seeds differ: {', '.join(str(one.seed) for one in every)}")
-    told = {
+    told: dict[str, Any] = {
         key: "; ".join(dict.fromkeys(getattr(one, key) for one in every if getattr(one, key)))
         for key in ("subject", "ledger", "command", "baseline")
     }

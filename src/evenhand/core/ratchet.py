@@ -64,7 +64,7 @@ def hold(found: Result | Comparison | Repair, old: Result | Comparison | Repair 
     [('not surely worse', 'pass'), ('worse', 'fail')]
     """
     if isinstance(found, Result):
-        past = _Past.of(old.findings if isinstance(old, Result) else (), by_sets=found.job == "subsets")
+        past = _Past.of(old if isinstance(old, Result) else None)
         return [held(one, past.of_what(one)) for one in found.findings]
     if isinstance(found, Comparison):
         before = {one.name: one for one in old.standings} if isinstance(old, Comparison) else {}
@@ -131,12 +131,13 @@ class _Past:
     """Whether the findings are the border of all sets of features, from which that of other sets follows."""
 
     @classmethod
-    def of(cls, findings: Sequence[Finding], *, by_sets: bool) -> _Past:
+    def of(cls, old: Result | None) -> _Past:
+        findings = () if old is None else old.findings
         known: dict[_Key, Finding] = {}
         for finding in findings:
             key = _key(finding)
             known[key] = _loosest([known[key], finding]) if key in known else finding
-        return cls(findings, known, by_sets)
+        return cls(findings, known, old is not None and old.job == "subsets")
 
     def of_what(self, one: Finding) -> Finding | None:
         """Return what the baseline says of what a finding is about, by itself or by what it says of others."""
@@ -158,9 +159,11 @@ class _Past:
     def _implied(self, one: Finding) -> Finding | None:
         """Return what follows for a set of features: with more of them a score is never lower."""
         mine = set(one.about)
-        sets = [finding for finding in self.findings if finding.output == one.output and finding.about]
+        sets = [
+            finding for finding in self.findings if finding.output == one.output and isinstance(finding.about, tuple)
+        ]
         for finding in sets:
-            if finding.verdict is Verdict.FAIL and set(finding.about) < mine:
+            if finding.verdict is Verdict.FAIL and finding.about and set(finding.about) < mine:
                 return replace(finding, estimate=replace(finding.estimate, high=1.0))
         for finding in sets:
             if finding.verdict is Verdict.PASS and set(finding.about) > mine:
@@ -169,8 +172,14 @@ class _Past:
 
 
 def _loosest(findings: Sequence[Finding]) -> Finding:
-    """Return the finding that excludes least."""
-    return max(findings, key=lambda one: -one.estimate.low if one.least else one.estimate.high)
+    """Return the finding that excludes least, of those that have observed anything."""
+
+    def loose(one: Finding) -> tuple[bool, float]:
+        score = one.estimate
+        least = score.value if isinstance(score, Witnesses) else -score.low if one.least else score.high
+        return score.n > 0, least
+
+    return max(findings, key=loose)
 
 
 def _key(finding: Finding, about: Rule | None = None) -> _Key:

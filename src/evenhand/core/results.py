@@ -8,7 +8,7 @@ import math
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module, metadata, resources
 from typing import TYPE_CHECKING, Any
 
@@ -281,7 +281,7 @@ class Result:
             "notes": list(self.notes),
         } | ({"details": self.details} if self.details else {})
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """A hash that two runs share exactly when they found the same, whatever they cost."""
         return hashlib.sha256(jsonfile.dump(self._stable()).encode()).hexdigest()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
+from math import isfinite
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.audited import Audit, Checked, unlike
+from evenhand.core.audited import INTERRUPTED, Audit, Checked, unlike
 from evenhand.core.budget import Budget, Progress, Spent, checked_budget, progress_bar
 from evenhand.core.errors import EvenhandError, SubjectError, UsageError, clip, nearest
 from evenhand.core.feature import plain
@@ -82,6 +83,12 @@ def audit(
     search sex: no limit given
     """
     old = Audit.from_json(baseline) if isinstance(baseline, str | PathLike) else baseline
+    if old is not None and not isinstance(old, Audit):
+        raise UsageError(f"baseline = {clip(repr(old))} is no audit; give an Audit, or the file of one")
+    if isinstance(checks, Mapping | str):
+        raise UsageError(f"checks = {clip(repr(checks))} must be a list of checks, even of one")
+    if checks is not None and not checks:
+        raise UsageError("checks is empty, so there is nothing to run; leave it out for the usual ones")
     bounds = checked_budget(budget)
     common: dict[str, Any] = {"seed": seed, "n_jobs": n_jobs, "progress": progress}
     if isinstance(subject, str | PathLike):
@@ -95,7 +102,8 @@ def audit(
             raise UsageError("texts are audited by a configuration file with a [texts] table; in Python call mine_text")
         tested = as_subject(subject, space)
         source = Given(tested.space, data, sampler)
-        plans = planned(tested.space, checks, bounds, real=data is not None)
+        rates = not isinstance(data, Rows) and not tested.outputs  # which have more than one column of decisions
+        plans = planned(tested.space, checks, bounds, real=data is not None, rates=rates)
         found = run_all(tested, source, plans, **common)
     return found if old is None else found.against(old, name=_name_of(baseline))
 
@@ -141,24 +149,25 @@ class Given:
         """Return the sampler that was given."""
         return self.sampler
 
-    def start(self, path: str | None = None) -> tuple[Rows | None, list[str]]:
+    def start(self, path: Any = None) -> tuple[Rows | None, list[str]]:
         """Return the rows that were given, or those of a file."""
-        given = read_frame(path) if path is not None else self.data
+        given = self.real(path).rows
         if given is None or isinstance(given, Rows):
             return given, []
         return rows(given), []
 
-    def real(self, path: str | None = None) -> Real:
-        """Return the rows as they were given, or those of a file."""
-        return Real(Path("data"), self.data) if path is None else Real(Path(path), read_frame(path))
-
-    def frame(self, path: str | None = None) -> Real:
-        """Return the rows as a frame."""
-        if path is not None:
+    def real(self, path: Any = None) -> Real:
+        """Return the rows as they were given, or those of a file, or of a frame that a check has for itself."""
+        if isinstance(path, str | PathLike):
             return Real(Path(path), read_frame(path))
-        if isinstance(self.data, Rows):
+        return Real(Path("data"), self.data if path is None else path)
+
+    def frame(self, path: Any = None) -> Real:
+        """Return the rows as a frame."""
+        real = self.real(path)
+        if isinstance(real.rows, Rows):
             raise UsageError("data = rows(…) has no columns but the inputs; give the dataframe itself")
-        return Real(Path("data"), None if self.data is None else audit_jobs.framed(self.data))
+        return real if real.rows is None else replace(real, rows=audit_jobs.framed(real.rows))
 
     def other(self, model: Any, subject: Subject) -> Subject:
         """Wrap another model as the one under test is wrapped."""
@@ -167,10 +176,11 @@ class Given:
         return Subject(model, self.space, positive=subject.positive, differs=subject.differs)
 
 
-def usual(space: Space | None, *, real: bool) -> list[dict[str, Any]]:
+def usual(space: Space | None, *, real: bool, rates: bool = True) -> list[dict[str, Any]]:
     """Return the checks that are run where none are declared; of texts, the terms they are treated differently with.
 
-    A search has no limit: it cannot pass, since not to find anything is no proof.
+    A search has no limit: it cannot pass, since not to find anything is no proof. `real` says that there are real rows,
+    and `rates` that selection rates can be told of them, which features of few values and a single output have.
 
     >>> from evenhand.core.feature import category, integer
     >>> from evenhand.core.space import Space
@@ -190,41 +200,70 @@ def usual(space: Space | None, *, real: bool) -> list[dict[str, Any]]:
     if 1 < len(protected) <= MOST_TOGETHER:
         found.append({"job": "subsets", "among": protected, "limit": LIMIT})
     found += [{"job": "search", "over": [name]} for name in protected]
-    if real:
-        found += [{"job": "impact"}, {"job": "mine", "limit": GAP}]
-    return found
+    if real and rates and any(space.feature(name).size <= audit_jobs.MOST_LEVELS for name in protected):
+        found.append({"job": "impact"})
+    return [*found, {"job": "mine", "limit": GAP}] if real else found
 
 
 def planned(
-    space: Space | None, checks: Sequence[Mapping[str, Any]] | None, bounds: Budget, *, real: bool
+    space: Space | None,
+    checks: Sequence[Mapping[str, Any]] | None,
+    bounds: Budget,
+    *,
+    real: bool,
+    rates: bool = True,
 ) -> list[Plan]:
     """Return the runs of checks that were given in Python, those with equal settings together."""
     runs: list[tuple[str, dict[str, Any], list[tuple[str, ...]]]] = []
-    for number, check in enumerate(usual(space, real=real) if checks is None else checks, start=1):
-        job = check.get("job") if isinstance(check, Mapping) else None
-        if job not in audit_jobs.RUN:
-            raise UsageError(f"check {number} has job = {clip(repr(job))}; {nearest(job, audit_jobs.RUN)}")
-        settings = {key: value for key, value in check.items() if key not in ("job", "over")}
-        _check_options(number, str(job), settings)
-        given = {key: getattr(bounds, key) for key in _BOUNDS if getattr(bounds, key) is not None}
-        settings = {**settings, **{key: given[key] for key in given if job not in ("compare", "impact")}}
-        sets = sets_of(check["over"]) if "over" in check else []
-        known = next((s for j, told, s in runs if (j, told) == (job, settings) and bool(s) == bool(sets)), None)
-        if known is None:
-            known = []
-            runs.append((str(job), settings, known))
-        known += [names for names in sets if names not in known]
+    for number, check in enumerate(usual(space, real=real, rates=rates) if checks is None else checks, start=1):
+        job, settings, sets = _checked(number, check)
+        if job not in audit_jobs.UNBOUND:
+            settings |= {key: getattr(bounds, key) for key in _BOUNDS if getattr(bounds, key) is not None}
+        for known, told, mine in runs:
+            if known == job and bool(mine) == bool(sets) and _equal(told, settings):
+                mine += [names for names in sets if names not in mine]
+                break
+        else:
+            runs.append((job, settings, list(dict.fromkeys(sets))))
     return [Plan(job, {**settings, "over": sets} if sets else settings) for job, settings, sets in runs]
 
 
-def _check_options(number: int, job: str, settings: Mapping[str, Any]) -> None:
-    """Refuse what the verb does not know before anything is asked."""
+def _checked(number: int, check: Any) -> tuple[str, dict[str, Any], list[tuple[str, ...]]]:
+    """Return the job, the settings and the sets of features of a check; refuse what is wrong before anything is asked.
+
+    >>> _checked(1, {"job": "measure", "limt": 0.05})
+    Traceback (most recent call last):
+    evenhand.core.errors.UsageError: check 1 (measure) has an unknown key 'limt'; did you mean 'limit'? Valid choices \
+are 'over', 'kind', 'limit', 'margin', 'level', 'interval', 'exact', 'suite', 'queries', 'seconds', 'findings'
+    """
+    if not isinstance(check, Mapping):
+        raise UsageError(f'check {number} is {clip(repr(check))}; write a dictionary such as {{"job": "measure"}}')
+    job = check.get("job")
+    if not isinstance(job, str) or job not in audit_jobs.RUN:
+        raise UsageError(f"check {number} has job = {clip(repr(job))}; {nearest(job or '', audit_jobs.RUN)}")
     verb = getattr(import_module(f"evenhand.methods.{'measure' if job == 'prevalence' else job}"), job)
-    more = {"compare": ("models", "truth", "data", "outcomes"), "impact": ("data",)}.get(job, ())
-    known = [*options_of(verb), *_BOUNDS, *more]
-    for key in settings:
-        if key not in known:
-            raise UsageError(f"check {number} ({job}) has an unknown key {key!r}; {nearest(key, known)}")
+    mine, more = audit_jobs.GIVEN.get(job, ()), audit_jobs.MORE.get(job, ())
+    known = [*(key for key in options_of(verb) if key not in (*audit_jobs.COMMON, *mine)), *more]
+    known += [] if job in audit_jobs.UNBOUND else _BOUNDS
+    for key in check:
+        if key != "job" and key not in known:
+            raise UsageError(f"check {number} ({job}) has an unknown key {clip(repr(key))}; {nearest(key, known)}")
+    try:
+        sets = sets_of(check["over"]) if check.get("over") is not None else []
+    except TypeError:
+        raise UsageError(f"check {number} ({job}) has over = {clip(repr(check['over']))}; name features") from None
+    return job, {key: value for key, value in check.items() if key not in ("job", "over")}, sets
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Tell whether two settings are the same; frames and models are where they are the very same."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    if isinstance(one, str | int | float | None) and isinstance(other, str | int | float | None):
+        return one == other
+    return one is other
 
 
 def run_all(
@@ -260,6 +299,10 @@ def run_all(
                     raise
                 said = " ".join(str(error).split())
                 done.append(Checked(name, plan.job, settings, error=said, code=error.exit_code))
+            except KeyboardInterrupt:
+                if not done:
+                    raise
+                done.append(Checked(name, plan.job, settings, error="the run was interrupted", code=INTERRUPTED))
             if each is not None:
                 each(len(plans), done[-1])
             if done[-1].interrupted:
@@ -285,6 +328,8 @@ def _written(value: Any) -> Any:
     if isinstance(value, list | tuple | set):
         return [_written(one) for one in value]
     value = plain(value)
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)
     return value if value is None or isinstance(value, str | int | float | bool) else type(value).__name__
 
 

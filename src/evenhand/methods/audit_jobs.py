@@ -5,11 +5,13 @@ The verbs of the command line run their checks through the same functions, so th
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from evenhand.core.budget import Spent
 from evenhand.core.errors import ConfigError, DataError, UsageError, clip, nearest
 from evenhand.core.frames import eager
 from evenhand.core.textsubject import TextSubject
@@ -29,6 +31,17 @@ if TYPE_CHECKING:
 
 MOST_LEVELS = 20
 """The most groups of a protected feature whose selection rates are told without being asked for."""
+COMMON = ("subject", "space", "sampler", "budget", "seed", "n_jobs", "progress")
+"""What verbs take from the audit itself, and not from a check."""
+GIVEN = {
+    "impact": ("frame", "outcome", "positive", "score", "population"),
+    "compare": ("y_true", "protected"),
+}
+"""What the software and the rows tell of a job, so that no check says it."""
+MORE = {"compare": ("models", "truth", "data"), "impact": ("data",)}
+"""What a check says that the verb of its job does not take."""
+UNBOUND = ("compare", "impact")
+"""Jobs that cost what their rows cost, and have no budget."""
 
 
 class Source(Protocol):
@@ -162,9 +175,14 @@ def compare(
     if baseline not in told:
         told = {baseline: subject.decide(frame), **told}
     for name, model in (models or {}).items():
-        with source.other(model, subject) as other:
+        other = source.other(model, subject)
+        try:
             told[name] = other.decide(frame)
-    positive = subject.positive if settings.get("positive") is None else settings.pop("positive")
+        finally:
+            if other is not model:
+                other.close()
+    given = settings.pop("positive", None)
+    positive = subject.positive if given is None else given
     try:
         found = verb(
             told, frame[truth], frame[groups], baseline=baseline, over=sets, positive=positive, seed=seed, **settings
@@ -192,9 +210,14 @@ def impact(source: Source, subject: Any, *, data: str | None = None, over: Any =
     if over is None:
         over, left = _few(subject.space, frame)
         notes += [f"{name} has more than {MOST_LEVELS} values, and no selection rates are told by it" for name in left]
-    for name in {name for names in over for name in names}:
+    if not over:
+        raise UsageError(
+            f"{source.where}: no protected feature is a column of at most {MOST_LEVELS} values; name columns with over"
+        )
+    for name in dict.fromkeys(name for names in over for name in names):
         if name not in frame.columns:
             raise DataError(f"{real.file}: there is no column {clip(repr(name))}; {nearest(name, frame.columns)}")
+    begun, before = time.monotonic(), subject.executed
     outcomes = subject.decide(frame)
     meaning = subject.meanings[""]
     column = _unused("decision", frame.columns)
@@ -206,7 +229,8 @@ def impact(source: Source, subject: Any, *, data: str | None = None, over: Any =
         found = verb(pd.DataFrame(told), outcome=column, over=over, **how, **settings)
     except DataError as error:
         raise DataError(f"{real.file}: {error}") from error
-    return replace(found, space=subject.space.to_dict(), notes=[*notes, *found.notes])
+    spent = Spent(len(frame), subject.executed - before, time.monotonic() - begun)
+    return replace(found, space=subject.space.to_dict(), spent=spent, notes=[*notes, *found.notes])
 
 
 def _few(space: Space, frame: pd.DataFrame) -> tuple[list[tuple[str, ...]], list[str]]:

@@ -105,7 +105,7 @@ def _recorded(file: Path) -> Result:
         return Result.from_dict(table, where=str(file))
     checks = [check.found for check in Audit.from_dict(table, where=str(file)).checks]
     found = [result for result in checks if isinstance(result, Result)]
-    if not found:
+    if not any(finding.cases for result in found for finding in result.findings):
         raise UsageError(f"'{file}' has no cases to replay; none of its checks has any")
     return replace(found[0], findings=[finding for result in found for finding in result.findings])
 

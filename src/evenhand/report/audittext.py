@@ -51,9 +51,20 @@ def _told(audit: Audit, files: Sequence[str]) -> Iterator[Line]:
     yield Line(counted(audit), audit.verdict)
     if audit.baseline:
         yield Line(f"held against {audit.baseline}", indent=LEAD)
-    yield Line(f"exit code {audit.exit_code}: {MEANING[audit.exit_code]}")
+    yield Line(f"exit code {audit.exit_code}: {meaning(audit)}")
     if files:
         yield Line(f"wrote {', '.join(files)}")
+
+
+def meaning(audit: Audit) -> str:
+    """Return what the exit code means; where no limit was given, that nothing fails is no pass.
+
+    >>> from evenhand.core.audited import Audit
+    >>> from evenhand.core.budget import Spent
+    >>> meaning(Audit((), 0, Spent(0, 0, 0.0)))
+    'no limit was given'
+    """
+    return MEANING[audit.exit_code] if audit.exit_code or audit.verdict else "no limit was given"
 
 
 def counted(audit: Audit) -> str:
@@ -64,13 +75,19 @@ def counted(audit: Audit) -> str:
     >>> counted(Audit((), 0, Spent(0, 0, 0.0)))
     '0 checks'
     """
-    verdicts = Counter(one.verdict for one in all_statements(audit))
+    every = all_statements(audit)
+    verdicts = Counter(one.verdict for one in every)
     told = [f"{verdicts[one]:,} {one or NO_LIMIT}" for one in _ORDER if verdicts[one]]
     checks = f"{len(audit.checks):,} check{'s' * (len(audit.checks) != 1)}"
     if not told:
         return checks
+    said = f"{checks}: {', '.join(told)}"
+    if all(one.estimate is None for one in every):
+        return said
+    if audit.level <= 0:
+        return f"{said}. Each check holds at its own level; of all together nothing can be said."
     level = "certainty" if audit.level == 1 else f"{100 * audit.level:.4g} % confidence"
-    return f"{checks}: {', '.join(told)}. {TOGETHER.format(level=level)}"
+    return f"{said}. {TOGETHER.format(level=level)}"
 
 
 def _check(check: Checked) -> Iterator[Line]:

@@ -57,9 +57,13 @@ def bar(estimate: Estimate, limit: float | None = None, *, top: float | None = N
     if limit is not None:
         says += f"; engineering threshold {100 * limit:g} %"
         parts.append(f'<line class="limit" x1="{at(limit)}" x2="{at(limit)}" y1="3" y2="30"/>')
-    parts.append(f'<text x="{at(0)}" y="43">0 %</text>')
-    parts.append(f'<text x="{at(end)}" y="43" text-anchor="end">{100 * end:g} %</text>')
-    if limit is not None and 0.12 < limit / end < 0.85:
-        parts.append(f'<text x="{at(limit)}" y="43" text-anchor="middle">{100 * limit:g} %</text>')
+    place = 0.0 if limit is None else limit / end
+    named = 0.05 < place < 0.97  # and an end of the scale that is too near is not
+    if not named or place > 0.2:
+        parts.append(f'<text x="{at(0)}" y="43">0 %</text>')
+    if named:
+        parts.append(f'<text x="{at(place * end)}" y="43" text-anchor="middle">{100 * place * end:g} %</text>')
+    if not named or place < 0.8:
+        parts.append(f'<text x="{at(end)}" y="43" text-anchor="end">{100 * end:g} %</text>')
     inside = "".join(parts)
     return f'<svg class="bar" role="img" aria-label="{text(says)}" height="{HIGH}">{inside}</svg>'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.errors import MissingExtra, clip
+from evenhand.core.errors import MissingExtra, clip, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -75,4 +75,4 @@ def literal(text: str, width: int = 60) -> str:
     >>> literal("$a$ to $b$", 8)
     '\\$a\\$ to …'
     """
-    return clip(text, width).replace("$", r"\$")
+    return printable(clip(text, width)).replace("$", r"\$")

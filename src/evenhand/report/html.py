@@ -120,7 +120,7 @@ def _sure(audit: Audit) -> str:
         said = "Nothing here depends on which inputs happened to be drawn."
     elif audit.level == 0:
         said = "Each check holds at its own level; they are too many to say that all of them hold together."
-    return f"<p>How sure: {text(said)}</p>"
+    return f"<p>How sure: {text(said).replace(' %', '&nbsp;%')}</p>"
 
 
 _COUNTED = {
@@ -129,6 +129,9 @@ _COUNTED = {
     Verdict.PASS: "pass",
     None: "without a limit",
 }
+
+
+_BAD = (Verdict.FAIL, Verdict.UNDECIDED)
 
 
 def _populations(audit: Audit) -> str:
@@ -140,14 +143,15 @@ def _populations(audit: Audit) -> str:
 
 
 def _worst(audit: Audit) -> str:
-    """Return the statements that do not pass in a sentence each, the worst of each check first."""
-    told = []
-    for check in audit.checks:
-        bad = [one for one in statements(check) if one.verdict in (Verdict.FAIL, Verdict.UNDECIDED)]
-        told += [f"<li>{badge(one.verdict)} {_told(one)}</li>" for one in bad[:3]]
+    """Return the worst statements of each check that do not pass in a sentence each, those that fail first."""
+    told, more = [], []
+    for number, check in enumerate(audit.checks):
+        bad = [one for one in statements(check) if one.verdict in _BAD]
+        told += bad[:3]
         if len(bad) > 3:
-            told.append(f"<li>{len(bad) - 3:,} more of <bdi>{text(clip(printable(check.name), 80))}</bdi></li>")
-    return '<ul class="worst">\n' + "\n".join(told) + "\n</ul>" if told else ""
+            more.append(f"<li>{len(bad) - 3:,} more of {_link(audit, number)}</li>")
+    lines = [f"<li>{badge(one.verdict)} {_told(one)}</li>" for word in _BAD for one in told if one.verdict is word]
+    return "<ul>\n" + "\n".join(lines + more) + "\n</ul>" if told else ""
 
 
 def _told(one: Statement) -> str:

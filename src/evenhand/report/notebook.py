@@ -36,7 +36,7 @@ def summary(audit: Audit, *, several: bool = True) -> str:
         score = "" if one.estimate is None else str(one.estimate)
         case = "" if one.case is None else f"<br><small>for example {boxed(one.case)}</small>"
         cells = [_word(one.verdict), *([boxed(one.check.name)] if several else [])]
-        cells += [f"{boxed(one.claim)}{case}", text(score), "" if one.limit is None else f"{one.limit:g}"]
+        cells += [f"{boxed(one.claim)}{case}", text(score), one.against.removeprefix("engineering threshold: ")]
         rows.append("<tr>" + "".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells) + "</tr>")
     if len(told) > MOST:
         rows.append(f'<tr><td colspan="5" style="{_CELL}">… {len(told) - MOST:,} more</td></tr>')

@@ -12,6 +12,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import MissingExtra
+from evenhand.report.evidence import NO_DATA
 from evenhand.report.lines import printable
 
 if TYPE_CHECKING:
@@ -80,18 +81,26 @@ def quoted(lines: Iterable[str], says: str) -> str:
 
 def table(name: str, caption: str, headings: Sequence[str], groups: Sequence[tuple[str, list[list[str]]]]) -> str:
     """Return a table whose rows of cells, which are HTML, stand in groups; a group may have a heading."""
-    lines = [f'<caption id="{name}">{text(caption)}</caption>', "<thead>"]
-    lines += ["<tr>" + "".join(f'<th scope="col">{text(one)}</th>' for one in headings) + "</tr>", "</thead>"]
+    every = [row for _, rows in groups for row in rows]
+    shapes = [' class="number"' if _numbers(row[place] for row in every) else "" for place in range(len(headings))]
+    heads = [f'<th scope="col"{shape}>{text(one)}</th>' for one, shape in zip(headings, shapes, strict=True)]
+    lines = [f'<caption id="{name}">{text(caption)}</caption>', "<thead>", f"<tr>{''.join(heads)}</tr>", "</thead>"]
     for heading, rows in groups:
         lines.append("<tbody>")
         if heading:
             lines.append(f'<tr><th scope="rowgroup" colspan="{len(headings)}">{text(heading)}</th></tr>')
         for first, *others in rows:
-            cells = "".join(f"<td>{cell}</td>" for cell in others)
+            cells = "".join(f"<td{shape}>{cell}</td>" for cell, shape in zip(others, shapes[1:], strict=True))
             lines.append(f'<tr><th scope="row">{first}</th>{cells}</tr>')
         lines.append("</tbody>")
     inside = "\n".join(lines)
     return scrolled(name, f"<table>\n{inside}\n</table>")
+
+
+def _numbers(cells: Iterable[str]) -> bool:
+    """Tell whether all cells of a column begin with a number, those aside that are empty or a dash."""
+    known = [cell for cell in cells if cell not in ("", "–", NO_DATA)]
+    return bool(known) and all(re.match(r"[-+\N{MINUS SIGN}]?\d", cell) for cell in known)
 
 
 def scrolled(name: str, inside: str) -> str:
@@ -136,7 +145,7 @@ def drawn(make: Callable[[], Any], name: str, says: str) -> str:
         pyplot.close(display.figure_)
     said = text(says)
     inside = inline(sheet.getvalue(), name, said)
-    return f'<figure class="drawn">\n{inside}\n<figcaption>{said}</figcaption>\n</figure>'
+    return f'<figure class="drawn">\n{scrolled(f"{name}-title", inside)}\n<figcaption>{said}</figcaption>\n</figure>'
 
 
 def inline(svg: str, name: str, says: str) -> str:

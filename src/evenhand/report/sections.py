@@ -84,7 +84,8 @@ def section(check: Checked, name: str) -> str:
 
 def job_of(check: Checked) -> str:
     """Return the verb that made a check: of texts it is not the one that the check names."""
-    return str(getattr(check.found, "job", check.job))
+    found = str(getattr(check.found, "job", check.job))
+    return found if check.job == "mine" or check.job not in QUESTIONS else check.job
 
 
 def badge(verdict: Verdict | None) -> str:

@@ -164,8 +164,8 @@ def _finite(value: float | None) -> float | None:
 def text_of(value: Any) -> str:
     """Return a value as it is shown: with nothing in it that a reader's eyes would take for something else.
 
-    >>> text_of("a\u202eb"), len(text_of("a" * 9_999))
-    ('a\\u202eb', 1001)
+    >>> text_of("a\\nb"), len(text_of("a" * 9_999))
+    ('a\\\\nb', 1001)
     """
     said = str(value)
     return printable(said if len(said) <= MOST_LETTERS else said[:MOST_LETTERS] + _CUT)
