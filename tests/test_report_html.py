@@ -524,9 +524,9 @@ def test_of_a_long_sheet_the_page_has_the_first_rows_and_the_data_all():
     assert "On paper and without scripts, the first 50 are shown." in found.text
 
 
-def test_a_sheet_that_would_be_too_large_is_cut_and_says_so(monkeypatch):
-    monkeypatch.setattr(sheets, "MOST_BYTES", 20_000)
-    said = long_sheet("many", "People.", [Column("name", [f"{number} é<" + "漢" * 20 for number in range(4000)])])
+def test_a_sheet_that_would_be_too_large_is_cut_and_says_so():
+    columns = [Column("name", [f"{number} é<" + "漢" * 20 for number in range(4000)])]
+    said = long_sheet("many", "People.", columns, room=20_000)
     found = Page(said)
     kept = found.data("many")["rows"]
     assert 10_000 < len(found.scripts[0].encode()) <= 20_000
@@ -672,3 +672,10 @@ def test_an_audit_draws_the_scores_of_all_checks():
     assert drawn.axes_ == tuple(drawn.figure_.axes)
     pyplot.close(drawn.figure_)
     assert audit_of(every()["search"]).plot(ax=Figure().subplots()).rates.scores == ()
+
+
+def test_several_searches_share_the_room_of_a_page(undrawn):
+    one = next(check for check in many(50_000, 100).checks if check.job == "search")
+    said = page(audit_of(*(replace(one, name=f"search {number}") for number in range(9))))
+    assert len(said.encode()) < 10_000_000
+    assert len(re.findall(r"The first [\d,]+ of 50,000 are here", said)) == 9

@@ -15,8 +15,8 @@ from evenhand.report.evidence import NO_DATA
 from evenhand.report.lines import printable
 from evenhand.report.notes import DEFINITIONS, LIMITS, TOGETHER
 from evenhand.report.page import STYLE, asset, boxed, facts, listed, quoted, text
-from evenhand.report.sections import badge, job_of, limit_text, section
-from evenhand.report.sheets import Cell, short_sheet
+from evenhand.report.sections import badge, job_of, limit_text, section, sheets_in
+from evenhand.report.sheets import ALL_BYTES, MOST_BYTES, Cell, short_sheet
 from evenhand.report.statements import all_statements, statements
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def write_report(audit: Audit, path: str | PathLike[str] | None = None) -> str:
 def page(audit: Audit) -> str:
     """Return the report as one page."""
     parts = [_summary(audit)]
-    parts += [section(check, _id(number)) for number, check in enumerate(audit.checks)]
+    room = min(MOST_BYTES, ALL_BYTES // (1 + sum(map(sheets_in, audit.checks))))
+    parts += [section(check, _id(number), room=room) for number, check in enumerate(audit.checks)]
     parts += [_notes(audit), _again(audit)]
     heading = f"Fairness audit of {audit.subject}" if audit.subject else "Fairness audit"
     links = ['<a href="#summary">Summary</a>', *(_link(audit, number) for number in range(len(audit.checks)))]

@@ -10,6 +10,7 @@ from evenhand.core.errors import clip
 from evenhand.core.estimate import Amount, Estimate, Verdict, Witnesses
 from evenhand.core.minedtable import entries_of
 from evenhand.core.repaired import Repair
+from evenhand.core.results import Result
 from evenhand.report.bars import bar, drawable, top_of
 from evenhand.report.compare import TradeoffDisplay
 from evenhand.report.comparetext import about, claim_of, score_text
@@ -20,14 +21,14 @@ from evenhand.report.notes import QUESTIONS
 from evenhand.report.page import boxed, drawn, listed, people, table, text
 from evenhand.report.repairsection import section as repair_section
 from evenhand.report.searchtext import EVERY, NO_PROOF, NOT_A_RATE
-from evenhand.report.sheets import Cell, Column, long_sheet, short_sheet
+from evenhand.report.sheets import MOST_BYTES, Cell, Column, long_sheet, short_sheet
 from evenhand.report.statements import NO_LIMIT, statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from evenhand.core.audited import Checked
-    from evenhand.core.results import Finding, Group, Result
+    from evenhand.core.results import Finding, Group
     from evenhand.report.statements import Statement
 
 MOST_CARDS = 12
@@ -65,15 +66,15 @@ _SAYS = {
 }
 
 
-def section(check: Checked, name: str) -> str:
-    """Return one check as a section, whose ids begin with a name."""
+def section(check: Checked, name: str, *, room: int = MOST_BYTES) -> str:
+    """Return one check as a section, whose ids begin with a name; `room` is how many bytes of data a sheet has."""
     told, job = statements(check), job_of(check)
     asked = "; ".join(f"{key} {_said(value)}" for key, value in check.settings.items())
     parts = [
         f'<h2 id="{name}-heading">{boxed(check.name)} {badge(check.verdict)}</h2>',
         f"<p>{text(QUESTIONS[job])}</p>" if job in QUESTIONS else "",
         f'<p class="soft">Asked for: {text(asked)}.</p>' if asked else "",
-        *_inside(check, told, name),
+        *_inside(check, told, name, room),
     ]
     notes = getattr(check.found, "notes", ())
     if notes and not isinstance(check.found, Repair):  # whose section has its own
@@ -86,6 +87,12 @@ def job_of(check: Checked) -> str:
     """Return the verb that made a check: of texts it is not the one that the check names."""
     found = str(getattr(check.found, "job", check.job))
     return found if check.job == "mine" or check.job not in QUESTIONS else check.job
+
+
+def sheets_in(check: Checked) -> int:
+    """Return how many sheets of data the section of a check has."""
+    found = check.found
+    return int(isinstance(found, Result) and bool(searches_of(found) or entries_of(found)))
 
 
 def badge(verdict: Verdict | None) -> str:
@@ -109,7 +116,7 @@ def _said(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _inside(check: Checked, told: Sequence[Statement], name: str) -> Iterator[str]:
+def _inside(check: Checked, told: Sequence[Statement], name: str, room: int) -> Iterator[str]:
     found = check.found
     if found is None:
         yield f'<p class="finding undecided">This check could not be run: {text(check.error.rstrip("."))}.</p>'
@@ -118,10 +125,10 @@ def _inside(check: Checked, told: Sequence[Statement], name: str) -> Iterator[st
     elif isinstance(found, Comparison):
         yield from _comparison(found, told, name)
     else:
-        yield from _result(found, told, name)
+        yield from _result(found, told, name, room)
 
 
-def _result(result: Result, told: Sequence[Statement], name: str) -> Iterator[str]:
+def _result(result: Result, told: Sequence[Statement], name: str, room: int) -> Iterator[str]:
     impact = result.details.get("impact")
     yield from _cards(told, name, MOST_RULES if entries_of(result) else MOST_CARDS, groups=not impact)
     if lattices_of(result) or searches_of(result) or entries_of(result) or impact:
@@ -133,11 +140,11 @@ def _result(result: Result, told: Sequence[Statement], name: str) -> Iterator[st
         if entry is not None:
             yield from _search(finding, entry, f"{name}-search{number}")
     if searches_of(result):
-        yield _found(result, name)
+        yield _found(result, name, room)
     for number, (output, lattice) in enumerate(lattices_of(result)):
         yield _lattice(lattice, output, f"{name}-lattice{number}")
     if entries_of(result):
-        yield _mined(result, name)
+        yield _mined(result, name, room)
 
 
 def _cards(told: Sequence[Statement], name: str, most: int, *, groups: bool) -> Iterator[str]:
@@ -259,7 +266,7 @@ def _search(finding: Finding, entry: Mapping[str, Any], name: str) -> Iterator[s
         yield table(f"{name}-drivers", says, headings, [("", rows)])
 
 
-def _found(result: Result, name: str) -> str:
+def _found(result: Result, name: str, room: int) -> str:
     """Return every input that was found as a sheet whose rows open as two people."""
     frame = result.to_frame()
     features = [feature["name"] for feature in result.space["features"]]
@@ -267,7 +274,7 @@ def _found(result: Result, name: str) -> str:
     if not len(frame):
         return ""
     says = f"Every input that was found, {len(frame):,} in all: an individual, its outcome, what its twin has instead."
-    return "<h3>Cases</h3>" + long_sheet(f"{name}-cases", says, columns, cases=True)
+    return "<h3>Cases</h3>" + long_sheet(f"{name}-cases", says, columns, cases=True, room=room)
 
 
 def _lattice(lattice: Mapping[str, Any], output: str, name: str) -> str:
@@ -293,13 +300,13 @@ def _lattice(lattice: Mapping[str, Any], output: str, name: str) -> str:
     return "<h3>Sets of features</h3>" + short_sheet(f"{name}-sets", says, headings, rows)
 
 
-def _mined(result: Result, name: str) -> str:
+def _mined(result: Result, name: str, room: int) -> str:
     frame = result.to_frame()
     columns = [Column(CALLED.get(one, one), [_rounded(value) for value in frame[one]]) for one in SHOWN if one in frame]
     columns = [one for one in columns if any(value not in (None, "") for value in one.values)]
     said = "; ".join(dict.fromkeys(str(entry["population"]) for entry in entries_of(result)))
     says = f"Rule sets: how much their people's rate differs from that of everyone else. They speak of: {said}."
-    return "<h3>Rule sets</h3>" + long_sheet(f"{name}-rules", says, columns)
+    return "<h3>Rule sets</h3>" + long_sheet(f"{name}-rules", says, columns, room=room)
 
 
 def _hundred(share: float | None) -> float | None:

@@ -27,6 +27,8 @@ MOST_ROWS = 50_000
 """The most rows of a sheet; the files that a result is written to have all of them."""
 MOST_BYTES = 3_000_000
 """The most bytes that the data of one sheet takes."""
+ALL_BYTES = 6_000_000
+"""The most bytes that the data of all sheets of a page takes: with everything else, it stays under ten million."""
 MOST_LETTERS = 1_000
 """The most letters of one value in a sheet."""
 MOST_WHOLE = 500
@@ -85,13 +87,15 @@ def short_sheet(name: str, caption: str, headings: Sequence[str], rows: Sequence
     return _sheet(name, caption, _heads(headings, numbers), lines, few=len(rows) <= FEW)
 
 
-def long_sheet(name: str, caption: str, columns: Sequence[Column], *, cases: bool = False) -> str:
-    """Return a sheet whose rows are data; with `cases`, each can be opened as two people side by side."""
+def long_sheet(
+    name: str, caption: str, columns: Sequence[Column], *, cases: bool = False, room: int = MOST_BYTES
+) -> str:
+    """Return a sheet whose rows are data of at most `room` bytes; with `cases`, each opens as two people."""
     every = len(columns[0].values) if columns else 0
     kept = min(every, MOST_ROWS)
     packed, data = _block(name, columns, kept)
-    while kept > 1 and (size := len(data.encode())) > MOST_BYTES:
-        kept = max(1, min(kept - 1, int(0.95 * kept * MOST_BYTES / size)))
+    while kept > 1 and (size := len(data.encode())) > room:
+        kept = max(1, min(kept - 1, int(0.95 * kept * room / size)))
         packed, data = _block(name, columns, kept)
     told = caption
     if kept < every:
