@@ -13,7 +13,7 @@ import evenhand as eh
 BESIDE = Path(__file__).parents[2] / "shared" / "data"
 
 
-settings.register_profile("few", max_examples=40)
+settings.register_profile("few", max_examples=25)
 
 
 def pytest_configure(config: pytest.Config) -> None:

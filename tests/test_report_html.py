@@ -674,6 +674,7 @@ def test_an_audit_draws_the_scores_of_all_checks():
     assert audit_of(every()["search"]).plot(ax=Figure().subplots()).rates.scores == ()
 
 
+@pytest.mark.slow
 def test_several_searches_share_the_room_of_a_page(undrawn):
     one = next(check for check in many(50_000, 100).checks if check.job == "search")
     said = page(audit_of(*(replace(one, name=f"search {number}") for number in range(9))))

@@ -132,7 +132,7 @@ def progress_bar(*, show: bool | None = None) -> Iterator[Hook | None]:
         yield None
         return
     if (outer := _OUTER.get()) is not None:
-        yield from _lines(outer)
+        yield from _lines(outer, passing=True)
         return
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -148,13 +148,13 @@ def progress_bar(*, show: bool | None = None) -> Iterator[Hook | None]:
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         token = _OUTER.set(bar)
         try:
-            yield from _lines(bar)
+            yield from _lines(bar, passing=False)
         finally:
             _OUTER.reset(token)
 
 
-def _lines(bar: Any) -> Iterator[Hook]:
-    """Give a hook that draws a line for each task, and take the lines away at the end."""
+def _lines(bar: Any, *, passing: bool) -> Iterator[Hook]:
+    """Give a hook that draws a line for each task, which is taken away at the end where it is only passing."""
     tasks: dict[str, Any] = {}
 
     def hook(progress: Progress) -> None:
@@ -170,5 +170,5 @@ def _lines(bar: Any) -> Iterator[Hook]:
     try:
         yield hook
     finally:
-        for task in tasks.values():
+        for task in tasks.values() if passing else ():
             bar.remove_task(task)
