@@ -369,7 +369,7 @@ def test_a_failing_audit_tells_its_story_with_a_case():
     with pytest.raises(AssertionError) as caught:
         found.check()
     story = str(caught.value)
-    assert story.startswith("audit: fail\nmeasure sex: measure: fail\nmeasure sex:   changing only sex")
+    assert story.startswith("audit: fail\nmeasure sex: fail\n  changing only sex")
     assert "sex F → M: 0 → 1" in story or "sex M → F: 1 → 0" in story
     assert "race" not in story.replace("race a", "").replace("race b", "")
 
@@ -596,8 +596,8 @@ def test_what_is_said_on_a_terminal_names_checks_verdicts_and_the_exit_code():
     crashed = Audit((Checked("measure sex", "measure", {}, error="gone"),), 0, Spent(0, 0, 0.0))
     assert audit_lines(crashed) == [
         "measure sex",
-        "UNDECIDED gone",
-        "UNDECIDED 1 check: 1 undecided",
+        "UNDECIDED not run: gone",
+        "UNDECIDED 1 check: 1 not run",
         "exit code 4: the software failed",
     ]
 

@@ -388,7 +388,7 @@ def test_the_story_tells_what_does_not_pass_against_the_baseline_and_nothing_els
     with pytest.raises(AssertionError, match="audit: fail"):
         old.check()
     open_ = audit(result(finding(0.03, 0.1))).against(audit(result(finding(0.0, 0.049))))
-    assert open_.story().splitlines()[:2] == ["audit: undecided", "one: measure: undecided"]
+    assert open_.story().splitlines()[:2] == ["audit: undecided", "one: undecided"]
 
 
 def test_checks_that_are_gone_or_new_and_another_space_are_told():

@@ -147,7 +147,7 @@ def test_quiet_prints_what_does_not_pass_and_nothing_else(run, project):
     project(SEX + RACE + "level = 0.9\n")
     done = run("audit", "--quiet", expect=1)
     assert done.err == ""
-    assert done.out.startswith("audit: fail\nmeasure sex: measure: fail\n")
+    assert done.out.startswith("audit: fail\nmeasure sex: fail\n")
     assert "measure race" not in done.out
 
 
@@ -339,7 +339,7 @@ def test_an_interrupt_writes_what_was_found_and_exits_with_130(run, project):
         MODULE.replace("    asked.append(len(people))\n", "    asked.append(1)\n    stop(people)\n")
         + "\n\ndef stop(people):\n    import inspect\n\n"
         "    inside = any('search' in frame.filename for frame in inspect.stack()[:40])\n"
-        "    if 0 not in asked and inside and len(asked) > 12:\n"
+        "    if 0 not in asked and inside:\n"
         "        asked.append(0)\n        raise KeyboardInterrupt\n"
     )
     done = run("audit", "--json", "audit.json", "--junit", "junit.xml", expect=130)

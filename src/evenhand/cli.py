@@ -21,6 +21,10 @@ class _Parser(argparse.ArgumentParser):
     """An argument parser that says in one line what is wrong, and which choice is nearest."""
 
     def error(self, message: str) -> NoReturn:
+        wrong = message.removeprefix("unrecognized arguments: ").split()[0]
+        if wrong.startswith("-") and not message.startswith(wrong):
+            close = difflib.get_close_matches(wrong, _options(self), n=1)
+            message += f"; did you mean {close[0]}?" if close else ""
         self.exit(2, f"evenhand: {message}; see {self.prog} --help\n")
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
@@ -31,6 +35,16 @@ class _Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(
                 None, f"unknown {action.dest} {value!r}; {hint}choose from {', '.join(choices)}"
             )
+
+
+def _options(parser: argparse.ArgumentParser) -> list[str]:
+    """Return the options of a parser, and of the commands that it knows."""
+    found: list[str] = []
+    for action in parser._actions:
+        found += action.option_strings
+        for below in action.choices.values() if isinstance(action, argparse._SubParsersAction) else ():
+            found += _options(below)
+    return found
 
 
 def _names(text: str) -> list[str]:

@@ -184,8 +184,9 @@ class Audit:
         lines = [f"audit: {self.verdict or 'no limit given'}"]
         for check in self.checks:
             if check.exit_code:
-                lines += [f"{printable(check.name)}: {printable(line)}" for line in check.story().split("\n")]
-        return "\n".join(lines)
+                first, *rest = check.story().split("\n")
+                lines += [f"{check.name}: {first if check.found is None else check.verdict}", *rest]
+        return "\n".join(printable(line) for line in lines)
 
     def against(self, old: Audit, *, name: str = "") -> Audit:
         """Return the audit held against an older one: only what surely got worse, or is new, fails."""

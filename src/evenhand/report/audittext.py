@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from evenhand.core.estimate import Verdict
+from evenhand.report.ci import NOT_RUN, word_of
 from evenhand.report.lines import LEAD, Line, show
 from evenhand.report.notes import TOGETHER
 from evenhand.report.statements import NO_LIMIT, all_statements, statements
@@ -29,7 +30,7 @@ MEANING = {
     130: "interrupted",
 }
 """What the exit codes mean."""
-_ORDER = (Verdict.FAIL, Verdict.UNDECIDED, Verdict.PASS, None)
+_ORDER = (*map(str, (Verdict.FAIL, Verdict.UNDECIDED)), NOT_RUN, str(Verdict.PASS), NO_LIMIT)
 
 
 def render_audit(audit: Audit, files: Sequence[str] = (), *, console: Console | None = None) -> None:
@@ -76,8 +77,8 @@ def counted(audit: Audit) -> str:
     '0 checks'
     """
     every = all_statements(audit)
-    verdicts = Counter(one.verdict for one in every)
-    told = [f"{verdicts[one]:,} {one or NO_LIMIT}" for one in _ORDER if verdicts[one]]
+    words = Counter(map(word_of, every))
+    told = [f"{words[word]:,} {word}" for word in _ORDER if words[word]]
     checks = f"{len(audit.checks):,} check{'s' * (len(audit.checks) != 1)}"
     if not told:
         return checks
@@ -86,7 +87,7 @@ def counted(audit: Audit) -> str:
         return said
     if audit.level <= 0:
         return f"{said}. Each check holds at its own level; of all together nothing can be said."
-    level = "certainty" if audit.level == 1 else f"{100 * audit.level:.4g} % confidence"
+    level = "certainty" if audit.level == 1 else f"at least {100 * audit.level:.4g} % confidence"
     return f"{said}. {TOGETHER.format(level=level)}"
 
 
@@ -100,7 +101,8 @@ def _check(check: Checked) -> Iterator[Line]:
 
 
 def _statement(one: Statement) -> Iterator[Line]:
-    yield Line(one.claim, one.verdict, LEAD)
+    told = f"{NOT_RUN}: {one.claim}" if one.check.found is None else one.claim
+    yield Line(told, one.verdict, LEAD)
     if one.estimate is not None:
         limit = "" if one.limit is None else f"; limit {'at least ' if one.least else ''}{one.limit:g}"
         yield Line(f"{one.estimate}{limit}", indent=LEAD)

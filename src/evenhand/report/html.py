@@ -116,7 +116,7 @@ def _many(number: int, what: str) -> str:
 
 def _sure(audit: Audit) -> str:
     """Return how sure all statements are together."""
-    said = TOGETHER.format(level=f"{100 * audit.level:.4g} % confidence")
+    said = TOGETHER.format(level=f"at least {100 * audit.level:.4g} % confidence")
     if audit.level == 1:
         said = "Nothing here depends on which inputs happened to be drawn."
     elif audit.level == 0:

@@ -63,4 +63,4 @@ LIMITS = (
     "fairness.",
 )
 """What bounds every claim."""
-TOGETHER = "Each check holds at its own level; all that is said here holds together with at least {level}."
+TOGETHER = "Each check holds at its own level; all that is said here holds together with {level}."
