@@ -326,7 +326,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(argv)
     except KeyboardInterrupt:
-        from evenhand.commands import INTERRUPTED
+        from evenhand.core.errors import INTERRUPTED
 
         print("evenhand: interrupted; what was executed is in the ledger, if there is one", file=sys.stderr)
         return INTERRUPTED

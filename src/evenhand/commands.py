@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.errors import DataError, UsageError
+from evenhand.core.errors import INTERRUPTED, DataError, UsageError
 from evenhand.core.estimate import StopReason
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 TRIED = 5
 """How many rows `init` asks a model about, to see that both fit."""
-INTERRUPTED = 130  # as in core.audited, which is not imported until a command needs it
 
 
 def init(options: Namespace) -> int:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 LEAST = {"seed": 0, "queries": 1}
 """The settings that can be given as an option, in the ini-file and by the marker, with the least that each may be."""
-INTERRUPTED = 130
-"""The exit code of an audit that someone stopped."""
 _NUMBER = "int" if pytest.version_tuple >= (8, 4) else "string"
 
 
@@ -51,6 +49,8 @@ class Fairness:
             given = {key: value for key, value in self._given().items() if key in takes}
             found = verb(*args, **{**given, **options})
             if hasattr(found, "exit_code"):
+                from evenhand.core.errors import INTERRUPTED
+
                 self.results.append(found)
                 if found.exit_code == INTERRUPTED or getattr(found, "stop", None) is evenhand.StopReason.INTERRUPTED:
                     raise KeyboardInterrupt  # a verb returns what it has, but whoever asked wants the run to end

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.core import jsonfile
 from evenhand.core.budget import Spent
 from evenhand.core.comparison import Comparison
-from evenhand.core.errors import SubjectError, UsageError, clip, nearest, printable
+from evenhand.core.errors import INTERRUPTED, SubjectError, UsageError, clip, nearest, printable
 from evenhand.core.estimate import StopReason, Verdict
 from evenhand.core.ratchet import Held, hold
 from evenhand.core.repaired import Repair
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
 FORMAT = 1
-INTERRUPTED = 130
-"""What a shell expects of a program that was interrupted, whatever it had found by then."""
 WORST = (INTERRUPTED, UsageError.exit_code, 1, SubjectError.exit_code, 3, 0)
 """Exit codes, from what counts most of several to what counts least: what was found stands, whatever failed later."""
 READERS: dict[str, Any] = {"compare": Comparison, "repair": Repair}

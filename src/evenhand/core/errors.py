@@ -25,6 +25,9 @@ from typing import TYPE_CHECKING, ClassVar
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+INTERRUPTED = 130
+"""What a shell expects of a program that was interrupted, whatever it had found by then."""
+
 
 class EvenhandError(Exception):
     """Base of all errors raised on purpose."""

@@ -11,9 +11,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.audited import INTERRUPTED, Audit, Checked, unlike
+from evenhand.core.audited import Audit, Checked, unlike
 from evenhand.core.budget import Budget, Progress, Spent, checked_budget, progress_bar
-from evenhand.core.errors import EvenhandError, SubjectError, UsageError, clip, nearest
+from evenhand.core.errors import INTERRUPTED, EvenhandError, SubjectError, UsageError, clip, nearest
 from evenhand.core.feature import plain
 from evenhand.core.files import read_frame
 from evenhand.core.keywords import checked_keywords, options_of

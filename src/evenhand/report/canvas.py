@@ -69,6 +69,29 @@ def inches(ax: Any) -> tuple[float, float]:
     return float(box.width), float(box.height)
 
 
+def intervals(ax: Any, rows: Sequence[tuple[int, Any]], colour: str, marker: str, name: str) -> None:
+    """Draw a value with its interval in each of some rows: at a place, from what has a value, a low and a high end."""
+    places = [place for place, _ in rows]
+    values, lows, highs = ([getattr(one, field) for _, one in rows] for field in ("value", "low", "high"))
+    ax.hlines(places, lows, highs, color=colour, linewidth=2)
+    ax.plot(values, places, marker, color=colour, markeredgecolor="black", markersize=8, label=name)
+
+
+def finish_rows(ax: Any, labels: Sequence[str], axis: str, title: str, *, limited: bool) -> None:
+    """Name the rows from top to bottom, the axis of shares below them, and what they are; a legend has room."""
+    from matplotlib.ticker import FuncFormatter
+
+    ax.set_yticks(range(len(labels)), labels, fontsize=9)
+    ax.set_ylim(len(labels) - 0.4, -0.6)
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.6g} %"))
+    ax.set_xlabel(axis, loc="right")
+    # The legend stands between the axes and the title.
+    ax.set_title(title, loc="left", fontsize="medium", pad=24 if limited else 6)
+    ax.grid(axis="x", color="0.9")
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
 def literal(text: str, width: int = 60) -> str:
     r"""Return text as matplotlib shows it letter by letter, on one line and cut to a width; a dollar is no formula.
 

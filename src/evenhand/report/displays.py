@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Any
 from evenhand.core.errors import clip
 from evenhand.core.estimate import Verdict
 from evenhand.core.minedtable import entries_of
-from evenhand.report.canvas import BLUE, GREEN, GREY, ORANGE, VERMILLION, WIDTH, Display, literal
+from evenhand.report.canvas import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    VERMILLION,
+    WIDTH,
+    Display,
+    finish_rows,
+    intervals,
+    literal,
+)
 from evenhand.report.evidence import NO_DATA, searches_of, shown_groups, subject_of
 from evenhand.report.impact import ImpactDisplay
 from evenhand.report.lattice import LatticeDisplay
@@ -172,7 +183,7 @@ def _axis(what: str, estimates: Iterable[Estimate]) -> str:
 
 
 def _draw(panel: Panel, ax: Any) -> None:
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
+    from matplotlib.ticker import MaxNLocator
 
     rows = panel.rows
     known = [row for row in rows if row.value is not None]
@@ -180,11 +191,9 @@ def _draw(panel: Panel, ax: Any) -> None:
     left = min([row.low for row in known], default=0.0)
     ax.set_xlim(min(left * 1.08, -0.02 * right), right * 1.05)
     for verdict, (name, colour, marker) in _LOOKS.items():
-        places = [place for place, row in enumerate(rows) if row.value is not None and row.verdict == verdict]
-        if places:
-            values, lows, highs = ([getattr(rows[p], field) for p in places] for field in ("value", "low", "high"))
-            ax.hlines(places, lows, highs, color=colour, linewidth=2)
-            ax.plot(values, places, marker, color=colour, markeredgecolor="black", markersize=8, label=name)
+        some = [(place, row) for place, row in enumerate(rows) if row.value is not None and row.verdict == verdict]
+        if some:
+            intervals(ax, some, colour, marker, name)
     for place, row in enumerate(rows):
         if row.instead:
             ax.text(0.02, place, row.instead, transform=ax.get_yaxis_transform(), va="center", style="italic")
@@ -193,13 +202,5 @@ def _draw(panel: Panel, ax: Any) -> None:
         ax.axvline(panel.limit, color=GREY, linestyle="--", label=name)
         entries = len({row.verdict for row in known}) + 1
         ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=entries, frameon=False, fontsize="small")
-    ax.set_yticks(range(len(rows)), [row.label for row in rows], fontsize=9)
-    ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.6g} %"))
-    ax.set_xlabel(panel.axis, loc="right")
-    # The legend stands between the axes and the title.
-    ax.set_title(panel.title, loc="left", fontsize="medium", pad=6 if panel.limit is None else 24)
-    ax.grid(axis="x", color="0.9")
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
+    finish_rows(ax, [row.label for row in rows], panel.axis, panel.title, limited=panel.limit is not None)

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.estimate import Estimate, Verdict
 from evenhand.core.selection import tables_of
-from evenhand.report.canvas import BLUE, GREEN, GREY, ORANGE, VERMILLION, WIDTH, Display, literal
+from evenhand.report.canvas import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    VERMILLION,
+    WIDTH,
+    Display,
+    finish_rows,
+    intervals,
+    literal,
+)
 from evenhand.report.evidence import NO_DATA
 from evenhand.report.impacttext import listed
 
@@ -108,7 +119,7 @@ def _place(bar: Bar) -> float:
 
 
 def _draw(panel: Panel, ax: Any) -> None:
-    from matplotlib.ticker import FuncFormatter, MultipleLocator
+    from matplotlib.ticker import MultipleLocator
 
     bars = panel.bars
     ax.set_xlim(-0.02, 1.04)
@@ -116,10 +127,7 @@ def _draw(panel: Panel, ax: Any) -> None:
     for verdict, (name, colour, marker) in _LOOKS.items():
         some = [(at, bar.ratio) for at, bar in enumerate(bars) if bar.ratio is not None and bar.verdict == verdict]
         if some:
-            places = [at for at, _ in some]
-            ax.hlines(places, [one.low for _, one in some], [one.high for _, one in some], color=colour, linewidth=2)
-            values = [one.value for _, one in some]
-            ax.plot(values, places, marker, color=colour, markeredgecolor="black", markersize=8, label=name)
+            intervals(ax, some, colour, marker, name)
     for at, bar in enumerate(bars):
         if bar.instead:
             how = {"va": "center", "style": "italic", "color": GREY, "fontsize": 9}
@@ -129,15 +137,7 @@ def _draw(panel: Panel, ax: Any) -> None:
         entries = len({bar.verdict for bar in bars if bar.ratio is not None}) + 1
         # At the right end, from where it has the room of the labels too.
         ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=entries, frameon=False, fontsize="small")
-    ax.set_yticks(range(len(bars)), [bar.label for bar in bars], fontsize=9)
+    ax.xaxis.set_major_locator(MultipleLocator(0.2))
+    finish_rows(ax, [bar.label for bar in bars], panel.axis, panel.title, limited=panel.limit is not None)
     for tick, bar in zip(ax.get_yticklabels(), bars, strict=True):
         tick.set_color(GREY if bar.ratio is None else "black")
-    ax.set_ylim(len(bars) - 0.4, -0.6)
-    ax.xaxis.set_major_locator(MultipleLocator(0.2))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.6g} %"))
-    ax.set_xlabel(panel.axis, loc="right")
-    # The legend stands between the axes and the title.
-    ax.set_title(panel.title, loc="left", fontsize="medium", pad=6 if panel.limit is None else 24)
-    ax.grid(axis="x", color="0.9")
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)

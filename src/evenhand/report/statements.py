@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.comparison import Comparison
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from evenhand.core.audited import Audit, Checked
     from evenhand.core.estimate import Estimate, Verdict
     from evenhand.core.ratchet import Held
-    from evenhand.core.results import Case, Finding, Result
+    from evenhand.core.results import Case, Finding
 
 NO_LIMIT = "no limit"
 """What stands in place of a verdict where nothing was held against a limit."""
@@ -69,7 +69,7 @@ def statements(check: Checked) -> list[Statement]:
         told = [_finding(check, one) for one in found.findings]
     if not held:
         return told
-    return [_with(one, how) for one, how in zip(told, held, strict=True)]
+    return [replace(one, verdict=how.verdict, held=how) for one, how in zip(told, held, strict=True)]
 
 
 def all_statements(audit: Audit) -> list[Statement]:
@@ -96,14 +96,3 @@ def _finding(check: Checked, finding: Finding) -> Statement:
     about, verdict = subject_of(finding), finding.verdict
     score = (finding.estimate, finding.limit, finding.least, case)
     return Statement(check, about, finding.claim, verdict, verdict, *score, finding=finding)
-
-
-def _with(one: Statement, how: Held) -> Statement:
-    from dataclasses import replace
-
-    return replace(one, verdict=how.verdict, held=how)
-
-
-def simplest(result: Result) -> Case | None:
-    """Return the simplest case of the finding with the best evidence, None where there is none."""
-    return next((finding.cases[0] for finding in result.findings if finding.cases), None)
