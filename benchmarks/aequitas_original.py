@@ -1,6 +1,6 @@
 """Aequitas as published (Udeshi, Arora, Chattopadhyay 2018): Algorithms 1 to 4, one input at a time.
 
-The random numbers are those of `evenhand.core.strategies.published`, so both must find the very same inputs:
+The random numbers are those of `evenhand.methods.search.strategies.aequitas`, so both must find the very same inputs:
 `python benchmarks/aequitas_original.py` runs both on the tree and the fair model of Adult and compares them.
 
 Where the paper leaves something open: both trial counts N are 1,000; a step over the end of a feature stays at the end;
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.core.samplers import Draws, Uniform
-from evenhand.core.seeds import stream
+from evenhand.population.samplers import Draws, Uniform
+from evenhand.runtime.random_streams import stream
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -150,12 +150,12 @@ def run(
 def same(model: Any, space: eh.Space, over: str, strategy: str, queries: int, seed: int = 0) -> tuple[int, int, int]:
     """Return how many inputs the batched strategy found, how many this one did, and how many both did."""
     import evenhand as eh
-    from evenhand.core.budget import Meter
-    from evenhand.core.hunt import hunt
-    from evenhand.core.probe import Probe
-    from evenhand.core.strategies.base import Setting
-    from evenhand.core.strategies.published import Aequitas
-    from evenhand.core.views import View
+    from evenhand.methods.search.loop import hunt
+    from evenhand.methods.search.probe import Probe
+    from evenhand.methods.search.strategies.aequitas import Aequitas
+    from evenhand.methods.search.strategies.base import Setting
+    from evenhand.runtime.budget import Meter
+    from evenhand.subject.view import View
 
     probe = Probe(View(eh.Subject(model, space)), (over,))
     batched = hunt(Aequitas(Setting(probe, seed), strategy), probe, Meter(eh.Budget(queries=queries)))

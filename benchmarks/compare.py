@@ -28,9 +28,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import evenhand as eh
-from evenhand.core.axes import as_bias, as_performance
-from evenhand.core.crosstab import Frame
-from evenhand.core.overwriting import DEGREES, Overwriting, curve
+from evenhand.methods.compare.axes import as_bias, as_performance
+from evenhand.methods.compare.contingency import Frame
+from evenhand.methods.compare.overwriting import DEGREES, Overwriting, curve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,8 +145,8 @@ def section_baseline(options: argparse.Namespace) -> list[Row]:
 
 def section_study(options: argparse.Namespace) -> list[Row]:
     """A study of three data sets beside the sum of its bare fits: one worker, two that must start, and the same two."""
-    from evenhand.mitigation.study import run
-    from evenhand.studyfile import read_study
+    from evenhand.config.study import read_study
+    from evenhand.study.study import run
 
     rows = []
     for n_jobs, started in ((1, True), (2, False), (2, True)):

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import betainc, gammaln, xlog1py, xlogy
 
-from evenhand.core import intervals
-from evenhand.core.sequential import Plan, look_sizes
-from evenhand.core.spread import SpreadPlan
+from evenhand.statistics import intervals
+from evenhand.statistics.group_stopping import SpreadPlan
+from evenhand.statistics.stopping import Plan, look_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,7 +20,7 @@ import joblib
 import numpy as np
 
 import evenhand as eh
-from evenhand.core.seeds import stream
+from evenhand.runtime.random_streams import stream
 from themis_original import (
     FIGURE_1,
     FIGURE_2,

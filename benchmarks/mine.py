@@ -28,12 +28,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import evenhand as eh
-from evenhand.core.groupscore import group_score
-from evenhand.core.matching import find
-from evenhand.core.mining import Forming, Mining, Treated
-from evenhand.core.neighbours import Neighbours
-from evenhand.core.textmining import families
-from evenhand.core.views import View
+from evenhand.methods.mine.rule_sets import Forming, Mining, Treated
+from evenhand.methods.mine.testsgd_score import group_score
+from evenhand.methods.mine.texts.combinations import families
+from evenhand.scores.neighbours import Neighbours
+from evenhand.subject.view import View
+from evenhand.texts.matching import find
 from testsgd_subjects import SENSITIVE, load
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from evenhand import datasets
-from evenhand.core.seeds import stream
-from evenhand.core.space import Space
-from evenhand.core.subject import Subject
+from evenhand.runtime.random_streams import stream
+from evenhand.space.space import Space
+from evenhand.subject.subject import Subject
 
 BLOCK = 131_072
 WANTED = {"tree": 1.4, "one-hot + MLP": 1.25, "forest of 50": 1.2, "bare numeric tree": 3.0}

@@ -25,15 +25,15 @@ from aequitas_original import STRATEGIES as PUBLISHED
 from aequitas_original import TABLE_3, TABLE_4
 from aequitas_original import run as one_at_a_time
 from aequitas_subjects import FILES, MORE, NAMES, PAPER, RESULTS, subjects
-from evenhand.core.budget import Meter
-from evenhand.core.cells import Cells
-from evenhand.core.found import Found
-from evenhand.core.hunt import hunt
-from evenhand.core.probe import Probe
-from evenhand.core.seeds import stream
-from evenhand.core.strategies.base import Setting
-from evenhand.core.strategies.published import Aequitas
-from evenhand.core.views import View
+from evenhand.methods.search.hits import Found
+from evenhand.methods.search.loop import hunt
+from evenhand.methods.search.probe import Probe
+from evenhand.methods.search.strategies.aequitas import Aequitas
+from evenhand.methods.search.strategies.base import Setting
+from evenhand.runtime.budget import Meter
+from evenhand.runtime.random_streams import stream
+from evenhand.space.grid import Cells
+from evenhand.subject.view import View
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -36,7 +36,7 @@ import evenhand as eh
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evenhand.core.feature import Feature
+    from evenhand.space.feature import Feature
 
 RESULTS = Path(__file__).parent / "results"
 BESIDE = Path(__file__).parents[2] / "shared" / "data"

@@ -22,16 +22,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.core.adapters.command import CommandAdapter
-from evenhand.core.adapters.http import HttpAdapter
-from evenhand.core.adapters.stream import StreamAdapter
-from evenhand.core.feature import category, integer
-from evenhand.core.space import Space
+from evenhand.space.feature import category, integer
+from evenhand.space.space import Space
+from evenhand.subject.adapters.command import CommandAdapter
+from evenhand.subject.adapters.http import HttpAdapter
+from evenhand.subject.adapters.stream import StreamAdapter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evenhand.core.adapters.base import Adapter
+    from evenhand.subject.adapters.base import Adapter
 
 SPACE = Space([category("sex", ["F", "M"]), integer("age", 18, 90)], protected=["sex"])
 C_PROGRAM = r"""

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenhand.core.feature import integer
-from evenhand.core.neighbours import Neighbours
-from evenhand.core.space import Space
-from evenhand.core.subject import Subject
-from evenhand.core.views import View
+from evenhand.scores.neighbours import Neighbours
+from evenhand.space.feature import integer
+from evenhand.space.space import Space
+from evenhand.subject.subject import Subject
+from evenhand.subject.view import View
 
 BESIDE = Path(__file__).parents[2] / "shared" / "testsgd"
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from evenhand.core.errors import EvenhandError
-from evenhand.core.feature import category, integer
-from evenhand.core.space import Space
+from evenhand.runtime.errors import EvenhandError
+from evenhand.space.feature import category, integer
+from evenhand.space.space import Space
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from evenhand.core.errors import EvenhandError
-from evenhand.core.feature import Feature, category, integer, real
-from evenhand.core.space import Space
+from evenhand.runtime.errors import EvenhandError
+from evenhand.space.feature import Feature, category, integer, real
+from evenhand.space.space import Space
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | st.sampled_from(
     ["", " ", "a'b", 'a"b', "a\nb", "`", "<b>&amp;</b>", "naïve", "日本", "1", "True", "None", "nan", "\\", "\x00"]

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.core import additions
-from evenhand.core.errors import UsageError
-from evenhand.core.feature import category, integer, real
-from evenhand.core.labelling import Labeller, labeller
-from evenhand.core.space import Space
-from evenhand.core.subject import Subject
-from evenhand.core.views import View
+from evenhand.methods.repair.methods import additions
+from evenhand.methods.repair.methods.labelling import Labeller, labeller
+from evenhand.runtime.errors import UsageError
+from evenhand.space.feature import category, integer, real
+from evenhand.space.space import Space
+from evenhand.subject.subject import Subject
+from evenhand.subject.view import View
 from tests.helpers import examples, refused
 from tests.strategies import spaces
 

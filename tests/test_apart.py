@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from evenhand.core.apart import Sure, absolute
-from evenhand.core.errors import UsageError
-from evenhand.core.intervals import clopper_pearson, difference
+from evenhand.runtime.errors import UsageError
+from evenhand.statistics.intervals import clopper_pearson, difference
+from evenhand.statistics.simultaneous import Sure, absolute
 from tests.helpers import examples, refused
 
 

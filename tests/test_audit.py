@@ -15,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.cli import main
-from evenhand.core.audited import FORMAT, WORST, Audit, Checked, gathered
-from evenhand.core.budget import Progress, Spent, progress_bar
-from evenhand.core.errors import ConfigError, DataError, UsageError
-from evenhand.methods.audit import MOST_TOGETHER, planned, usual
-from evenhand.methods.audit_jobs import MOST_LEVELS, RUN
-from evenhand.report.audittext import audit_lines, counted
-from evenhand.report.overview import AuditDisplay
+from evenhand.cli.main import main
+from evenhand.methods.audit.audit import MOST_TOGETHER, planned, usual
+from evenhand.methods.audit.audit_result import FORMAT, WORST, Audit, Checked, gathered
+from evenhand.methods.audit.jobs import MOST_LEVELS, RUN
+from evenhand.methods.audit.plot import AuditDisplay
+from evenhand.methods.audit.text import audit_lines, counted
+from evenhand.runtime.budget import Progress, Spent, progress_bar
+from evenhand.runtime.errors import ConfigError, DataError, UsageError
 from tests.helpers import examples, refused
 
 if TYPE_CHECKING:

@@ -13,16 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.core.audited import Audit, Checked
-from evenhand.core.budget import Spent
-from evenhand.core.comparison import Baseline, Comparison, Standing
-from evenhand.core.errors import UsageError
-from evenhand.core.estimate import Amount, Estimate, StopReason, Verdict, Witnesses
-from evenhand.core.ratchet import BETTER, NEW, ROSE, SAME, STATES, WORSE, Held, held, hold, worse
-from evenhand.core.results import Finding, Result
-from evenhand.core.rules import Condition, Rule
-from evenhand.core.tradeoff import REGIONS
-from evenhand.report.statements import all_statements, statements
+from evenhand.methods.audit.audit_result import Audit, Checked
+from evenhand.methods.audit.baseline import BETTER, NEW, ROSE, SAME, STATES, WORSE, Held, held, hold, worse
+from evenhand.methods.audit.statements import all_statements, statements
+from evenhand.methods.compare.comparison import Baseline, Comparison, Standing
+from evenhand.methods.compare.regions import REGIONS
+from evenhand.results.result import Finding, Result
+from evenhand.runtime.budget import Spent
+from evenhand.runtime.errors import UsageError
+from evenhand.space.rule import Condition, Rule
+from evenhand.statistics.estimate import Amount, Estimate, StopReason, Verdict, Witnesses
 from tests.helpers import examples, refused
 
 SPACE = eh.Space(

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from evenhand.core import betting
-from evenhand.core.betting import MOST_AT_STAKE, bet
-from evenhand.core.errors import UsageError
-from evenhand.core.intervals import clopper_pearson
+from evenhand.runtime.errors import UsageError
+from evenhand.statistics import betting
+from evenhand.statistics.betting import MOST_AT_STAKE, bet
+from evenhand.statistics.intervals import clopper_pearson
 from tests.helpers import examples, refused
 
 if TYPE_CHECKING:

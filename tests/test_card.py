@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 import evenhand as eh
-from evenhand.core.audited import Audit, Checked
-from evenhand.core.budget import Spent
-from evenhand.core.estimate import Amount, Estimate, StopReason, Witnesses
-from evenhand.core.results import Finding, Group, Result
-from evenhand.methods.impact import impact
-from evenhand.report import marks
-from evenhand.report.card import MOST_ROWS, to_card
+from evenhand.methods.audit.audit_result import Audit, Checked
+from evenhand.methods.audit.formats import markdown_escape
+from evenhand.methods.audit.formats.model_card import MOST_ROWS, to_card
+from evenhand.methods.impact.impact import impact
 from evenhand.report.lines import printable
+from evenhand.results.result import Finding, Group, Result
+from evenhand.runtime.budget import Spent
+from evenhand.statistics.estimate import Amount, Estimate, StopReason, Witnesses
 from tests.helpers import examples
 
 RENDERER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -33,7 +33,7 @@ NASTY = "<script>alert(1)</script> [x](javascript:1) | `b` **c** @team #7 https:
 def shown(page: str, tag: str) -> list[str]:
     """Return what a page shows in each element of a kind; any element within it stays in sight."""
     inner = re.findall(f"<{tag}(?: [^>]*)?>(.*?)</{tag}>", page, re.DOTALL)
-    return [flat(html.unescape(text).replace(marks.JOINER, "")) for text in inner]
+    return [flat(html.unescape(text).replace(markdown_escape.JOINER, "")) for text in inner]
 
 
 def flat(text: str) -> str:
@@ -47,33 +47,38 @@ def said(value: str) -> str:
 @given(TEXTS, TEXTS)
 @settings(max_examples=examples(120), deadline=None)
 def test_whatever_a_value_holds_markdown_shows_it_letter_by_letter(one, other):
-    page = RENDERER.render(marks.table(["a", one], [[one, other]]))
+    page = RENDERER.render(markdown_escape.table(["a", one], [[one, other]]))
     assert shown(page, "td") == [said(one), said(other)]
     assert shown(page, "th") == ["a", said(one)]
-    page = RENDERER.render(f"before\n{marks.text(one)}\n\n{marks.text(one)}")
+    page = RENDERER.render(f"before\n{markdown_escape.text(one)}\n\n{markdown_escape.text(one)}")
     assert shown(page, "p") == [flat(f"before {said(one)}"), *([said(one)] if said(one) else [])]
-    assert shown(RENDERER.render(f"- {marks.text(one)} end"), "li") == [flat(f"{said(one)} end")]
+    assert shown(RENDERER.render(f"- {markdown_escape.text(one)} end"), "li") == [flat(f"{said(one)} end")]
 
 
 @given(TEXTS)
 @settings(max_examples=examples(100), deadline=None)
 def test_code_holds_anything_and_ends_where_it_should(value):
-    page = RENDERER.render(f"x {marks.code(value)} y")
+    page = RENDERER.render(f"x {markdown_escape.code(value)} y")
     assert flat(shown(page, "p")[0].replace("<code>", "").replace("</code>", "")) == flat(f"x {said(value)} y")
-    page = RENDERER.render(f"{marks.block(value)}\n\nafter")
+    page = RENDERER.render(f"{markdown_escape.block(value)}\n\nafter")
     assert page.endswith("<p>after</p>\n")
     assert page.count("<pre>") == 1
 
 
 @pytest.mark.parametrize("value", ["@team", "see #12", "https://a.example/b", "www.a.example", "a@b.example", "GH-4"])
 def test_no_person_is_called_and_no_link_is_made(value):
-    assert marks.text(value) == re.sub(r"(@|#|:|www|GH)", rf"\1{marks.JOINER}", value, count=1)
+    assert markdown_escape.text(value) == re.sub(r"(@|#|:|www|GH)", rf"\1{markdown_escape.JOINER}", value, count=1)
 
 
 def test_numbers_stay_as_they_are_and_starts_of_lists_do_not_start_one():
-    assert [marks.text(value) for value in (-0.5, 12, True)] == ["-0.5", "12", "True"]
-    assert [marks.text(value) for value in ("- a", "1. a", "12.5 %", "# a")] == ["\\- a", "1\\. a", "12.5 %", "\\# a"]
-    assert marks.table(["n"], [["-0.5 %"]], right=[0]).splitlines() == ["| n |", "|---:|", "| -0.5 % |"]
+    assert [markdown_escape.text(value) for value in (-0.5, 12, True)] == ["-0.5", "12", "True"]
+    assert [markdown_escape.text(value) for value in ("- a", "1. a", "12.5 %", "# a")] == [
+        "\\- a",
+        "1\\. a",
+        "12.5 %",
+        "\\# a",
+    ]
+    assert markdown_escape.table(["n"], [["-0.5 %"]], right=[0]).splitlines() == ["| n |", "|---:|", "| -0.5 % |"]
 
 
 def result(*findings: Finding, job: str = "measure", notes: Any = (), **details: Any) -> Result:
@@ -203,7 +208,7 @@ def test_names_and_values_of_others_stay_text():
     found = Audit(checks, 0, Spent(0, 0, 0.0), NASTY, command="x `\n```\n# y", notes=(NASTY,), config={"name": "`"})
     page = RENDERER.render(to_card(found))
     assert not re.search(r"<(?!/?(h2|h3|p|ul|li|table|thead|tbody|tr|th|td|pre|code)\b)", page), page
-    assert f"{marks.JOINER}//evil" in page
+    assert f"{markdown_escape.JOINER}//evil" in page
     assert page.count("<h2>") == 1
     assert page.count("<h3>") == 7
 

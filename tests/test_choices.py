@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.core.choices import MOST_SUBSETS, Choices
-from evenhand.core.errors import DataError, SpaceError, UsageError
-from evenhand.core.feature import category, integer, real
+from evenhand.methods.mine.conditions import MOST_SUBSETS, Choices
+from evenhand.runtime.errors import DataError, SpaceError, UsageError
+from evenhand.space.feature import category, integer, real
 from tests.helpers import refused
 from tests.strategies import features
 

@@ -19,7 +19,7 @@ from threading import Thread
 import pytest
 
 import evenhand as eh
-from evenhand.cli import main
+from evenhand.cli.main import main
 
 SPACE = """
 [space]
@@ -38,7 +38,7 @@ def process(tmp_path):
 
     def call(*arguments: str, expect: int) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            [sys.executable, "-m", "evenhand.cli", *arguments],
+            [sys.executable, "-m", "evenhand.cli.main", *arguments],
             cwd=tmp_path,
             capture_output=True,
             text=True,
@@ -242,7 +242,7 @@ def test_wrong_settings_exit_with_2(run, config, tmp_path, arguments, words):
 def test_an_interrupt_prints_what_is_known_and_exits_with_130(config, tmp_path):
     script(tmp_path, 'echo "$2" >> log; if [ "$2" -gt 40 ]; then echo yes; else echo no; fi')
     config(COMMAND, space=SPACE.replace("high = 90", "high = 100000"))
-    command = [sys.executable, "-m", "evenhand.cli", "measure", "--margin", "0.005", "--over", "sex"]
+    command = [sys.executable, "-m", "evenhand.cli.main", "measure", "--margin", "0.005", "--over", "sex"]
     before = signal.signal(signal.SIGINT, signal.SIG_DFL)  # jobs in the background ignore it, and so do their children
     try:
         started = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -421,7 +421,9 @@ def test_help_version_and_nothing(run):
 
 
 def test_help_imports_nothing_heavy():
-    code = "import sys; from evenhand.cli import main; main(['--help']); print(sorted(sys.modules), file=sys.stderr)"
+    code = (
+        "import sys; from evenhand.cli.main import main; main(['--help']); print(sorted(sys.modules), file=sys.stderr)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(eval(done.stderr))
     assert not loaded & {"numpy", "pandas", "scipy", "sklearn", "rich", "joblib", "narwhals", "sqlite3", "asyncio"}
@@ -431,7 +433,7 @@ def test_help_imports_nothing_heavy():
 
 
 def test_a_reader_that_leaves_early_is_no_error(config, tmp_path):
-    code = f"{sys.executable} -m evenhand.cli data list | head -1"
+    code = f"{sys.executable} -m evenhand.cli.main data list | head -1"
     done = subprocess.run(["/bin/sh", "-c", code], capture_output=True, text=True, cwd=tmp_path, env=os.environ)
     assert done.stderr == ""
 
@@ -440,7 +442,7 @@ def test_an_interrupt_before_anything_is_known(monkeypatch, capsys):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("evenhand.cli._parser", interrupted)
+    monkeypatch.setattr("evenhand.cli.main._parser", interrupted)
     assert main(["data", "list"]) == 130
     assert capsys.readouterr().err.startswith("evenhand: interrupted")
 

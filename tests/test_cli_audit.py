@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
-from evenhand.cli import main
-from evenhand.core.audited import Audit
+from evenhand.cli.main import main
+from evenhand.methods.audit.audit_result import Audit
 from tests.test_report_repair import repaired
 
 SPACE = """
@@ -133,7 +133,7 @@ def test_progress_goes_to_standard_error_and_results_to_standard_output(run, pro
 
 def test_a_process_of_its_own_says_the_same(project):
     folder = project(SEX)
-    command = [sys.executable, "-m", "evenhand.cli", "audit", "--json", "audit.json"]
+    command = [sys.executable, "-m", "evenhand.cli.main", "audit", "--json", "audit.json"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode == 1
     assert done.stderr == "1 of 1 measure sex: fail\n"

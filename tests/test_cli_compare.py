@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
-from evenhand.cli import main
+from evenhand.cli.main import main
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -165,7 +165,7 @@ def test_tables_stand_beside_the_papers_where_it_has_such_cells(folder, capsys):
 
 def test_help_is_light():
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "evenhand.cli", "compare", "--help"],
+        [sys.executable, "-X", "importtime", "-m", "evenhand.cli.main", "compare", "--help"],
         capture_output=True,
         text=True,
         check=True,

@@ -14,10 +14,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import evenhand as eh
-from evenhand.cli import main
-from evenhand.core.adapters.saved import save_model
-from evenhand.core.errors import UsageError
-from evenhand.template import subject_lines
+from evenhand.cli.main import main
+from evenhand.config.template import subject_lines
+from evenhand.runtime.errors import UsageError
+from evenhand.subject.adapters.saved import save_model
 from tests.helpers import refused
 
 PEOPLE = pd.DataFrame(

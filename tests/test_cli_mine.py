@@ -18,13 +18,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import evenhand as eh
-from evenhand.checks import settings_of
-from evenhand.cli import main
-from evenhand.config import Config
-from evenhand.core.errors import ConfigError, DataError
-from evenhand.core.estimate import Estimate
-from evenhand.core.results import Case, Finding, Result
+from evenhand.cli.main import main
+from evenhand.config.checks import settings_of
+from evenhand.config.file import Config
 from evenhand.report.terminal import lines, render
+from evenhand.results.result import Case, Finding, Result
+from evenhand.runtime.errors import ConfigError, DataError
+from evenhand.statistics.estimate import Estimate
 from tests.helpers import refused
 
 SUBJECT = '[subject]\nfunction = "mine_rules:decide"\npositive = 1\n'
@@ -100,6 +100,9 @@ def texts(more: str = "", subject: str = "rude", checks: str = "") -> Config:
     return config(f'[subject]\nfunction = "mine_rules:{subject}"\npositive = 0\n', TEXTS + more, checks)
 
 
+HOMES = {"mine": "mine.mine", "mine_log": "mine.recorded", "mine_text": "mine.texts.mine_text"}
+
+
 @pytest.fixture
 def fake(monkeypatch, run):
     """Run the command line with a verb that only notes how it was called."""
@@ -111,7 +114,7 @@ def fake(monkeypatch, run):
             calls.append({**settings, "given": (subject, *given)})
             return RECORDED
 
-        monkeypatch.setattr(f"evenhand.methods.{verb}.{verb}", noted)
+        monkeypatch.setattr(f"evenhand.methods.{HOMES[verb]}.{verb}", noted)
         run(*arguments, expect=0)
         return calls
 
@@ -348,7 +351,7 @@ def test_a_limit_gives_a_verdict(run, limit, code):
 
 def test_a_process_of_its_own_mines_and_this_one_replays(folder, run):
     config()
-    command = [sys.executable, "-m", "evenhand.cli"]
+    command = [sys.executable, "-m", "evenhand.cli.main"]
     done = subprocess.run([*command, "mine", "--json", "out.json"], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     assert "the worst: people with sex F, age at least 38 get the outcome 1 0.0 % of the time" in done.stdout
@@ -652,7 +655,7 @@ def test_rows_without_their_column_of_outcomes_are_refused():
 
 
 def test_help_imports_nothing_heavy():
-    code = "import sys; from evenhand.cli import main; main(['mine', '--help']); main(['mine-log', '--help']); "
+    code = "import sys; from evenhand.cli.main import main; main(['mine', '--help']); main(['mine-log', '--help']); "
     code += "print(sorted({'numpy', 'pandas', 'scipy', 'rich'} & set(sys.modules)))"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60, env=os.environ

@@ -19,16 +19,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 import evenhand as eh
-from evenhand.cli import main
-from evenhand.config import Config
-from evenhand.core.budget import Spent
-from evenhand.core.errors import ConfigError, DataError, MissingExtra
-from evenhand.core.estimate import Estimate
-from evenhand.core.paired import paired
-from evenhand.core.repaired import NO_HELP, NOTHING, REPAIRED, Repair
-from evenhand.core.repairsteps import Check
-from evenhand.core.rules import Condition, Rule
-from evenhand.repairfile import RepairFile, read_repair
+from evenhand.cli.main import main
+from evenhand.config.file import Config
+from evenhand.config.repair import RepairFile, read_repair
+from evenhand.methods.repair.paired import paired
+from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED, Repair
+from evenhand.methods.repair.steps import Check
+from evenhand.runtime.budget import Spent
+from evenhand.runtime.errors import ConfigError, DataError, MissingExtra
+from evenhand.space.rule import Condition, Rule
+from evenhand.statistics.estimate import Estimate
 from tests.helpers import refused
 
 SUBJECT = '[subject]\nestimator = "model.joblib"\nallow_pickle = true\npositive = "yes"\n'
@@ -287,7 +287,7 @@ def test_a_wrong_table_is_refused(line, words):
 
 
 def test_an_extra_that_is_missing_is_told_before_the_training(monkeypatch):
-    monkeypatch.setattr("evenhand.repairfile.find_spec", lambda name: None)
+    monkeypatch.setattr("evenhand.config.repair.find_spec", lambda name: None)
     refused(MissingExtra, lambda: read(output="repaired.skops"), "evenhand[skops]")
     assert read(output="repaired.joblib").output == Path("repaired.joblib")
 
@@ -371,7 +371,7 @@ def fake(monkeypatch, capsys):
                 raise gives
             return gives or result()
 
-        monkeypatch.setattr("evenhand.methods.repair.repair", noted)
+        monkeypatch.setattr("evenhand.methods.repair.repair.repair", noted)
         code = main(["repair", *arguments])
         out, err = (str(text) for text in capsys.readouterr())
         assert code == expect, out + err
@@ -468,7 +468,7 @@ TWINS = '[repair]\nadd = "twins"\ntolerance = 0.5\n'
 
 
 def real(*arguments: str, expect: int) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "evenhand.cli", "repair", *arguments]
+    command = [sys.executable, "-m", "evenhand.cli.main", "repair", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == expect, done.stdout + done.stderr
     return done
@@ -530,7 +530,7 @@ def test_the_command_line_and_python_agree(capsys):
 
 
 def test_help_is_light():
-    code = "import sys; from evenhand.cli import main; main(['repair', '--help']); "
+    code = "import sys; from evenhand.cli.main import main; main(['repair', '--help']); "
     code += "print(sorted({'numpy', 'pandas', 'scipy', 'rich', 'sklearn'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert "--method" in done.stdout

@@ -15,13 +15,13 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
-from evenhand.checks import settings_of
-from evenhand.cli import main
-from evenhand.config import Config
-from evenhand.core.budget import Spent
-from evenhand.core.errors import ConfigError, DataError
-from evenhand.core.estimate import StopReason, Witnesses
-from evenhand.core.results import Finding, Result
+from evenhand.cli.main import main
+from evenhand.config.checks import settings_of
+from evenhand.config.file import Config
+from evenhand.results.result import Finding, Result
+from evenhand.runtime.budget import Spent
+from evenhand.runtime.errors import ConfigError, DataError
+from evenhand.statistics.estimate import StopReason, Witnesses
 from tests.helpers import refused
 
 SPACE = """
@@ -43,7 +43,7 @@ FAIR = 'if [ "$3" -gt 60 ]; then echo yes; else echo no; fi'
 RULES = "def decide(people):\n    return ((people['sex'] == 'M') & (people['age'] > 60)).astype(int)\n"
 
 
-HOMES = {"search": "search", "prevalence": "measure"}
+HOMES = {"search": "search.search", "prevalence": "measure.measure"}
 
 
 @pytest.fixture
@@ -272,7 +272,7 @@ def test_real_rows_are_those_of_the_space_as_far_as_they_fit(project, tmp_path):
 
 
 def test_rows_with_values_of_another_kind_do_not_fit():
-    from evenhand.config import _fitting
+    from evenhand.config.file import _fitting
 
     space = eh.Space([eh.category("code", [1, 2]), eh.real("rate", 0, 1, step=0.25)])
     frame = pd.DataFrame({"code": [1, 2, 3, 1, 1], "rate": [0.25, 0.3, 0.5, np.nan, 1.0], "more": range(5)})
@@ -385,7 +385,7 @@ def test_a_wrong_setting_of_a_check_exits_with_2(run, project):
 def test_a_terminal_sees_how_the_search_goes(project):
     folder = project(FUNCTION, space=WIDE)
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "evenhand.cli", "search", "--queries", "20000", "--no-explain"]
+    command = [sys.executable, "-m", "evenhand.cli.main", "search", "--queries", "20000", "--no-explain"]
     environment = os.environ | {"TERM": "xterm", "COLUMNS": "160"}
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=theirs, env=environment) as process:
         os.close(theirs)
@@ -404,7 +404,7 @@ def test_a_terminal_sees_how_the_search_goes(project):
 
 
 def test_help_imports_nothing_heavy():
-    code = "import sys; from evenhand.cli import main; main(['search', '--help']); "
+    code = "import sys; from evenhand.cli.main import main; main(['search', '--help']); "
     code += "print(sorted({'numpy', 'pandas', 'scipy', 'rich'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert "--strategy" in done.stdout

@@ -13,13 +13,13 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
-from evenhand.checks import settings_of
-from evenhand.cli import main
-from evenhand.config import Config
-from evenhand.core.budget import Spent
-from evenhand.core.errors import ConfigError
-from evenhand.core.estimate import Estimate, StopReason
-from evenhand.core.results import Finding, Result
+from evenhand.cli.main import main
+from evenhand.config.checks import settings_of
+from evenhand.config.file import Config
+from evenhand.results.result import Finding, Result
+from evenhand.runtime.budget import Spent
+from evenhand.runtime.errors import ConfigError
+from evenhand.statistics.estimate import Estimate, StopReason
 from tests.helpers import refused
 
 SPACE = """
@@ -93,7 +93,7 @@ def fake(monkeypatch, project):
             found = Finding("found", ("sex",), estimate, 0.1)
             return Result("measure", [found], 0, Spent(1, 1, 0.0), StopReason.DECIDED, subject.space.to_dict())
 
-        monkeypatch.setattr(f"evenhand.methods.{arguments[0]}.{arguments[0]}", verb)
+        monkeypatch.setattr(f"evenhand.methods.{arguments[0]}.{arguments[0]}.{arguments[0]}", verb)
         return main(arguments), calls
 
     return call
@@ -128,7 +128,7 @@ def test_what_is_not_given_is_left_to_the_function(fake):
 
 
 def test_subsets_passes_its_options_on(fake):
-    pytest.importorskip("evenhand.methods.subsets")
+    pytest.importorskip("evenhand.methods.subsets.subsets")
     command = "subsets --among sex,race --depth 2 --variants 50 --limit .2 --kind causal --seed 3"
     _, (call,) = fake(*command.split())
     assert call.pop("budget") == eh.Budget()
@@ -281,7 +281,7 @@ def test_all_tests_of_themis_settings_run(run, project, tmp_path):
 
 
 def test_themis_search_runs_as_subsets(run, project, tmp_path):
-    pytest.importorskip("evenhand.methods.subsets")
+    pytest.importorskip("evenhand.methods.subsets.subsets")
     project(body=BIASED.replace("yes", "1").replace("no", "0"))
     (tmp_path / "settings.xml").write_text(THEMIS)
     done = run("subsets", "settings.xml", "--kind", "causal", expect=1)

@@ -17,10 +17,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.core.adapters.command import CommandAdapter
-from evenhand.core.errors import BadOutcome, SubjectCrashed, SubjectTimeout, UsageError
-from evenhand.core.feature import Feature, category, integer, real
-from evenhand.core.space import Space
+from evenhand.runtime.errors import BadOutcome, SubjectCrashed, SubjectTimeout, UsageError
+from evenhand.space.feature import Feature, category, integer, real
+from evenhand.space.space import Space
+from evenhand.subject.adapters.command import CommandAdapter
 from tests.helpers import SPACE, collect, examples, gone, people, sentence
 
 BOTH = ["{age}", "{sex}"]

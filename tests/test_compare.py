@@ -13,12 +13,12 @@ import pytest
 from sklearn import metrics
 
 import evenhand as eh
-from evenhand.core.axes import as_performance
-from evenhand.core.cellscores import Bias, Function, whole
-from evenhand.core.crosstab import Frame
-from evenhand.core.estimate import Amount
-from evenhand.core.trials import Trials
-from evenhand.methods.compare import compare_trials
+from evenhand.methods.compare.axes import as_performance
+from evenhand.methods.compare.compare import compare_trials
+from evenhand.methods.compare.contingency import Frame
+from evenhand.methods.compare.metrics import Bias, Function, whole
+from evenhand.methods.compare.predictions import Trials
+from evenhand.statistics.estimate import Amount
 
 
 def people(seed: int, labels: int = 2, races: int = 3, n: int = 250) -> dict[str, Any]:

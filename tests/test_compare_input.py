@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import evenhand as eh
-from evenhand.core.errors import DataError, UsageError
+from evenhand.runtime.errors import DataError, UsageError
 from tests.helpers import refused
 
 RNG = np.random.default_rng(0)

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.core.tradeoff import CLOSE, REGIONS, Line, plausible, regions
+from evenhand.methods.compare.regions import CLOSE, REGIONS, Line, plausible, regions
 from tests.helpers import examples
 
 shapely = pytest.importorskip("shapely", reason="shapely is the independent geometry, and it is not installed")

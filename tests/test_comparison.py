@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.core.comparison import Baseline, Comparison, Standing
-from evenhand.core.errors import UsageError
-from evenhand.core.estimate import Amount, Verdict
-from evenhand.core.tradeoff import REGIONS
+from evenhand.methods.compare.comparison import Baseline, Comparison, Standing
+from evenhand.methods.compare.regions import REGIONS
+from evenhand.runtime.errors import UsageError
+from evenhand.statistics.estimate import Amount, Verdict
 from tests.helpers import refused
 
 RNG = np.random.default_rng(1)

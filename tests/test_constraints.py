@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.core.constraints import Constraint
-from evenhand.core.errors import SpaceError
-from evenhand.core.feature import category, integer, product, real
+from evenhand.runtime.errors import SpaceError
+from evenhand.space.constraints import Constraint
+from evenhand.space.feature import category, integer, product, real
 from tests.helpers import examples, refused
 
 FEATURES = [

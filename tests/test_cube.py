@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.core import cube as module
-from evenhand.core.choices import Choices
-from evenhand.core.cube import Cube
-from evenhand.core.errors import SpaceError
-from evenhand.core.feature import category, integer, real
+from evenhand.methods.mine import cube as module
+from evenhand.methods.mine.conditions import Choices
+from evenhand.methods.mine.cube import Cube
+from evenhand.runtime.errors import SpaceError
+from evenhand.space.feature import category, integer, real
 from tests import authors
 from tests.helpers import examples, refused
 from tests.strategies import features

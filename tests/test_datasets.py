@@ -14,8 +14,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evenhand import datasets
-from evenhand.core.errors import DataError, MissingExtra
+from evenhand.datasets import loaders as datasets
+from evenhand.runtime.errors import DataError, MissingExtra
 
 SHARED = Path(__file__).parent.parent.parent / "shared" / "data"
 WHEEL_DATA = ["adult", "german", "compas", "communities"]

@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from evenhand.core.budget import Spent
-from evenhand.core.errors import MissingExtra
-from evenhand.core.estimate import Estimate, StopReason
-from evenhand.core.results import Finding, Group, Result
-from evenhand.report.displays import MOST_PANELS, MOST_ROWS, RatesDisplay, display_of
-from evenhand.report.evidence import STATES, shown_groups
-from evenhand.report.lattice import LOOKS, Lattice, LatticeDisplay, bar_widths, short_names
+from evenhand.methods.subsets.plot import LOOKS, Lattice, LatticeDisplay, bar_widths, short_names
+from evenhand.report.finding_text import STATES, shown_groups
+from evenhand.report.rates_display import MOST_PANELS, MOST_ROWS, RatesDisplay, display_of
+from evenhand.results.result import Finding, Group, Result
+from evenhand.runtime.budget import Spent
+from evenhand.runtime.errors import MissingExtra
+from evenhand.statistics.estimate import Estimate, StopReason
 from tests.helpers import refused
 
 matplotlib.use("Agg")

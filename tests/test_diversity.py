@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.core import diversity
-from evenhand.core.cells import Cells
-from evenhand.core.diversity import Distances, check_prefer, choose, order, spread, typical
-from evenhand.core.errors import UsageError
-from evenhand.core.feature import category, integer, real
-from evenhand.core.space import Space
+from evenhand.methods.search.explain import diversity
+from evenhand.methods.search.explain.diversity import Distances, check_prefer, choose, order, spread, typical
+from evenhand.runtime.errors import UsageError
+from evenhand.space.feature import category, integer, real
+from evenhand.space.grid import Cells
+from evenhand.space.space import Space
 from tests import strategies
 from tests.helpers import examples, refused
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import evenhand as eh
-from evenhand.studyfile import read_study
+from evenhand.config.study import read_study
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenhand.core.drivers import POPULATION, Driver, drivers
-from evenhand.core.feature import category, integer, real
-from evenhand.core.probe import Probe
-from evenhand.core.space import Space
-from evenhand.core.subject import Subject
-from evenhand.core.views import View
+from evenhand.methods.search.explain.drivers import POPULATION, Driver, drivers
+from evenhand.methods.search.probe import Probe
+from evenhand.space.feature import category, integer, real
+from evenhand.space.space import Space
+from evenhand.subject.subject import Subject
+from evenhand.subject.view import View
 
 FEATURES = [
     category("sex", ["F", "M", "Other"]),

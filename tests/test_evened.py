@@ -28,10 +28,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
 import evenhand as eh
-from evenhand.core import variants
-from evenhand.core.constraints import Constraint
-from evenhand.core.errors import BadOutcome, DataError, SpaceError, UsageError
-from evenhand.core.evened import Evened
+from evenhand.methods.repair.methods import variants
+from evenhand.methods.repair.methods.evened import Evened
+from evenhand.runtime.errors import BadOutcome, DataError, SpaceError, UsageError
+from evenhand.space.constraints import Constraint
 from tests.helpers import examples, refused
 from tests.strategies import spaces
 

@@ -21,18 +21,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.core.errors import UsageError
-from evenhand.core.feature import category, integer, real
-from evenhand.core.lexicon import Lexicon
-from evenhand.core.results import Result
-from evenhand.core.space import Space
-from evenhand.core.subject import Subject
-from evenhand.core.textsubject import TextSubject
 from evenhand.demo import PROGRAM, loan_space, loan_subject
-from evenhand.explore import Kept, Session, cases_of, explore
-from evenhand.exploredesk import Desk, spread
-from evenhand.explorepage import MOST_BYTES
-from evenhand.exploretext import TextDesk
+from evenhand.explore.server import MOST_BYTES
+from evenhand.explore.session import Kept, Session, cases_of, explore
+from evenhand.explore.tabular import Desk, spread
+from evenhand.explore.texts import TextDesk
+from evenhand.results.result import Result
+from evenhand.runtime.errors import UsageError
+from evenhand.space.feature import category, integer, real
+from evenhand.space.space import Space
+from evenhand.subject.subject import Subject
+from evenhand.texts.lexicon import Lexicon
+from evenhand.texts.text_subject import TextSubject
 from tests.helpers import TERMS, examples, refused
 
 if TYPE_CHECKING:
@@ -372,7 +372,7 @@ def test_saved_pairs_are_asked_of_the_software_itself_and_replay(page, tmp_path)
 
 def test_a_saved_file_fits_the_schema(page, tmp_path):
     jsonschema = pytest.importorskip("jsonschema")
-    from evenhand.core.results import schema
+    from evenhand.results.result import schema
 
     page.post("save", {"individual": ANN, "twin": {**ANN, "sex": "M"}})
     jsonschema.validate(json.loads((tmp_path / "explored.json").read_text()), schema())
@@ -465,7 +465,7 @@ def test_the_twin_of_a_case_is_asked_whatever_it_changes(page):
 
 
 def test_the_cases_of_an_audit_are_those_of_all_its_checks(tmp_path):
-    from evenhand.core.audited import gathered
+    from evenhand.methods.audit.audit_result import gathered
 
     subject = Subject(loan, SPACE)
     for name in ("sex", "house"):
@@ -557,7 +557,7 @@ def test_texts_have_twins_with_other_terms(tmp_path):
 
 def test_a_text_to_begin_with_names_a_term(tmp_path):
     (tmp_path / "texts.csv").write_text("comment\nhello\na gay man\n")
-    from evenhand.config import Config
+    from evenhand.config.file import Config
 
     config = Config(tmp_path / "evenhand.toml", {"texts": {"from": "texts.csv", "column": "comment"}})
     desk = TextDesk(TextSubject(lambda texts: [len(text) for text in texts]), Lexicon.from_dict(TERMS), config.texts)
@@ -599,7 +599,7 @@ def written(folder: Path) -> Path:
 
 RUN = """
 import argparse, sys
-from evenhand.explore import explore
+from evenhand.explore.session import explore
 sys.exit(explore(argparse.Namespace(file=sys.argv[1], config=None, port=0, save=sys.argv[2], no_browser=True)))
 """
 

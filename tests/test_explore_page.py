@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 import evenhand as eh
-from evenhand.core.feature import category, integer, real
-from evenhand.core.lexicon import Lexicon
-from evenhand.core.results import Result
-from evenhand.core.space import Space
-from evenhand.core.subject import Subject
-from evenhand.core.textsubject import TextSubject
 from evenhand.demo import loan_subject
-from evenhand.explore import cases_of
-from evenhand.exploredesk import Desk
-from evenhand.exploretext import TextDesk
+from evenhand.explore.session import cases_of
+from evenhand.explore.tabular import Desk
+from evenhand.explore.texts import TextDesk
+from evenhand.results.result import Result
+from evenhand.space.feature import category, integer, real
+from evenhand.space.space import Space
+from evenhand.subject.subject import Subject
+from evenhand.texts.lexicon import Lexicon
+from evenhand.texts.text_subject import TextSubject
 from tests.browser import chromium, tab
 from tests.helpers import TERMS
 from tests.test_explore import HOSTILE, TAG, visiting

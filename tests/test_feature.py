@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.core.errors import SpaceError
-from evenhand.core.feature import Feature, category, combinations, count, decimals_of, integer, product, real
+from evenhand.runtime.errors import SpaceError
+from evenhand.space.feature import Feature, category, combinations, count, decimals_of, integer, product, real
 from tests.helpers import examples, refused
 from tests.strategies import features
 

@@ -12,16 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.core.adapters.base import as_outcomes
-from evenhand.core.errors import UsageError
-from evenhand.core.feature import category, integer, real
-from evenhand.core.found import Found
-from evenhand.core.foundtable import Inputs, check_columns, frame, pack, save, unpack
-from evenhand.core.probe import Probe
-from evenhand.core.space import Space
-from evenhand.core.subject import Subject
-from evenhand.core.suitefile import names_of, read_columns
-from evenhand.core.views import View
+from evenhand.methods.search.hits import Found
+from evenhand.methods.search.hits_table import Inputs, check_columns, frame, pack, save, unpack
+from evenhand.methods.search.probe import Probe
+from evenhand.runtime.column_file import names_of, read_columns
+from evenhand.runtime.errors import UsageError
+from evenhand.space.feature import category, integer, real
+from evenhand.space.space import Space
+from evenhand.subject.adapters.base import as_outcomes
+from evenhand.subject.subject import Subject
+from evenhand.subject.view import View
 from tests import strategies
 from tests.helpers import examples, refused
 

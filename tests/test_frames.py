@@ -17,8 +17,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from evenhand.core.errors import DataError, SpaceError
-from evenhand.core.space import Space
+from evenhand.runtime.errors import DataError, SpaceError
+from evenhand.space.space import Space
 from tests.helpers import examples, refused
 from tests.strategies import NAMES, TEXTS
 

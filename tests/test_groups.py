@@ -12,11 +12,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from evenhand.core.errors import SpaceError, UsageError
-from evenhand.core.feature import Feature, category, integer, real
-from evenhand.core.groups import MOST_GROUPS, Groups
-from evenhand.core.samplers import uniform
-from evenhand.core.space import Space
+from evenhand.population.samplers import uniform
+from evenhand.runtime.errors import SpaceError, UsageError
+from evenhand.scores.groups import MOST_GROUPS, Groups
+from evenhand.space.feature import Feature, category, integer, real
+from evenhand.space.space import Space
 from tests.helpers import examples, refused
 from tests.strategies import spaces
 

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.core.errors import UsageError
-from evenhand.core.feature import category, integer
-from evenhand.core.groupscore import Perturbed, group_score
-from evenhand.core.intervals import z_score
-from evenhand.core.neighbours import Neighbours
-from evenhand.core.samplers import Draws
-from evenhand.core.space import Space
-from evenhand.core.subject import Subject
-from evenhand.core.views import View
+from evenhand.methods.mine.testsgd_score import Perturbed, group_score
+from evenhand.population.samplers import Draws
+from evenhand.runtime.errors import UsageError
+from evenhand.scores.neighbours import Neighbours
+from evenhand.space.feature import category, integer
+from evenhand.space.space import Space
+from evenhand.statistics.intervals import z_score
+from evenhand.subject.subject import Subject
+from evenhand.subject.view import View
 from tests.authors import Authors
 from tests.helpers import examples, refused
 

@@ -17,10 +17,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.core.adapters.http import HttpAdapter
-from evenhand.core.errors import BadOutcome, SubjectCrashed, SubjectTimeout, UsageError
-from evenhand.core.feature import Feature, category, integer
-from evenhand.core.space import Space
+from evenhand.runtime.errors import BadOutcome, SubjectCrashed, SubjectTimeout, UsageError
+from evenhand.space.feature import Feature, category, integer
+from evenhand.space.space import Space
+from evenhand.subject.adapters.http import HttpAdapter
 from tests.helpers import collect, examples, people, sentence
 
 if TYPE_CHECKING:

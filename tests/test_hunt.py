@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenhand.core.budget import Budget, Meter
-from evenhand.core.errors import SubjectCrashed
-from evenhand.core.estimate import StopReason
-from evenhand.core.feature import category, integer
-from evenhand.core.hunt import DEAR_WAVE, FIRST_WAVE, IDLE, WAVE, hunt
-from evenhand.core.probe import Probe
-from evenhand.core.space import Space
-from evenhand.core.strategies.base import Proposal
-from evenhand.core.subject import Subject
-from evenhand.core.views import View
+from evenhand.methods.search.loop import DEAR_WAVE, FIRST_WAVE, IDLE, WAVE, hunt
+from evenhand.methods.search.probe import Probe
+from evenhand.methods.search.strategies.base import Proposal
+from evenhand.runtime.budget import Budget, Meter
+from evenhand.runtime.errors import SubjectCrashed
+from evenhand.space.feature import category, integer
+from evenhand.space.space import Space
+from evenhand.statistics.estimate import StopReason
+from evenhand.subject.subject import Subject
+from evenhand.subject.view import View
 
 SPACE = Space([category("sex", ["F", "M"]), category("race", ["a", "b", "c"]), integer("age", 0, 99_999)])
 

@@ -14,13 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from evenhand.core import ratios, results
-from evenhand.core.errors import DataError, UsageError
-from evenhand.core.results import Result
-from evenhand.core.selection import NO_CLAIM, UNKNOWN_LABELS, frame, remarks, spoken, tables_of
-from evenhand.methods.impact import impact
-from evenhand.report.impact import ImpactDisplay
-from evenhand.report.impacttext import told_impact
+from evenhand.methods.impact.impact import impact
+from evenhand.methods.impact.plot import ImpactDisplay
+from evenhand.methods.impact.selection_rates import NO_CLAIM, UNKNOWN_LABELS, frame, remarks, spoken, tables_of
+from evenhand.methods.impact.text import told_impact
+from evenhand.results import result as results
+from evenhand.results.result import Result
+from evenhand.runtime.errors import DataError, UsageError
+from evenhand.statistics import ratios
 from tests.helpers import examples, refused
 
 

@@ -10,17 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import gammaln, xlog1py, xlogy
 
-from evenhand.core import anytime, intervals
-from evenhand.core.errors import UsageError
-from evenhand.core.estimate import Estimate, StopReason, Verdict
+from evenhand.runtime.errors import UsageError
+from evenhand.statistics import confidence_sequences, intervals
+from evenhand.statistics.estimate import Estimate, StopReason, Verdict
 from tests.helpers import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evenhand.core.intervals import Floats
+    from evenhand.statistics.intervals import Floats
 
-ONE_SAMPLE = [intervals.clopper_pearson, intervals.wilson, intervals.wald, anytime.mixture]
+ONE_SAMPLE = [intervals.clopper_pearson, intervals.wilson, intervals.wald, confidence_sequences.mixture]
 counts = st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 levels = st.floats(0.5, 0.9999)
 
@@ -89,7 +89,7 @@ def test_counting_misses_mirrors_the_limits(count, level):
 @given(counts, st.floats(0.5, 0.999))
 def test_the_price_of_looking_at_any_time_is_width(count, level):
     k, n = count
-    exact, always = intervals.clopper_pearson(k, n, level), anytime.mixture(k, n, level)
+    exact, always = intervals.clopper_pearson(k, n, level), confidence_sequences.mixture(k, n, level)
     assert always[0] <= exact[0] + 1e-9
     assert exact[1] <= always[1] + 1e-9
 
@@ -98,11 +98,11 @@ def test_the_price_of_looking_at_any_time_is_width(count, level):
 @given(counts, levels)
 def test_mixture_limits_are_where_the_martingale_crosses(count, level):
     k, n = count
-    low, high = anytime.mixture(k, n, level)
+    low, high = confidence_sequences.mixture(k, n, level)
     bound = -math.log(1 - level)
     for limit, end in ((low, 0), (high, 1)):
         if limit != end:
-            assert anytime.log_mixture(k, n, limit) == pytest.approx(bound, abs=1e-5)
+            assert confidence_sequences.log_mixture(k, n, limit) == pytest.approx(bound, abs=1e-5)
 
 
 @pytest.mark.parametrize("interval", ONE_SAMPLE)
@@ -118,7 +118,7 @@ def test_shapes_empty_samples_and_wrong_input(interval):
 
 def test_mixture_grades_are_no_wider_than_their_rounding():
     # A graded outcome's sum lies between whole counts, and so do its limits.
-    low, high = anytime.mixture([20, 20.5, 21], 50, 0.95)
+    low, high = confidence_sequences.mixture([20, 20.5, 21], 50, 0.95)
     assert np.all(np.diff(low) > 0)
     assert np.all(np.diff(high) > 0)
 
@@ -165,7 +165,7 @@ def test_the_difference_is_antisymmetric_and_holds_its_value(one, two, level):
     value = k1 / n1 - k2 / n2
     assert -1 <= low <= value + 1e-6
     assert value - 1e-6 <= high <= 1
-    wide = anytime.mixture_difference(k1, n1, k2, n2, level)
+    wide = confidence_sequences.mixture_difference(k1, n1, k2, n2, level)
     assert wide[0] <= value <= wide[1]
 
 
@@ -179,9 +179,9 @@ def test_the_difference_against_one_certain_sample():
 @given(counts, counts, st.floats(0.6, 0.999))
 def test_the_product_martingale_crosses_at_the_limits_of_the_difference(one, two, level):
     k1, n1, k2, n2 = (np.array(float(x)) for x in (*one, *two))
-    for limit in anytime.mixture_difference(k1, n1, k2, n2, level):
+    for limit in confidence_sequences.mixture_difference(k1, n1, k2, n2, level):
         if abs(limit) < 1 - 1e-6:
-            crossing = anytime.log_mixture_difference(k1, n1, k2, n2, limit)
+            crossing = confidence_sequences.log_mixture_difference(k1, n1, k2, n2, limit)
             assert crossing == pytest.approx(-math.log(1 - level), abs=1e-3)
 
 
@@ -193,7 +193,7 @@ def test_spread_of_two_is_the_difference_folded():
     assert high == pytest.approx(intervals.difference(20, 40, 20, 40, 0.95)[1], abs=1e-9)
 
 
-@pytest.mark.parametrize("interval", [intervals.spread, anytime.mixture_spread])
+@pytest.mark.parametrize("interval", [intervals.spread, confidence_sequences.mixture_spread])
 def test_spread_of_groups(interval):
     three, many = interval([30, 20, 12], 40, 0.95), interval([30, 12] + [20] * 6, 40, 0.95)
     assert 0 <= three[0] <= 18 / 40 <= three[1] <= 1

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.core.errors import DataError, UsageError
-from evenhand.core.feature import category, integer, real
-from evenhand.core.labelling import LABELS, MOST_ROWS, VARIANTS, Labeller, labeller
-from evenhand.core.space import Space
-from evenhand.core.subject import Subject
-from evenhand.core.views import View
+from evenhand.methods.repair.methods.labelling import LABELS, MOST_ROWS, VARIANTS, Labeller, labeller
+from evenhand.runtime.errors import DataError, UsageError
+from evenhand.space.feature import category, integer, real
+from evenhand.space.space import Space
+from evenhand.subject.subject import Subject
+from evenhand.subject.view import View
 from tests.helpers import examples, refused
 from tests.strategies import spaces
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.core.errors import UsageError
-from evenhand.core.estimate import Estimate
-from evenhand.core.lattice import LISTED, WHY, WORDS, Border, Lattice, State
-from evenhand.core.lattice import Tested as Seen
+from evenhand.methods.subsets.lattice import LISTED, WHY, WORDS, Border, Lattice, State
+from evenhand.methods.subsets.lattice import Tested as Seen
+from evenhand.runtime.errors import UsageError
+from evenhand.statistics.estimate import Estimate
 from tests.helpers import examples, refused
 
 NAMES = tuple("abcdefghijklmnopqrst")

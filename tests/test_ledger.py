@@ -20,8 +20,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.core.errors import BadOutcome, LedgerError
-from evenhand.core.ledger import Ledger
+from evenhand.runtime.errors import BadOutcome, LedgerError
+from evenhand.subject.ledger import Ledger
 from tests.helpers import examples
 
 SOURCE = Path(__file__).parent.parent / "src"
@@ -242,8 +242,8 @@ def test_a_lock_held_too_long_is_refused(tmp_path):
 OPEN_UNPRIVILEGED = """
 import os, sys
 sys.dont_write_bytecode = True
-from evenhand.core.ledger import Ledger
-from evenhand.core.errors import LedgerError
+from evenhand.subject.ledger import Ledger
+from evenhand.runtime.errors import LedgerError
 if os.geteuid() == 0:
     os.setgroups([])
     os.setgid(65534)
@@ -278,8 +278,8 @@ def test_what_cannot_be_written_is_refused_at_opening(case):
 
 FILL = """
 import resource, signal, sys
-from evenhand.core.ledger import Ledger
-from evenhand.core.errors import LedgerError
+from evenhand.subject.ledger import Ledger
+from evenhand.runtime.errors import LedgerError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 with Ledger(sys.argv[1], space="space-1", subject="model-1") as ledger:
     ledger.record([b"first"], [1])
@@ -308,7 +308,7 @@ def test_a_write_that_fails_midway_is_one_sentence_and_loses_nothing(tmp_path):
 
 RECORD_FOREVER = """
 import sys
-from evenhand.core.ledger import Ledger
+from evenhand.subject.ledger import Ledger
 ledger = Ledger(sys.argv[1], space="space-1", subject="model-1")
 batch = 0
 while True:
@@ -340,7 +340,7 @@ def test_kill_9_loses_nothing_that_was_committed(tmp_path, pause):
 
 SHARE = """
 import sys
-from evenhand.core.ledger import Ledger
+from evenhand.subject.ledger import Ledger
 path, me = sys.argv[1], sys.argv[2]
 sys.stdin.readline()
 with Ledger(path, space="space-1", subject="model-1") as ledger:

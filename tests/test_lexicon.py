@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.core.errors import ConfigError, UsageError
-from evenhand.core.lexicon import Lexicon, Term, fold, lexicon_of, words
+from evenhand.runtime.errors import ConfigError, UsageError
+from evenhand.texts.lexicon import Lexicon, Term, fold, lexicon_of, words
 from tests.helpers import refused
 
 TABLE_1 = {
@@ -171,4 +171,4 @@ def test_words_do_not_depend_on_case_or_spacing(text, gap):
 def test_the_lexicon_is_part_of_the_package():
     import evenhand
 
-    assert (Path(evenhand.__file__).parent / "lexicons" / "default.toml").is_file()
+    assert (Path(evenhand.__file__).parent / "texts" / "lexicons" / "default.toml").is_file()

@@ -19,13 +19,13 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from evenhand.core.errors import SubjectCrashed
-from evenhand.core.feature import category, integer, real
-from evenhand.core.margins import Margins, boundary_points
-from evenhand.core.probe import Probe
-from evenhand.core.space import Space
-from evenhand.core.subject import ROWS_AT_ONCE, Subject
-from evenhand.core.views import View
+from evenhand.methods.search.margins import Margins, boundary_points
+from evenhand.methods.search.probe import Probe
+from evenhand.runtime.errors import SubjectCrashed
+from evenhand.space.feature import category, integer, real
+from evenhand.space.space import Space
+from evenhand.subject.subject import ROWS_AT_ONCE, Subject
+from evenhand.subject.view import View
 from tests.helpers import refused
 
 SPACE = Space(

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evenhand.core.errors import DataError, UsageError
-from evenhand.core.lexicon import Lexicon, Term
-from evenhand.core.matching import find, texts_of, unmarked
+from evenhand.runtime.errors import DataError, UsageError
+from evenhand.texts.lexicon import Lexicon, Term
+from evenhand.texts.matching import find, texts_of, unmarked
 from tests.helpers import refused
 
 DEFAULT = Lexicon.default()

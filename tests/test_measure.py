@@ -21,8 +21,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.core.budget import Progress
-from evenhand.core.errors import NotDeterministic, SpaceError, SubjectCrashed, UsageError
+from evenhand.runtime.budget import Progress
+from evenhand.runtime.errors import NotDeterministic, SpaceError, SubjectCrashed, UsageError
 from tests.helpers import examples
 
 SPACE = eh.Space(
@@ -72,7 +72,9 @@ def test_constraints_bound_both_inputs_and_twins():
 
 @pytest.mark.parametrize("model", [biased, lambda people: (people["age"] > 40) & (people["race"] == "a")])
 def test_same_seed_same_bytes(model, tmp_path, monkeypatch):
-    monkeypatch.setattr("evenhand.core.campaign.WAVE_SECONDS", 0.0)  # small waves, and all but the first are shared
+    monkeypatch.setattr(
+        "evenhand.scores.sampling_loop.WAVE_SECONDS", 0.0
+    )  # small waves, and all but the first are shared
 
     def run(seed=3, n_jobs=1, **options):
         result = eh.measure(
@@ -94,7 +96,7 @@ def test_same_seed_same_bytes(model, tmp_path, monkeypatch):
 
 
 def test_work_is_shared_with_other_processes_and_counted(tmp_path, monkeypatch):
-    monkeypatch.setattr("evenhand.core.campaign.WAVE_SECONDS", 0.0)
+    monkeypatch.setattr("evenhand.scores.sampling_loop.WAVE_SECONDS", 0.0)
 
     def signed(people):
         (tmp_path / str(os.getpid())).touch()
@@ -107,7 +109,7 @@ def test_work_is_shared_with_other_processes_and_counted(tmp_path, monkeypatch):
 
 
 def test_an_error_in_another_process_is_the_same_error(monkeypatch):
-    monkeypatch.setattr("evenhand.core.campaign.WAVE_SECONDS", 0.0)
+    monkeypatch.setattr("evenhand.scores.sampling_loop.WAVE_SECONDS", 0.0)
     here = os.getpid()
 
     def elsewhere(people):

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
-from evenhand.core import intervals
-from evenhand.core.errors import UsageError
+from evenhand.runtime.errors import UsageError
+from evenhand.statistics import intervals
 from tests.helpers import refused
 
 SPACE = eh.Space(

@@ -13,11 +13,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.core.errors import SpaceError, UsageError
+from evenhand.runtime.errors import SpaceError, UsageError
 from tests.helpers import examples, refused
 
 if TYPE_CHECKING:
-    from evenhand.core.feature import Feature
+    from evenhand.space.feature import Feature
 
 LABELS = ("no", "yes", "maybe")
 

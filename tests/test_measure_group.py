@@ -14,10 +14,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import evenhand as eh
-from evenhand.core.errors import EvenhandError, SpaceError, UsageError
-from evenhand.core.groups import Groups
-from evenhand.core.intervals import z_score
-from evenhand.core.samplers import Draws, Uniform, Within
+from evenhand.population.samplers import Draws, Uniform, Within
+from evenhand.runtime.errors import EvenhandError, SpaceError, UsageError
+from evenhand.scores.groups import Groups
+from evenhand.statistics.intervals import z_score
 from tests.helpers import refused
 
 SEX, RACE, AGE = eh.category("sex", ["F", "M"]), eh.category("race", ["a", "b", "c"]), eh.integer("age", 18, 90)
@@ -199,7 +199,7 @@ def loan_of(positive: Any, **options: Any) -> eh.Subject:
 
 
 def test_same_seed_same_result_for_any_number_of_workers(monkeypatch, tmp_path):
-    monkeypatch.setattr("evenhand.core.campaign.WAVE_SECONDS", 0.0)  # all waves but the first are shared
+    monkeypatch.setattr("evenhand.scores.sampling_loop.WAVE_SECONDS", 0.0)  # all waves but the first are shared
 
     def signed(people):
         (tmp_path / str(os.getpid())).touch()

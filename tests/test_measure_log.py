@@ -15,9 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.core import intervals, ratios, results
-from evenhand.core.errors import DataError, SpaceError, UsageError
-from evenhand.methods.measure_log import measure_log
+from evenhand.methods.measure.recorded import measure_log
+from evenhand.results import result as results
+from evenhand.runtime.errors import DataError, SpaceError, UsageError
+from evenhand.statistics import intervals, ratios
 from tests.helpers import examples, refused
 
 

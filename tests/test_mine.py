@@ -20,13 +20,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import evenhand as eh
-from evenhand.core.asking import MOST_DEAR
-from evenhand.core.errors import BadOutcome, DataError, SpaceError, SubjectCrashed, UsageError
-from evenhand.core.mining import Forming, Mining, Treated
-from evenhand.core.neighbours import Neighbours
-from evenhand.core.results import schema
-from evenhand.core.rules import Rule
-from evenhand.core.views import View
+from evenhand.methods.mine.rule_sets import Forming, Mining, Treated
+from evenhand.methods.mine.treatment import MOST_DEAR
+from evenhand.results.result import schema
+from evenhand.runtime.errors import BadOutcome, DataError, SpaceError, SubjectCrashed, UsageError
+from evenhand.scores.neighbours import Neighbours
+from evenhand.space.rule import Rule
+from evenhand.subject.view import View
 from tests.authors import Authors
 from tests.helpers import examples, refused
 from tests.strategies import spaces
@@ -384,7 +384,7 @@ def test_a_program_that_fails_is_reported(tmp_path):
 
 @pytest.mark.parametrize("method", ["neighbours", "drawn", "rows"])
 def test_same_seed_same_bytes(method, monkeypatch):
-    monkeypatch.setattr("evenhand.core.neighbours.WORTH_SHARING", 0.0)
+    monkeypatch.setattr("evenhand.scores.neighbours.WORTH_SHARING", 0.0)
     options: dict[str, Any] = {"data": PEOPLE, "method": method, "over": ["sex", "age"], "stories": 3}
     runs = [
         eh.mine(subject(memo=memo), **options, n_jobs=n_jobs, seed=3).digest

@@ -19,13 +19,13 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 import evenhand as eh
-from evenhand.core.errors import UsageError
-from evenhand.core.rules import Condition, Rule
-from evenhand.report.cells import Cells
-from evenhand.report.displays import display_of
-from evenhand.report.heat import Heat
-from evenhand.report.mine import MOST_BARS, MOST_MININGS, HeatDisplay, MineDisplay, TermsDisplay
-from evenhand.report.ranked import LABEL, Bar, Bars, Rest, flowed, wrapped
+from evenhand.methods.mine.plot.display import MOST_BARS, MOST_MININGS, HeatDisplay, MineDisplay, TermsDisplay
+from evenhand.methods.mine.plot.heat_cells import Cells
+from evenhand.methods.mine.plot.heat_map import Heat
+from evenhand.report.ranked_bars import LABEL, Bar, Bars, Rest, flowed, wrapped
+from evenhand.report.rates_display import display_of
+from evenhand.runtime.errors import UsageError
+from evenhand.space.rule import Condition, Rule
 from tests.helpers import SAID, TERMS, refused
 
 matplotlib.use("Agg")

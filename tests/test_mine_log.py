@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 import evenhand as eh
-from evenhand.core.errors import DataError, SpaceError, UsageError
-from evenhand.core.results import schema
-from evenhand.core.rules import Rule
+from evenhand.results.result import schema
+from evenhand.runtime.errors import DataError, SpaceError, UsageError
+from evenhand.space.rule import Rule
 from tests.helpers import refused
 
 OVER = ["sex", "race", "age"]

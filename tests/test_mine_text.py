@@ -21,16 +21,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import evenhand as eh
-from evenhand.core.errors import BadOutcome, ConfigError, DataError, NotDeterministic, SubjectCrashed, UsageError
-from evenhand.core.estimate import StopReason
-from evenhand.core.intervals import clopper_pearson
-from evenhand.core.lexicon import Lexicon
-from evenhand.core.matching import find, unmarked
-from evenhand.core.results import Result, schema
-from evenhand.core.rules import Condition, Rule
-from evenhand.core.space import Space
-from evenhand.core.textlinear import linear_path
-from evenhand.methods.mine_text import mine_text
+from evenhand.methods.mine.texts.mine_text import mine_text
+from evenhand.results.result import Result, schema
+from evenhand.runtime.errors import BadOutcome, ConfigError, DataError, NotDeterministic, SubjectCrashed, UsageError
+from evenhand.space.rule import Condition, Rule
+from evenhand.space.space import Space
+from evenhand.statistics.estimate import StopReason
+from evenhand.statistics.intervals import clopper_pearson
+from evenhand.texts.lexicon import Lexicon
+from evenhand.texts.linear import linear_path
+from evenhand.texts.matching import find, unmarked
 from tests.conftest import BESIDE
 from tests.helpers import refused
 

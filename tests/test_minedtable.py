@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
-from evenhand.core.errors import UsageError
-from evenhand.core.minedtable import OTHERS, entries_of, lines_of
+from evenhand.methods.mine.table import OTHERS, entries_of, lines_of
+from evenhand.runtime.errors import UsageError
 from tests.helpers import SAID, TERMS, refused
 
 COLUMNS = [

@@ -13,9 +13,9 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import evenhand.mitigation as package
-from evenhand.core.errors import MissingExtra, UsageError
-from evenhand.core.keywords import options_of
 from evenhand.mitigation import METHODS, Mitigation, method, method_names, needs
+from evenhand.runtime.errors import MissingExtra, UsageError
+from evenhand.runtime.options import options_of
 from tests.helpers import refused
 
 COMMON = ["over", "positive", "privileged", "aware"]

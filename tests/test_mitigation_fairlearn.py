@@ -22,10 +22,10 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from evenhand.core.errors import DataError, MissingExtra, UsageError
-from evenhand.mitigation.adversarial import AdversarialClassifier
-from evenhand.mitigation.fairlearned import CorrelationRemover, ThresholdOptimiser
-from evenhand.mitigation.reductions import ExponentiatedGradient, GridSearch
+from evenhand.mitigation.fairlearn_adversarial import AdversarialClassifier
+from evenhand.mitigation.fairlearn_reductions import ExponentiatedGradient, GridSearch
+from evenhand.mitigation.fairlearn_thresholds import CorrelationRemover, ThresholdOptimiser
+from evenhand.runtime.errors import DataError, MissingExtra, UsageError
 from tests.helpers import refused
 
 pytest.importorskip("fairlearn", reason="needs fairlearn, of the extra of that name")

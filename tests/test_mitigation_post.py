@@ -20,10 +20,10 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from evenhand.core.errors import DataError, MissingExtra, UsageError
-from evenhand.mitigation.compat import PRIVILEGED, UNPRIVILEGED, aif360, dataset
+from evenhand.mitigation.aif360_compat import PRIVILEGED, UNPRIVILEGED, aif360, dataset
 from evenhand.mitigation.postprocessing import CalibratedOdds, EqualisedOdds, RejectOption
 from evenhand.mitigation.preprocessing import Reweighing
+from evenhand.runtime.errors import DataError, MissingExtra, UsageError
 from tests.helpers import examples, refused
 
 NAMES = {

@@ -19,11 +19,11 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from evenhand.core.errors import DataError, MissingExtra, UsageError
+from evenhand.mitigation.aif360_compat import aif360, dataset, old_strings, seeded
 from evenhand.mitigation.base import Numbers
-from evenhand.mitigation.compat import aif360, dataset, old_strings, seeded
 from evenhand.mitigation.preprocessing import Reweighing
 from evenhand.mitigation.roles import Roles
+from evenhand.runtime.errors import DataError, MissingExtra, UsageError
 from tests.helpers import examples, refused
 
 FRAME = pd.DataFrame({"sex": ["f", "f", "m", "m", "m"], "race": ["a", "b", "a", "b", "b"], "age": [1, 2, 3, 4, 5]})
@@ -226,7 +226,7 @@ def test_importing_the_library_leaves_no_trace():
     pytest.importorskip("aif360", reason="needs AIF360")
     script = """
 import logging, os
-from evenhand.mitigation.compat import aif360
+from evenhand.mitigation.aif360_compat import aif360
 aif360("metrics", "a test")
 root = logging.getLogger()
 print(root.handlers, root.filters, "TF_CPP_MIN_LOG_LEVEL" in os.environ)

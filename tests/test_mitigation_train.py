@@ -27,13 +27,13 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import evenhand as eh
-from evenhand.core.errors import DataError, MissingExtra, UsageError
 from evenhand.mitigation import inprocessing
+from evenhand.mitigation.aif360_compat import aif360
 from evenhand.mitigation.base import Numbers
-from evenhand.mitigation.compat import aif360
 from evenhand.mitigation.inprocessing import AdversarialDebiasing, PrejudiceLoss, PrejudiceRemover
 from evenhand.mitigation.optimised import Cut, Moves, OptimisedPreprocessing
 from evenhand.mitigation.representations import FairRepresentations, Objective
+from evenhand.runtime.errors import DataError, MissingExtra, UsageError
 from tests.conftest import BESIDE
 from tests.helpers import examples, refused
 

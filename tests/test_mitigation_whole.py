@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evenhand.config.study import read_study
 from evenhand.mitigation.catalogue import METHODS, method, needs
-from evenhand.mitigation.models import model
-from evenhand.studyfile import read_study
+from evenhand.study.models import model
 
 pytestmark = [pytest.mark.heavy, pytest.mark.minutes]
 

@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.core import neighbours as module
-from evenhand.core.budget import Budget, Meter
-from evenhand.core.errors import UsageError
-from evenhand.core.estimate import StopReason
-from evenhand.core.feature import Feature, category, integer, real
-from evenhand.core.neighbours import Neighbours, walk
-from evenhand.core.parallel import Workers
-from evenhand.core.space import Space
-from evenhand.core.subject import Subject
-from evenhand.core.views import View
+from evenhand.runtime.budget import Budget, Meter
+from evenhand.runtime.errors import UsageError
+from evenhand.runtime.workers import Workers
+from evenhand.scores import neighbours as module
+from evenhand.scores.neighbours import Neighbours, walk
+from evenhand.space.feature import Feature, category, integer, real
+from evenhand.space.space import Space
+from evenhand.statistics.estimate import StopReason
+from evenhand.subject.subject import Subject
+from evenhand.subject.view import View
 from tests.helpers import examples, refused
 from tests.strategies import spaces
 

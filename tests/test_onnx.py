@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenhand.core.adapters.onnx import OnnxAdapter
-from evenhand.core.errors import MissingExtra, SubjectCrashed, UsageError
-from evenhand.core.feature import category, integer, real
-from evenhand.core.space import Space
+from evenhand.runtime.errors import MissingExtra, SubjectCrashed, UsageError
+from evenhand.space.feature import category, integer, real
+from evenhand.space.space import Space
+from evenhand.subject.adapters.onnx import OnnxAdapter
 
 pytest.importorskip("onnxruntime")
 skl2onnx = pytest.importorskip("skl2onnx")

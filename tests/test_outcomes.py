@@ -10,13 +10,13 @@ import pickle
 import numpy as np
 import pytest
 
-from evenhand.core import errors
-from evenhand.core.adapters.base import as_outcomes, parse_outcome
-from evenhand.core.answers import Answers
-from evenhand.core.budget import Budget, Meter, Progress
-from evenhand.core.errors import BadOutcome, EvenhandError, MissingExtra, UsageError, clip, nearest
-from evenhand.core.memo import Memo
-from evenhand.core.outcomes import check_differs, distance
+from evenhand.runtime import errors
+from evenhand.runtime.budget import Budget, Meter, Progress
+from evenhand.runtime.errors import BadOutcome, EvenhandError, MissingExtra, UsageError, clip, nearest
+from evenhand.subject.adapters.base import as_outcomes, parse_outcome
+from evenhand.subject.memo import Memo
+from evenhand.subject.outcome_check import Answers
+from evenhand.subject.outcome_meaning import check_differs, distance
 from tests.helpers import refused
 
 

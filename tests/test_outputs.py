@@ -22,12 +22,12 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import evenhand as eh
-from evenhand.config import Config
-from evenhand.core.errors import BadOutcome, ConfigError, LedgerError, NotDeterministic, UsageError
-from evenhand.core.outcomes import Meaning
-from evenhand.core.outputs import packed, reply_of
-from evenhand.core.subject import Subject
-from evenhand.core.views import View, views_of
+from evenhand.config.file import Config
+from evenhand.runtime.errors import BadOutcome, ConfigError, LedgerError, NotDeterministic, UsageError
+from evenhand.subject.outcome_meaning import Meaning
+from evenhand.subject.outputs import packed, reply_of
+from evenhand.subject.subject import Subject
+from evenhand.subject.view import View, views_of
 from tests.helpers import SPACE, examples, people, refused
 
 BOTH = ["decision", "rate"]
@@ -70,7 +70,7 @@ def test_a_function_answers_in_any_form(form, memo):
 
 
 def test_large_batches_and_types_that_change_between_them(monkeypatch):
-    monkeypatch.setattr("evenhand.core.subject.ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("evenhand.subject.subject.ROWS_AT_ONCE", 7)
 
     def answer(frame: Any) -> Any:
         ages = frame["age"].tolist()
@@ -259,7 +259,7 @@ def test_a_ledger_of_other_outputs_is_refused(tmp_path):
 
 
 def test_a_crash_keeps_the_records_before_it(tmp_path, monkeypatch):
-    monkeypatch.setattr("evenhand.core.subject.ROWS_AT_ONCE", 10)
+    monkeypatch.setattr("evenhand.subject.subject.ROWS_AT_ONCE", 10)
     broken = [True]
 
     def answer(frame: Any) -> Any:

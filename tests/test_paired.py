@@ -12,16 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.core import paired as module
-from evenhand.core.errors import DataError, UsageError
-from evenhand.core.estimate import Estimate
-from evenhand.core.feature import category, integer
-from evenhand.core.intervals import clopper_pearson
-from evenhand.core.paired import Change, decide, gap_change, hits, paired
-from evenhand.core.pairlimits import fall_above, hits_ratio_above
-from evenhand.core.space import Space
-from evenhand.core.subject import Subject
-from evenhand.core.views import View
+from evenhand.methods.repair import paired as module
+from evenhand.methods.repair.paired import Change, decide, gap_change, hits, paired
+from evenhand.runtime.errors import DataError, UsageError
+from evenhand.space.feature import category, integer
+from evenhand.space.space import Space
+from evenhand.statistics.estimate import Estimate
+from evenhand.statistics.intervals import clopper_pearson
+from evenhand.statistics.paired_limits import fall_above, hits_ratio_above
+from evenhand.subject.subject import Subject
+from evenhand.subject.view import View
 from tests.helpers import examples, refused
 from tests.strategies import every
 

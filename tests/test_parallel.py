@@ -11,8 +11,8 @@ import time
 import joblib
 import pytest
 
-from evenhand.core.errors import MissingExtra, SubjectCrashed, UsageError
-from evenhand.core.parallel import Workers, _Parcel
+from evenhand.runtime.errors import MissingExtra, SubjectCrashed, UsageError
+from evenhand.runtime.workers import Workers, _Parcel
 from tests.helpers import refused
 
 

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from evenhand.config import Config
-from evenhand.core.errors import ConfigError, DataError, SpaceError, UsageError
-from evenhand.core.feature import category, integer, real
-from evenhand.core.groups import Groups
-from evenhand.core.populations import profile, rows
-from evenhand.core.samplers import Draws, Within
-from evenhand.core.space import Space
+from evenhand.config.file import Config
+from evenhand.population.rows import profile, rows
+from evenhand.population.samplers import Draws, Within
+from evenhand.runtime.errors import ConfigError, DataError, SpaceError, UsageError
+from evenhand.scores.groups import Groups
+from evenhand.space.feature import category, integer, real
+from evenhand.space.space import Space
 from tests.helpers import examples, refused
 from tests.strategies import spaces
 

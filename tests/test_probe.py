@@ -10,15 +10,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from evenhand.core.cells import BINS, Cells
-from evenhand.core.errors import EvenhandError, SpaceError
-from evenhand.core.feature import category, integer, real
-from evenhand.core.found import Found
-from evenhand.core.probe import Probe
-from evenhand.core.seen import Seen, mixed
-from evenhand.core.space import Space
-from evenhand.core.subject import Subject
-from evenhand.core.views import View
+from evenhand.methods.search.hits import Found
+from evenhand.methods.search.probe import Probe
+from evenhand.runtime.errors import EvenhandError, SpaceError
+from evenhand.space.feature import category, integer, real
+from evenhand.space.grid import BINS, Cells
+from evenhand.space.row_keys import Seen, mixed
+from evenhand.space.space import Space
+from evenhand.subject.subject import Subject
+from evenhand.subject.view import View
 from tests.helpers import examples, refused
 from tests.strategies import spaces
 

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.pytest_plugin import Fairness, whole
-from evenhand.pytest_story import Settings, file_name
-from evenhand.report.ci import beside
+from evenhand.methods.audit.formats.ci import beside
+from evenhand.pytest_plugin.plugin import Fairness, whole
+from evenhand.pytest_plugin.story import Settings, file_name
 from tests.helpers import refused
 
 if TYPE_CHECKING:
@@ -346,7 +346,8 @@ def test_a_run_without_fairness_imports_nothing_and_says_nothing(tmp_path):
 
         def test_it():
             ours = {name for name in sys.modules if name.split(".")[0] == "evenhand"}
-            assert ours == {"evenhand", "evenhand.pytest_plugin", "evenhand.pytest_story"}
+            plugin = "evenhand.pytest_plugin"
+            assert ours == {"evenhand", plugin, f"{plugin}.plugin", f"{plugin}.story"}
             assert not {"numpy", "pandas", "rich", "scipy", "sklearn"} & sys.modules.keys()
     """
     (tmp_path / "test_it.py").write_text("\n".join(line[8:] for line in tests.splitlines()))

@@ -12,8 +12,8 @@ from scipy.integrate import quad
 from scipy.special import gammaln, xlog1py, xlogy
 from scipy.stats import beta, norm
 
-from evenhand.core import intervals, ratios
-from evenhand.core.errors import UsageError
+from evenhand.runtime.errors import UsageError
+from evenhand.statistics import intervals, ratios
 from tests.helpers import examples
 
 GRID = np.array([0.0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97, 1.0])

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenhand.core.estimate import Estimate
-from evenhand.core.feature import category, integer, real
-from evenhand.core.probe import Probe
-from evenhand.core.regions import Region, learn, regions
-from evenhand.core.rules import Condition, Rule
-from evenhand.core.space import Space
-from evenhand.core.subject import Subject
-from evenhand.core.views import View
+from evenhand.methods.search.explain.regions import Region, learn, regions
+from evenhand.methods.search.probe import Probe
+from evenhand.space.feature import category, integer, real
+from evenhand.space.rule import Condition, Rule
+from evenhand.space.space import Space
+from evenhand.statistics.estimate import Estimate
+from evenhand.subject.subject import Subject
+from evenhand.subject.view import View
 
 FEATURES = [
     category("sex", ["F", "M"]),

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from sklearn.metrics import r2_score
 
-from evenhand.core import regressed
-from evenhand.core.comparison import Comparison
-from evenhand.core.errors import DataError, UsageError
-from evenhand.core.estimate import Amount, Estimate
-from evenhand.core.regressed import compare_numbers
-from evenhand.core.seeds import stream
+from evenhand.methods.compare import regression
+from evenhand.methods.compare.comparison import Comparison
+from evenhand.methods.compare.regression import compare_numbers
+from evenhand.runtime.errors import DataError, UsageError
+from evenhand.runtime.random_streams import stream
+from evenhand.statistics.estimate import Amount, Estimate
 from tests.helpers import refused
 
 N = 1500
@@ -79,7 +79,7 @@ def test_resampled_scores_are_those_of_the_rows_drawn(monkeypatch):
     true, errors = TRUTH[:40], np.stack([ORIGINAL, told(6)])[:, :40] - TRUTH[:40]
     away = true - true.mean()
     squares = np.stack([away, away**2, *errors**2], axis=1)
-    found = regressed._scores(regressed._resampled(squares, 100, 5), (0.0, 1.0))
+    found = regression._scores(regression._resampled(squares, 100, 5), (0.0, 1.0))
     rng = stream(5, "compare", "numbers")
     weights = rng.multinomial(40, np.full(40, 1 / 40), size=100)
     for one, performance, line in zip(weights, found.performance, found.line[1], strict=True):
@@ -87,8 +87,8 @@ def test_resampled_scores_are_those_of_the_rows_drawn(monkeypatch):
         expected = [r2_score(true[some], true[some] + error[some]) for error in errors]
         assert performance == pytest.approx(expected)
         assert line == pytest.approx([expected[0], r2_score(true[some], np.full(40, true.mean()))])
-    monkeypatch.setattr(regressed, "_AT_ONCE", 40 * 7)
-    again = regressed._scores(regressed._resampled(squares, 100, 5), (0.0, 1.0))
+    monkeypatch.setattr(regression, "_AT_ONCE", 40 * 7)
+    again = regression._scores(regression._resampled(squares, 100, 5), (0.0, 1.0))
     assert again.performance == pytest.approx(found.performance)
 
 

@@ -20,15 +20,15 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import evenhand as eh
-from evenhand.core.budget import Meter, checked_budget
-from evenhand.core.errors import DataError, NotDeterministic, SubjectCrashed, UsageError
-from evenhand.core.estimate import Amount, Estimate, Verdict
-from evenhand.core.paired import Change, hits
-from evenhand.core.repaired import NO_HELP, NOTHING, REPAIRED, Repair
-from evenhand.core.repairsteps import KINDS, Check, Step
-from evenhand.core.rules import Condition, Rule
-from evenhand.core.views import View
-from evenhand.methods.repair_job import FINER, Scored, sweep
+from evenhand.methods.repair.job import FINER, Scored, sweep
+from evenhand.methods.repair.paired import Change, hits
+from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED, Repair
+from evenhand.methods.repair.steps import KINDS, Check, Step
+from evenhand.runtime.budget import Meter, checked_budget
+from evenhand.runtime.errors import DataError, NotDeterministic, SubjectCrashed, UsageError
+from evenhand.space.rule import Condition, Rule
+from evenhand.statistics.estimate import Amount, Estimate, Verdict
+from evenhand.subject.view import View
 from tests.helpers import refused
 
 
@@ -200,7 +200,7 @@ class TestPipeline:
 
     def test_held_out_scores_are_those_of_the_models_on_rows_that_were_not_trained_on(self, mended):
         """Found again from the seed: the rows that are in neither training nor validation."""
-        from evenhand.core.training import Learning, split
+        from evenhand.methods.repair.training import Learning, split
 
         held = split(Learning.of(PEOPLE, GRANTED, LOANS), 0.25, 0.2, 0, stratify=True)[2]
         for model, accuracy in (
@@ -409,7 +409,7 @@ STATE = 0
 @pytest.fixture(autouse=True, scope="module")
 def _state() -> None:
     """The random state that an estimator without one gets, so that a function may have the same."""
-    from evenhand.core.training import Trainer
+    from evenhand.methods.repair.training import Trainer
 
     global STATE
     STATE = Trainer.of(DecisionTreeClassifier(), 0).fit([[0], [1]], [0, 1]).random_state
@@ -699,7 +699,7 @@ class TestVerdict:
         [(40, 20, "undecided", "may have fallen"), (20, 40, "undecided", "may have risen"), (5, 200, "fail", "rose")],
     )
     def test_a_change_that_is_not_sure_is_not_claimed(self, mended, before, after, verdict, words):
-        from evenhand.core.paired import paired
+        from evenhand.methods.repair.paired import paired
 
         hit = [(np.arange(1000) * 7919 % 1000) < count for count in (before, after)]
         change = paired(hit[0], np.roll(hit[1], 311), level=0.95, population="")
@@ -709,7 +709,7 @@ class TestVerdict:
         assert words in found.claim
 
     def test_a_share_that_was_not_there_before_has_no_part_that_is_gone(self, mended):
-        from evenhand.core.paired import paired
+        from evenhand.methods.repair.paired import paired
 
         change = paired(np.zeros(1000), np.arange(1000) % 10 == 0, level=0.95, population="")
         found = replace(mended, change=change)

@@ -15,15 +15,24 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from evenhand.core.errors import BadOutcome, DataError, NotDeterministic, UsageError
-from evenhand.core.estimate import Verdict
-from evenhand.core.lexicon import Lexicon
-from evenhand.core.repaired import NO_HELP, NOTHING, REPAIRED, Repair
-from evenhand.core.rules import Condition, Rule
-from evenhand.core.textadditions import TermGap, gap_of, opposite, pool, split_texts, term_change, terms_of, twins
-from evenhand.core.textsubject import TextSubject
-from evenhand.methods.mine_text import mine_text
-from evenhand.methods.repair_text import repair_texts
+from evenhand.methods.mine.texts.mine_text import mine_text
+from evenhand.methods.repair.methods.text_additions import (
+    TermGap,
+    gap_of,
+    opposite,
+    pool,
+    split_texts,
+    term_change,
+    terms_of,
+    twins,
+)
+from evenhand.methods.repair.methods.texts import repair_texts
+from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED, Repair
+from evenhand.runtime.errors import BadOutcome, DataError, NotDeterministic, UsageError
+from evenhand.space.rule import Condition, Rule
+from evenhand.statistics.estimate import Verdict
+from evenhand.texts.lexicon import Lexicon
+from evenhand.texts.text_subject import TextSubject
 from tests.helpers import examples, refused
 
 TERMS = {"gender": ["gay", "straight", "trans"], "faith": ["sikh", "taoist"]}

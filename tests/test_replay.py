@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.core import suite
-from evenhand.core.anytime import mixture, mixture_spread
-from evenhand.core.budget import Spent
-from evenhand.core.errors import DataError, NotDeterministic, UsageError
-from evenhand.core.estimate import Estimate, StopReason
-from evenhand.core.feature import category, integer, real
-from evenhand.core.results import Case, Finding, Result
-from evenhand.core.space import Space
-from evenhand.methods.replay import replay
+from evenhand.methods.replay.replay import replay
+from evenhand.results.result import Case, Finding, Result
+from evenhand.runtime.budget import Spent
+from evenhand.runtime.errors import DataError, NotDeterministic, UsageError
+from evenhand.scores import test_suite
+from evenhand.space.feature import category, integer, real
+from evenhand.space.space import Space
+from evenhand.statistics.confidence_sequences import mixture, mixture_spread
+from evenhand.statistics.estimate import Estimate, StopReason
 from tests.helpers import refused
 
 SPACE = Space(
@@ -39,7 +39,9 @@ def fair(people):
     return people["age"] >= 60
 
 
-def drawn(decide, n: int = 300, space: Space = SPACE, over: tuple[str, ...] = ("sex",), seed: int = 0) -> suite.Tests:
+def drawn(
+    decide, n: int = 300, space: Space = SPACE, over: tuple[str, ...] = ("sex",), seed: int = 0
+) -> test_suite.Tests:
     """The suite of a causal score over n draws: each draw, then its other valid variants."""
     points = space.draw(n, np.random.default_rng(seed))
     rows = np.concatenate([points, space.variants(points, over)])
@@ -47,10 +49,10 @@ def drawn(decide, n: int = 300, space: Space = SPACE, over: tuple[str, ...] = ("
     own = np.arange(len(rows)) < n
     kept = own | (space.valid(rows) & (rows != points[draw]).any(axis=1))
     rows = np.asfortranarray(rows[kept])
-    return suite.Tests("causal", over, rows, np.asarray(decide(space.decode(rows))), draw[kept], own[kept])
+    return test_suite.Tests("causal", over, rows, np.asarray(decide(space.decode(rows))), draw[kept], own[kept])
 
 
-def brute(tests: suite.Tests, decide, space: Space = SPACE) -> list[bool]:
+def brute(tests: test_suite.Tests, decide, space: Space = SPACE) -> list[bool]:
     """Which draws are hit, one at a time."""
     outcomes = np.asarray(decide(space.decode(tests.points))).tolist()
     by_draw: dict[int, set[object]] = {}
@@ -61,8 +63,8 @@ def brute(tests: suite.Tests, decide, space: Space = SPACE) -> list[bool]:
 
 @pytest.fixture
 def saved(tmp_path):
-    def write(*parts: suite.Tests, space: Space = SPACE, name: str = "sex.parquet"):
-        suite.write_suite(tmp_path / name, space, parts)
+    def write(*parts: test_suite.Tests, space: Space = SPACE, name: str = "sex.parquet"):
+        test_suite.write_suite(tmp_path / name, space, parts)
         return tmp_path / name
 
     return write
@@ -137,7 +139,9 @@ def test_missing_variants_make_the_score_a_lower_limit(saved):
     flips = np.array([own[number] != outcome for number, outcome in zip(tests.draw, tests.outcomes, strict=True)])
     hit = np.isin(tests.draw, tests.draw[flips])
     kept = tests.own | flips | ~hit
-    first = suite.Tests("causal", ("sex",), tests.points[kept], tests.outcomes[kept], tests.draw[kept], tests.own[kept])
+    first = test_suite.Tests(
+        "causal", ("sex",), tests.points[kept], tests.outcomes[kept], tests.draw[kept], tests.own[kept]
+    )
     assert replay(saved(first), biased, SPACE).notes == ()  # every draw that lacks variants still flips
     result = replay(saved(first), fair, SPACE, limit=0.2)
     estimate = result.worst.estimate
@@ -152,7 +156,7 @@ def test_missing_variants_make_the_score_a_lower_limit(saved):
 
 def test_draws_without_any_variants_are_no_evidence(saved):
     tests = drawn(biased)
-    alone = suite.Tests(
+    alone = test_suite.Tests(
         "causal",
         ("sex",),
         tests.points[tests.own],
@@ -184,7 +188,9 @@ def test_inputs_that_are_each_others_twins_are_a_population_of_their_own(saved):
     small = Space([category("sex", ["F", "M"]), integer("age", 0, 9)])
     points = small.enumerate()
     every = np.ones(len(points), dtype=np.bool_)
-    tests = suite.Tests("causal", ("sex",), points, np.zeros(len(points), dtype=int), points[:, 1].astype(int), every)
+    tests = test_suite.Tests(
+        "causal", ("sex",), points, np.zeros(len(points), dtype=int), points[:, 1].astype(int), every
+    )
     result = replay(saved(tests, space=small), lambda p: (p["sex"] == "M") & (p["age"] > 6), small, limit=0.0)
     estimate = result.worst.estimate
     assert (estimate.value, estimate.method, estimate.n, estimate.level) == (0.3, "enumerated", 20, 1.0)
@@ -202,7 +208,7 @@ def test_graded_distances_take_the_farthest_variant(saved):
     assert result.worst.estimate.value == pytest.approx(np.choose(own.astype(int), [0.4, 0.3, 0.4]).mean())
 
 
-def grouped(decide, sizes=(150, 100, 50)) -> suite.Tests:
+def grouped(decide, sizes=(150, 100, 50)) -> test_suite.Tests:
     rng = np.random.default_rng(5)
     parts = []
     for code, size in enumerate(sizes):
@@ -212,7 +218,7 @@ def grouped(decide, sizes=(150, 100, 50)) -> suite.Tests:
     points = np.concatenate(parts)
     numbers = np.concatenate([np.arange(size) for size in sizes])
     outcomes = np.asarray(decide(SPACE.decode(points)))
-    return suite.Tests("group", ("sex",), points, outcomes, numbers, np.ones(len(points), dtype=np.bool_))
+    return test_suite.Tests("group", ("sex",), points, outcomes, numbers, np.ones(len(points), dtype=np.bool_))
 
 
 def test_a_group_score_is_the_spread_over_the_groups_of_the_suite(saved):
@@ -238,7 +244,9 @@ def test_groups_that_a_suite_lacks_are_told(saved):
 def test_a_group_suite_of_every_input_is_exact(saved):
     points = SPACE.enumerate()
     every = np.ones(len(points), dtype=np.bool_)
-    tests = suite.Tests("group", ("sex",), points, np.zeros(len(points), dtype=bool), np.arange(len(points)), every)
+    tests = test_suite.Tests(
+        "group", ("sex",), points, np.zeros(len(points), dtype=bool), np.arange(len(points)), every
+    )
     estimate = replay(saved(tests), biased, SPACE).worst.estimate
     assert (estimate.value, estimate.low, estimate.high) == (31 / 73, 31 / 73, 31 / 73)
 
@@ -250,7 +258,7 @@ def test_every_output_has_a_finding(saved):
     subject = eh.Subject(loan, SPACE, outputs=["grant", "rate"])
     tests = drawn(biased)
     packed = subject.decide(tests.points)
-    file = saved(suite.Tests(tests.kind, tests.over, tests.points, packed, tests.draw, tests.own))
+    file = saved(test_suite.Tests(tests.kind, tests.over, tests.points, packed, tests.draw, tests.own))
     result = replay(file, subject)
     assert {finding.output: finding.estimate.value > 0 for finding in result.findings} == {"grant": True, "rate": False}
     refused(UsageError, lambda: replay(file, biased, SPACE), "'grant', 'rate'", "outputs")

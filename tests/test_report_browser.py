@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from evenhand.core.audited import Audit
+    from evenhand.methods.audit.audit_result import Audit
     from tests.browser import Tab
 
 pytestmark = pytest.mark.heavy
@@ -46,7 +46,7 @@ def made(audit: Audit, file: Path) -> str:
 
 @pytest.fixture(scope="module")
 def demo(folder):
-    from evenhand.cli import main
+    from evenhand.cli.main import main
 
     file = folder / "demo.html"
     main(["demo", "-o", str(file), "--json", str(file.with_suffix(".json"))])

@@ -21,20 +21,20 @@ from jsonschema import Draft202012Validator
 from markdown_it import MarkdownIt
 
 import evenhand as eh
-from evenhand.core.audited import Audit, Checked
-from evenhand.core.budget import Spent
-from evenhand.core.errors import UsageError
-from evenhand.core.estimate import Estimate, StopReason, Verdict
-from evenhand.core.ratchet import STATES, Held
-from evenhand.core.results import Case, Finding, Result
-from evenhand.report import github
-from evenhand.report.ci import MOST_ROWS, NAME, Places, cut, rows_of
-from evenhand.report.github import MOST, SUMMARY, in_actions, write_summary
-from evenhand.report.junit import NOT_ASKED, to_junit
-from evenhand.report.markdown import FEW, ROOM, text_of, to_markdown
-from evenhand.report.marks import JOINER
-from evenhand.report.sarif import to_sarif
-from evenhand.report.statements import all_statements
+from evenhand.methods.audit.audit_result import Audit, Checked
+from evenhand.methods.audit.baseline import STATES, Held
+from evenhand.methods.audit.formats import github
+from evenhand.methods.audit.formats.ci import MOST_ROWS, NAME, Places, cut, rows_of
+from evenhand.methods.audit.formats.github import MOST, SUMMARY, in_actions, write_summary
+from evenhand.methods.audit.formats.junit import NOT_ASKED, to_junit
+from evenhand.methods.audit.formats.markdown import FEW, ROOM, text_of, to_markdown
+from evenhand.methods.audit.formats.markdown_escape import JOINER
+from evenhand.methods.audit.formats.sarif import to_sarif
+from evenhand.methods.audit.statements import all_statements
+from evenhand.results.result import Case, Finding, Result
+from evenhand.runtime.budget import Spent
+from evenhand.runtime.errors import UsageError
+from evenhand.statistics.estimate import Estimate, StopReason, Verdict
 from tests.helpers import examples, refused
 from tests.strategies import TEXTS
 

@@ -23,16 +23,16 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from rich.console import Console
 
-from evenhand.core.comparison import Baseline, Comparison, Standing
-from evenhand.core.errors import MissingExtra, UsageError
-from evenhand.core.estimate import Amount, Estimate, Verdict
-from evenhand.core.tradeoff import REGIONS, Line, regions
-from evenhand.methods.compare import compare
-from evenhand.mitigation import published
+from evenhand.methods.compare.compare import compare
+from evenhand.methods.compare.comparison import Baseline, Comparison, Standing
+from evenhand.methods.compare.plot import MOST_LABELS, SharesDisplay, TradeoffDisplay
+from evenhand.methods.compare.regions import REGIONS, Line, regions
+from evenhand.methods.compare.text import compare_lines, render_comparison, render_table, score_text, table_lines
 from evenhand.mitigation.tune import Tuning
-from evenhand.report.compare import MOST_LABELS, SharesDisplay, TradeoffDisplay
-from evenhand.report.comparetext import compare_lines, render_comparison, render_table, score_text, table_lines
-from evenhand.report.tuning import TuningDisplay
+from evenhand.mitigation.tune_plot import TuningDisplay
+from evenhand.runtime.errors import MissingExtra, UsageError
+from evenhand.statistics.estimate import Amount, Estimate, Verdict
+from evenhand.study import published_numbers
 from tests.helpers import refused
 
 matplotlib.use("Agg")
@@ -296,7 +296,7 @@ def test_codes_in_names_stay_text():
 
 def test_a_table_of_shares_is_told_in_per_cent():
     golden(
-        table_lines(published.regions_by_method("spd").head(2), "Table 4, spd"),
+        table_lines(published_numbers.regions_by_method("spd").head(2), "Table 4, spd"),
         """
         Table 4, spd
                                                  poor   inverted       good
@@ -308,7 +308,7 @@ def test_a_table_of_shares_is_told_in_per_cent():
 
 
 def test_a_wide_table_is_split_by_model_and_loses_nothing():
-    frame = published.areas("spd")
+    frame = published_numbers.areas("spd")
     lines = table_lines(frame, "Table 6, spd")
     assert max(map(len, lines)) <= 100
     assert [line for line in lines if line in ("LR", "DT", "SVM")] == ["LR", "DT", "SVM"]
@@ -334,7 +334,7 @@ def test_a_flat_table_is_split_in_halves_and_what_is_missing_is_said():
 
 def test_tables_on_a_terminal_fit_it():
     console = terminal(70)
-    frame = pd.concat({name: published.regions_by_method(name) for name in ("spd", "aod")}, axis=1)
+    frame = pd.concat({name: published_numbers.regions_by_method(name) for name in ("spd", "aod")}, axis=1)
     render_table(frame, "shares of regions", console=console)
     told = shown(console)
     assert max(map(len, told)) <= 70
@@ -494,7 +494,7 @@ def test_shares_are_stacked_in_the_order_of_the_regions(drawn):
 
 
 def test_published_shares_are_rounded_and_no_data_is_no_share(drawn):
-    table = published.regions_by_method("spd").T.to_dict()
+    table = published_numbers.regions_by_method("spd").T.to_dict()
     display = drawn(SharesDisplay.from_shares(table | {"none": dict.fromkeys(REGIONS, math.nan)}))
     assert len(display.names) == 14
     assert "no data, undecided" in written(display.ax_)

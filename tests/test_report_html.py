@@ -22,19 +22,19 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 import evenhand as eh
-from evenhand.core.audited import Audit, Checked, gathered
-from evenhand.core.budget import Spent
-from evenhand.core.errors import UsageError
-from evenhand.core.estimate import Amount, Estimate, StopReason
-from evenhand.core.results import Case, Finding, Result
-from evenhand.core.rules import Condition, Rule
-from evenhand.report import sheets
-from evenhand.report.bars import bar, drawable, top_of
-from evenhand.report.html import page
+from evenhand.methods.audit.audit_result import Audit, Checked, gathered
+from evenhand.methods.audit.formats.html import page
+from evenhand.methods.audit.plot import AuditDisplay
+from evenhand.report import html_tables
+from evenhand.report.html_bars import bar, drawable, top_of
+from evenhand.report.html_page import boxed, data_block, facts, people, quoted, table, text
+from evenhand.report.html_tables import Cell, Column, long_sheet, short_sheet, text_of
 from evenhand.report.lines import printable
-from evenhand.report.overview import AuditDisplay
-from evenhand.report.page import boxed, data_block, facts, people, quoted, table, text
-from evenhand.report.sheets import Cell, Column, long_sheet, short_sheet, text_of
+from evenhand.results.result import Case, Finding, Result
+from evenhand.runtime.budget import Spent
+from evenhand.runtime.errors import UsageError
+from evenhand.space.rule import Condition, Rule
+from evenhand.statistics.estimate import Amount, Estimate, StopReason
 from tests.helpers import SAID, TERMS, examples, refused
 from tests.test_report_repair import FULL
 
@@ -278,7 +278,7 @@ def test_every_found_input_is_in_the_data_as_in_the_frame(undrawn):
         assert values == frame[column["name"]].tolist()
     assert [one["name"] for one in data["columns"] if one["feature"]] == ["sex", "age", "town"]
     cells = [cells for cells in found.rows if cells[0] in ("F", "M") and len(cells) == len(data["columns"])]
-    assert cells == [[str(value) for value in row] for row in frame.head(sheets.WRITTEN).itertuples(index=False)]
+    assert cells == [[str(value) for value in row] for row in frame.head(html_tables.WRITTEN).itertuples(index=False)]
 
 
 def test_what_was_replayed_is_told(tmp_path, undrawn):
@@ -518,8 +518,8 @@ def counted(said: str) -> int:
 def test_of_a_long_sheet_the_page_has_the_first_rows_and_the_data_all():
     said = long_sheet("many", "People.", [Column("n", range(70_000)), Column("town", ["x", "y"] * 35_000)])
     found = Page(said)
-    assert counted(said) == sheets.WRITTEN
-    assert found.data("many")["rows"] == sheets.MOST_ROWS
+    assert counted(said) == html_tables.WRITTEN
+    assert found.data("many")["rows"] == html_tables.MOST_ROWS
     assert "People. The first 50,000 of 70,000 are here; the file of the result has all of them." in found.text
     assert "On paper and without scripts, the first 50 are shown." in found.text
 
@@ -554,7 +554,7 @@ def test_a_short_sheet_of_very_many_rows_becomes_a_long_one():
     assert counted(short_sheet("few", "", ["a", "b"], lines[:500])) == 500
     said = short_sheet("many", "", ["a", "b"], lines)
     first, second = Page(said).data("many")["columns"]
-    assert counted(said) == sheets.WRITTEN
+    assert counted(said) == html_tables.WRITTEN
     assert (first["levels"][7], second["levels"][7], second["keys"][7]) == ("7", "7 %", 7)
 
 

@@ -20,23 +20,23 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from evenhand.core.budget import Spent
-from evenhand.core.errors import MissingExtra, UsageError
-from evenhand.core.estimate import Amount, Estimate
-from evenhand.core.paired import Change, paired
-from evenhand.core.repaired import NO_HELP, NOTHING, REPAIRED, Repair
-from evenhand.core.repairsteps import Check, Step
-from evenhand.core.rules import Condition, Rule
-from evenhand.methods.compare import compare
-from evenhand.report.compare import TradeoffDisplay
-from evenhand.report.course import Course
-from evenhand.report.repair import _LOOKS, NO_STEPS, NOT_COMPARED, UNCHANGED, RepairDisplay, Rows, judged
-from evenhand.report.repairsection import STYLE, section, write_section
+from evenhand.methods.compare.compare import compare
+from evenhand.methods.compare.plot import TradeoffDisplay
+from evenhand.methods.repair.html import STYLE, section, write_section
+from evenhand.methods.repair.paired import Change, paired
+from evenhand.methods.repair.plot import _LOOKS, NO_STEPS, NOT_COMPARED, UNCHANGED, RepairDisplay, Rows, judged
+from evenhand.methods.repair.plot_steps import Course
+from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED, Repair
+from evenhand.methods.repair.steps import Check, Step
+from evenhand.runtime.budget import Spent
+from evenhand.runtime.errors import MissingExtra, UsageError
+from evenhand.space.rule import Condition, Rule
+from evenhand.statistics.estimate import Amount, Estimate
 from tests.helpers import examples, refused
 from tests.strategies import TEXTS
 
 if TYPE_CHECKING:
-    from evenhand.core.comparison import Comparison
+    from evenhand.methods.compare.comparison import Comparison
 
 matplotlib.use("Agg")
 

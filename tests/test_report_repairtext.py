@@ -15,13 +15,13 @@ from rich.console import Console
 from sklearn.linear_model import LogisticRegression
 
 import evenhand as eh
-from evenhand.core.budget import Spent
-from evenhand.core.estimate import Amount, Estimate
-from evenhand.core.paired import Change, gap_change, paired
-from evenhand.core.repaired import NO_HELP, NOTHING, REPAIRED, Repair
-from evenhand.core.repairsteps import Check, Step
-from evenhand.core.rules import Condition, Rule
-from evenhand.report.repairtext import render_repair, render_written, repair_lines
+from evenhand.methods.repair.paired import Change, gap_change, paired
+from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED, Repair
+from evenhand.methods.repair.steps import Check, Step
+from evenhand.methods.repair.text import render_repair, render_written, repair_lines
+from evenhand.runtime.budget import Spent
+from evenhand.space.rule import Condition, Rule
+from evenhand.statistics.estimate import Amount, Estimate
 from tests.helpers import examples
 
 N = 2000

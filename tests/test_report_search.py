@@ -17,14 +17,14 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from rich.console import Console
 
-from evenhand.core.budget import Spent
-from evenhand.core.estimate import Estimate, StopReason, Witnesses
-from evenhand.core.feature import category, integer
-from evenhand.core.results import Case, Finding, Result, schema
-from evenhand.core.space import Space
-from evenhand.report.displays import RatesDisplay, display_of
-from evenhand.report.search import MOST_BARS, MOST_SEARCHES, Bars, Curve, Map, SearchDisplay
+from evenhand.methods.search.plot import MOST_BARS, MOST_SEARCHES, Bars, Curve, Map, SearchDisplay
+from evenhand.report.rates_display import RatesDisplay, display_of
 from evenhand.report.terminal import lines, render
+from evenhand.results.result import Case, Finding, Result, schema
+from evenhand.runtime.budget import Spent
+from evenhand.space.feature import category, integer
+from evenhand.space.space import Space
+from evenhand.statistics.estimate import Estimate, StopReason, Witnesses
 
 matplotlib.use("Agg")
 

@@ -8,9 +8,9 @@ import jsonschema
 import pytest
 
 import evenhand as eh
-from evenhand.core.budget import Budget, Meter, Spent
-from evenhand.core.errors import UsageError
-from evenhand.core.results import Case, Finding, Result, schema
+from evenhand.results.result import Case, Finding, Result, schema
+from evenhand.runtime.budget import Budget, Meter, Spent
+from evenhand.runtime.errors import UsageError
 
 
 def finding(low: float, high: float, limit: float | None = 0.1, name: str = "sex") -> Finding:

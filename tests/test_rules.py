@@ -10,10 +10,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from evenhand.core.errors import SpaceError, UsageError
-from evenhand.core.feature import Feature, category, integer, real
-from evenhand.core.rules import Condition, Rule
-from evenhand.core.space import Space
+from evenhand.runtime.errors import SpaceError, UsageError
+from evenhand.space.feature import Feature, category, integer, real
+from evenhand.space.rule import Condition, Rule
+from evenhand.space.space import Space
 from tests.helpers import examples, refused
 from tests.strategies import every, spaces
 

@@ -17,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
-from evenhand.core.adapters.saved import identity_of, load_model, save_model
-from evenhand.core.errors import MissingExtra, UsageError
+from evenhand.runtime.errors import MissingExtra, UsageError
+from evenhand.subject.adapters.saved import identity_of, load_model, save_model
 from tests.helpers import refused
 
 X = np.array([[0.0], [1.0], [2.0], [3.0]])
@@ -163,9 +163,9 @@ def test_a_saved_model_is_known_to_a_ledger_by_its_file(tmp_path):
 
 
 def evened(model: Any, **options: Any) -> Any:
-    from evenhand.core.evened import Evened
-    from evenhand.core.feature import category, integer
-    from evenhand.core.space import Space
+    from evenhand.methods.repair.methods.evened import Evened
+    from evenhand.space.feature import category, integer
+    from evenhand.space.space import Space
 
     space = Space([category("sex", [False, True]), integer("age", 0, 9)], ["sex"], ["age < 9 or not sex"])
     return Evened(model, space, **options)

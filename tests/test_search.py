@@ -28,14 +28,14 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import evenhand as eh
-from evenhand.core.diversity import Distances
-from evenhand.core.errors import DataError, SpaceError, SubjectCrashed, UsageError
-from evenhand.core.results import schema
+from evenhand.methods.search.explain.diversity import Distances
+from evenhand.results.result import schema
+from evenhand.runtime.errors import DataError, SpaceError, SubjectCrashed, UsageError
 from tests.helpers import examples, refused
 from tests.strategies import every, spaces
 
 PUBLISHED = ["random", "semi-directed", "fully-directed"]
-SURROGATE = ["surrogate"] if importlib.util.find_spec("evenhand.core.strategies.surrogate") else []
+SURROGATE = ["surrogate"] if importlib.util.find_spec("evenhand.methods.search.strategies.surrogate") else []
 STRATEGIES = ["adaptive", *SURROGATE, *PUBLISHED]
 TWO_FIRST = [
     name if name in ("adaptive", "fully-directed") else pytest.param(name, marks=pytest.mark.slow)
@@ -392,7 +392,7 @@ class Torn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 @pytest.mark.parametrize("queries", [200, 1000])
 def test_what_scores_say_is_never_reported_where_the_label_says_otherwise(queries, monkeypatch):
     """The check of scores against labels is made to miss that they disagree; asking again does not miss it."""
-    from evenhand.core.margins import Margins
+    from evenhand.methods.search.margins import Margins
 
     monkeypatch.setattr(Margins, "_agrees", lambda *_: True)
     model = Torn().fit(None, None)
@@ -548,9 +548,9 @@ def test_the_same_seed_gives_the_same_bytes_where_scores_are_asked(fitted, tmp_p
 
 
 def test_the_number_of_workers_changes_nothing(fitted, monkeypatch):
-    from evenhand.core import shared
+    from evenhand.subject import parallel_view
 
-    monkeypatch.setattr(shared, "LEAST", 50)  # so that even these questions are shared
+    monkeypatch.setattr(parallel_view, "LEAST", 50)  # so that even these questions are shared
     runs = [eh.search(fitted["forest"], PEOPLE, over="sex", budget=eh.Budget(queries=1000), n_jobs=n) for n in (1, 2)]
     assert len({result.digest for result in runs}) == 1
 

@@ -11,8 +11,8 @@ import sys
 import numpy as np
 import pytest
 
-from evenhand.core.errors import UsageError
-from evenhand.core.seeds import stream
+from evenhand.runtime.errors import UsageError
+from evenhand.runtime.random_streams import stream
 from tests.helpers import refused
 
 
@@ -44,7 +44,7 @@ def test_every_part_of_the_name_counts():
 
 
 def test_the_same_in_another_process():
-    code = "from evenhand.core.seeds import stream; print(stream(5, 'measure', 2).integers(0, 2**62))"
+    code = "from evenhand.runtime.random_streams import stream; print(stream(5, 'measure', 2).integers(0, 2**62))"
     outputs = {
         subprocess.run(
             [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.core import intervals
-from evenhand.core.errors import UsageError
-from evenhand.core.estimate import StopReason, Verdict
-from evenhand.core.sequential import Plan, calibration, look_sizes, needed
-from evenhand.core.spread import SpreadPlan
+from evenhand.runtime.errors import UsageError
+from evenhand.statistics import intervals
+from evenhand.statistics.estimate import StopReason, Verdict
+from evenhand.statistics.group_stopping import SpreadPlan
+from evenhand.statistics.stopping import Plan, calibration, look_sizes, needed
 from tests.helpers import examples
 
 PLANS = [

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from evenhand.core.diversity import typical
-from evenhand.core.feature import category, integer, real
-from evenhand.core.found import Found
-from evenhand.core.probe import Probe
-from evenhand.core.shrink import _rounded, shrink, unusual
-from evenhand.core.space import Space
-from evenhand.core.subject import Subject
-from evenhand.core.views import View
+from evenhand.methods.search.explain.diversity import typical
+from evenhand.methods.search.explain.shrink import _rounded, shrink, unusual
+from evenhand.methods.search.hits import Found
+from evenhand.methods.search.probe import Probe
+from evenhand.space.feature import category, integer, real
+from evenhand.space.space import Space
+from evenhand.subject.subject import Subject
+from evenhand.subject.view import View
 from tests import strategies
 from tests.helpers import examples
 

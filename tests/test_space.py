@@ -18,10 +18,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.core import blocks
-from evenhand.core.errors import SpaceError, UsageError
-from evenhand.core.feature import category, integer, real
-from evenhand.core.space import Space
+from evenhand.runtime.errors import SpaceError, UsageError
+from evenhand.space import blocks
+from evenhand.space.feature import category, integer, real
+from evenhand.space.space import Space
 from tests.helpers import examples, refused
 from tests.strategies import every, spaces
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import evenhand as eh
-from evenhand.core.errors import ConfigError
-from evenhand.core.spacefile import Themis, read_space, read_themis, read_toml
+from evenhand.runtime.errors import ConfigError
+from evenhand.space.space_file import Themis, read_space, read_themis, read_toml
 from tests.helpers import refused
 
 CSV = "sex,age,rate,approved\nF,20,0.25,yes\nM,60,0.5,no\n"

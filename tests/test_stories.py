@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.core import stories as module
-from evenhand.core.apart import Sure, absolute
-from evenhand.core.errors import DataError, SpaceError, UsageError
-from evenhand.core.feature import category, integer, real
-from evenhand.core.mining import Forming, Mining, Treated, check_rules
-from evenhand.core.rules import Condition, Rule
-from evenhand.core.space import Space
-from evenhand.core.stories import LIKE, OVERLAP, WITHIN, Told
+from evenhand.methods.mine import ranking as module
+from evenhand.methods.mine.ranking import LIKE, OVERLAP, WITHIN, Told
+from evenhand.methods.mine.rule_sets import Forming, Mining, Treated, check_rules
+from evenhand.runtime.errors import DataError, SpaceError, UsageError
+from evenhand.space.feature import category, integer, real
+from evenhand.space.rule import Condition, Rule
+from evenhand.space.space import Space
+from evenhand.statistics.simultaneous import Sure, absolute
 from tests.helpers import examples, refused
 
 SPACE = Space(
@@ -353,7 +353,7 @@ def test_sums_of_weights_that_meet_the_support_but_for_rounding_are_frequent():
 def test_depth_is_bounded_by_the_number_of_rule_sets(monkeypatch):
     case = mined(200, 1, ["race", "age", "sex"])
     assert (case.mining.depth, case.mining.notes) == (3, [])
-    monkeypatch.setattr("evenhand.core.mining.DEEP_RULES", 100)
+    monkeypatch.setattr("evenhand.methods.mine.rule_sets.DEEP_RULES", 100)
     shallow = mined(200, 1, ["race", "age", "sex"])
     assert shallow.mining.depth == 2
     (note,) = shallow.mining.notes
@@ -361,7 +361,7 @@ def test_depth_is_bounded_by_the_number_of_rule_sets(monkeypatch):
     assert "depth=3" in note
     assert max(len(block.family) for block in shallow.mining.ranking.blocks) == 2
     assert mined(200, 1, ["race", "age", "sex"], depth=3).mining.depth == 3
-    monkeypatch.setattr("evenhand.core.mining.MOST_RULES", 100)
+    monkeypatch.setattr("evenhand.methods.mine.rule_sets.MOST_RULES", 100)
     refused(SpaceError, lambda: mined(200, 1, ["race", "age", "sex"], depth=3), "depth = 3", "take depth=2")
 
 

@@ -10,26 +10,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.core.budget import Budget, Meter
-from evenhand.core.estimate import StopReason
-from evenhand.core.feature import category, integer, real
-from evenhand.core.hunt import hunt
-from evenhand.core.margins import Margins
-from evenhand.core.probe import Probe
-from evenhand.core.space import Space
-from evenhand.core.strategies.adaptive import Adaptive
-from evenhand.core.strategies.archive import HEIRLOOM, RECENT, STALE, Archive, Kin
-from evenhand.core.strategies.arms import MEMORY, MOST_MOVES, Arms
-from evenhand.core.strategies.base import Setting
-from evenhand.core.strategies.boundary import EDGES, ENDS, MOST_OUTCOMES, Bisection, Edges
-from evenhand.core.strategies.choose import aequitas, check_strategy, strategy_of
-from evenhand.core.strategies.everything import Everything
-from evenhand.core.strategies.moves import Moves
-from evenhand.core.strategies.published import Aequitas
-from evenhand.core.strategies.slope import Slope
-from evenhand.core.strategies.sources import Given, Near, Uniform, stirred
-from evenhand.core.subject import Subject
-from evenhand.core.views import View
+from evenhand.methods.search.loop import hunt
+from evenhand.methods.search.margins import Margins
+from evenhand.methods.search.probe import Probe
+from evenhand.methods.search.strategies.adaptive import Adaptive
+from evenhand.methods.search.strategies.aequitas import Aequitas
+from evenhand.methods.search.strategies.archive import HEIRLOOM, RECENT, STALE, Archive, Kin
+from evenhand.methods.search.strategies.bandit import MEMORY, MOST_MOVES, Arms
+from evenhand.methods.search.strategies.base import Setting
+from evenhand.methods.search.strategies.boundary import EDGES, ENDS, MOST_OUTCOMES, Bisection, Edges
+from evenhand.methods.search.strategies.exhaustive import Everything
+from evenhand.methods.search.strategies.margin_slope import Slope
+from evenhand.methods.search.strategies.moves import Moves
+from evenhand.methods.search.strategies.registry import aequitas, check_strategy, strategy_of
+from evenhand.methods.search.strategies.start_points import Given, Near, Uniform, stirred
+from evenhand.runtime.budget import Budget, Meter
+from evenhand.space.feature import category, integer, real
+from evenhand.space.space import Space
+from evenhand.statistics.estimate import StopReason
+from evenhand.subject.subject import Subject
+from evenhand.subject.view import View
 from tests.helpers import examples
 from tests.strategies import spaces
 

@@ -10,25 +10,25 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from evenhand.core.budget import Budget, Meter
-from evenhand.core.errors import EvenhandError, UsageError
-from evenhand.core.feature import category, integer, real
-from evenhand.core.hunt import hunt
-from evenhand.core.probe import Probe
-from evenhand.core.seeds import stream
-from evenhand.core.space import Space
-from evenhand.core.strategies.base import Setting
-from evenhand.core.strategies.published import UPDATES, Aequitas
-from evenhand.core.strategies.walk import Chances
-from evenhand.core.subject import Subject
-from evenhand.core.views import View
+from evenhand.methods.search.loop import hunt
+from evenhand.methods.search.probe import Probe
+from evenhand.methods.search.strategies.aequitas import UPDATES, Aequitas
+from evenhand.methods.search.strategies.aequitas_walk import Chances
+from evenhand.methods.search.strategies.base import Setting
+from evenhand.runtime.budget import Budget, Meter
+from evenhand.runtime.errors import EvenhandError, UsageError
+from evenhand.runtime.random_streams import stream
+from evenhand.space.feature import category, integer, real
+from evenhand.space.space import Space
+from evenhand.subject.subject import Subject
+from evenhand.subject.view import View
 from tests.helpers import examples, refused
 from tests.strategies import spaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from evenhand.core.feature import Feature
+    from evenhand.space.feature import Feature
 
     Judge = Callable[[np.ndarray], np.ndarray]
     Row = tuple[float, ...]

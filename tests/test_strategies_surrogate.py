@@ -9,18 +9,18 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from evenhand.core.budget import Budget, Meter
-from evenhand.core.errors import EvenhandError
-from evenhand.core.estimate import StopReason
-from evenhand.core.feature import category, integer, real
-from evenhand.core.hunt import Hunt, hunt
-from evenhand.core.probe import Probe
-from evenhand.core.space import Space
-from evenhand.core.strategies.base import Setting
-from evenhand.core.strategies.screen import Known, Screen, Targets, Weights
-from evenhand.core.strategies.surrogate import FIRST, Surrogate
-from evenhand.core.subject import Subject
-from evenhand.core.views import View
+from evenhand.methods.search.loop import Hunt, hunt
+from evenhand.methods.search.probe import Probe
+from evenhand.methods.search.strategies.base import Setting
+from evenhand.methods.search.strategies.surrogate import FIRST, Surrogate
+from evenhand.methods.search.strategies.surrogate_model import Known, Screen, Targets, Weights
+from evenhand.runtime.budget import Budget, Meter
+from evenhand.runtime.errors import EvenhandError
+from evenhand.space.feature import category, integer, real
+from evenhand.space.space import Space
+from evenhand.statistics.estimate import StopReason
+from evenhand.subject.subject import Subject
+from evenhand.subject.view import View
 from tests.helpers import examples
 from tests.strategies import spaces
 

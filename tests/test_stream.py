@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.core.adapters.stream import StreamAdapter
-from evenhand.core.errors import BadOutcome, SubjectCrashed, SubjectTimeout, UsageError
-from evenhand.core.feature import Feature, category, integer
-from evenhand.core.space import Space
+from evenhand.runtime.errors import BadOutcome, SubjectCrashed, SubjectTimeout, UsageError
+from evenhand.space.feature import Feature, category, integer
+from evenhand.space.space import Space
+from evenhand.subject.adapters.stream import StreamAdapter
 from tests.helpers import SPACE, alive, collect, examples, gone, people, sentence
 
 BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
@@ -332,8 +332,8 @@ def test_processes_end_with_a_killed_parent(tmp_path):
     loan, parent = tmp_path / "loan.py", tmp_path / "parent.py"
     loan.write_text(LOOP + "    print(os.getpid(), flush=True)")
     parent.write_text(
-        "import os, sys, numpy as np\nfrom evenhand.core.adapters.stream import StreamAdapter\n"
-        "from evenhand.core.feature import integer\nfrom evenhand.core.space import Space\n"
+        "import os, sys, numpy as np\nfrom evenhand.subject.adapters.stream import StreamAdapter\n"
+        "from evenhand.space.feature import integer\nfrom evenhand.space.space import Space\n"
         f"adapter = StreamAdapter([sys.executable, {str(loan)!r}])\n"
         "for _, pids in adapter.run(np.array([[1.0]]), Space([integer('age', 0, 9)])): print(pids[0], flush=True)\n"
         "os.kill(os.getpid(), 9)\n"

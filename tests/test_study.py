@@ -22,16 +22,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import evenhand as eh
-from evenhand.core.errors import DataError, LedgerError, MissingExtra, UsageError
-from evenhand.core.ledger import Ledger
-from evenhand.core.results import versions
-from evenhand.methods.compare import compare
+from evenhand.methods.compare.compare import compare
 from evenhand.mitigation import catalogue
-from evenhand.mitigation import study as studies
 from evenhand.mitigation.base import Mitigation
-from evenhand.mitigation.models import MODELS, model
-from evenhand.mitigation.study import Entry, Model, Study, Task, load, run
-from evenhand.mitigation.work import Remembering, Work
+from evenhand.results.result import versions
+from evenhand.runtime.errors import DataError, LedgerError, MissingExtra, UsageError
+from evenhand.study import study as studies
+from evenhand.study.models import MODELS, model
+from evenhand.study.study import Entry, Model, Study, Task, load, run
+from evenhand.study.units import Remembering, Work
+from evenhand.subject.ledger import Ledger
 from tests.conftest import BESIDE
 from tests.helpers import refused
 
@@ -518,7 +518,7 @@ def test_a_killed_study_goes_on_where_it_was(tmp_path, monkeypatch):
     store, log = tmp_path / "k.sqlite", tmp_path / "begun"
     program = f"""
         from pathlib import Path
-        from evenhand.mitigation.work import Work
+        from evenhand.study.units import Work
         from tests.test_study import run, slow
         done = Work._done
         def told(self, unit):

@@ -14,11 +14,12 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from evenhand.core.errors import UsageError
-from evenhand.core.tradeoff import REGIONS
-from evenhand.mitigation import catalogue, published, tables
-from evenhand.mitigation.cases import ORIGINAL, Cases
-from evenhand.mitigation.study import Entry, Model, Study, Task, run
+from evenhand.methods.compare.regions import REGIONS
+from evenhand.mitigation import catalogue
+from evenhand.runtime.errors import UsageError
+from evenhand.study import published_numbers, tables
+from evenhand.study.fits import ORIGINAL, Cases
+from evenhand.study.study import Entry, Model, Study, Task, run
 from tests.helpers import refused
 
 SPLITS = 8
@@ -257,13 +258,13 @@ def test_a_study_of_methods_with_their_own_model_alone_or_of_none():
 def test_a_score_that_is_none_is_refused_and_not_told_as_left_out():
     refused(UsageError, lambda: tables.areas(study(), "sdp"), "sdp", "spd")
     refused(UsageError, lambda: tables.regions_by_method(study(), performance="acuracy"), "acuracy", "accuracy")
-    refused(UsageError, lambda: published.areas("eod"), "eod", "spd", "aod")
+    refused(UsageError, lambda: published_numbers.areas("eod"), "eod", "spd", "aod")
 
 
 def test_ours_and_the_papers_stand_beside_each_other_where_both_have_numbers():
     cases = study()
     ours = tables.regions_by_method(cases, "spd")
-    shown = tables.beside(ours, published.regions_by_method("spd"))
+    shown = tables.beside(ours, published_numbers.regions_by_method("spd"))
     both = [name for name in shown.index if "[" in shown.loc[name, "win-win"]]
     assert both == ["reweighing", "EO", "Mean"]
     assert list(shown.index) == list(ours.frame.index)
@@ -272,53 +273,59 @@ def test_ours_and_the_papers_stand_beside_each_other_where_both_have_numbers():
     assert shown.loc["EO", "good trade-off"] == f"{share} % [69 %]"
     assert shown.loc["EO", "cases"] == str(ours.frame.loc["EO", "cases"])
     areas = tables.areas(cases, "aod")
-    cells = tables.beside(areas, published.areas("aod"))
+    cells = tables.beside(areas, published_numbers.areas("aod"))
     known = [place for place in cells.columns if "[" in cells.loc["EO", place]]
     assert known == [place for place in areas.frame.columns if place[1] != "dice"]
     assert cells.loc["EO", ("LR", "adult", "sex")] == f"{areas.marked.loc['EO', ('LR', 'adult', 'sex')]} [0.169]"
-    tasks = tables.beside(tables.regions_by_model_and_task(cases), published.regions_by_model_and_task())
+    tasks = tables.beside(tables.regions_by_model_and_task(cases), published_numbers.regions_by_model_and_task())
     known = [name for name in tasks.index if "[" in tasks.loc[name, "win-win"]]
     assert known == ["LR", "DT", "adult sex", "adult race", "compas sex"]
-    own = tables.beside(tables.areas_own_model(cases), published.areas_own_model("spd"))
+    own = tables.beside(tables.areas_own_model(cases), published_numbers.areas_own_model("spd"))
     assert not own.empty
     assert not own.map(lambda cell: "[" in cell).any(axis=None)
 
 
 @pytest.mark.parametrize("bias", ["spd", "aod"])
 def test_the_papers_shares_add_up_and_their_mean_is_that_of_all_cases(bias):
-    frame = published.regions_by_method(bias)
+    frame = published_numbers.regions_by_method(bias)
     assert frame.shape == (13, 5)
     assert frame.sum(axis=1).between(0.9899, 1.0101).all()
     # Of each method that takes a model there are 700 cases; PR was run on two tasks, AD on five.
     weights = [{"prejudice-remover": 100, "adversarial-debiasing": 250}.get(name, 700) for name in frame.index[:-1]]
     mean = np.average(frame.iloc[:-1], axis=0, weights=weights)
     assert mean == pytest.approx(frame.loc["Mean"], abs=0.0101)
-    both = sum(published.regions_by_method(one).iloc[:-1] for one in ("spd", "aod")) / 2
-    tasks = published.regions_by_model_and_task().iloc[3:]
+    both = sum(published_numbers.regions_by_method(one).iloc[:-1] for one in ("spd", "aod")) / 2
+    tasks = published_numbers.regions_by_model_and_task().iloc[3:]
     assert np.average(both, axis=0, weights=weights) == pytest.approx(
         np.average(tasks, axis=0, weights=[1600, 1600, 1550, 1550, 1050]), abs=0.0101
     )
 
 
 def test_numbers_of_the_paper_that_were_checked_by_eye():
-    spd, aod = (published.regions_by_method(bias) for bias in ("spd", "aod"))
+    spd, aod = (published_numbers.regions_by_method(bias) for bias in ("spd", "aod"))
     assert (spd.loc["lfr"] * 100).round().tolist() == [19, 48, 0, 20, 13]
     assert (aod.loc["adversarial-debiasing"] * 100).round().tolist() == [55, 5, 15, 17, 8]
-    assert (published.regions_by_model_and_task().loc["compas race"] * 100).round().tolist() == [26, 8, 15, 34, 16]
-    assert published.regions_by_model_and_task().sum(axis=1).between(0.9899, 1.0101).all()
-    areas = published.areas("spd")
-    assert areas.shape == published.areas("aod").shape == (10, 14)
+    assert (published_numbers.regions_by_model_and_task().loc["compas race"] * 100).round().tolist() == [
+        26,
+        8,
+        15,
+        34,
+        16,
+    ]
+    assert published_numbers.regions_by_model_and_task().sum(axis=1).between(0.9899, 1.0101).all()
+    areas = published_numbers.areas("spd")
+    assert areas.shape == published_numbers.areas("aod").shape == (10, 14)
     assert areas.loc["calibrated-fnr", ("LR", "adult", "sex")] == "0.014"
     assert areas.loc["calibrated-fpr", ("SVM", "german", "sex")] == "0.063"
     assert areas.loc["optimised-preprocessing", ("DT", "compas", "race")] == "inverted"
-    assert published.areas("aod").loc["reject-option-aod", ("SVM", "adult", "race")] == "0.001"
+    assert published_numbers.areas("aod").loc["reject-option-aod", ("SVM", "adult", "race")] == "0.001"
     assert (areas == "0.274").sum().sum() == 1
     # Section 6.2 says that 102 of 120 pairs, alike but for the protected feature, share a region; printed are 100.
     pairs = [
         (row[model, task, "sex"], row[model, task, "race"])
         for bias in ("spd", "aod")
-        for _, row in published.areas(bias).iterrows()
-        for model in published.MODELS
+        for _, row in published_numbers.areas(bias).iterrows()
+        for model in published_numbers.MODELS
         for task in ("adult", "compas")
     ]
     alike = [
@@ -326,11 +333,11 @@ def test_numbers_of_the_paper_that_were_checked_by_eye():
         for one, other in pairs
     ]
     assert (len(pairs), sum(alike)) == (120, 100)
-    own = published.areas_own_model("aod")
+    own = published_numbers.areas_own_model("aod")
     assert own.loc["prejudice-remover"].tolist() == ["0.090", "0.011", "NA", "NA", "NA"]
     assert set(own.loc["adversarial-debiasing"]) == {"lose-lose"}
 
 
 def test_methods_of_the_paper_are_those_of_the_catalogue():
-    assert {catalogue.METHODS[key].code: key for key in published.METHODS.values()} == published.METHODS
-    assert {entry.key for entry in catalogue.METHODS.values() if entry.paper} == set(published.METHODS.values())
+    assert {catalogue.METHODS[key].code: key for key in published_numbers.METHODS.values()} == published_numbers.METHODS
+    assert {entry.key for entry in catalogue.METHODS.values() if entry.paper} == set(published_numbers.METHODS.values())

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenhand.core.errors import ConfigError, DataError, MissingExtra
+from evenhand.config.study import read_study
 from evenhand.mitigation import catalogue
-from evenhand.mitigation.study import run
-from evenhand.studyfile import read_study
+from evenhand.runtime.errors import ConfigError, DataError, MissingExtra
+from evenhand.study.study import run
 from tests.conftest import BESIDE
 from tests.helpers import refused
 

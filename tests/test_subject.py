@@ -29,9 +29,9 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from sklearn.tree import DecisionTreeClassifier
 
 import evenhand as eh
-from evenhand.core.errors import BadOutcome, LedgerError, NotDeterministic, SubjectCrashed, UsageError
-from evenhand.core.memo import Memo
-from evenhand.core.subject import ROWS_AT_ONCE, Subject, as_subject
+from evenhand.runtime.errors import BadOutcome, LedgerError, NotDeterministic, SubjectCrashed, UsageError
+from evenhand.subject.memo import Memo
+from evenhand.subject.subject import ROWS_AT_ONCE, Subject, as_subject
 from tests.helpers import refused
 
 SPACE = eh.Space(
@@ -432,7 +432,7 @@ def test_negative_zero_is_zero():
 
 
 def test_large_batches_are_split_and_put_together_again(monkeypatch):
-    monkeypatch.setattr("evenhand.core.subject.ROWS_AT_ONCE", 64)
+    monkeypatch.setattr("evenhand.subject.subject.ROWS_AT_ONCE", 64)
     for memo in (False, True):
         function = Counting(lambda frame: frame["age"])
         assert Subject(function, SPACE, memo=memo).decide(POINTS).tolist() == POINTS[:, 1].tolist()
@@ -459,7 +459,7 @@ def test_the_memo_switches_itself_on_for_a_slow_function_only():
 
 
 def test_a_full_memo_still_answers(monkeypatch):
-    monkeypatch.setattr("evenhand.core.memo.MOST_REMEMBERED", 10)
+    monkeypatch.setattr("evenhand.subject.memo.MOST_REMEMBERED", 10)
     subject = Subject(Counting(), SPACE, memo=True)
     expected = Subject(Counting(), SPACE, memo=False).decide(POINTS)
     for _ in range(2):
@@ -513,7 +513,7 @@ def test_a_second_subject_on_the_same_ledger_executes_nothing(tmp_path, outcomes
 
 
 def test_what_was_answered_before_a_crash_is_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr("evenhand.core.subject.ROWS_AT_ONCE", 50)
+    monkeypatch.setattr("evenhand.subject.subject.ROWS_AT_ONCE", 50)
     calls: list[int] = []
 
     def answer(frame: pd.DataFrame) -> Any:

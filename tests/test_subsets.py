@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.core.errors import NotDeterministic, SpaceError, UsageError
-from evenhand.core.judging import Judge
-from evenhand.core.results import schema
+from evenhand.methods.subsets.decision import Judge
 from evenhand.report.terminal import lines
+from evenhand.results.result import schema
+from evenhand.runtime.errors import NotDeterministic, SpaceError, UsageError
 from tests.helpers import examples, refused
 from tests.strategies import spaces
 
@@ -744,7 +744,7 @@ def stable(result):
 
 @pytest.mark.parametrize("kind", ["causal", "group"])
 def test_same_seed_same_bytes(kind, tmp_path, monkeypatch):
-    monkeypatch.setattr("evenhand.core.shared.LEAST", 16)
+    monkeypatch.setattr("evenhand.subject.parallel_view.LEAST", 16)
 
     def run(seed=3, n_jobs=1, **options):
         subject = eh.Subject(half, WIDE, **options)
@@ -764,7 +764,7 @@ def test_same_seed_same_bytes(kind, tmp_path, monkeypatch):
 
 
 def test_work_is_shared_among_workers(tmp_path, monkeypatch):
-    monkeypatch.setattr("evenhand.core.shared.LEAST", 16)
+    monkeypatch.setattr("evenhand.subject.parallel_view.LEAST", 16)
 
     def signed(people):
         import os

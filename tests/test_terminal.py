@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from evenhand.core.budget import Spent
-from evenhand.core.estimate import Estimate, StopReason
-from evenhand.core.results import Case, Finding, Group, Result
 from evenhand.report.terminal import lines, printable, render
+from evenhand.results.result import Case, Finding, Group, Result
+from evenhand.runtime.budget import Spent
+from evenhand.statistics.estimate import Estimate, StopReason
 
 UNIFORM = "all inputs, uniformly"
 

@@ -24,12 +24,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from evenhand.core import textlinear
-from evenhand.core.errors import UsageError
-from evenhand.core.lexicon import Lexicon, Term
-from evenhand.core.matching import Matches, find
-from evenhand.core.textlinear import LinearPath, linear_path
-from evenhand.core.textsubject import TextSubject
+from evenhand.runtime.errors import UsageError
+from evenhand.texts import linear
+from evenhand.texts.lexicon import Lexicon, Term
+from evenhand.texts.linear import LinearPath, linear_path
+from evenhand.texts.matching import Matches, find
+from evenhand.texts.text_subject import TextSubject
 from tests.conftest import BESIDE
 from tests.helpers import examples, refused
 
@@ -171,7 +171,7 @@ def test_chunks_change_nothing_and_other_texts_are_counted_anew(monkeypatch):
         monkeypatch.undo()
         whole = path.decide(matches, rows, ["gender", "race"], terms)
         assert np.array_equal(whole, one_by_one(path.subject, matches, rows, ["gender", "race"], terms))
-        monkeypatch.setattr(textlinear, "_BYTES_AT_ONCE", 20_000)
+        monkeypatch.setattr(linear, "_BYTES_AT_ONCE", 20_000)
         assert np.array_equal(path.decide(matches, rows, ["gender", "race"], terms), whole)
         assert np.array_equal(path.decide(matches, rows[:1], ["gender", "race"], terms), whole[:1])
     assert path.decide(matches, rows[:0], ["gender"], terms).shape == (0, len(terms))

@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.core.apart import Sure
-from evenhand.core.budget import Budget, Meter
-from evenhand.core.errors import DataError, UsageError
-from evenhand.core.estimate import StopReason
-from evenhand.core.lexicon import Lexicon, lexicon_of
-from evenhand.core.matching import find
-from evenhand.core.termstories import ALIKE, MIRRORED
-from evenhand.core.textmining import LEAST, MOST_NOTES, Decided, affordable, ask, families
-from evenhand.core.textsubject import TextSubject
-from evenhand.core.texttold import TextTelling, matrices, score_rest, score_terms
+from evenhand.methods.mine.texts.combinations import LEAST, MOST_NOTES, Decided, affordable, ask, families
+from evenhand.methods.mine.texts.findings import TextTelling, matrices, score_rest, score_terms
+from evenhand.methods.mine.texts.ranking import ALIKE, MIRRORED
+from evenhand.runtime.budget import Budget, Meter
+from evenhand.runtime.errors import DataError, UsageError
+from evenhand.statistics.estimate import StopReason
+from evenhand.statistics.simultaneous import Sure
+from evenhand.texts.lexicon import Lexicon, lexicon_of
+from evenhand.texts.matching import find
+from evenhand.texts.text_subject import TextSubject
 from tests.helpers import examples, refused
 
 TERMS = {"gender": ["gay", "straight", "trans"], "faith": ["sikh", "muslim"], "time": ["young", "middle aged"]}

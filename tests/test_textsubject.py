@@ -17,8 +17,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from evenhand.core.errors import BadOutcome, DataError, LedgerError, NotDeterministic, SubjectCrashed, UsageError
-from evenhand.core.textsubject import TextSubject, text_subject_of
+from evenhand.runtime.errors import BadOutcome, DataError, LedgerError, NotDeterministic, SubjectCrashed, UsageError
+from evenhand.texts.text_subject import TextSubject, text_subject_of
 from tests.helpers import refused
 
 TEXTS = ["a good film", "a bad film", "bad, bad, bad", "good and bad", "the end"]

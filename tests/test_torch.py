@@ -13,16 +13,16 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.core.adapters.torch import TorchAdapter
-from evenhand.core.errors import BadOutcome, SubjectCrashed, UsageError
-from evenhand.core.evened import Evened
-from evenhand.core.feature import category, integer, real
-from evenhand.core.margins import Margins, boundary_points
-from evenhand.core.probe import Probe
-from evenhand.core.space import Space
-from evenhand.core.subject import Subject
-from evenhand.core.views import View
-from evenhand.methods.repair import repair
+from evenhand.methods.repair.methods.evened import Evened
+from evenhand.methods.repair.repair import repair
+from evenhand.methods.search.margins import Margins, boundary_points
+from evenhand.methods.search.probe import Probe
+from evenhand.runtime.errors import BadOutcome, SubjectCrashed, UsageError
+from evenhand.space.feature import category, integer, real
+from evenhand.space.space import Space
+from evenhand.subject.adapters.torch import TorchAdapter
+from evenhand.subject.subject import Subject
+from evenhand.subject.view import View
 from tests.helpers import refused
 
 pytestmark = pytest.mark.heavy

@@ -20,8 +20,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import evenhand as eh
-from evenhand.core.errors import DataError, EvenhandError, SubjectCrashed, UsageError
-from evenhand.core.training import Learning, Trainer, check_share, parted, split, weight_keyword
+from evenhand.methods.repair.training import Learning, Trainer, check_share, parted, split, weight_keyword
+from evenhand.runtime.errors import DataError, EvenhandError, SubjectCrashed, UsageError
 from tests.helpers import examples, refused
 from tests.strategies import spaces
 

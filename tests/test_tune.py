@@ -11,9 +11,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import evenhand as eh
-from evenhand.core.errors import DataError, UsageError
 from evenhand.mitigation import PrejudiceRemover, RejectOption, Reweighing
 from evenhand.mitigation.tune import tune
+from evenhand.runtime.errors import DataError, UsageError
 from tests.helpers import refused
 
 ETAS = (1.0, 10.0, 100.0)
@@ -63,7 +63,7 @@ def test_rows_kept_are_in_no_split(people, monkeypatch):
     """What a row kept for the end holds changes nothing in the sweep."""
     frame, labels = people
     first = tune(PrejudiceRemover(over="sex", positive="yes"), frame, labels, values=[10.0], splits=2)
-    from evenhand.core.seeds import stream
+    from evenhand.runtime.random_streams import stream
 
     kept = stream(0, "tune", "kept").permutation(len(labels))[: round(0.3 * len(labels))]
     changed = frame.copy()
@@ -89,7 +89,7 @@ def test_a_method_with_an_estimator_is_compared_with_the_estimator_alone(people)
     assert found.comparison.bias == "aod"
     from sklearn.base import clone
 
-    from evenhand.core.seeds import stream
+    from evenhand.runtime.random_streams import stream
 
     frame, labels = people
     rest = np.sort(stream(0, "tune", "kept").permutation(len(labels))[round(0.3 * len(labels)) :])

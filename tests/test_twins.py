@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.core import twins
-from evenhand.core.errors import UsageError
-from evenhand.core.samplers import Draws
-from evenhand.core.twins import Causal, classes, farthest, outward, seek, stages, twins_of
-from evenhand.core.views import View, views_of
+from evenhand.population.samplers import Draws
+from evenhand.runtime.errors import UsageError
+from evenhand.scores import twins
+from evenhand.scores.twins import Causal, classes, farthest, outward, seek, stages, twins_of
+from evenhand.subject.view import View, views_of
 from tests.helpers import examples
 from tests.strategies import spaces
 
@@ -155,7 +155,7 @@ def test_batches_change_nothing(monkeypatch):
 
 
 def test_what_a_draw_costs_depends_on_nothing_but_the_draw(monkeypatch, tmp_path):
-    monkeypatch.setattr("evenhand.core.campaign.WAVE_SECONDS", 0.0)  # all waves but the first are shared
+    monkeypatch.setattr("evenhand.scores.sampling_loop.WAVE_SECONDS", 0.0)  # all waves but the first are shared
 
     def signed(people):
         (tmp_path / str(os.getpid())).touch()

@@ -16,96 +16,96 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from evenhand import datasets as datasets
-    from evenhand.core.audited import Audit as Audit
-    from evenhand.core.budget import Budget as Budget
-    from evenhand.core.comparison import Comparison as Comparison
-    from evenhand.core.errors import EvenhandError as EvenhandError
-    from evenhand.core.errors import SubjectError as SubjectError
-    from evenhand.core.errors import UsageError as UsageError
-    from evenhand.core.estimate import Estimate as Estimate
-    from evenhand.core.estimate import StopReason as StopReason
-    from evenhand.core.estimate import Verdict as Verdict
-    from evenhand.core.estimate import Witnesses as Witnesses
-    from evenhand.core.evened import Evened as Evened
-    from evenhand.core.feature import Feature as Feature
-    from evenhand.core.feature import category as category
-    from evenhand.core.feature import integer as integer
-    from evenhand.core.feature import real as real
-    from evenhand.core.lexicon import Lexicon as Lexicon
-    from evenhand.core.populations import profile as profile
-    from evenhand.core.populations import rows as rows
-    from evenhand.core.repaired import Repair as Repair
-    from evenhand.core.results import Case as Case
-    from evenhand.core.results import Finding as Finding
-    from evenhand.core.results import Group as Group
-    from evenhand.core.results import Result as Result
-    from evenhand.core.rules import Rule as Rule
-    from evenhand.core.samplers import uniform as uniform
-    from evenhand.core.sequential import needed as needed
-    from evenhand.core.space import Space as Space
-    from evenhand.core.strategies.choose import aequitas as aequitas
-    from evenhand.core.subject import Subject as Subject
-    from evenhand.core.textsubject import TextSubject as TextSubject
-    from evenhand.methods.audit import audit as audit
-    from evenhand.methods.compare import compare as compare
-    from evenhand.methods.impact import impact as impact
-    from evenhand.methods.measure import measure as measure
-    from evenhand.methods.measure import prevalence as prevalence
-    from evenhand.methods.measure_log import measure_log as measure_log
-    from evenhand.methods.mine import mine as mine
-    from evenhand.methods.mine_log import mine_log as mine_log
-    from evenhand.methods.mine_text import mine_text as mine_text
-    from evenhand.methods.repair import repair as repair
-    from evenhand.methods.replay import replay as replay
-    from evenhand.methods.search import search as search
-    from evenhand.methods.subsets import subsets as subsets
+    from evenhand.methods.audit.audit import audit as audit
+    from evenhand.methods.audit.audit_result import Audit as Audit
+    from evenhand.methods.compare.compare import compare as compare
+    from evenhand.methods.compare.comparison import Comparison as Comparison
+    from evenhand.methods.impact.impact import impact as impact
+    from evenhand.methods.measure.measure import measure as measure
+    from evenhand.methods.measure.measure import prevalence as prevalence
+    from evenhand.methods.measure.recorded import measure_log as measure_log
+    from evenhand.methods.mine.mine import mine as mine
+    from evenhand.methods.mine.recorded import mine_log as mine_log
+    from evenhand.methods.mine.texts.mine_text import mine_text as mine_text
+    from evenhand.methods.repair.methods.evened import Evened as Evened
+    from evenhand.methods.repair.repair import repair as repair
+    from evenhand.methods.repair.repair_result import Repair as Repair
+    from evenhand.methods.replay.replay import replay as replay
+    from evenhand.methods.search.search import search as search
+    from evenhand.methods.search.strategies.registry import aequitas as aequitas
+    from evenhand.methods.subsets.subsets import subsets as subsets
+    from evenhand.population.rows import profile as profile
+    from evenhand.population.rows import rows as rows
+    from evenhand.population.samplers import uniform as uniform
+    from evenhand.results.result import Case as Case
+    from evenhand.results.result import Finding as Finding
+    from evenhand.results.result import Group as Group
+    from evenhand.results.result import Result as Result
+    from evenhand.runtime.budget import Budget as Budget
+    from evenhand.runtime.errors import EvenhandError as EvenhandError
+    from evenhand.runtime.errors import SubjectError as SubjectError
+    from evenhand.runtime.errors import UsageError as UsageError
+    from evenhand.space.feature import Feature as Feature
+    from evenhand.space.feature import category as category
+    from evenhand.space.feature import integer as integer
+    from evenhand.space.feature import real as real
+    from evenhand.space.rule import Rule as Rule
+    from evenhand.space.space import Space as Space
+    from evenhand.statistics.estimate import Estimate as Estimate
+    from evenhand.statistics.estimate import StopReason as StopReason
+    from evenhand.statistics.estimate import Verdict as Verdict
+    from evenhand.statistics.estimate import Witnesses as Witnesses
+    from evenhand.statistics.stopping import needed as needed
+    from evenhand.subject.subject import Subject as Subject
+    from evenhand.texts.lexicon import Lexicon as Lexicon
+    from evenhand.texts.text_subject import TextSubject as TextSubject
 
 # Names are imported when they are first used: `evenhand --help` and `import evenhand` stay light.
 _HOMES = {
-    "Audit": "core.audited",
-    "Budget": "core.budget",
-    "Case": "core.results",
-    "Comparison": "core.comparison",
-    "Estimate": "core.estimate",
-    "Evened": "core.evened",
-    "EvenhandError": "core.errors",
-    "Feature": "core.feature",
-    "Finding": "core.results",
-    "Group": "core.results",
-    "Lexicon": "core.lexicon",
-    "Repair": "core.repaired",
-    "Result": "core.results",
-    "Rule": "core.rules",
-    "Space": "core.space",
-    "StopReason": "core.estimate",
-    "Subject": "core.subject",
-    "SubjectError": "core.errors",
-    "TextSubject": "core.textsubject",
-    "UsageError": "core.errors",
-    "Verdict": "core.estimate",
-    "Witnesses": "core.estimate",
-    "aequitas": "core.strategies.choose",
-    "audit": "methods.audit",
-    "category": "core.feature",
-    "compare": "methods.compare",
+    "Audit": "methods.audit.audit_result",
+    "Budget": "runtime.budget",
+    "Case": "results.result",
+    "Comparison": "methods.compare.comparison",
+    "Estimate": "statistics.estimate",
+    "Evened": "methods.repair.methods.evened",
+    "EvenhandError": "runtime.errors",
+    "Feature": "space.feature",
+    "Finding": "results.result",
+    "Group": "results.result",
+    "Lexicon": "texts.lexicon",
+    "Repair": "methods.repair.repair_result",
+    "Result": "results.result",
+    "Rule": "space.rule",
+    "Space": "space.space",
+    "StopReason": "statistics.estimate",
+    "Subject": "subject.subject",
+    "SubjectError": "runtime.errors",
+    "TextSubject": "texts.text_subject",
+    "UsageError": "runtime.errors",
+    "Verdict": "statistics.estimate",
+    "Witnesses": "statistics.estimate",
+    "aequitas": "methods.search.strategies.registry",
+    "audit": "methods.audit.audit",
+    "category": "space.feature",
+    "compare": "methods.compare.compare",
     "datasets": "",
-    "impact": "methods.impact",
-    "integer": "core.feature",
-    "measure": "methods.measure",
-    "measure_log": "methods.measure_log",
-    "mine": "methods.mine",
-    "mine_log": "methods.mine_log",
-    "mine_text": "methods.mine_text",
-    "needed": "core.sequential",
-    "prevalence": "methods.measure",
-    "profile": "core.populations",
-    "real": "core.feature",
-    "repair": "methods.repair",
-    "replay": "methods.replay",
-    "rows": "core.populations",
-    "search": "methods.search",
-    "subsets": "methods.subsets",
-    "uniform": "core.samplers",
+    "impact": "methods.impact.impact",
+    "integer": "space.feature",
+    "measure": "methods.measure.measure",
+    "measure_log": "methods.measure.recorded",
+    "mine": "methods.mine.mine",
+    "mine_log": "methods.mine.recorded",
+    "mine_text": "methods.mine.texts.mine_text",
+    "needed": "statistics.stopping",
+    "prevalence": "methods.measure.measure",
+    "profile": "population.rows",
+    "real": "space.feature",
+    "repair": "methods.repair.repair",
+    "replay": "methods.replay.replay",
+    "rows": "population.rows",
+    "search": "methods.search.search",
+    "subsets": "methods.subsets.subsets",
+    "uniform": "population.samplers",
 }
 
 __all__ = [

@@ -10,13 +10,13 @@ import pytest
 from scipy.stats import binom
 
 import evenhand as eh
-from evenhand.core.estimate import Verdict
-from evenhand.core.ratchet import NEW, WORSE, hold
+from evenhand.methods.audit.baseline import NEW, WORSE, hold
+from evenhand.statistics.estimate import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evenhand.core.results import Result
+    from evenhand.results.result import Result
 
 LEVEL = 0.8
 """A low level, so that a share that is too high shows in few runs."""

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, xlog1py, xlogy
 
-from evenhand.core import anytime, intervals
-from evenhand.core.sequential import Plan, look_sizes
-from evenhand.core.spread import SpreadPlan
+from evenhand.statistics import confidence_sequences, intervals
+from evenhand.statistics.group_stopping import SpreadPlan
+from evenhand.statistics.stopping import Plan, look_sizes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,7 +48,7 @@ def test_coverage_is_exact_for_every_rate(bench, level, margin, limit, budget):
 
 
 def test_without_calibration_the_level_is_missed(bench, monkeypatch):
-    monkeypatch.setattr("evenhand.core.sequential.calibration", lambda alpha: 1.0)
+    monkeypatch.setattr("evenhand.statistics.stopping.calibration", lambda alpha: 1.0)
     coverage, _ = bench.stop_states(Plan(0.95, 0.05)).worst(150)
     assert coverage < 0.95
 
@@ -85,7 +85,7 @@ def test_the_mixture_holds_at_every_look_at_once(p):
     looks = np.array([*range(1, 200), *look_sizes(20_000)])
     looks = np.unique(looks)
     hits = np.cumsum(rng.binomial(np.diff(looks, prepend=0), p, (3000, looks.size)), axis=1)
-    ever = (anytime.log_mixture(hits, looks, p) >= np.log(1 / 0.1)).any(axis=1)
+    ever = (confidence_sequences.log_mixture(hits, looks, p) >= np.log(1 / 0.1)).any(axis=1)
     assert ever.mean() < 0.1
     peeking = np.zeros(3000, dtype=bool)
     for j in range(0, looks.size, 8):
@@ -97,7 +97,7 @@ def test_the_mixture_holds_at_every_look_at_once(p):
 def test_the_mixture_holds_for_grades():
     rng = np.random.default_rng(4)
     sums = np.cumsum(rng.beta(0.2, 0.8, (2000, 600)), axis=1)
-    ever = (anytime.log_mixture(sums, np.arange(1, 601), 0.2) >= np.log(1 / 0.1)).any(axis=1)
+    ever = (confidence_sequences.log_mixture(sums, np.arange(1, 601), 0.2) >= np.log(1 / 0.1)).any(axis=1)
     assert ever.mean() < 0.1
 
 

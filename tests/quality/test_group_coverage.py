@@ -8,9 +8,9 @@ import pytest
 from scipy.stats import binom
 
 import evenhand as eh
-from evenhand.core import anytime, intervals
-from evenhand.core.sequential import look_sizes
-from evenhand.core.spread import SpreadPlan, _extremes
+from evenhand.statistics import confidence_sequences, intervals
+from evenhand.statistics.group_stopping import SpreadPlan, _extremes
+from evenhand.statistics.stopping import look_sizes
 
 
 def plausible(misses: int, runs: int, level: float) -> bool:
@@ -79,7 +79,7 @@ def test_the_two_extreme_groups_say_what_all_pairs_say(n, groups):
     hits = rng.binomial(n, rng.random((8, groups)) * rng.choice([0.1, 1.0], (8, 1))).astype(float)
     ends = _extremes(hits)
     assert ends.tolist() == [[max(row), min(row)] for row in hits.tolist()]
-    for find in (intervals.spread, anytime.mixture_spread):
+    for find in (intervals.spread, confidence_sequences.mixture_spread):
         short = find(ends, np.full((8, 2), float(n)), 0.95, among=groups)
         every = find(hits, np.full((8, groups), float(n)), 0.95)
         for one, other in zip(short, every, strict=True):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from evenhand.core.selection import Measured, Tally
+from evenhand.methods.impact.selection_rates import Measured, Tally
 
 SLACK = 1e-4
 """Limits are found to a few parts in a million."""

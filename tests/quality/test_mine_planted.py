@@ -11,10 +11,10 @@ import pytest
 from scipy.stats import binom
 
 import evenhand as eh
-from evenhand.core.minedtold import Part, Words, tell
-from evenhand.core.mining import Forming, Mining, Treated
-from evenhand.core.rules import Rule
-from evenhand.core.stories import Ranking
+from evenhand.methods.mine.findings import Part, Words, tell
+from evenhand.methods.mine.ranking import Ranking
+from evenhand.methods.mine.rule_sets import Forming, Mining, Treated
+from evenhand.space.rule import Rule
 
 SPACE = eh.Space(
     [eh.category("sex", ["F", "M"]), eh.category("race", ["a", "b", "c"]), eh.integer("age", 20, 79)],

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.core.intervals import clopper_pearson
-from evenhand.core.lexicon import Lexicon
+from evenhand.statistics.intervals import clopper_pearson
+from evenhand.texts.lexicon import Lexicon
 
 TERMS = {"gender": ["gay", "straight", "trans", "queer"], "faith": ["sikh", "muslim", "taoist"]}
 TEMPLATES = 30

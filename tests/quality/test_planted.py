@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.core.intervals import clopper_pearson
+from evenhand.statistics.intervals import clopper_pearson
 
 SPACE = eh.Space(
     [eh.category("sex", ["F", "M"]), eh.integer("id", 1, 1000), eh.category("city", ["a", "b"])], protected=["sex"]

@@ -10,9 +10,9 @@ import pytest
 from scipy.special import gammaln, xlogy
 from scipy.stats import binom
 
-from evenhand.core.paired import Change, decide, gap_change, paired
-from evenhand.core.pairlimits import fall_above, hits_ratio_above, ratio_above
-from evenhand.core.regressed import compare_numbers
+from evenhand.methods.compare.regression import compare_numbers
+from evenhand.methods.repair.paired import Change, decide, gap_change, paired
+from evenhand.statistics.paired_limits import fall_above, hits_ratio_above, ratio_above
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -91,7 +91,7 @@ def test_limits_of_hits_hold_together(name, runs):
 
 
 def test_the_simulation_tells_limits_that_do_not_hold(monkeypatch):
-    monkeypatch.setattr("evenhand.core.paired._LIMITS", 1)
+    monkeypatch.setattr("evenhand.methods.repair.paired._LIMITS", 1)
     n, shares = SITUATIONS["very many"]
     rng, truth = np.random.default_rng(1), (shares[0] + shares[2], shares[1] + shares[2])
     kept = sum(right(paired(*drawn(rng, n, *shares), level=LEVEL, population=""), *truth) for _ in range(60))

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import evenhand as eh
-from evenhand.core.rules import Condition, Rule
+from evenhand.space.rule import Condition, Rule
 
 if TYPE_CHECKING:
     import pandas as pd

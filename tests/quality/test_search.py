@@ -13,7 +13,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import evenhand as eh
-from evenhand.core.intervals import clopper_pearson
+from evenhand.statistics.intervals import clopper_pearson
 from tests.test_search import proven
 
 SPACE = eh.Space(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.core.intervals import clopper_pearson, lower_limit, upper_limit
+from evenhand.statistics.intervals import clopper_pearson, lower_limit, upper_limit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -124,6 +124,8 @@ def test_away_from_the_scores_nearly_everything_is_decided(kind):
 def test_the_simulation_can_tell_a_search_whose_level_does_not_hold(monkeypatch):
     """Here every set gets the whole error at every look."""
     for name, limit in (("lower_limit", lower_limit), ("upper_limit", upper_limit)):
-        monkeypatch.setattr(f"evenhand.core.judging.{name}", lambda k, n, tail, limit=limit: limit(k, n, 1 - LEVEL))
+        monkeypatch.setattr(
+            f"evenhand.methods.subsets.decision.{name}", lambda k, n, tail, limit=limit: limit(k, n, 1 - LEVEL)
+        )
     errors, _ = wrong("causal", either, limit_next_to, 0.08, runs=FEW)
     assert clopper_pearson(errors, FEW, 1 - 2e-4)[0] > 1 - LEVEL, errors

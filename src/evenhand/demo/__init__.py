@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.feature import category, integer
-from evenhand.core.space import Space
-from evenhand.core.subject import Subject
+from evenhand.space.feature import category, integer
+from evenhand.space.space import Space
+from evenhand.subject.subject import Subject
 
 if TYPE_CHECKING:
-    from evenhand.config import Config
+    from evenhand.config.file import Config
 
 PROGRAM = Path(__file__).with_name("loan.py")
 CONFIG = PROGRAM.with_name("evenhand.toml")
@@ -43,7 +43,7 @@ def loan_subject(**options: Any) -> Subject:
 
 def loan_config() -> Config:
     """Return the configuration of the demonstration: the same program, asked many applications by one process."""
-    from evenhand.config import Config
+    from evenhand.config.file import Config
 
     config = Config.load(CONFIG)
     # The Python that runs this is there, whatever "python" means on the path.

@@ -11,15 +11,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from evenhand.mitigation.adversarial import AdversarialClassifier as AdversarialClassifier
     from evenhand.mitigation.base import Mitigation as Mitigation
     from evenhand.mitigation.catalogue import METHODS as METHODS
     from evenhand.mitigation.catalogue import Method as Method
     from evenhand.mitigation.catalogue import method as method
     from evenhand.mitigation.catalogue import method_names as method_names
     from evenhand.mitigation.catalogue import needs as needs
-    from evenhand.mitigation.fairlearned import CorrelationRemover as CorrelationRemover
-    from evenhand.mitigation.fairlearned import ThresholdOptimiser as ThresholdOptimiser
+    from evenhand.mitigation.fairlearn_adversarial import AdversarialClassifier as AdversarialClassifier
+    from evenhand.mitigation.fairlearn_reductions import ExponentiatedGradient as ExponentiatedGradient
+    from evenhand.mitigation.fairlearn_reductions import GridSearch as GridSearch
+    from evenhand.mitigation.fairlearn_thresholds import CorrelationRemover as CorrelationRemover
+    from evenhand.mitigation.fairlearn_thresholds import ThresholdOptimiser as ThresholdOptimiser
     from evenhand.mitigation.inprocessing import AdversarialDebiasing as AdversarialDebiasing
     from evenhand.mitigation.inprocessing import PrejudiceRemover as PrejudiceRemover
     from evenhand.mitigation.optimised import OptimisedPreprocessing as OptimisedPreprocessing
@@ -27,20 +29,18 @@ if TYPE_CHECKING:
     from evenhand.mitigation.postprocessing import EqualisedOdds as EqualisedOdds
     from evenhand.mitigation.postprocessing import RejectOption as RejectOption
     from evenhand.mitigation.preprocessing import Reweighing as Reweighing
-    from evenhand.mitigation.reductions import ExponentiatedGradient as ExponentiatedGradient
-    from evenhand.mitigation.reductions import GridSearch as GridSearch
     from evenhand.mitigation.representations import FairRepresentations as FairRepresentations
 
 # Names are imported when they are first used: no method imports what another needs.
 _HOMES = {
-    "AdversarialClassifier": "adversarial",
+    "AdversarialClassifier": "fairlearn_adversarial",
     "AdversarialDebiasing": "inprocessing",
     "CalibratedOdds": "postprocessing",
-    "CorrelationRemover": "fairlearned",
+    "CorrelationRemover": "fairlearn_thresholds",
     "EqualisedOdds": "postprocessing",
-    "ExponentiatedGradient": "reductions",
+    "ExponentiatedGradient": "fairlearn_reductions",
     "FairRepresentations": "representations",
-    "GridSearch": "reductions",
+    "GridSearch": "fairlearn_reductions",
     "METHODS": "catalogue",
     "Method": "catalogue",
     "Mitigation": "base",
@@ -48,7 +48,7 @@ _HOMES = {
     "PrejudiceRemover": "inprocessing",
     "RejectOption": "postprocessing",
     "Reweighing": "preprocessing",
-    "ThresholdOptimiser": "fairlearned",
+    "ThresholdOptimiser": "fairlearn_thresholds",
     "method": "catalogue",
     "method_names": "catalogue",
     "needs": "catalogue",

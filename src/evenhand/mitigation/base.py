@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
-from evenhand.core.errors import DataError, UsageError, clip, nearest
-from evenhand.core.frames import check_missing, eager
-from evenhand.core.training import weight_keyword
+from evenhand.methods.repair.training import weight_keyword
 from evenhand.mitigation.roles import Roles
+from evenhand.runtime.errors import DataError, UsageError, clip, nearest
+from evenhand.space.dataframes import check_missing, eager
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -138,7 +138,7 @@ def check_number(
 
     >>> check_number("alpha", 2, low=0, high=1)
     Traceback (most recent call last):
-    evenhand.core.errors.UsageError: alpha = 2 must be a number from 0 to 1
+    evenhand.runtime.errors.UsageError: alpha = 2 must be a number from 0 to 1
     """
     kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
     if isinstance(value, kinds) and not isinstance(value, bool) and low <= value <= high and over < value < np.inf:

@@ -7,8 +7,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.errors import MissingExtra, UsageError, clip, nearest
-from evenhand.core.keywords import options_of, refuse_unknown
+from evenhand.runtime.errors import MissingExtra, UsageError, clip, nearest
+from evenhand.runtime.options import options_of, refuse_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,11 +82,18 @@ def _entries() -> list[Method]:
             for of in ("fnr", "fpr", "weighted")
         ),
         Method("equalised-odds", "postprocessing:EqualisedOdds", "EO", "post", **needed),
-        Method("threshold-optimiser", "fairlearned:ThresholdOptimiser", "TO", "post", **fair),
-        Method("exponentiated-gradient", "reductions:ExponentiatedGradient", "EG", "in", knob="eps", **fair),
-        Method("grid-search", "reductions:GridSearch", "GS", "in", knob="constraint_weight", **fair),
-        Method("correlation-remover", "fairlearned:CorrelationRemover", "CR", "pre", knob="alpha", **fair),
-        Method("adversarial", "adversarial:AdversarialClassifier", "ADF", "in", own_model=True, **network),
+        Method("threshold-optimiser", "fairlearn_thresholds:ThresholdOptimiser", "TO", "post", **fair),
+        Method("exponentiated-gradient", "fairlearn_reductions:ExponentiatedGradient", "EG", "in", knob="eps", **fair),
+        Method("grid-search", "fairlearn_reductions:GridSearch", "GS", "in", knob="constraint_weight", **fair),
+        Method("correlation-remover", "fairlearn_thresholds:CorrelationRemover", "CR", "pre", knob="alpha", **fair),
+        Method(
+            "fairlearn_adversarial",
+            "fairlearn_adversarial:AdversarialClassifier",
+            "ADF",
+            "in",
+            own_model=True,
+            **network,
+        ),
     ]
 
 
@@ -119,7 +126,7 @@ def method(key: str, estimator: Any = None, **settings: Any) -> Mitigation:
     PrejudiceRemover(eta=5.0, over='sex')
     >>> method("reweighting", over="sex")
     Traceback (most recent call last):
-    evenhand.core.errors.UsageError: there is no method 'reweighting'; did you mean 'reweighing'? ...
+    evenhand.runtime.errors.UsageError: there is no method 'reweighting'; did you mean 'reweighing'? ...
     """
     entry = _entry(key)
     factory = entry.factory

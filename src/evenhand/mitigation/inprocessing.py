@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from evenhand.core.errors import DataError, MissingExtra, UsageError, clip, nearest
+from evenhand.mitigation.aif360_compat import PRIVILEGED, UNPRIVILEGED, aif360, dataset, quiet, seeded
 from evenhand.mitigation.base import Mitigation, Numbers, check_number
-from evenhand.mitigation.compat import PRIVILEGED, UNPRIVILEGED, aif360, dataset, quiet, seeded
+from evenhand.runtime.errors import DataError, MissingExtra, UsageError, clip, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

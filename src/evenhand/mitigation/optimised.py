@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from evenhand.core.errors import DataError, UsageError, clip, nearest
-from evenhand.core.frames import check_missing, eager
+from evenhand.mitigation.aif360_compat import aif360, quiet, seeded
 from evenhand.mitigation.base import Mitigation, check_estimator, check_number
-from evenhand.mitigation.compat import aif360, quiet, seeded
+from evenhand.runtime.errors import DataError, UsageError, clip, nearest
+from evenhand.space.dataframes import check_missing, eager
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

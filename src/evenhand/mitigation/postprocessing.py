@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from evenhand.core.errors import DataError, UsageError, clip, nearest
-from evenhand.core.frames import eager
+from evenhand.mitigation.aif360_compat import PRIVILEGED, UNPRIVILEGED, aif360, check_seed, dataset, seeded
 from evenhand.mitigation.base import Mitigation, check_number
-from evenhand.mitigation.compat import PRIVILEGED, UNPRIVILEGED, aif360, check_seed, dataset, seeded
+from evenhand.runtime.errors import DataError, UsageError, clip, nearest
+from evenhand.space.dataframes import eager
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

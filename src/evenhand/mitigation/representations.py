@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from evenhand.core.errors import UsageError, clip, nearest
-from evenhand.core.frames import eager
+from evenhand.mitigation.aif360_compat import PRIVILEGED, UNPRIVILEGED, aif360, dataset, quiet, seeded
 from evenhand.mitigation.base import Mitigation, Numbers, check_estimator, check_number
-from evenhand.mitigation.compat import PRIVILEGED, UNPRIVILEGED, aif360, dataset, quiet, seeded
+from evenhand.runtime.errors import UsageError, clip, nearest
+from evenhand.space.dataframes import eager
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

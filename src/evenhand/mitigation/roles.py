@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.core.errors import DataError, UsageError, clip, nearest
-from evenhand.core.feature import plain
-from evenhand.core.frames import check_missing, eager
+from evenhand.runtime.errors import DataError, UsageError, clip, nearest
+from evenhand.space.dataframes import check_missing, eager
+from evenhand.space.feature import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from evenhand.core.feature import Label
+    from evenhand.space.feature import Label
 
 Group = tuple[Any, ...]
 

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from evenhand.core.budget import Budget, Meter, progress_bar
-from evenhand.core.crosstab import Frame, coded
-from evenhand.core.errors import DataError, UsageError, clip, nearest
-from evenhand.core.frames import eager
-from evenhand.core.keywords import checked_keywords
-from evenhand.core.parallel import Workers
-from evenhand.core.seeds import stream
-from evenhand.core.trials import Trials
-from evenhand.methods.compare import compare, compare_trials
+from evenhand.methods.compare.compare import compare, compare_trials
+from evenhand.methods.compare.contingency import Frame, coded
+from evenhand.methods.compare.predictions import Trials
+from evenhand.runtime.budget import Budget, Meter, progress_bar
+from evenhand.runtime.errors import DataError, UsageError, clip, nearest
+from evenhand.runtime.options import checked_keywords
+from evenhand.runtime.random_streams import stream
+from evenhand.runtime.workers import Workers
+from evenhand.space.dataframes import eager
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenhand.core.comparison import Comparison
-    from evenhand.core.crosstab import Codes, Floats
+    from evenhand.methods.compare.comparison import Comparison
+    from evenhand.methods.compare.contingency import Codes, Floats
     from evenhand.mitigation.base import Mitigation
 
 ORIGINAL = "original"
@@ -54,7 +54,7 @@ class Tuning:
         """Draw the curve with matplotlib (extra: plot) and return the display."""
         from importlib import import_module
 
-        return import_module("evenhand.report.tuning").TuningDisplay.from_tuning(self).plot(ax=ax)
+        return import_module("evenhand.mitigation.tune_plot").TuningDisplay.from_tuning(self).plot(ax=ax)
 
     def __str__(self) -> str:
         found = "no value beats blind overwriting" if self.best is None else f"best: {self.parameter} = {self.best}"
@@ -98,7 +98,7 @@ def tune(
     >>> from evenhand.mitigation.tune import tune
     >>> tune(None, pd.DataFrame(), [], values=[])
     Traceback (most recent call last):
-    evenhand.core.errors.UsageError: values is empty; give it the values of the parameter to try
+    evenhand.runtime.errors.UsageError: values is empty; give it the values of the parameter to try
     """
     if not len(values):
         raise UsageError("values is empty; give it the values of the parameter to try")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.errors import MissingExtra, clip, printable
+from evenhand.runtime.errors import MissingExtra, clip, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

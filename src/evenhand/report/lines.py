@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from evenhand.core.errors import printable as printable
-from evenhand.core.estimate import Verdict
-from evenhand.report.evidence import NO_DATA
+from evenhand.report.finding_text import NO_DATA
+from evenhand.runtime.errors import printable as printable
+from evenhand.statistics.estimate import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rich.console import Console
 
-    from evenhand.core.estimate import Estimate
-    from evenhand.core.results import Case
+    from evenhand.results.result import Case
+    from evenhand.statistics.estimate import Estimate
 
 LEAD = 10
 """The room for a verdict before a line, and the indent of what belongs to it."""
@@ -30,7 +30,7 @@ _COLOURS = {Verdict.FAIL: "bold red", Verdict.PASS: "bold green", Verdict.UNDECI
 class Line:
     """One line of text after a verdict or an indent; a row of a table is never wrapped.
 
-    >>> from evenhand.core.estimate import Verdict
+    >>> from evenhand.statistics.estimate import Verdict
     >>> str(Line("changing only sex", Verdict.FAIL))
     'FAIL      changing only sex'
     """
@@ -95,7 +95,7 @@ def twins(case: Case, width: int | None) -> list[str]:
 def shown_cases(cases: Sequence[Case], most: int, width: int | None) -> Iterator[Line]:
     """Tell some cases: one as a line, more as tables; two texts as a line each, with what differs in sight.
 
-    >>> from evenhand.core.results import Case
+    >>> from evenhand.results.result import Case
     >>> case = Case({"text": "I am a ⟦gay⟧ man"}, {"text": "I am a ⟦straight⟧ man"}, ("rude", "fine"))
     >>> print(*shown_cases([case], 1, None), sep="\\n")
               for example
@@ -136,7 +136,7 @@ def _part(text: str, start: int, room: int) -> str:
 def rates(what: str, rate: str, rows: Sequence[tuple[str, Estimate] | str], width: int | None) -> list[str]:
     """Return a table of estimates under the headings of what they are of and what they say; a text is a row of its own.
 
-    >>> from evenhand.core.estimate import Estimate
+    >>> from evenhand.statistics.estimate import Estimate
     >>> quarter = Estimate(0.25, 0.2, 0.3, 400, 0.95, "exact")
     >>> print(*rates("group", "rate", [("sex F", quarter), "… 3 more"], None), sep="\\n")
     group       rate     95 % interval    n

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.estimate import StopReason, Verdict
-from evenhand.core.minedtable import entries_of, lines_of
-from evenhand.report.evidence import STATES, lattices_of, searches_of, shown_groups
-from evenhand.report.impacttext import told_impact
+from evenhand.methods.impact.text import told_impact
+from evenhand.methods.mine.table import entries_of, lines_of
+from evenhand.methods.mine.text import told_mined
+from evenhand.methods.search.text import told_search
+from evenhand.report.finding_text import STATES, lattices_of, searches_of, shown_groups
 from evenhand.report.lines import LEAD, Line, indented, rates, show, shown_cases, table_of
 from evenhand.report.lines import printable as printable
-from evenhand.report.minetext import told_mined
-from evenhand.report.searchtext import told_search
+from evenhand.statistics.estimate import StopReason, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import Console
 
-    from evenhand.core.results import Finding, Result
+    from evenhand.results.result import Finding, Result
 
 MOST_GROUPS = 12
 MOST_SETS = 10
@@ -40,9 +40,9 @@ def render(result: Result, *, console: Console | None = None, cases: int = 1) ->
 def lines(result: Result, *, cases: int = 1, width: int | None = None) -> list[str]:
     """Return a result as lines of plain text; tables are no wider than `width`, other lines are not broken.
 
-    >>> from evenhand.core.budget import Spent
-    >>> from evenhand.core.estimate import Estimate, StopReason
-    >>> from evenhand.core.results import Finding, Result
+    >>> from evenhand.runtime.budget import Spent
+    >>> from evenhand.statistics.estimate import Estimate, StopReason
+    >>> from evenhand.results.result import Finding, Result
     >>> found = Finding("changing only sex changes the outcome", ("sex",), Estimate.exact(6, 24), 0.05)
     >>> print(*lines(Result("measure", [found], 0, Spent(24, 24, 0.1), StopReason.ENUMERATED, {})), sep="\\n")
     FAIL      changing only sex changes the outcome

@@ -1,0 +1,1 @@
+"""Configuration files: which software, which space, which checks, which study."""

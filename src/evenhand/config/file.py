@@ -1,0 +1,298 @@
+"""evenhand.toml: which software, which space, which checks."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.config.checks import checks_of
+from evenhand.methods.audit.real_data import Real, Texts, texts_from_table
+from evenhand.population.rows import Rows, population_from_table, rows
+from evenhand.runtime.errors import ConfigError, DataError, EvenhandError, UsageError, nearest
+from evenhand.runtime.table_file import read_frame
+from evenhand.space.space_file import read_themis, read_toml, space_from_table
+from evenhand.subject.subject import SHARED, Subject
+from evenhand.texts.text_subject import TextSubject
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from os import PathLike
+
+    import pandas as pd
+
+    from evenhand.population.samplers import Sampler
+    from evenhand.space.space import Space
+
+TABLES = ("subject", "space", "population", "texts", "checks", "repair")
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "estimator": ("threshold", "output", "trusted", "allow_pickle", "identity"),
+    "function": ("identity",),
+    "command": ("workers", "timeout", "cwd", "env", "identity"),
+    "stream": ("workers", "timeout", "restarts", "cwd", "env", "identity"),
+    "http": ("batch", "concurrency", "timeout", "retries", "backoff", "headers", "single", "identity"),
+    "onnx": ("output", "threads"),
+}
+TEXT_OPTIONS: dict[str, tuple[str, ...]] = {
+    "estimator": ("threshold", "output", "trusted", "allow_pickle", "identity", "batch"),
+    "function": ("threshold", "output", "identity", "batch"),
+}
+"""The kinds of software that take texts, and what can be said of each."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """A configuration file; paths in it are relative to the folder it is in."""
+
+    file: Path
+    table: Mapping[str, Any]
+
+    @classmethod
+    def load(cls, path: str | PathLike[str] | None = None) -> Config:
+        """Read a file, by default evenhand.toml, then [tool.evenhand] in pyproject.toml."""
+        file = Path(path) if path is not None else _default()
+        if file.suffix.lower() == ".xml":
+            return cls(file, _of_themis(file))
+        table = read_toml(file)
+        for key in table:
+            if key not in TABLES:
+                raise ConfigError(f"{file}: unknown table [{key}]; {nearest(key, TABLES)}")
+        for key in TABLES:
+            kind = list if key == "checks" else dict
+            if key in table and not isinstance(table[key], kind):
+                wanted = f"[[{key}]] tables" if kind is list else f"a [{key}] table"
+                raise ConfigError(f"{file}: {key} must be {wanted}")
+        for key in ("space", "population"):
+            if key in table and "texts" in table:
+                raise ConfigError(f"{file}: [{key}] does not go with [texts]: the software takes tables or texts")
+        return cls(file, table)
+
+    @cached_property
+    def space(self) -> Space:
+        """The space that the file declares."""
+        if "themis" in self.table:
+            space: Space = self.table["themis"]
+            return space
+        if self.of_texts:
+            raise ConfigError(f"{self.file}: declares [texts], for mine, repair and replay; all else needs a [space]")
+        if "space" not in self.table:
+            raise ConfigError(f"{self.file}: has no [space] table; say what an input can be")
+        return space_from_table(self.table["space"], self.file)
+
+    def population(self) -> Sampler | None:
+        """Build the population that the file declares, None where it declares none."""
+        if "population" not in self.table:
+            return None
+        space, sampler = self.space, population_from_table(self.table["population"], self.file)
+        try:
+            sampler.population(space)
+        except UsageError as error:
+            raise ConfigError(f"{self.file}: [population]: {error}") from error
+        return sampler
+
+    @property
+    def of_texts(self) -> bool:
+        """Whether the software under test takes texts."""
+        return "texts" in self.table
+
+    @cached_property
+    def texts(self) -> Texts:
+        """The texts that the file declares."""
+        return texts_from_table(self.table["texts"], self.file)
+
+    def start(self, path: str | None = None) -> tuple[Rows | None, list[str]]:
+        """Return the real rows that a search starts from, None where there are none, and what is to be said of them."""
+        real = self.real(path)
+        if real.rows is None or isinstance(real.rows, Rows):
+            return real.rows, list(real.notes)
+        given = rows(real.rows)
+        try:
+            given.points(self.space)
+        except EvenhandError as error:
+            raise DataError(f"{real.file}: {error}") from error
+        return given, list(real.notes)
+
+    def real(self, path: str | None = None) -> Real:
+        """Find real rows.
+
+        They are those of a file given, which must all be inputs of the space; otherwise the rows of [population], and
+        otherwise those that [space] was inferred from, as far as they are inputs.
+        """
+        if path is not None:
+            return Real(Path(path), read_frame(path))
+        population = self.population()
+        if isinstance(population, Rows):
+            name = self.table["population"]["rows"]
+            return Real(self.file.parent / name, population, [f"real rows are those of {name}"])
+        return self.inferred()
+
+    def inferred(self) -> Real:
+        """Return the rows that [space] was inferred from, as far as they are inputs."""
+        name = self.table.get("space", {}).get("from")
+        if name is None:
+            return Real(self.file)
+        frame = read_frame(self.file.parent / name)
+        fitting = _fitting(frame, self.space)
+        if not len(fitting):
+            return Real(self.file, None, [f"no row of {name} is an input of the space, so there are no real rows"])
+        left_out = len(frame) - len(fitting)
+        but = f" but for {left_out:,} of {len(frame):,} that are no inputs of the space" if left_out else ""
+        return Real(self.file.parent / name, fitting, [f"real rows are those of {name}{but}"])
+
+    def checks(self, job: str) -> list[dict[str, Any]]:
+        """Return the checks of one job, without their job."""
+        return [settings for mine, settings in checks_of(self.file, self.table.get("checks", [])) if mine == job]
+
+    @property
+    def jobs(self) -> list[str]:
+        """The jobs of the checks, each once, in the order of the file."""
+        return list(dict.fromkeys(job for job, _ in checks_of(self.file, self.table.get("checks", []))))
+
+    def software(self) -> Subject | TextSubject:
+        """Build what is tested: a TextSubject where the file declares [texts]."""
+        return self.text_subject() if self.of_texts else self.subject()
+
+    def subject(self) -> Subject:
+        """Build the subject that the file declares."""
+        kind, value, options = self.declared(OPTIONS, SHARED)
+        if "cwd" in options:
+            options["cwd"] = self.file.parent / options["cwd"]
+        try:
+            return self._built(kind, value, options)
+        except ConfigError:
+            raise
+        except (UsageError, TypeError) as error:
+            raise ConfigError(f"{self.file}: [subject]: {error}") from error
+
+    def text_subject(self) -> TextSubject:
+        """Build the subject that the file declares, which takes texts."""
+        kind, value, options = self.declared(TEXT_OPTIONS, [name for name in SHARED if name != "outputs"])
+        if not isinstance(value, str):
+            raise ConfigError(f"{self.file}: [subject] {kind} = {value!r} must be a text")
+        model = self._function(value) if kind == "function" else None
+        try:
+            if model is None:
+                from evenhand.subject.adapters.saved import identity_of, load_model
+
+                path = self.file.parent / value
+                how = {key: options.pop(key) for key in ("trusted", "allow_pickle") if key in options}
+                model = load_model(path, **how)
+                options.setdefault("identity", identity_of(path))
+            return TextSubject(model, **options)
+        except (UsageError, TypeError) as error:
+            raise ConfigError(f"{self.file}: [subject]: {error}") from error
+
+    def declared(self, known: Mapping[str, Sequence[str]], shared: Sequence[str]) -> tuple[str, Any, dict[str, Any]]:
+        """Return the kind of software that [subject] names, its value, and what else is said of it."""
+        table = self.table.get("subject")
+        if table is None:
+            raise ConfigError(f"{self.file}: has no [subject] table; name the software to test")
+        kinds = [key for key in OPTIONS if key in table]
+        if len(kinds) != 1:
+            told = ", ".join(kinds) if kinds else "none"
+            raise ConfigError(f"{self.file}: [subject] must have exactly one of {', '.join(known)}, but has {told}")
+        kind = kinds[0]
+        if kind not in known:
+            raise ConfigError(
+                f"{self.file}: [subject] {kind} does not go with [texts]; test texts with {' or '.join(known)}"
+            )
+        allowed = (kind, *shared, *known[kind])
+        for key in table:
+            if key not in allowed:
+                raise ConfigError(f"{self.file}: [subject] has an unknown key {key!r}; {nearest(key, allowed)}")
+        options = {key: value for key, value in table.items() if key != kind}
+        if "ledger" in options:
+            options["ledger"] = self.file.parent / options["ledger"]
+        return kind, table[kind], options
+
+    def _built(self, kind: str, value: Any, options: dict[str, Any]) -> Subject:
+        makers: dict[str, Callable[..., Subject]] = {
+            "estimator": Subject.saved,
+            "function": Subject,
+            "command": Subject.command,
+            "stream": Subject.stream,
+            "http": Subject.http,
+            "onnx": Subject.onnx,
+        }
+        if kind in ("command", "stream"):
+            if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
+                raise ConfigError(f"{self.file}: [subject] {kind} = {value!r} must be a list of texts")
+            options.setdefault("cwd", self.file.parent)
+        elif not isinstance(value, str):
+            raise ConfigError(f"{self.file}: [subject] {kind} = {value!r} must be a text")
+        elif kind in ("estimator", "onnx"):
+            value = self.file.parent / value
+        elif kind == "function":
+            value = self._function(value)
+        return makers[kind](value, self.space, **options)
+
+    def _function(self, name: str) -> Any:
+        return imported(f"{self.file}: [subject] function", name, self.file.parent)
+
+
+def imported(where: str, name: str, folder: Path) -> Any:
+    """Return what "package.module:name" stands for, where modules may lie in a folder; `where` begins each error."""
+    module, _, attribute = name.partition(":")
+    if not module or not attribute:
+        raise ConfigError(f'{where} = {name!r} must be written "package.module:function"')
+    home = str(folder.resolve())
+    if home not in sys.path:
+        sys.path.insert(0, home)
+    try:
+        found: Any = importlib.import_module(module)
+    except Exception as error:
+        raise ConfigError(f"{where}: importing {module!r} raised {type(error).__name__}: {error}") from error
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            names = [name for name in dir(found) if not name.startswith("_")]
+            raise ConfigError(f"{where}: {module!r} has no {part!r}; {nearest(part, names)}")
+        found = getattr(found, part)
+    return found
+
+
+def _fitting(frame: pd.DataFrame, space: Space) -> pd.DataFrame:
+    """Return the rows that are inputs of the space, none where they lack a feature."""
+    import pandas as pd
+
+    if not set(space.names) <= set(frame.columns):
+        return frame.iloc[:0]
+    fits = np.ones(len(frame), dtype=np.bool_)
+    for feature in space.features:
+        column = frame[feature.name]
+        if feature.kind == "category":
+            fits &= column.isin(feature.levels).to_numpy()
+        else:
+            fits &= feature.inside(pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan))
+    known = frame[fits]
+    return known[space.valid(space.encode(known))] if len(known) else known
+
+
+def _default() -> Path:
+    file = Path("evenhand.toml")
+    if file.exists():
+        return file
+    project = Path("pyproject.toml")
+    if project.exists() and read_toml(project):
+        return project
+    raise ConfigError("evenhand.toml: there is no such file here; write one with: evenhand init DATA.csv --target y")
+
+
+def _of_themis(file: Path) -> dict[str, Any]:
+    """Turn a Themis settings file into the tables of a configuration."""
+    settings = read_themis(file)
+    checks = [
+        {"job": test["job"], "over": test["over"], "kind": kind, "level": test["level"], "margin": test["margin"]}
+        | ({} if test["limit"] is None else {"limit": test["limit"]})
+        for test in settings.tests
+        for kind in test["kinds"]
+    ]
+    for check in checks:
+        names = check.pop("over")
+        if names:
+            check["among" if check["job"] == "subsets" else "over"] = names
+    return {"themis": settings.space, "subject": {"command": list(settings.command), "positive": 1}, "checks": checks}

@@ -1,1 +1,0 @@
-"""The core that the four methods share; it imports nothing else of evenhand."""

@@ -1,0 +1,1 @@
+"""The what-if page: edit a person, and see how the software treats their twins."""

@@ -1,0 +1,242 @@
+"""The what-if page on this machine: a server that answers nobody but the page that it gave its token to."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import queue
+import secrets
+import threading
+from concurrent.futures import Future
+from contextlib import contextmanager
+from functools import cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+from evenhand.runtime.errors import EvenhandError, SubjectError, UsageError, clip
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import NoReturn
+
+    Get = Callable[[Mapping[str, list[str]]], Any]
+    Post = Callable[[Mapping[str, Any]], Any]
+
+HOME = "127.0.0.1"
+MOST_BYTES = 1 << 20
+"""The largest request that is read."""
+DRAINED = 16 << 20
+"""How much of a larger one is thrown away, so that its sender hears why it is refused."""
+PAGES = {
+    "": ("explore.html", "text/html; charset=utf-8"),
+    "explore.css": ("explore.css", "text/css; charset=utf-8"),
+    "explore.js": ("explore.js", "text/javascript; charset=utf-8"),
+}
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class _Refused(Exception):
+    """A request that gets a status and a sentence."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+class PageServer(ThreadingHTTPServer):
+    """Serves the page, and hands what is asked of the software to the one thread that runs `work`.
+
+    A Subject is used by one thread only, and by the main one where there is a choice, so that Ctrl-C reaches it.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, port: int, *, get: Mapping[str, Get], post: Mapping[str, Post]) -> None:
+        self.get, self.post = get, post
+        self.token = secrets.token_urlsafe(24)
+        self._waiting: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
+        try:
+            super().__init__((HOME, port), _Handler)
+        except (OSError, OverflowError) as error:
+            why = getattr(error, "strerror", None) or "it must lie between 0 and 65535"
+            raise UsageError(
+                f"port {port} cannot be used: {why}; choose another with --port, or leave it out"
+            ) from None
+
+    @property
+    def hosts(self) -> tuple[str, str]:
+        """What a browser that really came here calls this server."""
+        return f"{HOME}:{self.server_port}", f"localhost:{self.server_port}"
+
+    @property
+    def url(self) -> str:
+        """Where the page is, token included."""
+        return f"http://{self.hosts[0]}/{self.token}/"
+
+    def ask(self, work: Callable[[], Any]) -> Any:
+        """Have something done by the thread that works, and return what came of it."""
+        future: Future[Any] = Future()
+        self._waiting.put((work, future))
+        return future.result()
+
+    def work(self) -> None:
+        """Do what requests ask for, one after the other, until `stop` or Ctrl-C."""
+        while True:
+            try:
+                job = self._waiting.get(timeout=1.0)  # without a timeout, Ctrl-C would not be heard everywhere
+            except queue.Empty:
+                continue
+            if job is None:
+                return
+            work, future = job
+            try:
+                future.set_result(work())
+            except Exception as error:
+                future.set_exception(error)
+
+    def stop(self) -> None:
+        """End `work`."""
+        self._waiting.put(None)
+
+    @contextmanager
+    def listening(self) -> Iterator[PageServer]:
+        """Answer requests in the background; those for the software wait for `work`."""
+        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
+        try:
+            yield self
+        finally:
+            self.shutdown()
+            self.server_close()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a browser that went away."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One request."""
+
+    server: PageServer
+    timeout = 30
+
+    def do_GET(self) -> None:
+        """Answer with a part of the page, or with data for it."""
+        self._answer(self._get)
+
+    def do_POST(self) -> None:
+        """Answer with what the software says."""
+        self._answer(self._post)
+
+    def _answer(self, found: Callable[[str], Any]) -> None:
+        name = self._allowed()
+        if name is None:
+            self._send(403)
+            return
+        try:
+            content = found(name)
+        except _Refused as error:
+            self._send(error.status, {"error": str(error)})
+        except SubjectError as error:
+            self._send(502, {"error": str(error)})
+        except EvenhandError as error:
+            self._send(400, {"error": str(error), "features": list(getattr(error, "names", ()))})
+        except Exception as error:
+            self._send(500, {"error": f"evenhand failed with {type(error).__name__}: {clip(str(error), 300)}"})
+        else:
+            self._send(200, content)
+
+    def _allowed(self) -> str | None:
+        """Return what is asked for, None where the request is not from our own page."""
+        hosts = self.headers.get_all("Host") or []
+        parts = urlsplit(self.path).path.split("/")
+        token = parts[1] if len(parts) == 3 else ""
+        known = hmac.compare_digest(token.encode("utf-8", "surrogatepass"), self.server.token.encode())
+        if not known or len(hosts) != 1 or hosts[0] not in self.server.hosts:
+            return None
+        if self.command == "POST":
+            origins = self.headers.get_all("Origin") or []
+            if origins and origins != [f"http://{hosts[0]}"]:
+                return None
+        return parts[2]
+
+    def _get(self, name: str) -> Any:
+        if name in PAGES:
+            file, kind = PAGES[name]
+            return _page(file), kind
+        if name not in self.server.get:
+            raise _Refused(404, f"there is no {clip(repr(name), 60)} here")
+        query = parse_qs(urlsplit(self.path).query)
+        return self.server.ask(lambda: self.server.get[name](query))
+
+    def _post(self, name: str) -> Any:
+        body = self._body()
+        if name not in self.server.post:
+            raise _Refused(404, f"there is nothing to send to {clip(repr(name), 60)}")
+        if self.headers.get_content_type() != "application/json":
+            raise _Refused(400, "send application/json")
+        try:
+            table = json.loads(body, parse_constant=_no_constant)
+        except (ValueError, RecursionError):
+            raise _Refused(400, "the request is not JSON") from None
+        if not isinstance(table, dict):
+            raise _Refused(400, f"the request is {clip(repr(table), 60)}, not an object such as {{'individual': …}}")
+        return self.server.ask(lambda: self.server.post[name](table))
+
+    def _body(self) -> bytes:
+        text = self.headers.get("Content-Length", "")
+        if not (text.isascii() and text.isdigit() and len(text) < 16):
+            raise _Refused(400, "the request does not say how long it is; send Content-Length")
+        size = int(text)
+        if size > MOST_BYTES:
+            left = min(size, DRAINED)
+            while left > 0 and (part := self.rfile.read(min(left, 1 << 16))):
+                left -= len(part)
+            raise _Refused(413, f"the request has {size:,} bytes, over the {MOST_BYTES:,} that are read")
+        return self.rfile.read(size)
+
+    def _send(self, status: int, content: Any = None) -> None:
+        """Send data as JSON, a part of the page as it is, or nothing at all."""
+        body, kind = b"", "application/json"
+        if isinstance(content, tuple):
+            body, kind = content
+        elif content is not None:
+            body = json.dumps(content, allow_nan=False).encode("ascii")
+        self.send_response(status)
+        for key, value in HEADERS.items():
+            self.send_header(key, value)
+        if body:
+            self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse what is no request without a word."""
+        self.close_connection = True
+        self._send(code)
+
+    def version_string(self) -> str:
+        """Tell nobody which Python this is."""
+        return "evenhand"
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Keep no log of requests."""
+
+
+@cache
+def _page(file: str) -> bytes:
+    return resources.files("evenhand.explore").joinpath("pages", file).read_bytes()
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(name)

@@ -1,0 +1,1 @@
+"""audit: every check of a piece of software under one verdict."""

@@ -1,0 +1,338 @@
+"""audit: every check of a piece of software, one after another, under one verdict."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from math import isfinite
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenhand.methods.audit import jobs
+from evenhand.methods.audit.audit_result import Audit, Checked, unlike
+from evenhand.methods.audit.real_data import Real, Texts
+from evenhand.population.rows import Rows, rows
+from evenhand.results.result import Result
+from evenhand.runtime.budget import Budget, Progress, Spent, checked_budget, progress_bar
+from evenhand.runtime.errors import INTERRUPTED, EvenhandError, SubjectError, UsageError, clip, nearest
+from evenhand.runtime.options import checked_keywords, options_of
+from evenhand.runtime.table_file import read_frame
+from evenhand.space.feature import plain
+from evenhand.space.feature_sets import sets_of
+from evenhand.subject.subject import Subject, as_subject
+from evenhand.texts.text_subject import TextSubject
+
+if TYPE_CHECKING:
+    from evenhand.methods.audit.audit_result import Found
+    from evenhand.methods.audit.jobs import Source
+    from evenhand.population.samplers import Sampler
+    from evenhand.space.space import Space
+
+LIMIT, GAP = 0.05, 0.1
+"""Engineering thresholds of the checks that are run where none are declared: for scores, and for gaps of rates."""
+MOST_TOGETHER = 6
+"""The most protected features whose sets are all looked at without being asked for."""
+_BOUNDS = ("queries", "seconds", "findings")
+
+
+@checked_keywords
+def audit(
+    subject: Any,
+    space: Space | None = None,
+    *,
+    checks: Sequence[Mapping[str, Any]] | None = None,
+    data: Any = None,
+    sampler: Sampler | None = None,
+    baseline: Audit | str | PathLike[str] | None = None,
+    budget: Budget | None = None,
+    seed: int = 0,
+    n_jobs: int = 1,
+    progress: bool | None = None,
+) -> Audit:
+    """Run all checks of a piece of software, and bring them under one verdict.
+
+    Parameters
+    ----------
+    subject, space
+        A Subject, or a fitted model or function with its space; or the path of a configuration file, which declares
+        all of this, as for ``evenhand audit``.
+    checks
+        What to run, as ``[[checks]]`` of a configuration say it: ``{"job": "measure", "over": ["sex"], "limit": 0.05}``
+        and so on, with the options of that verb. By default each protected feature is measured and searched, their
+        sets are looked at, and of real rows the selection rates are told and the subgroups are mined.
+    data
+        Real rows, any dataframe; for what needs them, and for a search to start from.
+    sampler
+        The population that scores speak of; by default all inputs.
+    baseline
+        An older audit of the same checks: what is not surely worse than it was does not fail.
+    budget
+        What each check may spend.
+
+    Examples
+    --------
+    >>> from evenhand.space.feature import category, integer
+    >>> from evenhand.space.space import Space
+    >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)], protected=["sex"])
+    >>> found = audit(lambda people: (people["age"] > 40) & (people["sex"] == "M"), space)
+    >>> print(found)
+    measure sex: fail
+    search sex: no limit given
+    """
+    old = Audit.from_json(baseline) if isinstance(baseline, str | PathLike) else baseline
+    if old is not None and not isinstance(old, Audit):
+        raise UsageError(f"baseline = {clip(repr(old))} is no audit; give an Audit, or the file of one")
+    if isinstance(checks, Mapping | str):
+        raise UsageError(f"checks = {clip(repr(checks))} must be a list of checks, even of one")
+    if checks is not None and not checks:
+        raise UsageError("checks is empty, so there is nothing to run; leave it out for the usual ones")
+    bounds = checked_budget(budget)
+    common: dict[str, Any] = {"seed": seed, "n_jobs": n_jobs, "progress": progress}
+    if isinstance(subject, str | PathLike):
+        for name, value in (("space", space), ("data", data), ("sampler", sampler)):
+            if value is not None:
+                raise UsageError(f"{name} does not go with a configuration file, which declares its own; leave it out")
+        by_file = import_module("evenhand.config.audit")  # configuration files are read by the layer above
+        found: Audit = by_file.audit_file(subject, checks=checks, budget=bounds, **common)
+    else:
+        if isinstance(subject, TextSubject):
+            raise UsageError("texts are audited by a configuration file with a [texts] table; in Python call mine_text")
+        tested = as_subject(subject, space)
+        source = Given(tested.space, data, sampler)
+        rates = not isinstance(data, Rows) and not tested.outputs  # which have more than one column of decisions
+        plans = planned(tested.space, checks, bounds, real=data is not None, rates=rates)
+        found = run_all(tested, source, plans, **common)
+    return found if old is None else found.against(old, name=_name_of(baseline))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One check that is to be run: its job, and its settings as a configuration says them."""
+
+    job: str
+    settings: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The check in a few words; the same whenever the same is checked."""
+        sets = self.settings.get("over") or ([self.settings["among"]] if "among" in self.settings else [])
+        about = "; ".join(" and ".join([names] if isinstance(names, str) else names) for names in sets)
+        kind = self.settings.get("kind")
+        return " ".join(part for part in (f"{kind} {self.job}" if kind else self.job, clip(about, 80)) if part)
+
+    def run(self, subject: Any, source: Source, **common: Any) -> Found:
+        """Run the check, as the verb of its name would."""
+        settings = {key: value for key, value in self.settings.items() if key not in _BOUNDS}
+        bounds = Budget(**{key: self.settings.get(key) for key in _BOUNDS})
+        found: Found = jobs.RUN[self.job](source, subject, **settings, budget=bounds, **common)
+        return found
+
+
+@dataclass(frozen=True)
+class Given:
+    """Real rows that were given as a dataframe, and the population that scores speak of."""
+
+    space: Space
+    data: Any = None
+    sampler: Sampler | None = None
+    where: str = "data"
+
+    @property
+    def texts(self) -> Texts:
+        """Say that there are no texts."""
+        raise UsageError("texts are tested with mine_text, or by a configuration file with a [texts] table")
+
+    def population(self) -> Sampler | None:
+        """Return the sampler that was given."""
+        return self.sampler
+
+    def start(self, path: Any = None) -> tuple[Rows | None, list[str]]:
+        """Return the rows that were given, or those of a file."""
+        given = self.real(path).rows
+        if given is None or isinstance(given, Rows):
+            return given, []
+        return rows(given), []
+
+    def real(self, path: Any = None) -> Real:
+        """Return the rows as they were given, or those of a file, or of a frame that a check has for itself."""
+        if isinstance(path, str | PathLike):
+            return Real(Path(path), read_frame(path))
+        return Real(Path("data"), self.data if path is None else path)
+
+    def frame(self, path: Any = None) -> Real:
+        """Return the rows as a frame."""
+        real = self.real(path)
+        if isinstance(real.rows, Rows):
+            raise UsageError("data = rows(…) has no columns but the inputs; give the dataframe itself")
+        return real if real.rows is None else replace(real, rows=jobs.framed(real.rows))
+
+    def other(self, model: Any, subject: Subject) -> Subject:
+        """Wrap another model as the one under test is wrapped."""
+        if isinstance(model, Subject):
+            return model
+        return Subject(model, self.space, positive=subject.positive, differs=subject.differs)
+
+
+def usual(space: Space | None, *, real: bool, rates: bool = True) -> list[dict[str, Any]]:
+    """Return the checks that are run where none are declared; of texts, the terms they are treated differently with.
+
+    A search has no limit: it cannot pass, since not to find anything is no proof. `real` says that there are real rows,
+    and `rates` that selection rates can be told of them, which features of few values and a single output have.
+
+    >>> from evenhand.space.feature import category, integer
+    >>> from evenhand.space.space import Space
+    >>> space = Space([category("sex", ["F", "M"]), category("race", ["b", "w"])], protected=["sex", "race"])
+    >>> [check["job"] for check in usual(space, real=True)]
+    ['measure', 'measure', 'subsets', 'search', 'search', 'impact', 'mine']
+    """
+    if space is None:
+        return [{"job": "mine", "limit": GAP}, {"job": "mine", "kind": "causal", "limit": LIMIT}]
+    protected = list(space.protected)
+    if not protected:
+        raise UsageError(
+            f"the space names no protected features, so there is nothing to check; name them, or write [[checks]] with "
+            f"over, one or more of {', '.join(space.names)}"
+        )
+    found: list[dict[str, Any]] = [{"job": "measure", "over": [name], "limit": LIMIT} for name in protected]
+    if 1 < len(protected) <= MOST_TOGETHER:
+        found.append({"job": "subsets", "among": protected, "limit": LIMIT})
+    found += [{"job": "search", "over": [name]} for name in protected]
+    if real and rates and any(space.feature(name).size <= jobs.MOST_LEVELS for name in protected):
+        found.append({"job": "impact"})
+    return [*found, {"job": "mine", "limit": GAP}] if real else found
+
+
+def planned(
+    space: Space | None,
+    checks: Sequence[Mapping[str, Any]] | None,
+    bounds: Budget,
+    *,
+    real: bool,
+    rates: bool = True,
+) -> list[Plan]:
+    """Return the runs of checks that were given in Python, those with equal settings together."""
+    runs: list[tuple[str, dict[str, Any], list[tuple[str, ...]]]] = []
+    for number, check in enumerate(usual(space, real=real, rates=rates) if checks is None else checks, start=1):
+        job, settings, sets = _checked(number, check)
+        if job not in jobs.UNBOUND:
+            settings |= {key: getattr(bounds, key) for key in _BOUNDS if getattr(bounds, key) is not None}
+        for known, told, mine in runs:
+            if known == job and bool(mine) == bool(sets) and _equal(told, settings):
+                mine += [names for names in sets if names not in mine]
+                break
+        else:
+            runs.append((job, settings, list(dict.fromkeys(sets))))
+    return [Plan(job, {**settings, "over": sets} if sets else settings) for job, settings, sets in runs]
+
+
+def _checked(number: int, check: Any) -> tuple[str, dict[str, Any], list[tuple[str, ...]]]:
+    """Return the job, the settings and the sets of features of a check; refuse what is wrong before anything is asked.
+
+    >>> _checked(1, {"job": "measure", "limt": 0.05})
+    Traceback (most recent call last):
+    evenhand.runtime.errors.UsageError: check 1 (measure) has an unknown key 'limt'; did you mean 'limit'? Valid \
+choices are 'over', 'kind', 'limit', 'margin', 'level', 'interval', 'exact', 'suite', 'queries', 'seconds', 'findings'
+    """
+    if not isinstance(check, Mapping):
+        raise UsageError(f'check {number} is {clip(repr(check))}; write a dictionary such as {{"job": "measure"}}')
+    job = check.get("job")
+    if not isinstance(job, str) or job not in jobs.RUN:
+        raise UsageError(f"check {number} has job = {clip(repr(job))}; {nearest(job or '', jobs.RUN)}")
+    home = "measure" if job == "prevalence" else job
+    verb = getattr(import_module(f"evenhand.methods.{home}.{home}"), job)
+    mine, more = jobs.GIVEN.get(job, ()), jobs.MORE.get(job, ())
+    known = [*(key for key in options_of(verb) if key not in (*jobs.COMMON, *mine)), *more]
+    known += [] if job in jobs.UNBOUND else _BOUNDS
+    for key in check:
+        if key != "job" and key not in known:
+            raise UsageError(f"check {number} ({job}) has an unknown key {clip(repr(key))}; {nearest(key, known)}")
+    try:
+        sets = sets_of(check["over"]) if check.get("over") is not None else []
+    except TypeError:
+        raise UsageError(f"check {number} ({job}) has over = {clip(repr(check['over']))}; name features") from None
+    return job, {key: value for key, value in check.items() if key not in ("job", "over")}, sets
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Tell whether two settings are the same; frames and models are where they are the very same."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    if isinstance(one, str | int | float | None) and isinstance(other, str | int | float | None):
+        return one == other
+    return one is other
+
+
+def run_all(
+    subject: Subject | TextSubject,
+    source: Source,
+    plans: Sequence[Plan],
+    *,
+    seed: int = 0,
+    n_jobs: int = 1,
+    progress: bool | None = None,
+    each: Callable[[int, Checked], None] | None = None,
+    **told: Any,
+) -> Audit:
+    """Run checks one after another; software that fails in one of them is asked again in the next.
+
+    A mistake in the first check is raised. In a later one it is told in its place, so that nothing found is lost.
+    `each` is called with the number of checks and each that is done.
+    """
+    if not plans:
+        raise UsageError("there is no check to run; write a [[checks]] table, or leave them all out for the usual ones")
+    begun, before, done = time.monotonic(), subject.executed, list[Checked]()
+    with progress_bar(show=progress) as hook:
+        for number, plan in enumerate(plans):
+            name = unlike(plan.name, [check.name for check in done])
+            if hook is not None:
+                hook(Progress("audit", number / len(plans), f"check {number + 1} of {len(plans)}: {clip(name, 40)}"))
+            settings = {key: _written(value) for key, value in plan.settings.items()}
+            try:
+                found = plan.run(subject, source, seed=seed, n_jobs=n_jobs, progress=progress)
+                done.append(Checked(name, plan.job, settings, found))
+            except EvenhandError as error:
+                if not done and not isinstance(error, SubjectError):
+                    raise
+                said = " ".join(str(error).split())
+                done.append(Checked(name, plan.job, settings, error=said, code=error.exit_code))
+            except KeyboardInterrupt:
+                if not done:
+                    raise
+                done.append(Checked(name, plan.job, settings, error="the run was interrupted", code=INTERRUPTED))
+            if each is not None:
+                each(len(plans), done[-1])
+            if done[-1].interrupted:
+                break
+    queries = sum(check.found.spent.queries for check in done if isinstance(check.found, Result))
+    spent = Spent(queries, subject.executed - before, time.monotonic() - begun)
+    space = subject.space.to_dict() if isinstance(subject, Subject) else {}
+    missed = [plan.name for plan in plans[len(done) :]]
+    notes = (f"interrupted before: {', '.join(missed)}",) if missed else ()
+    return Audit(tuple(done), seed, spent, **{"subject": _called(subject), "space": space, "notes": notes, **told})
+
+
+def _called(subject: Subject | TextSubject) -> str:
+    """Return what was tested in a few words: of a program its command, without the folders that it lies in."""
+    argv = getattr(getattr(subject, "adapter", None), "argv", None)
+    return clip(" ".join(Path(part).name or part for part in argv), 80) if argv else subject.name
+
+
+def _written(value: Any) -> Any:
+    """Return a setting as JSON holds it: models and frames by a word."""
+    if isinstance(value, Mapping):
+        return {str(key): _written(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [_written(one) for one in value]
+    value = plain(value)
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)
+    return value if value is None or isinstance(value, str | int | float | bool) else type(value).__name__
+
+
+def _name_of(baseline: Any) -> str:
+    return Path(baseline).name if isinstance(baseline, str | PathLike) else ""

@@ -1,0 +1,1 @@
+"""The formats that an audit is written in."""

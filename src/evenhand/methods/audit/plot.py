@@ -1,0 +1,46 @@
+"""The display of an audit: the scores of all its checks with their intervals, against their limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from evenhand.methods.audit.statements import all_statements
+from evenhand.report.canvas import Display
+from evenhand.report.rates_display import RatesDisplay
+from evenhand.results.result import Finding
+from evenhand.statistics.estimate import Amount, Witnesses
+
+if TYPE_CHECKING:
+    from evenhand.methods.audit.audit_result import Audit
+
+
+@dataclass
+class AuditDisplay(Display):
+    """The rates that the checks of an audit tell, a panel for each limit; counts of witnesses have no place in it."""
+
+    rates: RatesDisplay
+
+    @classmethod
+    def from_audit(cls, audit: Audit) -> AuditDisplay:
+        """Compute what is drawn of an audit.
+
+        >>> from evenhand.methods.audit.audit_result import Audit
+        >>> from evenhand.runtime.budget import Spent
+        >>> AuditDisplay.from_audit(Audit((), 0, Spent(0, 0, 0.0))).rates.scores
+        ()
+        """
+        found = []
+        for one in all_statements(audit):
+            if one.estimate is None or isinstance(one.estimate, Witnesses | Amount):
+                continue
+            told = one.finding or Finding(one.claim, (one.about,), one.estimate, one.limit)
+            about = (f"{one.check.job} {one.about}",)
+            found.append(replace(told, about=about, output="", groups=(), cases=()))
+        return cls(RatesDisplay.from_findings(found))
+
+    def plot(self, ax: Any = None) -> AuditDisplay:
+        """Draw on axes given, or on a new figure, and return the display."""
+        self.rates.plot(ax=ax)
+        self.ax_, self.axes_, self.figure_ = self.rates.ax_, self.rates.axes_, self.rates.figure_
+        return self

@@ -1,0 +1,89 @@
+"""Real data that a configuration names: rows, and texts with the sensitive terms to look for in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from evenhand.population.rows import Rows
+from evenhand.runtime.errors import ConfigError, DataError, UsageError, clip, nearest
+from evenhand.runtime.table_file import read_frame
+from evenhand.space.dataframes import check_missing, eager
+from evenhand.texts.lexicon import Lexicon, lexicon_of
+from evenhand.texts.matching import texts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+KEYS = ("from", "column", "lexicon", "without")
+
+
+@dataclass(frozen=True, slots=True)
+class Real:
+    """Real rows, None where there are none, the file they are in, and what is to be said of them."""
+
+    file: Path
+    rows: pd.DataFrame | Rows | None = None
+    notes: Sequence[str] = ()
+
+    def truth(self, column: str | None) -> str | list[Any] | None:
+        """Return the true outcomes of the rows: the column of their frame, or its values where that is not at hand."""
+        if column is None or not isinstance(self.rows, Rows):
+            return column
+        frame = read_frame(self.file)
+        if column not in frame.columns:
+            raise DataError(f"truth = {column!r} is no column; {nearest(column, frame.columns)}")
+        return list(frame[column].tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Texts in a column of a file, the terms to look for in them, and terms to leave out."""
+
+    file: Path
+    column: str
+    lexicon: Lexicon
+    without: tuple[str, ...] = ()
+
+    def read(self) -> list[str]:
+        """Return the texts, all of which are there."""
+        frame = eager(read_frame(self.file))
+        if self.column not in frame.columns:
+            raise DataError(
+                f"{self.file}: there is no column {self.column!r} of texts; {nearest(self.column, frame.columns)}"
+            )
+        try:
+            check_missing(frame, self.column)
+        except DataError as error:
+            raise DataError(f"{self.file}: {error}") from None
+        return texts_of(frame[self.column], f"{self.file}: column {self.column!r}")
+
+
+def texts_from_table(table: Mapping[str, Any], file: Path) -> Texts:
+    """Build what a `[texts]` table declares; paths in it are relative to the file.
+
+    >>> from pathlib import Path
+    >>> found = texts_from_table({"from": "comments.csv", "column": "comment"}, Path("evenhand.toml"))
+    >>> print(found.file, found.column, found.lexicon)
+    comments.csv comment 48 terms: 14 gender, 17 race, 9 religion, 8 age
+    """
+    for key, value in table.items():
+        if key not in KEYS:
+            raise ConfigError(f"{file}: [texts] has an unknown key {key!r}; {nearest(key, KEYS)}")
+        if key != "without" and not isinstance(value, str):
+            raise ConfigError(f"{file}: [texts] {key} = {clip(repr(value))} must be a text")
+    for key, said in (("from", "the file that they are in"), ("column", "the column of that file")):
+        if key not in table:
+            raise ConfigError(f"{file}: [texts] has no {key!r}, {said}")
+    without = table.get("without", [])
+    if not isinstance(without, list) or not all(isinstance(term, str) for term in without):
+        raise ConfigError(f"{file}: [texts] without = {clip(repr(without))} must be a list of texts")
+    lexicon = lexicon_of(file.parent / table["lexicon"] if "lexicon" in table else None)
+    try:
+        lexicon.without(*without)
+    except UsageError as error:
+        raise ConfigError(f"{file}: [texts]: {error}") from None
+    return Texts(file.parent / table["from"], table["column"], lexicon, tuple(without))

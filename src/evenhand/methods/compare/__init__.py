@@ -1,0 +1,1 @@
+"""compare: is a mitigation better than blindly giving up accuracy?"""

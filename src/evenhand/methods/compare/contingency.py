@@ -1,0 +1,263 @@
+"""Who was told what: counts of people by group, true label and predicted label, for any number of runs at once.
+
+Every score of a comparison is a function of such a table. So one table for each set of predictions is all that is kept
+of the rows, and overwriting, resampling and repeating are arithmetic on tables, not loops over people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.runtime.errors import DataError, UsageError, clip, nearest
+from evenhand.space.dataframes import eager
+from evenhand.space.feature import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from evenhand.space.feature import Label
+
+    Codes = NDArray[np.intp]
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Groups by some protected features: for each combination of all of them, the group it belongs to, or -1."""
+
+    names: tuple[str, ...]
+    groups: tuple[tuple[Label, ...], ...]
+    of: tuple[int, ...]
+
+    def label(self, group: int) -> str:
+        """Return a group in words."""
+        return ", ".join(f"{name} {value}" for name, value in zip(self.names, self.groups[group], strict=True))
+
+    def fold(self, tables: Floats) -> Floats:
+        """Return tables by these groups, from tables by all combinations."""
+        members = np.zeros((len(self.groups), len(self.of)))
+        inside = [at for at, group in enumerate(self.of) if group >= 0]
+        members[[self.of[at] for at in inside], inside] = 1.0
+        return np.asarray(np.einsum("gj,...jtp->...gtp", members, tables))
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What the axes of tables stand for: combinations of protected features, and labels.
+
+    >>> frame = Frame.of(["no", "yes"], {"sex": ["f", "m", "f"], "race": ["a", "a", "b"]})
+    >>> [grouping.names for grouping in frame.groupings], frame.combinations
+    ([('sex',), ('race',), ('sex', 'race')], (('f', 'a'), ('f', 'b'), ('m', 'a')))
+    """
+
+    labels: tuple[Label, ...]
+    names: tuple[str, ...]
+    combinations: tuple[tuple[Label, ...], ...]
+    groupings: tuple[Grouping, ...]
+
+    @classmethod
+    def of(
+        cls,
+        labels: Iterable[Label],
+        protected: Mapping[str, Any],
+        *,
+        over: Sequence[Sequence[str]] | None = None,
+        smallest: float = 0.0,
+    ) -> Frame:
+        """Return the frame of some labels and columns of protected values.
+
+        Parameters
+        ----------
+        over
+            Sets of features whose groups are compared; by default each alone, and all together.
+        smallest
+            Groups with a smaller share of the rows are left out.
+        """
+        names = tuple(protected)
+        if not isinstance(smallest, int | float) or not 0 <= smallest < 1:
+            raise UsageError(f"smallest = {clip(repr(smallest))} must be a share of the rows, for example 0.01")
+        if not names:
+            return cls(tuple(labels), (), ((),), ())
+        codes, levels = zip(*(coded(protected[name], f"the protected column {name!r}") for name in names), strict=True)
+        places, counts = np.unique(np.stack(codes, axis=1), axis=0, return_counts=True)
+        seen = tuple(
+            tuple(levels[at][code] for at, code in enumerate(row)) for row in places.tolist()
+        )  # sorted by code, and so whatever the order of rows
+        sets = _sets(over, names)
+        groupings = tuple(_grouping(names, seen, counts, chosen, smallest) for chosen in sets)
+        return cls(tuple(labels), names, seen, groupings)
+
+    def place(self, protected: Mapping[str, Any]) -> Codes:
+        """Return the combination of each row, or -1 for one that the frame does not have."""
+        if not self.names:
+            raise UsageError("there are no protected columns to place rows by")
+        levels = [list(dict.fromkeys(each[at] for each in self.combinations)) for at in range(len(self.names))]
+        shape = tuple(len(each) + 1 for each in levels)  # one more, for what no combination has
+        lookup = np.full(shape, -1, dtype=np.intp)
+        for place, each in enumerate(self.combinations):
+            lookup[tuple(levels[at].index(value) for at, value in enumerate(each))] = place
+        codes = [_matched(array(protected[name], name), levels[at]) for at, name in enumerate(self.names)]
+        return np.asarray(lookup[tuple(codes)])
+
+    def column(self, values: Any, what: str) -> Codes:
+        """Return the place of each label among the labels."""
+        given = array(values, what)
+        found = _matched(given, self.labels)
+        if (found < 0).any():
+            wrong = plain(given[int(np.argmin(found))])
+            raise DataError(f"{what} has the label {clip(repr(wrong))}; {nearest(wrong, self.labels)}")
+        return found
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """The shape of one table."""
+        return len(self.combinations), len(self.labels), len(self.labels)
+
+    def cells(self, combination: Codes, truth: Codes, predicted: Codes) -> Codes:
+        """Return the cell of each row in a table that is laid out flat."""
+        return (combination * self.shape[1] + truth) * self.shape[2] + predicted
+
+    def table(self, cells: Codes) -> Floats:
+        """Return the table of some rows."""
+        return np.bincount(cells, minlength=int(np.prod(self.shape))).reshape(self.shape).astype(np.float64)
+
+
+def coded(values: Any, what: str) -> tuple[Codes, tuple[Label, ...]]:
+    """Return the code of each value, and the values in an order that does not depend on the rows.
+
+    >>> codes, levels = coded(["b", "a", "b"], "sex")
+    >>> codes.tolist(), levels
+    ([1, 0, 1], ('a', 'b'))
+    """
+    import pandas as pd
+
+    codes, found = pd.factorize(array(values, what))
+    if (codes < 0).any():
+        where = int(np.argmin(codes))
+        raise DataError(f"{what} has no value in row {where}; fill it in or leave the row out")
+    levels = [plain(value) for value in found]
+    order = sorted(range(len(levels)), key=lambda at: (isinstance(levels[at], str), *_sortable(levels[at])))
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order))
+    return place[codes], tuple(levels[at] for at in order)
+
+
+def _matched(values: NDArray[Any], levels: Sequence[Label]) -> Codes:
+    """Return the place of each value among some levels, or -1."""
+    import pandas as pd
+
+    codes, found = pd.factorize(values)
+    known = {level: at for at, level in enumerate(levels)}
+    places = [known.get(plain(value), -1) for value in found]
+    return np.asarray(np.array([*places, -1], dtype=np.intp)[codes])  # what is missing has the code -1, and so the last
+
+
+def columns_of(protected: Any) -> dict[str, NDArray[Any]]:
+    """Return the protected columns by name, from one column, a mapping or any dataframe.
+
+    A group that a column declares and no row has is refused: nothing is known of it, and that must not read as fair.
+
+    >>> {name: column.tolist() for name, column in columns_of(["f", "m"]).items()}
+    {'protected': ['f', 'm']}
+    """
+    if isinstance(protected, Mapping):
+        given = {str(name): values for name, values in protected.items()}
+    elif _is_table(protected):
+        table = eager(protected)
+        given = {name: table[name].to_native() for name in table.columns}
+    else:
+        name = getattr(protected, "name", None)
+        given = {name if isinstance(name, str) and name else "protected": protected}
+    if not given:
+        raise UsageError("protected has no column; give it the column of a protected feature, or several")
+    found = {name: array(values, f"the protected column {name!r}") for name, values in given.items()}
+    for name, values in given.items():
+        _check_declared(name, values, found[name])
+    for (first, one), (second, other) in pairwise(found.items()):
+        if len(one) != len(other):
+            raise DataError(f"protected has {len(one):,} rows of {first!r} and {len(other):,} of {second!r}")
+    return found
+
+
+def array(values: Any, what: str) -> NDArray[Any]:
+    """Return a column as an array: of one dtype if it has one, and otherwise of objects.
+
+    >>> array(("a", 1), "y_true").tolist()
+    ['a', 1]
+    """
+    if _is_table(values):
+        table = eager(values)
+        if len(table.columns) != 1:
+            raise DataError(f"{what} has {len(table.columns)} columns ({', '.join(table.columns)}); give it one alone")
+        values = table[table.columns[0]].to_native()
+    for way in ("to_pylist", "to_numpy", "to_list"):
+        if hasattr(values, way):
+            values = getattr(values, way)()
+            break
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise DataError(f"{what} is {clip(repr(values))}, which is no column; give it one value for each row")
+    given = values if isinstance(values, np.ndarray) else np.array(list(values), dtype=object)
+    if given.ndim != 1:
+        raise DataError(f"{what} has the shape {given.shape}, which is no column; give it one value for each row")
+    return given.astype(object) if given.dtype.kind in "US" else given
+
+
+def _is_table(values: Any) -> bool:
+    return hasattr(values, "collect_schema") or hasattr(values, "columns")  # lazy frames warn of the latter
+
+
+def _check_declared(name: str, values: Any, found: NDArray[Any]) -> None:
+    """Refuse a group that the type of a column declares (of pandas, or an Enum of Polars) and no row has."""
+    dtype: Any = getattr(values, "dtype", None)
+    declared = dtype.categories if type(dtype).__name__ in ("CategoricalDtype", "Enum") else None
+    missing = [] if declared is None else sorted(set(declared) - set(found.tolist()), key=str)
+    if missing:
+        raise DataError(
+            f"the protected column {name!r} declares the group {clip(repr(plain(missing[0])))}, and no row has it: add "
+            f"such rows, or take it off the column's categories"
+        )
+
+
+def _sortable(value: Any) -> tuple[Any, ...]:
+    return (value,) if isinstance(value, str | int | float | bool) else (str(value),)
+
+
+def _sets(over: Any, names: tuple[str, ...]) -> list[tuple[str, ...]]:
+    if over is None:
+        return [(name,) for name in names] + ([names] if len(names) > 1 else [])
+    given = [over] if isinstance(over, str) else over
+    if not isinstance(given, Iterable) or not all(isinstance(chosen, Iterable) for chosen in given):
+        raise UsageError(f"over = {clip(repr(over))} must name protected columns; {nearest('', names)}")
+    sets = [(chosen,) if isinstance(chosen, str) else tuple(chosen) for chosen in given]
+    for chosen in sets:
+        for name in chosen:
+            if name not in names:
+                raise UsageError(f"over names {name!r}, which is no protected column; {nearest(name, names)}")
+    if not sets or not all(sets):
+        raise UsageError(f"over = {over!r} names no protected column; {nearest('', names)}")
+    return list(dict.fromkeys(sets))
+
+
+def _grouping(
+    names: tuple[str, ...], seen: Sequence[tuple[Label, ...]], counts: Codes, chosen: tuple[str, ...], smallest: float
+) -> Grouping:
+    at = [names.index(name) for name in chosen]
+    member = [tuple(combination[place] for place in at) for combination in seen]
+    groups = list(dict.fromkeys(member))
+    sizes = np.bincount([groups.index(one) for one in member], weights=counts.astype(float))
+    kept = [group for group, size in zip(groups, sizes, strict=True) if size >= smallest * counts.sum()]
+    if len(kept) < 2:
+        said = "rows of every group but one are too few" if len(groups) > 1 else "there is one group"
+        only = f" ({', '.join(f'{name} {value!r}' for name, value in zip(chosen, groups[0], strict=True))})"
+        raise DataError(
+            f"{' and '.join(chosen)}: {said}{only if len(groups) == 1 else ''}, so there is nothing to compare; "
+            f"choose protected features with at least two groups"
+        )
+    return Grouping(chosen, tuple(kept), tuple(kept.index(one) if one in kept else -1 for one in member))

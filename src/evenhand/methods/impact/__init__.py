@@ -1,0 +1,1 @@
+"""impact: selection rates and impact ratios."""

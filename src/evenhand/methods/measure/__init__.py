@@ -1,0 +1,1 @@
+"""measure: how much does the software discriminate?"""

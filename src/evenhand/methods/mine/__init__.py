@@ -1,0 +1,1 @@
+"""mine: which readable subgroups are treated differently?"""

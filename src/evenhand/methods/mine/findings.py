@@ -1,0 +1,303 @@
+"""What was mined, told: a sentence, an estimate and numbers for each story, and for all rule sets in none."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.methods.mine.testsgd_score import MARGIN
+from evenhand.results.result import Finding, Group
+from evenhand.runtime.errors import UsageError, clip, nearest
+from evenhand.space.rule import Rule
+from evenhand.statistics.estimate import Estimate, check_limit
+from evenhand.statistics.intervals import check_level, wald
+from evenhand.statistics.simultaneous import Sure, absolute
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from evenhand.methods.mine.ranking import Story, Told
+    from evenhand.methods.mine.rule_sets import Mining
+    from evenhand.methods.mine.testsgd_score import Score
+    from evenhand.results.result import Case
+
+SCORES = ("rate", "tpr", "fpr")
+"""What is compared: how often people are favoured, of all, of those who should be, and of those who should not."""
+AMONG = {
+    "rate": "",
+    "tpr": "of those whose true outcome is favourable, ",
+    "fpr": "of those whose true outcome is not favourable, ",
+}
+OTHERS = "everyone else"
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What the sentences are about: which outcome counts as favourable, of which output, and which score."""
+
+    favoured: str
+    output: str = ""
+    score: str = "rate"
+    counts: bool = True
+
+    def sentence(self, who: str, inside: float, outside: float, difference: str) -> str:
+        """Say who is treated how, against everyone else."""
+        treated = treated_so(self.favoured, inside, OTHERS, outside, counts=self.counts)
+        return f"{AMONG[self.score]}people with {who} {treated} ({difference})"
+
+
+@dataclass(frozen=True, slots=True)
+class ByPaper:
+    """The scores of the paper's Algorithm 2, by family and place; a pair of rates has the level squared."""
+
+    scores: Mapping[tuple[tuple[int, ...], tuple[int, ...]], Score]
+    level: float
+
+    @property
+    def queries(self) -> int:
+        """Inputs that were drawn."""
+        return sum(2 * score.n for score in self.scores.values())
+
+    def rate(self, value: float, n: int, population: str) -> Estimate:
+        """Return a rate with Wald's interval."""
+        low, high = wald(round(value * n), n, self.level)
+        return Estimate(value, min(float(low), value), max(float(high), value), n, self.level, "wald", population)
+
+
+@dataclass(frozen=True, eq=False)
+class Telling:
+    """Tells the stories of one mining, in findings and as JSON holds them."""
+
+    mining: Mining
+    sure: Sure
+    words: Words
+    limit: float | None = None
+    paper: ByPaper | None = None
+
+    def told(self, most: int, cases: Callable[[Told], tuple[Case, ...]]) -> tuple[list[Finding], dict[str, Any]]:
+        """Return the findings, best evidence first, and what else there is to tell."""
+        ranking = self.mining.ranking
+        ranking.rank(self.sure)
+        stories = [self._story(story) for story in ranking.stories(most)]
+        stories.sort(key=lambda entry: (-entry[1]["low"], -abs(entry[1]["difference"])))
+        findings = [self._finding(story, entry, cases(story.lead)) for story, entry in stories]
+        rest = ranking.rest(self.sure)
+        left = None if rest is None else self._behind(asdict(rest), [entry for _, entry in stories])
+        if left is not None:
+            findings.append(self._others(left))
+        return findings, self._entry([entry for _, entry in stories], left)
+
+    def _behind(self, rest: dict[str, Any], stories: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """Return what is known of the rule sets that lead no story: nothing is surer of them than of the best story."""
+        if self.paper is not None:
+            return rest | {"low": max(rest["value"] - MARGIN, 0.0), "high": min(rest["value"] + MARGIN, 1.0)}
+        return rest | {"low": min(rest["low"], max(entry["low"] for entry in stories))}
+
+    def _story(self, story: Story) -> tuple[Story, dict[str, Any]]:
+        lead, total = story.lead, self.mining.ranking.total
+        rows = int(self.mining.inside(lead).sum())
+        low, high, rate, other = self._limits(lead, rows) if self.paper is None else self._by_paper(lead, self.paper)
+        rule, difference = self.mining.rule(lead), lead.inside - lead.outside
+        return story, {
+            "rule": rule.to_dict(),
+            "text": rule.text,
+            "rows": rows,
+            "support": lead.size / total,
+            "difference": difference,
+            "low": min(low, abs(difference)),
+            "high": max(high, abs(difference)),
+            "rate": rate.to_dict(),
+            "other": other.to_dict(),
+            "ratio": ratio(rate, other),
+            "rules": story.rules,
+            "like": [self._like(told) for told in story.like],
+        }
+
+    def _limits(self, lead: Told, rows: int) -> tuple[float, float, Estimate, Estimate]:
+        """Return the limits of the difference, and the rates of those inside and of everyone else."""
+        hits, size, missed, others = map(float, self.mining.ranking.sides(np.array([lead.hits, lead.size])))
+        low, high = absolute(*map(np.asarray, self.sure.difference(hits, size, missed, others)))
+        rate, other = self._rate(hits, size, rows), self._rate(missed, others, self._rows - rows)
+        return float(low), float(high), rate, other
+
+    @property
+    def _rows(self) -> int:
+        return len(self.mining.treated.points)
+
+    def _by_paper(self, lead: Told, paper: ByPaper) -> tuple[float, float, Estimate, Estimate]:
+        score, population = paper.scores[lead.family, lead.place], self.mining.treated.population
+        rate, other = (paper.rate(value, score.n, population) for value in (score.inside, score.outside))
+        return max(score.value - score.half, 0.0), min(score.value + score.half, 1.0), rate, other
+
+    def _like(self, told: Told) -> dict[str, Any]:
+        return {
+            "text": self.mining.rule(told).text,
+            "difference": told.inside - told.outside,
+            "support": told.size / self.mining.ranking.total,
+        }
+
+    def _rate(self, hits: float, size: float, n: int) -> Estimate:
+        low, high = (float(end) for end in self.sure.rate(hits, size))
+        value = hits / size
+        return self._estimate(value, min(low, value), max(high, value), n, "exact")
+
+    def _estimate(self, value: float, low: float, high: float, n: int, method: str) -> Estimate:
+        population = self.mining.treated.population
+        if self.paper is not None:
+            return Estimate(value, low, high, n, self.paper.level**2, "wald", population)
+        if self.sure.exact:
+            return Estimate(value, value, value, n, 1.0, "enumerated", population)
+        said = f"{method}, simultaneous over {self.sure.among:,} rule sets"
+        return Estimate(value, low, min(high, 1.0), n, self.sure.level, said, population)
+
+    def _finding(self, story: Story, entry: dict[str, Any], cases: tuple[Case, ...]) -> Finding:
+        lead, value = story.lead, abs(entry["difference"])
+        n = self._rows if self.paper is None else 2 * self.paper.scores[lead.family, lead.place].n
+        estimate = self._estimate(value, entry["low"], entry["high"], n, "melded")
+        claim = self.words.sentence(entry["text"], lead.inside, lead.outside, points_apart(estimate))
+        groups = both_sides(entry, OTHERS)
+        return Finding(claim, self.mining.rule(lead), estimate, self.limit, cases, groups, self.words.output)
+
+    def _others(self, rest: dict[str, Any]) -> Finding:
+        estimate = self._estimate(rest["value"], rest["low"], rest["high"], self._rows, "melded")
+        said = f"{none_of(rest['rules'])}, variations of these included, is further from everyone else than this"
+        claim = f"{AMONG[self.words.score]}{said} ({points_apart(estimate)})"
+        return Finding(claim, Rule(()), estimate, self.limit, output=self.words.output)
+
+    def _entry(self, stories: list[dict[str, Any]], rest: dict[str, Any] | None) -> dict[str, Any]:
+        mining, treated = self.mining, self.mining.treated
+        return {
+            "over": list(mining.names),
+            "output": self.words.output,
+            "favoured": self.words.favoured,
+            "score": self.words.score,
+            "method": treated.method,
+            "rows": self._rows,
+            "queries": treated.queries if self.paper is None else self.paper.queries,
+            "population": treated.population,
+            "support": mining.forming.support,
+            "complement": mining.forming.other,
+            "depth": mining.depth,
+            "candidates": mining.candidates,
+            "frequent": mining.frequent,
+            "examined": mining.ranking.examined,
+            "stories": stories,
+            "rest": rest,
+            "maps": [] if self.paper is not None else mining.maps(),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One mining to tell of, in which words, with which cases, and by which scores of the paper."""
+
+    mining: Mining
+    words: Words
+    cases: Callable[[Told], tuple[Case, ...]]
+    paper: ByPaper | None = None
+
+
+def tell(
+    parts: Sequence[Part], *, level: float, limit: float | None, stories: int
+) -> tuple[list[Finding], list[dict[str, Any]]]:
+    """Return the findings of all minings, which hold together, best evidence first, and an entry for each mining."""
+    for part in parts:
+        part.mining.need_rules()
+    examined = sum(part.mining.ranking.examined for part in parts)
+    sure = Sure(level, examined, graded=any(part.mining.treated.graded for part in parts))
+    findings: list[Finding] = []
+    entries: list[dict[str, Any]] = []
+    for part in parts:
+        told, entry = Telling(part.mining, sure, part.words, limit, part.paper).told(stories, part.cases)
+        findings += told
+        entries.append(entry)
+    findings.sort(key=lambda finding: (not finding.about.conditions, -finding.estimate.low, -finding.estimate.value))
+    return findings, entries
+
+
+def scores_of(score: Any, truth: Any) -> tuple[str, ...]:
+    """Return the scores that are asked for, checked."""
+    scores = tuple(score) if isinstance(score, list | tuple) else (score,)
+    for name in scores:
+        if name not in SCORES:
+            raise UsageError(f"score = {clip(repr(name))} is unknown; {nearest(name, SCORES)}")
+    if not scores or len(set(scores)) < len(scores):
+        raise UsageError(f"score = {clip(repr(score))} must name one or more of {', '.join(SCORES)}, each once")
+    if scores != ("rate",) and truth is None:
+        raise UsageError(f"score = {clip(repr(score))} needs true outcomes; name their column with truth=…")
+    return scores
+
+
+def check_terms(level: float, limit: float | None, stories: int) -> None:
+    """Refuse a level, a limit or a number of stories that cannot be."""
+    check_level(level)
+    if limit is not None:
+        check_limit(limit)
+    if isinstance(stories, bool) or not isinstance(stories, int) or stories < 1:
+        raise UsageError(f"stories = {clip(repr(stories))} must be a whole number of 1 or more")
+
+
+def treated_so(favoured: str, inside: float, others: str, outside: float, *, counts: bool) -> str:
+    """Say how some are treated, against others: how often, or with which scores.
+
+    >>> treated_so("approve", 0.382, "everyone else", 0.109, counts=True)
+    'get the outcome approve 38.2 % of the time, everyone else 10.9 %'
+    """
+    if not counts:
+        return f"score {inside:.3f} on average, {others} {outside:.3f}"
+    return f"get {outcome_said(favoured)} {100 * inside:.1f} % of the time, {others} {100 * outside:.1f} %"
+
+
+def outcome_said(favoured: str) -> str:
+    """Name the favourable outcome in a sentence.
+
+    >>> outcome_said(">50K"), outcome_said("the favourable outcome")
+    ('the outcome >50K', 'the favourable outcome')
+    """
+    return favoured if favoured.startswith("the ") else f"the outcome {favoured}"
+
+
+def none_of(rules: int) -> str:
+    """Begin a sentence about all rule sets that lead no story.
+
+    >>> none_of(2011)
+    'none of the 2,011 other rule sets'
+    """
+    return f"none of the {rules:,} other rule sets" if rules > 1 else "not even the other rule set"
+
+
+def both_sides(entry: Mapping[str, Any], others: str) -> tuple[Group, Group]:
+    """Return the two groups that a story compares, with their rates."""
+    sides = ((entry["text"], entry["rate"]), (others, entry["other"]))
+    first, second = (Group({"rule": text}, Estimate.from_dict(rate)) for text, rate in sides)
+    return first, second
+
+
+def ratio(rate: Estimate, other: Estimate) -> dict[str, float | None]:
+    """Return a rate divided by another, with limits that hold where theirs do; None where one divides by 0.
+
+    >>> ratio(Estimate.exact(1, 4), Estimate.exact(1, 2))
+    {'value': 0.5, 'low': 0.5, 'high': 0.5}
+    """
+    return {
+        "value": rate.value / other.value if other.value else None,
+        "low": rate.low / other.high if other.high else 0.0,
+        "high": rate.high / other.low if other.low else None,
+    }
+
+
+def points_apart(estimate: Estimate) -> str:
+    """Say how far apart two rates are, in points.
+
+    >>> points_apart(Estimate(0.273, 0.251, 0.294, 100, 0.95, "melded"))
+    'difference 27.3 points, 25.1 to 29.4'
+    """
+    width = estimate.high - estimate.low
+    digits = 1 if not width else min(max(1, 1 - math.floor(math.log10(100 * width))), 4)
+    said = f"difference {100 * estimate.value:.{digits}f} points"
+    return (
+        said if estimate.level >= 1 else f"{said}, {100 * estimate.low:.{digits}f} to {100 * estimate.high:.{digits}f}"
+    )

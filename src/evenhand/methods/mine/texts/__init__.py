@@ -1,0 +1,1 @@
+"""Mining texts: with which terms are they treated differently?"""

@@ -1,0 +1,1 @@
+"""repair: train a model again, and show whether it helped."""

@@ -1,0 +1,208 @@
+"""A repair as HTML: a section for a report, and a page of its own that needs nothing from elsewhere."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from evenhand.methods.compare.text import score_text
+from evenhand.methods.repair.plot import HEADINGS, NO_STEPS, NOT_COMPARED, UNCHANGED, RepairDisplay, judged
+from evenhand.methods.repair.plot_steps import aim_of, name_of
+from evenhand.methods.repair.steps import AIM
+from evenhand.methods.repair.text import reasons
+from evenhand.report.finding_text import NO_DATA
+from evenhand.report.html_page import STYLE as STYLE
+from evenhand.report.html_page import drawn, facts, listed, quoted, table, text
+from evenhand.runtime import json_file
+from evenhand.statistics.estimate import Amount
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from evenhand.methods.repair.repair_result import Repair
+    from evenhand.methods.repair.steps import Check
+    from evenhand.statistics.estimate import Estimate
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{title}</title>
+<style>
+{style}
+</style>
+</head>
+<body>
+<main>
+{section}
+</main>
+</body>
+</html>
+"""
+_SAYS = {
+    "change": "Each score before and after the repair, with its interval; the numbers are in the table below.",
+    "history": "What came of each step against what it added; the numbers are in the table below.",
+    "trade-off": "The repaired model against blindly overwriting predictions of the original, by bias and performance.",
+}
+
+
+def write_section(repair: Repair, path: str | PathLike[str]) -> None:
+    """Write a repair to a page of its own, which loads nothing and runs nothing: the same bytes for the same repair."""
+    page = _PAGE.format(title=text(f"Repair: {repair.verdict}"), style=STYLE, section=section(repair))
+    json_file.write(path, page, "report")
+
+
+def section(repair: Repair, *, name: str = "repair", within: bool = False) -> str:
+    """Return a repair as a section of a page: the claim, all scores, all steps, notes, and how to make it again.
+
+    Parameters
+    ----------
+    name
+        What the ids of the section begin with; sections of one page need names of their own.
+    within
+        Whether it is part of a section that has a heading.
+
+    Figures need the extra "plot"; without it, a sentence says so, and the tables are the same.
+
+    >>> from evenhand.runtime.budget import Spent
+    >>> from evenhand.statistics.estimate import Estimate
+    >>> from evenhand.methods.repair.paired import Change
+    >>> from evenhand.methods.repair.repair_result import NO_HELP, Repair
+    >>> from evenhand.methods.repair.steps import Check
+    >>> tenth = Estimate.exact(2, 20)
+    >>> found = {"outcome": NO_HELP, "change": Change.none(tenth), "checks": (Check("sex", "aim", tenth, tenth),)}
+    >>> about = {"method": "augment", "over": ("sex",), "about": ("sex",), "comparisons": {}, "history": ()}
+    >>> how = {"seed": 0, "level": 0.95, "tolerance": 0.01, "limit": None, "sizes": {}, "spent": Spent(40, 40, 0.1)}
+    >>> section(Repair(**found, **about, **how)).splitlines()[2]
+    '<p class="verdict fail"><strong>fail</strong> sex: no step helped; the model was left as it is (10 %)</p>'
+    """
+    parts = [
+        "" if within else f'<h2 id="{name}-heading">Repair</h2>',
+        f'<p class="verdict {repair.verdict}"><strong>{repair.verdict}</strong> {text(repair.claim)}</p>',
+        *(f"<p>{text(sentence[0].upper() + sentence[1:])}.</p>" for sentence in reasons(repair)),
+        "<h3>Before and after</h3>",
+        _figure(repair, "change", name),
+        _checks(repair, name),
+        "<h3>Steps</h3>",
+        *([_figure(repair, "history", name), _steps(repair, name)] if repair.history else [f"<p>{text(NO_STEPS)}</p>"]),
+        "<h3>Against giving up accuracy</h3>",
+        *_standings(repair, name),
+        *(["<h3>Notes</h3>", listed(repair.notes)] if repair.notes else []),
+        "<h3>How it was made</h3>",
+        _facts(repair),
+        "<h3>Again</h3>",
+        _replay(repair),
+    ]
+    inside = "\n".join(part for part in parts if part)
+    if within:
+        return f'<div class="repair" id="{name}">\n{inside}\n</div>'
+    return f'<section class="repair" id="{name}" aria-labelledby="{name}-heading">\n{inside}\n</section>'
+
+
+def _figure(repair: Repair, kind: str, name: str) -> str:
+    return drawn(lambda: RepairDisplay.from_repair(repair, kind), f"{name}-{kind}", _SAYS[kind])
+
+
+def _checks(repair: Repair, name: str) -> str:
+    """Return a table of all scores, a group of rows for each kind."""
+    headings = ("score", "before", "after", "change", "judged", "n", "intervals", "population")
+    groups = [
+        (HEADINGS[kind], [_check(check) for check in repair.checks if check.kind == kind])
+        for kind in dict.fromkeys(check.kind for check in repair.checks)
+    ]
+    says = "Each score with its interval. Less is better, but for performance, where more is. A change is after minus"
+    return table(f"{name}-checks", f"{says} before, on rows and inputs that no step has used.", headings, groups)
+
+
+def _check(check: Check) -> list[str]:
+    after, detail = check.after, f"<small>{text(check.detail)}</small>" if check.detail else ""
+    change = "–" if check.change is None else _difference(check.change, percent=not isinstance(check.before, Amount))
+    cells = [text(one) for one in (_score(check.before), _score(after), change, judged(check), f"{after.n:,}")]
+    return [text(name_of(check)) + detail, *cells, text(_interval(after)), text(after.population or "–")]
+
+
+def _steps(repair: Repair, name: str) -> str:
+    score, percent = name_of(repair.performance), not isinstance(repair.performance.before, Amount)
+    headings = ("step", "added", "rows added", "before", "after", "n", "intervals", score, "kept", "why")
+    rows = []
+    for step in repair.history:
+        change = step.change
+        accuracy = f"{100 * step.accuracy:.2f} %" if percent else f"{step.accuracy:.4g}"
+        cells = [step.number, f"{step.percent:.3g} %", f"{step.added:,}", _score(change.before), _score(change.after)]
+        cells += [f"{change.after.n:,}", _interval(change.after), accuracy, "yes" if step.kept else "no", step.why]
+        rows.append([text(cell) for cell in cells])
+    says = f"Each step: the {aim_of(repair)}, of the best model so far and of the new one, on inputs or rows that"
+    caption = f"{says} nothing else has used; {score} on validation rows."
+    return table(f"{name}-steps", caption, headings, [("", rows)])
+
+
+def _standings(repair: Repair, name: str) -> list[str]:
+    if not repair.comparisons:
+        return [f"<p>{text(NOT_COMPARED if repair.changed else UNCHANGED)}</p>"]
+    headings = ("bias", "region", "regions that the intervals allow", "bias before", "bias after", "verdict")
+    rows = []
+    for axis, found in repair.comparisons.items():
+        one = found.standings[0]
+        cells = [aim_of(repair) if axis == AIM else axis, one.region, ", ".join(one.plausible)]
+        cells += [_score(found.start[1]), _score(one.bias), one.verdict]
+        rows.append([text(cell) for cell in cells])
+    says = "Where the repaired model stands against blind overwriting of predictions, by each bias."
+    figure = [_figure(repair, "trade-off", name)] if AIM in repair.comparisons else []
+    return [*figure, table(f"{name}-standings", says, headings, [("", rows)])]
+
+
+def _facts(repair: Repair) -> str:
+    told = {
+        "method": repair.method,
+        "features": ", ".join(repair.over),
+        "outcome": repair.outcome,
+        "rows": "; ".join(f"{what} {many:,}" for what, many in repair.sizes.items()),
+        "level": f"{100 * repair.level:.6g} %",
+        "tolerance": f"{repair.tolerance:g}",
+        "engineering threshold": "none" if repair.limit is None else f"{repair.limit:g}",
+        "inputs asked": f"{repair.spent.queries:,}",
+        "seed": repair.seed,
+        "versions": ", ".join(f"{what} {version}" for what, version in repair.versions.items()),
+        "digest": repair.digest,
+    }
+    return facts(told)
+
+
+def _replay(repair: Repair) -> str:
+    """Return how to make the same repair again."""
+    of_texts = "against" in repair.options
+    options: dict[str, Any] = {} if of_texts else {"over": list(repair.over)}
+    options |= {key: getattr(repair, key) for key in ("method", "level", "tolerance")}
+    options |= {"limit": repair.limit} if repair.limit is not None else {}
+    # Functions and rows are told by a word, and are to be given again.
+    options |= {key: value for key, value in repair.options.items() if key not in ("level", "test", "against")}
+    said = ", ".join(f"{key}={value!r}" for key, value in {**options, "seed": repair.seed}.items())
+    rows = "texts, y, " if of_texts else "X, y, space=space, "
+    lines = ["import evenhand as eh", "", f"again = eh.repair(estimator, {rows}{said})"]
+    call = quoted([*lines, f"assert again.digest == {repair.digest!r}"], "The same repair in Python")
+    over = f" --over {shlex.quote(','.join(repair.over))}" if repair.over else ""
+    command = f"evenhand repair --method {repair.method}{over} --seed {repair.seed}"
+    says = "With the same estimator, data, versions and other options, this gives the same digest; in Python:"
+    shell = quoted([command], "The same repair by its configuration")
+    return f"<p>{says}</p>\n{call}\n<p>By its configuration:</p>\n{shell}"
+
+
+def _score(one: Estimate) -> str:
+    return NO_DATA if math.isnan(one.value) else score_text([one])[0].replace("-", "\N{MINUS SIGN}")
+
+
+def _difference(change: Estimate, *, percent: bool) -> str:
+    """Return a difference of rates in points, or one of other scores as it is, always with its sign."""
+    scale, unit, wide = (100, " points", 100 * (change.high - change.low)) if percent else (1, "", 0.0)
+    digits = min(max(1, 1 - math.floor(math.log10(wide))), 4) if wide else 1
+    ends = [
+        f"{scale * one:+.{digits}f}" if percent else f"{one:+.4g}" for one in (change.value, change.low, change.high)
+    ]
+    return f"{ends[0]}{unit} ({ends[1]} to {ends[2]})".replace("-", "\N{MINUS SIGN}")
+
+
+def _interval(one: Estimate) -> str:
+    return f"{100 * one.level:.6g} %, {one.method}" if one.level < 1 else one.method

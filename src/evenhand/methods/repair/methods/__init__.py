@@ -1,0 +1,1 @@
+"""The ways to repair a model."""

@@ -1,0 +1,329 @@
+"""Repair: a model that was trained again, what came of each step, and the evidence that it helped."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from evenhand.methods.compare.comparison import BETTER, Comparison
+from evenhand.methods.repair.paired import Change
+from evenhand.methods.repair.steps import AIM, ALL, Check, Step
+from evenhand.results.result import EXIT_CODES, versions
+from evenhand.runtime import json_file
+from evenhand.runtime.budget import Spent
+from evenhand.runtime.errors import UsageError, clip, nearest
+from evenhand.space.rule import Rule
+from evenhand.statistics.estimate import Amount, Estimate, Verdict
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+FORMAT = 1
+REPAIRED, NOTHING, NO_HELP = "repaired", "nothing to repair", "no step helped"
+OUTCOMES = (REPAIRED, NOTHING, NO_HELP)
+"""How a repair may end."""
+
+
+@dataclass(frozen=True, eq=False)
+class Repair:
+    """A repaired model with the evidence: the claim, what else changed, where it stands against giving up accuracy.
+
+    `model` is the repaired model, or the original one where nothing was changed; both are left out of the JSON.
+    """
+
+    method: str
+    over: tuple[str, ...]
+    about: tuple[str, ...] | Rule
+    """The features, or the subgroup, that the repair is about."""
+    outcome: str
+    change: Change
+    """From the original to the repaired model, on inputs or rows that no step has used."""
+    checks: tuple[Check, ...]
+    comparisons: Mapping[str, Comparison]
+    """Where it stands against blind overwriting, by bias: "aim", then "spd", "aod", …"""
+    history: tuple[Step, ...]
+    sizes: Mapping[str, int]
+    """Rows for training, validation and test."""
+    seed: int
+    level: float
+    tolerance: float
+    limit: float | None
+    spent: Spent
+    notes: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What else was asked for, to do it again."""
+    space: Mapping[str, Any] | None = None
+    versions: Mapping[str, str] = field(default_factory=versions)
+    model: Any = field(default=None, repr=False)
+    original: Any = field(default=None, repr=False)
+
+    @property
+    def before(self) -> Estimate:
+        """The score that the repair is about, of the original model."""
+        return self.change.before
+
+    @property
+    def after(self) -> Estimate:
+        """The score that the repair is about, of the repaired model."""
+        return self.change.after
+
+    @property
+    def fewer(self) -> Amount:
+        """By which share the score fell: 1 where nothing is left of it, below 0 where it rose."""
+        return self.change.fewer
+
+    @property
+    def changed(self) -> bool:
+        """Whether the model is another one than before."""
+        return self.outcome == REPAIRED
+
+    @property
+    def performance(self) -> Check:
+        """The accuracy on held-out rows before and after; for numbers, R²."""
+        return next(check for check in self.checks if check.kind == "performance")
+
+    @property
+    def accuracy_before(self) -> float:
+        """The accuracy of the original model on held-out rows; for numbers, R²."""
+        return self.performance.before.value
+
+    @property
+    def accuracy_after(self) -> float:
+        """The accuracy of the repaired model on held-out rows; for numbers, R²."""
+        return self.performance.after.value
+
+    @property
+    def _accuracies(self) -> tuple[float, float]:
+        return self.accuracy_before, self.accuracy_after
+
+    @property
+    def region(self) -> str | None:
+        """Where the repair stands against blind overwriting; None where nothing was changed or could be compared."""
+        return self.regions.get(AIM)
+
+    @property
+    def regions(self) -> dict[str, str]:
+        """The region by each bias that was compared: "aim" is what the repair is about."""
+        return {axis: found.standings[0].region for axis, found in self.comparisons.items()}
+
+    @property
+    def plausible(self) -> tuple[str, ...]:
+        """Every region that the intervals allow."""
+        return self.comparisons[AIM].standings[0].plausible if AIM in self.comparisons else ()
+
+    @property
+    def moved(self) -> tuple[str, ...]:
+        """Other protected features over which discrimination has surely risen."""
+        return tuple(check.name.removesuffix(ALL) for check in self._risen if check.kind == "other")
+
+    @property
+    def side_effects(self) -> tuple[str, ...]:
+        """Where discrimination has surely risen, in sentences: over other features, or among held-out people."""
+        together = ", ".join(dict.fromkeys([*self.over, *self.moved]))
+        told = []
+        for check in self._risen:
+            scores = f"from {100 * check.before.value:.3g} % to {100 * check.after.value:.3g} %"
+            if check.kind == "other":
+                name = check.name.removesuffix(ALL)
+                told.append(f"discrimination over {name} has surely risen, {scores}; repair {together} together")
+            else:
+                only = " and ".join(self.over)
+                told.append(f"of held-out people, more now get another outcome with another {only} alone: {scores}")
+        return tuple(told)
+
+    @property
+    def _risen(self) -> list[Check]:
+        return [check for check in self.checks if check.kind in ("other", "people") and check.rose]
+
+    @property
+    def _undone(self) -> bool:
+        """Whether discrimination surely rose elsewhere, by as much as the score that the repair is about fell."""
+        rises = [check.change.value for check in self._risen if check.change]
+        return max(rises, default=0.0) > 0 and max(rises) >= self.change.fall.value
+
+    @property
+    def verdict(self) -> Verdict:
+        """Pass if it surely got fairer and beats giving up accuracy, or if no difference was found at all.
+
+        It fails if the score did not fall, if the repair is no better than giving up accuracy, if accuracy surely fell
+        by more than is tolerated, or if discrimination rose as much over another protected feature or among people.
+        """
+        found = set(self._verdicts())
+        return next(one for one in (Verdict.FAIL, Verdict.UNDECIDED, Verdict.PASS) if one in found)
+
+    def _verdicts(self) -> list[Verdict]:
+        told = [] if self.limit is None else [self.after.verdict(self.limit)]
+        if self.outcome == NO_HELP:
+            return [*told, Verdict.FAIL]
+        if not self.changed:
+            return [*told, Verdict.PASS if self.before.value == 0 else Verdict.UNDECIDED]
+        fell = {"fell": Verdict.PASS, "rose": Verdict.FAIL}.get(self.change.verdict, Verdict.UNDECIDED)
+        told += [fell, Verdict.FAIL if self._undone else Verdict.PASS]
+        if self.plausible:
+            better = [region in BETTER for region in self.plausible]
+            told.append(Verdict.PASS if all(better) else Verdict.UNDECIDED if any(better) else Verdict.FAIL)
+        lost, (before, after) = self.performance.change, self._accuracies
+        if after < before - self.tolerance:
+            sure = lost is not None and lost.high < -self.tolerance
+            told.append(Verdict.FAIL if sure else Verdict.UNDECIDED)
+        return told
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the verdict: 0 pass, 1 not repaired, 3 undecided."""
+        return EXIT_CODES[self.verdict]
+
+    @property
+    def claim(self) -> str:
+        """What came of it, in a sentence."""
+        about = str(self.about) if isinstance(self.about, Rule) else " and ".join(self.about)
+        before, after = (f"{100 * one.value:.3g} %" for one in (self.before, self.after))
+        if self.outcome == NOTHING:
+            found = "no difference was found" if self.before.value == 0 else f"nothing surely stands out ({before})"
+            found = "nothing could be measured" if math.isnan(self.before.value) else found
+            return f"{about}: nothing to repair; {found}, and the model was left as it is"
+        if self.outcome == NO_HELP:
+            return f"{about}: no step helped; the model was left as it is ({before})"
+        may = "may have risen" if self.fewer.value < 0 else "may have fallen"
+        said = {"fell": "fell", "rose": "rose"}.get(self.change.verdict, may)
+        part = "" if math.isinf(self.fewer.value) else f"{100 * abs(self.fewer.value):.0f} % "
+        less = f"{part}{'fewer' if self.fewer.value >= 0 else 'more'}"
+        what = "the gap" if isinstance(self.about, Rule) else "the share of discriminatory inputs"
+        numbers = self.performance.name == "r2"
+        scores = [f"{score:.3f}" if numbers else f"{100 * score:.1f} %" for score in self._accuracies]
+        score = f"{'R²' if numbers else 'accuracy'} {scores[0]} to {scores[1]}"
+        where = self.region or "not compared with giving up accuracy"
+        return f"{about}: {what} {said} from {before} to {after} ({less}); {score}; {where}"
+
+    def check(self) -> Repair:
+        """Return the repair if it surely helped, or there was nothing to repair; else tell the story."""
+        __tracebackhide__ = True  # pytest shows the test, not this
+        if self.verdict is not Verdict.PASS:
+            told = (self.claim, *self.side_effects, *self.notes)
+            raise AssertionError("\n".join([f"repair: {self.verdict}", *(f"  {line}" for line in told)]))
+        return self
+
+    def to_frame(self) -> Any:
+        """Return one row for each step, as a pandas frame."""
+        import pandas as pd
+
+        own = ("number", "percent", "added", "accuracy", "kept", "why")
+        scores = {
+            f"{when}{end}": (when, key)
+            for when in ("before", "after", "fall")
+            for end, key in (("", "value"), (".low", "low"), (".high", "high"))
+        }
+        rows = [
+            {
+                **{key: getattr(step, key) for key in own},
+                **{name: getattr(getattr(step.change, when), key) for name, (when, key) in scores.items()},
+            }
+            for step in self.history
+        ]
+        return pd.DataFrame(rows, columns=[*own, *scores])
+
+    def table(self) -> Any:
+        """Return one row for each score that was checked before and after, as a pandas frame."""
+        import pandas as pd
+
+        rows = []
+        for check in self.checks:
+            row: dict[str, Any] = {"name": check.name, "kind": check.kind}
+            for when in ("before", "after", "change"):
+                found = getattr(check, when)
+                for end, key in (("", "value"), (".low", "low"), (".high", "high")):
+                    row[f"{when}{end}"] = math.nan if found is None else getattr(found, key)
+            rows.append({**row, "n": check.after.n, "detail": check.detail})
+        return pd.DataFrame(rows)
+
+    def _repr_html_(self) -> str:
+        return str(import_module("evenhand.methods.audit.formats.notebook").table_of(self, "repair"))
+
+    def plot(self, kind: str = "change", ax: Any = None) -> Any:
+        """Draw the scores before and after ("change"), the steps ("history") or the "trade-off" (extra: plot)."""
+        display = import_module("evenhand.methods.repair.plot")  # the core knows nothing of reports until asked
+        return display.RepairDisplay.from_repair(self, kind=kind).plot(ax=ax)
+
+    def save(self, path: str | PathLike[str]) -> list[str]:
+        """Write the repaired model to a skops file (extra: skops), or a joblib or pickle one by its suffix.
+
+        What is returned are the types that whoever loads a skops file has to trust.
+        """
+        from evenhand.subject.adapters.saved import save_model
+
+        if self.model is None:
+            raise UsageError("this repair was read from JSON, which holds no model; save it where it was made")
+        return save_model(self.model, path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the repair as JSON-ready values, but for the models."""
+        about = self.about.to_dict() if isinstance(self.about, Rule) else list(self.about)
+        return {
+            "format": FORMAT,
+            "job": "repair",
+            "verdict": self.verdict,
+            "method": self.method,
+            "over": list(self.over),
+            "about": about,
+            "outcome": self.outcome,
+            "change": self.change.to_dict(),
+            "checks": [check.to_dict() for check in self.checks],
+            "comparisons": {axis: found.to_dict() for axis, found in self.comparisons.items()},
+            "history": [step.to_dict() for step in self.history],
+            "sizes": dict(self.sizes),
+            **{key: getattr(self, key) for key in ("seed", "level", "tolerance", "limit")},
+            "spent": {"queries": self.spent.queries},
+            "notes": list(self.notes),
+            "options": dict(self.options),
+            "space": None if self.space is None else dict(self.space),
+            "versions": dict(self.versions),
+        }
+
+    @property
+    def digest(self) -> str:
+        """A hash that two repairs share exactly when they found the same."""
+        return hashlib.sha256(json_file.dump(self.to_dict()).encode()).hexdigest()
+
+    def to_json(self, path: str | PathLike[str] | None = None) -> str:
+        """Return the repair as JSON, and write it to `path` where one is given."""
+        table = {**self.to_dict(), "spent": self.spent.to_dict(), "digest": self.digest}
+        return json_file.write(path, json_file.dump(table), "repair")
+
+    @classmethod
+    def from_json(cls, path: str | PathLike[str]) -> Repair:
+        """Read a repair that `to_json` wrote; it holds no model."""
+        return cls.from_dict(json_file.read(path, "repair"), where=str(path))
+
+    @classmethod
+    def from_dict(cls, table: Any, *, where: str = "repair") -> Repair:
+        """Rebuild a repair from the parsed JSON."""
+        json_file.check(table, where, "repair", job="repair", holds="checks", known=FORMAT)
+        if table.get("outcome") not in OUTCOMES:
+            said = clip(repr(table.get("outcome")))
+            raise UsageError(f"{where}: outcome = {said} is none; {nearest(table.get('outcome'), OUTCOMES)}")
+        try:
+            about, spent = table["about"], table["spent"]
+            return cls(
+                about=Rule.from_dict(about) if isinstance(about, Mapping) else tuple(about),
+                over=tuple(table["over"]),
+                change=Change.from_dict(table["change"]),
+                checks=tuple(Check.from_dict(one) for one in table["checks"]),
+                comparisons={
+                    axis: Comparison.from_dict(one, where=f"{where}, comparison {axis!r}")
+                    for axis, one in table["comparisons"].items()
+                },
+                history=tuple(Step.from_dict(one) for one in table["history"]),
+                spent=Spent(spent["queries"], spent.get("executed", 0), spent.get("seconds", 0.0)),
+                notes=tuple(table["notes"]),
+                **{key: table[key] for key in ("method", "outcome", "sizes", "seed", "level", "tolerance", "limit")},
+                **{key: table[key] for key in ("options", "space", "versions")},
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise UsageError(f"{where}: this evenhand repair is damaged ({type(error).__name__}: {error})") from None
+
+    def __str__(self) -> str:
+        return self.claim

@@ -1,0 +1,110 @@
+"""The parts of a repair: one step, and one score before and after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from evenhand.methods.repair.paired import Change, paired
+from evenhand.statistics.estimate import Amount, Estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+AIM = "aim"
+"""The axis that a repair is about; the other axes of its comparisons are named after their scores."""
+ALL = ", all inputs"
+"""Ends the name of a check over features of inputs drawn from all there are."""
+KINDS = ("aim", "people", "other", "subgroup", "group", "performance")
+"""What a check is about: the claim itself, real people, other protected features, subgroups, groups, performance."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One retraining: how much was added, what that changed, and whether it was kept."""
+
+    number: int
+    percent: float
+    """How many percent of the training rows were added, or had their twins added."""
+    added: int
+    change: Change
+    """From the model that was the best so far to this one, on inputs that nothing else has used."""
+    accuracy: float
+    """On validation rows; for numbers, R²."""
+    kept: bool
+    why: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the step as JSON-ready values."""
+        keys = ("number", "percent", "added", "accuracy", "kept", "why")
+        return {key: getattr(self, key) for key in keys} | {"change": self.change.to_dict()}
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> Step:
+        """Return the step that `to_dict` wrote."""
+        return cls(**{**table, "change": Change.from_dict(table["change"])})
+
+
+@dataclass(frozen=True)
+class Check:
+    """A score before and after, on what no step has used; `change` is after minus before, where it has an interval."""
+
+    name: str
+    kind: str
+    before: Estimate
+    after: Estimate
+    change: Estimate | None = None
+    detail: str = ""
+
+    @classmethod
+    def of(cls, name: str, kind: str, change: Change) -> Check:
+        """Return the check of a score that was found on the same inputs before and after."""
+        fall = change.fall
+        rise = Amount(0.0 - fall.value, 0.0 - fall.high, 0.0 - fall.low, fall.n, fall.level, fall.method)
+        return cls(name, kind, change.before, change.after, rise)
+
+    @classmethod
+    def right(cls, told: Sequence[Any], truth: Any, *, level: float, population: str) -> Check:
+        """Return the accuracy before and after, of what either model tells of the same rows.
+
+        >>> import numpy as np
+        >>> truth = np.array(["no", "yes"] * 50)
+        >>> found = Check.right([np.array(["no"] * 100), truth], truth, level=0.95, population="people")
+        >>> found.before.value, found.after.value, found.change.low > 0
+        (0.5, 1.0, True)
+        """
+        error = paired(told[0] != truth, told[1] != truth, level=level, population=population)
+        before, after = (
+            Estimate(1 - one.value, 1 - one.high, 1 - one.low, one.n, one.level, one.method, one.population)
+            for one in (error.before, error.after)
+        )
+        return cls("accuracy", "performance", before, after, error.fall)
+
+    @property
+    def rose(self) -> bool:
+        """Whether the score has surely become larger."""
+        return self.change is not None and self.change.low > 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the check as JSON-ready values."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "before": self.before.to_dict(),
+            "after": self.after.to_dict(),
+            "change": None if self.change is None else self.change.to_dict(),
+            "detail": self.detail,
+        }
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> Check:
+        """Return the check that `to_dict` wrote."""
+        change = table["change"]
+        return cls(
+            table["name"],
+            table["kind"],
+            Estimate.from_dict(table["before"]),
+            Estimate.from_dict(table["after"]),
+            None if change is None else Estimate.from_dict(change),
+            table["detail"],
+        )

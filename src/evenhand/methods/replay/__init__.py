@@ -1,0 +1,1 @@
+"""replay: ask the software again."""

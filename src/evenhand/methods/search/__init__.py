@@ -1,0 +1,1 @@
+"""search: which concrete inputs does the software discriminate against?"""

@@ -1,0 +1,1 @@
+"""What was found, explained: simplest cases, regions, drivers, diversity."""

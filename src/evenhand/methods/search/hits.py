@@ -1,0 +1,89 @@
+"""Found: the discriminatory inputs of a search, each class once, with the twin that shows it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.space.grid import Cells
+from evenhand.space.row_keys import Seen
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenhand.methods.search.probe import Probe, Tried
+    from evenhand.space.feature import Points
+
+
+class Found:
+    """Collects the hits of a search, in the order in which they were found."""
+
+    def __init__(self, probe: Probe, most: int | None = None) -> None:
+        self.probe = probe
+        self.most = most
+        self._seen, self._cells = Seen(), Seen()
+        self._of = Cells(probe.space, probe.free)
+        self._parts: list[Tried] = []
+
+    def __len__(self) -> int:
+        return len(self._seen)
+
+    @property
+    def cells(self) -> int:
+        """How many coarse cells hold an input that was found."""
+        return len(self._cells)
+
+    @property
+    def full(self) -> bool:
+        """Whether as many were found as are wanted."""
+        return self.most is not None and len(self) >= self.most
+
+    def add(self, tried: Tried) -> int:
+        """Add the hits that are new, as many as are wanted, and return how many there were."""
+        hits = tried.take(np.flatnonzero(tried.hits))
+        new = np.flatnonzero(self._seen.fresh(hits.keys))
+        if self.most is not None:
+            new = new[: self.most - len(self)]
+        if len(new):
+            kept = hits.take(new)
+            self._seen.add(kept.keys)
+            self._cells.add(self._of.of(kept.points))
+            self._parts.append(kept)
+        return len(new)
+
+    @property
+    def tried(self) -> Tried:
+        """All of them as they were tried; there must be one."""
+        if len(self._parts) > 1:
+            self._parts = [self._parts[0].joined(self._parts[1:])]
+        return self._parts[0]
+
+    @property
+    def points(self) -> Points:
+        """A member of each class, with the first assignment."""
+        if not self._parts:
+            return np.empty((0, len(self.probe.space.features)), order="F")
+        return np.asfortranarray(self.tried.points)
+
+    @property
+    def pairs(self) -> NDArray[np.intp]:
+        """The two assignments of each class that differ in outcome, the less favoured first where that is known."""
+        if not self._parts:
+            return np.empty((0, 2), dtype=np.intp)
+        return np.stack([self.tried.first, self.tried.second], axis=1)
+
+    @property
+    def outcomes(self) -> NDArray[Any]:
+        """The outcomes of those two, one row for each of the two."""
+        return self.tried.pair if self._parts else np.empty((2, 0), dtype=object)
+
+    @property
+    def individuals(self) -> Points:
+        """The discriminatory inputs."""
+        return self.probe.member(self.points, self.pairs[:, 0])
+
+    @property
+    def twins(self) -> Points:
+        """The twin of each, which differs only in the features at issue."""
+        return self.probe.member(self.points, self.pairs[:, 1])

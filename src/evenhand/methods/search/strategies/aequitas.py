@@ -1,0 +1,202 @@
+"""The three strategies of Aequitas (Udeshi, Arora and Chattopadhyay, ASE 2018), as in its Algorithms 1 to 4.
+
+A global phase draws inputs; a local phase walks from each discriminatory one in steps of -1 or +1. The walk is one step
+at a time by nature: what comes of a step moves the chances of the next. But its random numbers can be drawn before, so
+steps are laid out ahead on guessed outcomes, asked together, and followed again with the true outcomes up to the first
+step that would have gone elsewhere. What is accepted is the walk of the paper, however much was laid out.
+"""
+
+from __future__ import annotations
+
+import operator
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from evenhand.methods.search.strategies.aequitas_walk import Chances, Ground
+from evenhand.methods.search.strategies.base import Proposal
+from evenhand.population.samplers import Draws, Uniform
+from evenhand.runtime.errors import UsageError, clip, nearest
+from evenhand.runtime.random_streams import stream
+from evenhand.space.row_keys import Seen
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenhand.methods.search.probe import Tried
+    from evenhand.methods.search.strategies.base import Setting
+    from evenhand.space.feature import Points
+
+Update = Literal["random", "semi-directed", "fully-directed"]
+UPDATES: tuple[Update, ...] = get_args(Update)
+
+_BLOCK = 1024
+"""Inputs of the global phase drawn at once."""
+_FIRST_REACH, _STRETCH, _MEMORY = 32.0, 1.5, 0.8
+"""Steps expected to be accepted at first, how many are laid out for each of those, and how slowly that is learnt."""
+
+
+class Aequitas:
+    """Aequitas random, semi-directed or fully-directed.
+
+    Parameters
+    ----------
+    update
+        What is learnt from a step: nothing, the direction (Algorithm 3), or the feature too (Algorithm 4).
+    dv, dpr
+        The paper's Δv and Δpr: how much one step moves the chance of a direction, and one hit that of a feature.
+    global_trials, local_trials
+        The paper's N, inputs drawn in a global phase and steps from each discriminatory one; phases follow each other
+        until the budget is spent.
+    ahead
+        Whether to lay out steps ahead of what is known; without, a directed local phase proposes one step at a time.
+
+    Examples
+    --------
+    >>> from evenhand.space.feature import category, integer
+    >>> from evenhand.methods.search.probe import Probe
+    >>> from evenhand.space.space import Space
+    >>> from evenhand.methods.search.strategies.base import Setting
+    >>> from evenhand.subject.subject import Subject
+    >>> from evenhand.subject.view import View
+    >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)])
+    >>> loan = Subject(lambda people: (people["age"] > 80) & (people["sex"] == "M"), space)
+    >>> probe = Probe(View(loan), ("sex",))
+    >>> strategy = Aequitas(Setting(probe, seed=0), global_trials=50)
+    >>> tried = probe.ask(strategy.propose(64).points)
+    >>> strategy.observe(tried), int(tried.hits.sum())
+    (50, 12)
+    >>> ages = strategy.propose(4).points[:, 1]  # the first steps from the first of those
+    >>> bool((abs(np.diff([tried.points[tried.hits][0, 1], *ages])) <= 1).all())
+    True
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        update: str = "fully-directed",
+        *,
+        dv: float = 0.001,
+        dpr: float = 0.001,
+        global_trials: int = 1000,
+        local_trials: int = 1000,
+        ahead: bool = True,
+    ) -> None:
+        if update not in UPDATES:
+            raise UsageError(f"update = {clip(repr(update))} is unknown; {nearest(update, UPDATES)}")
+        self.update, self.ahead = update, ahead
+        self._global_trials = _whole("global_trials", global_trials)
+        self._local_trials = _whole("local_trials", local_trials)
+        self._ground = Ground(setting.probe)
+        self.chances = Chances(
+            len(self._ground), _share("dv", dv), _share("dpr", dpr) if update == "fully-directed" else 0.0
+        )
+        self._start = setting.start if setting.start is not None else np.empty((0, 0))
+        self._order = stream(setting.seed, "aequitas", "start").permutation(len(self._start))
+        self._draws = Draws(Uniform(), setting.probe.space, setting.seed, "aequitas", "global", block=_BLOCK)
+        self._drawn, self._left = 0, self._global_trials
+        self._rng = stream(setting.seed, "aequitas", "local")
+        self._numbers: NDArray[np.float64] = np.empty((0, 2))
+        self._reach = _FIRST_REACH
+        self._clear()
+
+    def _clear(self) -> None:
+        """Forget the discriminatory inputs to walk from."""
+        self._seeds: list[NDArray[np.float64]] = []
+        self._known = Seen()
+        self._step = 0
+        self._at: NDArray[np.float64] = np.empty(0)
+        self._laid: list[int] = []
+        self._guesses: list[bool] = []
+        self._hit = True
+
+    def propose(self, n: int) -> Proposal:
+        """Return inputs of the global phase, or the next steps of the local phase on guessed outcomes."""
+        if not len(self._ground) and self._drawn:  # there is only one class, and it was tried
+            return Proposal(self._draws.take(0, 1)[:0])
+        if self._left:
+            return Proposal(self._next(min(n, self._left)))
+        n = min(n, len(self._seeds) * self._local_trials - self._step)
+        if self.update != "random":
+            n = min(n, max(1, round(_STRETCH * self._reach))) if self.ahead else 1
+        numbers = self._ahead(n)
+        if self.update == "random":
+            self._laid = self.chances.still(numbers)
+        else:
+            guesses = chain(self._guesses, repeat(self._hit))
+            self._laid = self.chances.copy().course(numbers.tolist(), guesses)
+        return Proposal(self._walked())
+
+    def observe(self, tried: Tried) -> int:
+        """Learn from what was tried, and return how many of the inputs the paper's walk would have come to."""
+        if self._left:
+            self._gather(tried)
+            return len(tried)
+        hits = tried.hits.tolist()
+        accepted = len(hits)
+        if self.update != "random":
+            accepted = len(self.chances.course(self._numbers[:accepted].tolist(), hits, self._laid))
+            self._reach = _MEMORY * self._reach + (1 - _MEMORY) * accepted
+        if accepted:
+            # The rest of the walk lies a step or two beside what was laid out, so its outcomes are good guesses.
+            self._hit, self._guesses = hits[accepted - 1], hits[accepted:]
+            self._at = tried.points[accepted - 1].copy()
+            self._numbers = self._numbers[accepted:]
+            self._step += accepted
+        if self._step == len(self._seeds) * self._local_trials:
+            self._left = self._global_trials
+            self._clear()
+        return accepted
+
+    def _next(self, n: int) -> Points:
+        """Return the next inputs of the global phase: real rows, each once, and then any."""
+        rows = self._order[self._drawn : self._drawn + n]
+        if len(rows):
+            return np.asfortranarray(self._start[rows])
+        begin = self._drawn - len(self._order)
+        return self._draws.take(begin, begin + n)
+
+    def _gather(self, tried: Tried) -> None:
+        """Keep the discriminatory inputs of the global phase, each class once (Algorithm 1, line 9)."""
+        rows = np.flatnonzero(tried.hits)
+        self._seeds.extend(tried.points[rows[self._known.add(tried.keys[rows])]])
+        self._drawn += len(tried)
+        self._left -= len(tried)
+        if not self._left and not self._seeds:
+            self._left = self._global_trials
+
+    def _ahead(self, n: int) -> NDArray[np.float64]:
+        """Return the random numbers of the next steps, two each, the same however many are asked at once."""
+        short = n - len(self._numbers)
+        if short > 0:
+            self._numbers = np.concatenate([self._numbers, self._rng.random((short, 2))])
+        return self._numbers[:n]
+
+    def _walked(self) -> Points:
+        """Return where the steps that are laid out lead, each input's own walk from that input."""
+        parts: list[Points] = []
+        at, done = self._at, 0
+        while done < len(self._laid):
+            seed, taken = divmod(self._step + done, self._local_trials)
+            choices = self._laid[done : done + self._local_trials - taken]
+            parts.append(self._ground.walked(at if taken else self._seeds[seed], choices))
+            at = parts[-1][-1]
+            done += len(choices)
+        return parts[0] if len(parts) == 1 else np.asfortranarray(np.concatenate(parts))
+
+
+def _whole(name: str, value: Any) -> int:
+    try:
+        number = 0 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = 0
+    if number < 1:
+        raise UsageError(f"{name} = {clip(repr(value))} must be a whole number of 1 or more")
+    return number
+
+
+def _share(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
+        raise UsageError(f"{name} = {clip(repr(value))} must be a number from 0 to 1")
+    return float(value)

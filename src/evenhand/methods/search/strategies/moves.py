@@ -1,0 +1,110 @@
+"""Moves: how a search changes an input, one step down or up in a feature, or a jump to any of its values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenhand.methods.search.probe import Probe
+    from evenhand.space.feature import Feature, Points
+
+CONTINUOUS_STEPS = 100
+"""How many steps it takes from one end of a continuous feature to the other."""
+
+
+@dataclass(frozen=True)
+class Moves:
+    """The moves of a probe's free features; `which` is a place among those, not a position in the space.
+
+    >>> from evenhand.space.feature import category, integer
+    >>> from evenhand.methods.search.probe import Probe
+    >>> from evenhand.space.space import Space
+    >>> from evenhand.subject.subject import Subject
+    >>> from evenhand.subject.view import View
+    >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)])
+    >>> moves = Moves(Probe(View(Subject(lambda people: people["age"] > 30, space)), ("sex",)))
+    >>> moves.step(np.array([[0.0, 18.0], [0.0, 18.0]]), np.array([0, 0]), np.array([-1, 1])).tolist()
+    [[0.0, 18.0], [0.0, 19.0]]
+    """
+
+    probe: Probe
+
+    @cached_property
+    def features(self) -> tuple[Feature, ...]:
+        """The features that moves change."""
+        return tuple(self.probe.space.features[position] for position in self.probe.free)
+
+    @cached_property
+    def positions(self) -> NDArray[np.intp]:
+        """Their positions in the space."""
+        return np.array(self.probe.free, dtype=np.intp)
+
+    @property
+    def nothing(self) -> Points:
+        """No points at all."""
+        return np.empty((0, len(self.probe.space.features)))
+
+    @cached_property
+    def low(self) -> NDArray[np.float64]:
+        """The least encoded value of each."""
+        return np.array([0.0 if f.kind == "category" else f.low for f in self.features])
+
+    @cached_property
+    def high(self) -> NDArray[np.float64]:
+        """The largest encoded value of each."""
+        return np.array([_last(feature) for feature in self.features])
+
+    @cached_property
+    def size(self) -> NDArray[np.float64]:
+        """How far one step goes: to the next level or value, or a hundredth of a continuous range."""
+        return np.array([_step(feature) for feature in self.features])
+
+    @cached_property
+    def counts(self) -> NDArray[np.float64]:
+        """How many values each has."""
+        return np.round((self.high - self.low) / self.size) + 1
+
+    def step(self, points: Points, which: NDArray[np.intp], by: NDArray[np.int64]) -> Points:
+        """Return the points with one feature each moved by so many steps, no further than its ends."""
+        column = self.positions[which]
+        rows = np.arange(len(points))
+        moved = points[rows, column] + by * self.size[which]
+        return self._placed(points, which, np.clip(moved, self.low[which], self.high[which]))
+
+    def jump(self, points: Points, which: NDArray[np.intp], rng: np.random.Generator) -> Points:
+        """Return the points with one feature each set to any of its values, all as likely."""
+        place = np.floor(rng.random(len(points)) * self.counts[which])
+        return self._placed(points, which, np.minimum(self.low[which] + place * self.size[which], self.high[which]))
+
+    def _placed(self, points: Points, which: NDArray[np.intp], values: NDArray[np.float64]) -> Points:
+        found: Points = np.array(points, order="F")
+        found[np.arange(len(points)), self.positions[which]] = values
+        return self.snapped(found)
+
+    def snapped(self, points: Points) -> Points:
+        """Return the points with values of broken steps exactly where the feature has them; changes them in place."""
+        for feature, position in zip(self.features, self.probe.free, strict=True):
+            if feature.kind == "real" and feature.step is not None:
+                points[:, position] = feature.snap(points[:, position])
+        return points
+
+
+def _last(feature: Feature) -> float:
+    if feature.kind == "category":
+        return len(feature.levels) - 1.0
+    return float(feature.high) if math.isinf(feature.size) else float(feature.low + (feature.size - 1) * _step(feature))
+
+
+def _step(feature: Feature) -> float:
+    if feature.kind == "category":
+        return 1.0
+    if feature.step is None:
+        return float(feature.high - feature.low) / CONTINUOUS_STEPS or 1.0
+    return float(feature.step)

@@ -1,0 +1,1 @@
+"""subsets: which sets of features does the software discriminate by?"""

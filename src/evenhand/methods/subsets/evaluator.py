@@ -1,0 +1,64 @@
+"""What scores sets of features for a search, given as bit masks: bit j stands for feature j."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenhand.methods.subsets.decision import Judge
+    from evenhand.methods.subsets.lattice import Tested
+    from evenhand.runtime.budget import Meter
+    from evenhand.space.space import Space
+    from evenhand.subject.view import View
+
+
+class Evaluator(ABC):
+    """Scores sets of some features.
+
+    Parameters
+    ----------
+    names
+        The features.
+    varieties
+        How many values each of them takes; a set has as many variants, or groups, as their product.
+    most
+        The most variants or groups that are all asked; sets that have more cannot be cleared.
+    """
+
+    def __init__(
+        self, view: View, names: tuple[str, ...], judge: Judge, *, varieties: Sequence[float], most: float = math.inf
+    ) -> None:
+        self.view = view
+        self.names = names
+        self.judge = judge
+        self.varieties = varieties
+        self.most = most
+
+    @property
+    def space(self) -> Space:
+        """What an input can be."""
+        return self.view.subject.space
+
+    def members(self, mask: int) -> tuple[str, ...]:
+        """Return the features of a set."""
+        return tuple(name for bit, name in enumerate(self.names) if mask >> bit & 1)
+
+    def variants(self, mask: int) -> float:
+        """Return how many variants, or groups, a set has."""
+        return math.prod(self.varieties[bit] for bit in range(len(self.names)) if mask >> bit & 1)
+
+    def enumerable(self, mask: int) -> bool:
+        """Tell whether all of them may be asked."""
+        return self.variants(mask) <= self.most
+
+    def glance(self, masks: Sequence[int], meter: Meter) -> dict[int, float]:
+        """Return first guesses of the scores of sets, where they cost little and there were none before; here none."""
+        return {}
+
+    @abstractmethod
+    def test(self, mask: int, meter: Meter) -> Tested | None:
+        """Return what is known of a set after testing it, or None where the budget ended first."""

@@ -1,0 +1,1 @@
+"""Whom a score is about: all inputs, given rows, weights, recorded decisions."""

@@ -1,0 +1,172 @@
+"""Recorded decisions: a frame of any engine, counted by group and outcome where it lies; only the counts come here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.runtime.errors import DataError, UsageError, clip, nearest
+from evenhand.space.dataframes import declared_levels, eager
+from evenhand.space.feature import plain
+from evenhand.space.feature_sets import sets_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evenhand.space.feature import Feature, Label
+    from evenhand.statistics.intervals import Floats
+
+MOST_VALUES = 50
+"""The most distinct numbers of a column that are groups by themselves."""
+UNKNOWN, OUTSIDE = -1, -2
+"""Codes of rows that lack a value, and of those outside the declared bins."""
+
+
+def table_of(frame: Any) -> Any:
+    """Return any dataframe as a narwhals frame, which stays lazy if it is."""
+    import narwhals as nw
+
+    try:
+        found = nw.from_native(frame)
+    except (TypeError, nw.exceptions.DuplicateError):
+        return eager(frame)  # which says what is wrong with it
+    return found if isinstance(found, nw.LazyFrame) else eager(frame)
+
+
+def check_shares(allowed: Mapping[str, str], optional: Sequence[str], **given: Any) -> None:
+    """Refuse shares that do not lie where a sentence allows it: "from" and "up to" take the end in.
+
+    >>> check_shares({"level": "over 0 and under 1, for example 0.95"}, (), level=1)
+    Traceback (most recent call last):
+    evenhand.runtime.errors.UsageError: level is 1; it must be over 0 and under 1, for example 0.95
+    """
+    for name, value in given.items():
+        if value is None and name in optional:
+            continue
+        wanted = allowed[name]
+        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        low, high = 0 if "from 0" in wanted else 1e-12, 1 - 1e-12 if "under 1" in wanted else 1
+        if not number or not low <= value <= high:
+            raise UsageError(f"{name} is {clip(repr(value))}; it must be {wanted}")
+
+
+def column_sets(over: Any, outcome: str, columns: list[str]) -> list[tuple[str, ...]]:
+    """Return the sets of columns that `over` names, each once, checked against those that there are."""
+    if outcome not in columns:
+        raise DataError(f"outcome = {clip(repr(outcome))} is no column of the frame; {nearest(outcome, columns)}")
+    others = [name for name in columns if name != outcome]
+    if not isinstance(over, str | Sequence) or not over:
+        raise UsageError(f"over = {clip(repr(over))} names no columns to compare; {nearest(over, others)}")
+    given: Any = (
+        over if isinstance(over, str) else [names if isinstance(names, str | Sequence) else (names,) for names in over]
+    )
+    sets = sets_of(given)
+    for names in sets:
+        for name in names:
+            if name == outcome:
+                raise UsageError(f"over names {name!r}, which is the outcome itself; {nearest(name, others)}")
+            if name not in columns:
+                raise DataError(f"over names {clip(repr(name))}, which is no column; {nearest(name, others)}")
+        if not names or len(set(names)) < len(names):
+            raise UsageError(f"over holds the set {clip(repr(names))}; name one or more columns, each once")
+    return list(dict.fromkeys(sets))
+
+
+def check_variety(table: Any, numeric: list[str], advice: str = "") -> None:
+    """Refuse columns of many different numbers, before they are counted one by one; by default advise bins."""
+    import narwhals as nw
+
+    if not numeric:
+        return
+    found = table.select(nw.col(*numeric).n_unique()).lazy().collect()
+    for name in numeric:
+        distinct = int(found[name].to_list()[0] or 0)
+        if distinct > MOST_VALUES:
+            bins = f"group them with bins={{{name!r}: [low, …, high]}}, or make decisions of an outcome first"
+            raise UsageError(
+                f"column {name!r} holds {distinct:,} different numbers, over the {MOST_VALUES} that are taken one by "
+                f"one; {advice or bins}"
+            )
+
+
+def count_cells(table: Any, names: Sequence[str], outcome: str, binned: Mapping[str, Feature]) -> Any:
+    """Return the number of rows for each combination of values and outcome, as an eager frame."""
+    import narwhals as nw
+
+    keys = [*names, outcome]
+    columns = [_bin(binned[name]) if name in binned else nw.col(name) for name in keys]
+    try:
+        counts = nw.len().alias(" ".join([*keys, "rows"]))  # which no key is called
+        found = table.select(*columns).group_by(*keys).agg(counts).lazy().collect()
+    except TypeError as error:
+        raise DataError(f"the columns {', '.join(keys)} cannot be grouped ({clip(str(error))})") from None
+    if not len(found):
+        raise DataError("the frame has no rows; there is no decision to measure")
+    return found
+
+
+def sizes_of(cells: Any) -> Floats:
+    """Return the number of rows of each combination."""
+    return np.array(cells[cells.columns[-1]].to_list(), dtype=float)
+
+
+def _bin(feature: Feature) -> Any:
+    """Return the number of each value's bin, from 1; one less or more is outside, and what is missing stays so."""
+    import narwhals as nw
+
+    column, edges = nw.col(feature.name).cast(nw.Float64), feature.edges().tolist()
+    reached = [*(column >= edge for edge in edges[:-1]), column > edges[-1]]
+    cell = nw.sum_horizontal(*(passed.cast(nw.Int64) for passed in reached))
+    # Engines differ in how a number compares with NaN.
+    return nw.when(~(column.is_null() | column.is_nan())).then(cell).alias(feature.name)
+
+
+def labels_of(cells: Any, name: str) -> list[Label | None]:
+    """Return a column of the counts in the user's labels, None where it is missing."""
+    import pandas as pd
+
+    values = cells[name].to_list()
+    missing = pd.isna(np.fromiter(values, dtype=object, count=len(values)))
+    return [None if gone else label_of(value) for gone, value in zip(missing, values, strict=True)]
+
+
+def label_of(value: Any) -> Label:
+    """Return a value of any engine as a label.
+
+    >>> label_of(2.0), label_of(np.True_)
+    (2, True)
+    """
+    value = plain(value)
+    if isinstance(value, float):  # whole numbers beside missing ones come as floats
+        return int(value) if value.is_integer() else value if math.isfinite(value) else str(value)
+    return value if isinstance(value, str | int) else str(value)
+
+
+def seen(cells: Any, name: str) -> list[Label]:
+    """Return the labels that a column of the counts has, in order."""
+    found = {label for label in labels_of(cells, name) if label is not None}
+    return sorted(found, key=lambda label: (isinstance(label, str), label))
+
+
+def favourable_of(cells: Any, outcome: str, positive: Any) -> Label:
+    """Return the favourable outcome of a column: the one given, or 1 where outcomes are 0 and 1."""
+    found = seen(cells, outcome)
+    binary = set(found) <= {0, 1}
+    if positive is None and not binary:
+        raise UsageError(f"the outcomes of {outcome!r} are not 0 and 1; pass positive=…; {nearest(1, found)}")
+    wanted = label_of(1 if positive is None else positive)
+    if wanted not in [*found, *declared_levels(cells[outcome]), *([0, 1] if binary else [])]:
+        raise UsageError(f"positive = {clip(repr(positive))} is no outcome of {outcome!r}; {nearest(positive, found)}")
+    return wanted
+
+
+def codes_of(feature: Feature, labels: Sequence[Label | None]) -> list[int]:
+    """Return the place of each label among the feature's levels or bins; negative for what is unknown or outside."""
+    if feature.kind == "category":
+        known = {level: code for code, level in enumerate(feature.levels)}
+        return [UNKNOWN if label is None else known[label] for label in labels]
+    bins = int(feature.variety)
+    return [UNKNOWN if x is None else int(x) - 1 if 1 <= int(x) <= bins else OUTSIDE for x in labels]

@@ -1,0 +1,135 @@
+"""Samplers: the declared population that a rate speaks of, drawn in blocks so that every draw has a number.
+
+Draw `i` of a named stream is the same input whatever was drawn before, by whichever worker, in batches of any size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from evenhand.runtime.errors import UsageError, clip
+from evenhand.runtime.random_streams import stream
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from evenhand.scores.groups import Groups
+    from evenhand.space.feature import Points
+    from evenhand.space.space import Space
+
+BLOCK = 16_384
+"""Draws per random stream."""
+
+
+class Sampler(Protocol):
+    """A population to draw inputs from; never one that was chosen after looking at outcomes."""
+
+    def population(self, space: Space) -> str:
+        """Name the population in words."""
+        ...
+
+    def draw(self, n: int, rng: np.random.Generator, space: Space) -> Points:
+        """Draw `n` independent encoded inputs."""
+        ...
+
+    def within(self, n: int, rng: np.random.Generator, groups: Groups, group: int) -> Points:
+        """Draw `n` independent encoded inputs from among those of one group."""
+        ...
+
+    def empty(self, groups: Groups) -> NDArray[np.bool_]:
+        """Tell which groups have nobody in this population."""
+        ...
+
+    def separate(self, space: Space, names: Sequence[str]) -> bool:
+        """Tell whether these features are independent of all others in this population (as Theorem 4.3 needs)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Uniform:
+    """All valid inputs of the space, each as likely as any other (Themis Algorithm 2, line 4)."""
+
+    def population(self, space: Space) -> str:
+        """Name the population in words."""
+        return "all valid inputs, uniformly" if space.constraints else "all inputs, uniformly"
+
+    def draw(self, n: int, rng: np.random.Generator, space: Space) -> Points:
+        """Draw `n` independent encoded inputs."""
+        return space.draw(n, rng)
+
+    def within(self, n: int, rng: np.random.Generator, groups: Groups, group: int) -> Points:
+        """Draw `n` independent encoded inputs from among those of one group."""
+        return groups.draw(n, rng, group)
+
+    def empty(self, groups: Groups) -> NDArray[np.bool_]:
+        """Tell which groups have nobody in this population."""
+        if not groups.space.constraints and all(groups.space.feature(name).bins is None for name in groups.names):
+            return np.zeros(len(groups), dtype=np.bool_)
+        return np.array([not groups.inhabited(group) for group in range(len(groups))], dtype=np.bool_)
+
+    def separate(self, space: Space, names: Sequence[str]) -> bool:
+        """Tell whether these features are independent of all others: whether no constraint ties them to one."""
+        return not space.tied(names)
+
+
+def checked_sampler(sampler: Sampler | None) -> Sampler:
+    """Return a population, all inputs where none is given, or say that it is none."""
+    if sampler is None:
+        return Uniform()
+    if not hasattr(sampler, "population"):
+        raise UsageError(f"sampler = {clip(repr(sampler))} is no population; use uniform(), rows(...) or profile(...)")
+    return sampler
+
+
+def uniform() -> Uniform:
+    """Sample every valid input of the space with the same probability."""
+    return Uniform()
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """One group of a population, as a population of its own."""
+
+    sampler: Sampler
+    groups: Groups
+    group: int
+
+    def draw(self, n: int, rng: np.random.Generator, space: Space) -> Points:
+        """Draw `n` independent encoded inputs of the group."""
+        return self.sampler.within(n, rng, self.groups, self.group)
+
+
+class Draws:
+    """The numbered draws of one named stream, made `block` at a time."""
+
+    def __init__(
+        self, sampler: Sampler | Within, space: Space, seed: int, *name: str | int, block: int = BLOCK
+    ) -> None:
+        self.sampler = sampler
+        self.space = space
+        self.seed = seed
+        self.name = name
+        self.block = block
+        self._last: tuple[int, Points] | None = None
+
+    def take(self, start: int, stop: int) -> Points:
+        """Return draws `start` to `stop`."""
+        parts = [
+            self._block(block)[max(start - block * self.block, 0) : stop - block * self.block]
+            for block in range(start // self.block, (stop - 1) // self.block + 1)
+        ]
+        return parts[0] if len(parts) == 1 else np.asfortranarray(np.concatenate(parts))
+
+    def _block(self, block: int) -> Points:
+        if self._last is None or self._last[0] != block:
+            rng = stream(self.seed, *self.name, block)
+            self._last = (block, self.sampler.draw(self.block, rng, self.space))
+        return self._last[1]
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**vars(self), "_last": None}

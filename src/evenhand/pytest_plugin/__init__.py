@@ -1,0 +1,1 @@
+"""The pytest plugin: the fixture fairness, and what a failure tells."""

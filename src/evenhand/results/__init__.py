@@ -1,0 +1,1 @@
+"""Evidence: cases, findings and results, and their JSON."""

@@ -1,0 +1,272 @@
+"""The columns of a suite as a file: CSV, which knows texts and numbers, or Parquet, which keeps types."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.runtime.errors import DataError, EvenhandError, MissingExtra, UsageError, clip, nearest
+from evenhand.runtime.table_file import SUFFIXES, beside
+from evenhand.subject.adapters.base import as_outcomes, parse_outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """A column of few distinct values, and which of them each row has."""
+
+    codes: NDArray[Any]
+    values: Sequence[Any]
+
+
+Column = Any
+"""An array of numbers, or Coded."""
+
+
+def suffix_of(file: Path) -> str:
+    """Return the suffix of a file of tests, or say which there are.
+
+    >>> from pathlib import Path
+    >>> suffix_of(Path("tests.CSV"))
+    '.csv'
+    """
+    found = next((known for known in SUFFIXES if file.name.lower().endswith(known)), None)
+    if found is None:
+        raise UsageError(f"'{file}' has the unknown suffix '{file.suffix}'; {nearest(file.suffix, SUFFIXES)}")
+    return found
+
+
+def as_texts(labels: Sequence[Any]) -> list[str]:
+    """Return labels as CSV holds them: as they are, or as JSON where two would read alike or one would not print.
+
+    >>> as_texts([1, "1", "01", True])
+    ['1', '"1"', '01', 'True']
+    """
+    taken = {str(label) for label in labels if not isinstance(label, str)}
+    return [
+        json.dumps(label)
+        if isinstance(label, str) and (label in taken or label.startswith('"') or not label.isprintable())
+        else str(label)
+        for label in labels
+    ]
+
+
+def held(labels: Sequence[Any], suffix: str) -> list[Any]:
+    """Return what a file holds for each label: itself in Parquet, a text in CSV or where labels share no type.
+
+    >>> held([1, 2], ".parquet"), held([1, "1"], ".parquet"), held([True, False], ".csv")
+    ([1, 2], ['1', '"1"'], ['True', 'False'])
+    """
+    if suffix == ".parquet":
+        import pyarrow as pa
+
+        with suppress(TypeError, ValueError, OverflowError):
+            kept: list[Any] = pa.array(list(labels)).to_pylist()
+            if kept == list(labels):
+                return kept
+    return as_texts(labels)
+
+
+def printed(outcome: str | bool) -> str:  # noqa: FBT001
+    """Return an outcome as a program must print it to be read as this outcome.
+
+    >>> printed("yes"), printed("1"), printed(True)
+    ('yes', '"1"', 'true')
+    """
+    text = isinstance(outcome, str) and outcome.isprintable() and parse_outcome(outcome) == outcome
+    return str(outcome) if text else json.dumps(outcome)
+
+
+def need_arrow(what: str) -> None:
+    """Say which extra is missing where pyarrow is not installed."""
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra(what, "arrow") from error
+
+
+@contextmanager
+def replacing(file: Path) -> Iterator[Path]:
+    """Give a file to write beside the wanted one, which it replaces when it is complete."""
+    part = file.with_name(f".{file.name}.{os.getpid()}.part")
+    try:
+        yield part
+        part.replace(file)
+    except EvenhandError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or clip(str(error))
+        raise UsageError(f"'{file}' cannot be written: {reason}") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_columns(file: Path, columns: Mapping[str, Column], suffix: str) -> None:
+    """Write columns in the format of a suffix."""
+    if suffix == ".parquet":
+        _write_parquet(file, columns)
+    else:
+        _write_csv(file, columns, {"method": "gzip", "mtime": 0} if suffix == ".csv.gz" else None)
+
+
+def _write_csv(file: Path, columns: Mapping[str, Column], compression: Any) -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame(
+        {
+            name: np.array(column.values, dtype=object)[column.codes] if isinstance(column, Coded) else _finite(column)
+            for name, column in zip(as_texts(list(columns)), columns.values(), strict=True)
+        }
+    )
+    # Texts in quotes, so that a name that starts with a byte order mark is not taken for one.
+    frame.to_csv(file, index=False, compression=compression, quoting=csv.QUOTE_NONNUMERIC)
+
+
+def _finite(column: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers with infinite ones as a program prints them in JSON; "inf" would be read as a text."""
+    if column.dtype.kind != "f" or np.isfinite(column).all():
+        return column
+    kept = column.astype(object)
+    for value in (np.inf, -np.inf):
+        kept[column == value] = json.dumps(value)
+    return kept
+
+
+def _write_parquet(file: Path, columns: Mapping[str, Column]) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    made = {
+        name: pa.array(list(column.values)).take(pa.array(column.codes))
+        if isinstance(column, Coded)
+        else pa.array(column)
+        for name, column in columns.items()
+    }
+    parquet.write_table(pa.table(made), file)
+
+
+@contextmanager
+def reading(file: Path, suffix: str) -> Iterator[None]:
+    """Turn what parsers raise into a sentence about the file."""
+    try:
+        file.open("rb").close()
+        if suffix == ".parquet":
+            need_arrow(f"reading '{file}'")
+        yield
+    except EvenhandError:
+        raise
+    except OSError as error:
+        reason = error.strerror or clip(str(error))
+        raise DataError(f"'{file}' cannot be read ({reason}); {beside(file, SUFFIXES)}") from error
+    except Exception as error:  # pandas and pyarrow raise what their parsers raise
+        raise DataError(f"'{file}' cannot be read as {suffix[1:]}: {clip(str(error))}") from error
+
+
+_CSV: dict[str, Any] = {"encoding": "utf-8", "na_filter": False, "low_memory": False}
+
+
+def names_of(file: Path, suffix: str) -> list[str]:
+    """Return the names of the columns of a file."""
+    if suffix == ".parquet":
+        from pyarrow import parquet
+
+        return list(parquet.read_schema(file).names)
+    import pandas as pd
+
+    header = pd.read_csv(file, nrows=0, **_CSV).columns
+    return [json.loads(name) if name.startswith('"') else name for name in header]
+
+
+def read_columns(
+    file: Path, suffix: str, names: Sequence[str], *, numbers: Collection[str], outcomes: Collection[str]
+) -> dict[str, Column]:
+    """Read columns: those of numbers and outcomes as arrays, all others coded."""
+    read = _read_parquet(file) if suffix == ".parquet" else _read_csv(file, names, numbers, outcomes)
+    for name in numbers:
+        if isinstance(read[name], Coded):
+            raise DataError(f"'{file}': {name!r} = {clip(repr(read[name].values[0]))} is not a number")
+    for name in outcomes:
+        if isinstance(read[name], Coded):
+            read[name] = _outcomes(file, name, read[name])
+    return read
+
+
+def _read_csv(
+    file: Path, names: Sequence[str], numbers: Collection[str], outcomes: Collection[str]
+) -> dict[str, Column]:
+    import pandas as pd
+
+    frame = pd.read_csv(file, header=0, names=list(names), dtype=str, **_CSV)
+    if not isinstance(frame.index, pd.RangeIndex):
+        raise DataError(f"'{file}' has rows with more cells than its first line has names")
+    found: dict[str, Column] = {}
+    for name in names:
+        column = frame.pop(name)
+        if name in numbers:
+            found[name] = _numbers(file, name, column.to_numpy(dtype=object))
+        else:
+            codes, values = pd.factorize(column)
+            found[name] = _parsed(list(values))[codes] if name in outcomes else Coded(codes, list(values))
+    return found
+
+
+def _numbers(file: Path, name: str, texts: NDArray[Any]) -> NDArray[np.float64]:
+    """Read numbers as Python does, to the last digit, which not every version of pandas does."""
+    try:
+        return texts.astype(np.float64)
+    except ValueError:
+        import pandas as pd
+
+        row = int(np.argmax(pd.isna(pd.to_numeric(texts, errors="coerce"))))
+        raise DataError(f"'{file}': {name!r} = {clip(repr(texts[row]))} in row {row} is not a number") from None
+
+
+def _parsed(texts: Sequence[str]) -> NDArray[Any]:
+    """Return outcomes as `parse_outcome` reads them, all at once where they are numbers.
+
+    >>> _parsed(["1", "2"]).tolist(), _parsed(["1", "01"]).tolist()
+    ([1, 2], [1, '01'])
+    """
+    values: list[Any] = []
+    with suppress(ValueError, RecursionError):
+        values = json.loads(f"[{','.join(texts)}]")
+    # As many numbers as texts: then no text holds a comma, and each is a number by itself.
+    if len(values) != len(texts) or not set(map(type, values)) <= {int, float, bool}:
+        values = [parse_outcome(text) for text in texts]
+    return as_outcomes(values)
+
+
+def _read_parquet(file: Path) -> dict[str, Column]:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    read = parquet.read_table(file)
+    found: dict[str, Column] = {}
+    for name in read.column_names:
+        column = read[name].combine_chunks()
+        if column.null_count:
+            raise DataError(f"'{file}': column {name!r} has missing values in {column.null_count:,} rows")
+        if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+            found[name] = column.to_numpy(zero_copy_only=False)
+        else:
+            coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+            found[name] = Coded(coded.indices.to_numpy(), coded.dictionary.to_pylist())
+    return found
+
+
+def _outcomes(file: Path, name: str, column: Coded) -> NDArray[Any]:
+    for value in column.values:
+        if not isinstance(value, str | int | float | bool):
+            raise DataError(f"'{file}': {name!r} = {clip(repr(value))} is no text, number or truth value")
+    return np.asarray(as_outcomes(list(column.values))[column.codes])

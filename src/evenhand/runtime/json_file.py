@@ -1,0 +1,60 @@
+"""JSON files that people keep: the same bytes for the same content, and a sentence where a file cannot be used."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenhand.runtime.errors import UsageError
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+_HALVES = re.compile("[\ud800-\udfff]")
+"""Halves of characters, which a damaged text may hold and no file can: JSON has a way to write them."""
+
+
+def dump(table: Mapping[str, Any]) -> str:
+    """Return a table as JSON text.
+
+    >>> dump({"n": 1})
+    '{\\n  "n": 1\\n}\\n'
+    """
+    text = json.dumps(table, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return _HALVES.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
+
+
+def write(path: str | PathLike[str] | None, text: str, what: str) -> str:
+    """Return the text, written to a file where one is named."""
+    if path is not None:
+        try:
+            Path(path).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"{path}: cannot write the {what}: {error.strerror}") from None
+    return text
+
+
+def read(path: str | PathLike[str], what: str) -> Any:
+    """Return what a JSON file holds."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path}: cannot read the {what}: {error.strerror}") from None
+    except ValueError:
+        raise UsageError(f"{path}: this is not a JSON file") from None
+
+
+def check(table: Any, where: str, what: str, *, job: str, holds: str, known: int) -> None:
+    """Refuse what is no document of a job in a known format.
+
+    >>> check({"job": "measure"}, "old.json", "repair", job="repair", holds="checks", known=1)
+    Traceback (most recent call last):
+    evenhand.runtime.errors.UsageError: old.json: this is no evenhand repair
+    """
+    if not isinstance(table, Mapping) or table.get("job") != job or holds not in table:
+        raise UsageError(f"{where}: this is no evenhand {what}")
+    if table.get("format") != known:
+        raise UsageError(f"{where}: {what} format {table.get('format')} is not {known}; use the evenhand that wrote it")

@@ -1,0 +1,212 @@
+"""Groups: the people who share the values of a set of features (Themis Def. 3.5 and 3.6)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.runtime.errors import SpaceError, clip
+from evenhand.space.feature import combinations, count, integer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenhand.space.blocks import Block
+    from evenhand.space.feature import Feature, Label, Points
+    from evenhand.space.space import Space
+
+MOST_GROUPS = 100_000
+"""The most groups that are compared with each other."""
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The values of one feature, each by itself, or by the bins that the feature declares."""
+
+    feature: Feature
+
+    @cached_property
+    def edges(self) -> NDArray[np.float64] | None:
+        return None if self.feature.bins is None else self.feature.edges()
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        return self.feature.values()
+
+    def __len__(self) -> int:
+        return int(self.feature.size) if self.edges is None else len(self.edges) - 1
+
+    def of(self, column: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Return the cell of each value, -1 for none."""
+        if self.edges is None:
+            place = np.minimum(np.searchsorted(self.values, column), len(self.values) - 1)
+            return np.where(self.values[place] == column, place, -1)
+        place = np.searchsorted(self.edges, column, side="right") - 1
+        # The last bin holds its upper edge too.
+        place = np.where(column == self.edges[-1], len(self) - 1, place)
+        return np.where((place >= 0) & (place < len(self)), place, -1)
+
+    def label(self, cell: int) -> Label:
+        if self.edges is None:
+            return self.feature.labels(self.values[cell : cell + 1])[0]
+        # As many decimals as tell the edges apart, so that no two bins are called the same.
+        gap = float(np.diff(self.edges).min())
+        low, high = np.round(
+            self.edges[cell : cell + 2], int(np.clip(5 - math.floor(math.log10(gap)), 0, 15)) if gap else 6
+        )
+        last = "" if cell == len(self) - 1 else "under "
+        return f"{low:.15g} to {last}{high:.15g}"
+
+    @cached_property
+    def spans(self) -> NDArray[np.float64]:
+        """The lowest and the highest value of each cell, NaN where it has none; never by listing a wide range."""
+        if self.edges is None:
+            return np.array([self.values, self.values])
+        low, high = self.edges[:-1].copy(), self.edges[1:].copy()
+        if math.isinf(self.feature.size):
+            high[:-1] = np.nextafter(high[:-1], low[:-1])
+            return np.array([low, high])
+        # Half steps, since rounding to even may skip the nearest value.
+        near = float(self.feature.step or 0.0) * np.arange(-2.0, 2.5, 0.5)
+        values = self.feature.snap(np.concatenate([low[:, None] + near, high[:, None] + near], axis=1))
+        inside = self.feature.inside(values) & (self.of(values) == np.arange(len(self))[:, None])
+        least, most = np.where(inside, values, np.inf).min(axis=1), np.where(inside, values, -np.inf).max(axis=1)
+        return np.where(inside.any(axis=1), np.array([least, most]), np.nan)
+
+    def middle(self, cell: int) -> float:
+        """Return a value that stands for the cell."""
+        if self.feature.kind == "category":
+            return float(cell)
+        return float(self.feature.snap(self.spans[:, cell].mean(keepdims=True))[0])
+
+    def narrowed(self, cell: int) -> Feature | None:
+        """Return the feature with no values but those of the cell, or None where it has none."""
+        if self.feature.kind == "category":  # as the number of its code, which stays what it is
+            return integer(self.feature.name, cell, cell)
+        if np.isnan(self.spans[0, cell]):
+            return None
+        low, high = self.feature.numbers(self.spans[:, cell]).tolist()
+        return replace(self.feature, low=low, high=high, bins=None)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """All groups of a set of features: one for each combination of their values, or of their bins.
+
+    >>> from evenhand.space.feature import category
+    >>> from evenhand.space.space import Space
+    >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90, bins=(18, 40, 90))])
+    >>> groups = Groups(space, ("sex", "age"))
+    >>> len(groups), groups.label(1)
+    (4, {'sex': 'F', 'age': '40 to 90'})
+    """
+
+    space: Space
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if (total := combinations(self.shape)) > MOST_GROUPS:
+            factors = clip(" × ".join(f"{cells.feature.name} {len(cells):,}" for cells in self._cells), 300)
+            raise SpaceError(f"{factors} = {count(total)} groups, over the {MOST_GROUPS:,} that are compared")
+
+    @cached_property
+    def columns(self) -> tuple[int, ...]:
+        """Positions of the features."""
+        return self.space.sets(self.names)
+
+    @cached_property
+    def _cells(self) -> tuple[_Cells, ...]:
+        for column in self.columns:
+            feature = self.space.features[column]
+            if math.isinf(feature.variety):
+                raise SpaceError(f"feature {feature.name!r} is continuous; give it a step or bins to form groups")
+        return tuple(_Cells(self.space.features[column]) for column in self.columns)
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """How many cells each feature has: its values, or its bins."""
+        return tuple(len(cells) for cells in self._cells)
+
+    @cached_property
+    def spans(self) -> tuple[NDArray[np.float64], ...]:
+        """The lowest and the highest encoded value of each cell, for each feature; NaN where a cell has none."""
+        return tuple(cells.spans for cells in self._cells)
+
+    def __len__(self) -> int:
+        return math.prod(self.shape)
+
+    def cells(self, group: int) -> tuple[int, ...]:
+        """Return the cell of each feature that make up a group; the last feature changes fastest."""
+        return tuple(int(cell) for cell in np.unravel_index(group, self.shape))
+
+    def of(self, points: Points) -> NDArray[np.intp]:
+        """Return the group of each point, -1 where it is in none (outside the declared bins)."""
+        index = np.zeros(len(points), dtype=np.intp)
+        inside = np.ones(len(points), dtype=np.bool_)
+        for column, cells in zip(self.columns, self._cells, strict=True):
+            place = cells.of(points[:, column])
+            inside &= place >= 0
+            index = index * len(cells) + place
+        return np.where(inside, index, -1)
+
+    def label(self, group: int) -> dict[str, Label]:
+        """Return a group in the user's labels."""
+        parts = zip(self.names, self._cells, self.cells(group), strict=True)
+        return {name: cells.label(cell) for name, cells, cell in parts}
+
+    def move(self, points: Points, group: int) -> Points:
+        """Return the points with the values of a group in place of their own."""
+        moved = points.copy(order="F")
+        for column, cells, cell in zip(self.columns, self._cells, self.cells(group), strict=True):
+            moved[:, column] = cells.middle(cell)
+        return moved
+
+    @cached_property
+    def _whole(self) -> dict[tuple[int, ...], Block]:
+        return {block.columns: block for block in self.space.blocks(self.space.features)}
+
+    def within(self, group: int) -> tuple[Block, ...] | None:
+        """Return how to draw a group's inputs, block by block; None where it has none."""
+        features = list(self.space.features)
+        for column, cells, cell in zip(self.columns, self._cells, self.cells(group), strict=True):
+            narrowed = cells.narrowed(cell)
+            if narrowed is None:
+                return None
+            features[column] = narrowed
+        # Blocks that the group does not narrow are the same for all groups, and listed once.
+        return tuple(
+            block if set(block.columns) & set(self.columns) else self._whole[block.columns]
+            for block in self.space.blocks(features)
+        )
+
+    def inhabited(self, group: int) -> bool:
+        """Tell whether a group has any valid input; yes where its constraints are too many to list."""
+        blocks = self.within(group)
+        return blocks is not None and all(_inhabited(block) for block in blocks)
+
+    def draw(self, n: int, rng: np.random.Generator, group: int) -> Points:
+        """Draw `n` inputs of a group, uniform over all its valid ones."""
+        blocks = self.within(group)
+        if blocks is None:
+            raise SpaceError(f"no input is in the group {self.label(group)}")
+        points: Points = np.empty((n, len(self.space.features)), dtype=np.float64, order="F")
+        for block in blocks:
+            block.draw(rng, points)
+        for column in self.columns:
+            if self.space.features[column].kind == "real":  # a narrowed grid may start at a rounded value
+                points[:, column] = self.space.features[column].snap(points[:, column])
+        return points
+
+
+def _inhabited(block: Block) -> bool:
+    try:
+        return block.size > 0
+    except SpaceError as error:
+        # A constraint that cannot be evaluated says nothing about who is in the group.
+        if not str(error).startswith("no input is valid"):
+            raise
+        return False

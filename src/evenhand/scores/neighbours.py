@@ -1,0 +1,328 @@
+"""Neighbours: rows with one feature changed by a step, and how favourably the software treats them on average."""
+
+from __future__ import annotations
+
+import operator
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.runtime.errors import UsageError, clip
+from evenhand.runtime.random_streams import stream
+from evenhand.scores.sampling_loop import FIRST_WAVE, GROWTH
+from evenhand.space.distribution import Part
+from evenhand.statistics.estimate import StopReason
+from evenhand.subject.parallel_view import LONG
+from evenhand.subject.subject import ROWS_AT_ONCE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from evenhand.runtime.budget import Meter
+    from evenhand.runtime.workers import Workers
+    from evenhand.space.feature import Points
+    from evenhand.subject.view import View
+
+STEP = 0.01
+"""How far a real feature without a step is moved (section 4.3)."""
+BLOCK = 16_384
+"""Random neighbours per stream."""
+CHUNK_SECONDS = 1.0
+"""How long rows are asked about at most before progress is told and the budget is looked at."""
+WORTH_SHARING = 2.0
+"""Seconds of work from which it pays to start workers; those that have started are given less, too."""
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """The one-feature neighbours of rows, and how favourably the software treats them (TestSGD, section 4.3).
+
+    Neighbours differ from their row in one of the free features: a number by one step up or down (a real one without
+    a step by 0.01), and no further than its ends; a category by its level. What would break a constraint, and a step
+    over an end, is the row itself. Every free feature counts the same, and so does each neighbour within a feature.
+
+    Parameters
+    ----------
+    view
+        The output that is asked about.
+    free
+        Positions of the features that are changed; without any, a row is its own neighbour.
+
+    Examples
+    --------
+    >>> from evenhand.space.feature import category, integer
+    >>> from evenhand.space.space import Space
+    >>> from evenhand.subject.subject import Subject
+    >>> from evenhand.subject.view import View
+    >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)], protected=["sex"])
+    >>> neighbours = Neighbours.of(View(Subject(lambda people: people["age"] > 30, space, positive=True)), ["sex"])
+    >>> neighbours.cost, neighbours.means(np.array([[0.0, 30.0], [1.0, 90.0]])).tolist()
+    (2, [0.5, 1.0])
+    """
+
+    view: View
+    free: tuple[int, ...]
+
+    @classmethod
+    def of(cls, view: View, over: Sequence[str]) -> Neighbours:
+        """Change every feature that the software takes, but those at issue and the protected ones."""
+        space = view.subject.space
+        kept = {*space.sets(over), *(space.index(name) for name in space.protected)}
+        return cls(view, tuple(position for position in space.passed if position not in kept))
+
+    @cached_property
+    def counts(self) -> NDArray[np.intp]:
+        """How many neighbours each free feature gives a row; a category of one level gives the row itself."""
+        features = [self.view.subject.space.features[position] for position in self.free]
+        return np.array([max(1, len(f.levels) - 1) if f.kind == "category" else 2 for f in features], dtype=np.intp)
+
+    @property
+    def cost(self) -> int:
+        """How many inputs are asked for each row when all its neighbours are."""
+        return int(self.counts.sum()) if self.free else 1
+
+    def asks(self, draws: int | None) -> int:
+        """Return how many inputs are asked for each row: all its neighbours (None), or so many at random."""
+        if draws is None:
+            return self.cost
+        try:
+            number = 0 if isinstance(draws, bool) else operator.index(draws)
+        except TypeError:
+            number = 0
+        if number < 1:
+            raise UsageError(
+                f"draws = {clip(repr(draws))} must be a whole number of 1 or more; None asks all neighbours"
+            )
+        return number if self.free else 1
+
+    def every(self, points: Points) -> Points:
+        """Return all neighbours, one after the other: with n points, row ``j * n + i`` is neighbour j of point i."""
+        out = _repeated(points, self.cost)
+        start = 0
+        for position, count in zip(self.free, self.counts.tolist(), strict=True):
+            column = out[:, position].reshape(self.cost, len(points))
+            turns = np.arange(count)[:, None]
+            column[start : start + count] = self._turned(position, points[:, position], turns)
+            start += count
+        return self._kept(out, points)
+
+    def drawn(self, points: Points, rng: np.random.Generator) -> Points:
+        """Return one random neighbour of each point: any free feature, and then any of its neighbours."""
+        return self._chosen(points, *self._choices(rng, (1, len(points)))) if self.free else _repeated(points, 1)
+
+    def means(self, points: Points, *, draws: int | None = None, seed: int = 0, first: int = 0) -> NDArray[np.float64]:
+        """Return how favourably the neighbours of each row are treated on average, in [0, 1].
+
+        Parameters
+        ----------
+        draws
+            How many random neighbours of each row are asked; None asks them all.
+        seed, first
+            Which those are depends on the seed and on the row's number alone, of which the first row has `first`.
+        """
+        asks = self.asks(draws)
+        everything = draws is None or not self.free
+        counts = self.counts.tolist() if everything and self.free else [asks]
+        found = np.empty(len(points))
+        rows = max(1, ROWS_AT_ONCE // asks)
+        for start in range(0, len(points), rows):
+            part = points[start : start + rows]
+            if everything:
+                asked = self.every(part)
+            else:
+                asked = self._chosen(part, *self._numbered(first + start, len(part), asks, seed))
+            amounts = self.view.amount(self.view.decide(asked)).reshape(asks, len(part))
+            found[start : start + rows] = _averaged(amounts, counts)
+        return found
+
+    def _numbered(self, start: int, size: int, draws: int, seed: int) -> list[NDArray[np.intp]]:
+        """Return the random choices of `size` rows from number `start` on; each block of rows has its own stream."""
+        stop = start + size
+        rows = max(1, BLOCK // draws)
+        parts = []
+        for block in range(start // rows, (stop - 1) // rows + 1):
+            choices = self._choices(stream(seed, "neighbours", block), (draws, rows))
+            mine = slice(max(start - block * rows, 0), stop - block * rows)
+            parts.append([choice[:, mine] for choice in choices])
+        return [np.concatenate(found, axis=1) for found in zip(*parts, strict=True)]
+
+    def _choices(self, rng: np.random.Generator, shape: tuple[int, int]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Draw places among the free features, and for each which of the feature's neighbours."""
+        which = rng.integers(0, len(self.free), shape, dtype=np.intp)
+        return which, rng.integers(0, self.counts[which], dtype=np.intp)
+
+    def _chosen(self, points: Points, which: NDArray[np.intp], turns: NDArray[np.intp]) -> Points:
+        """Return the points once for each row of choices, each with its chosen feature changed."""
+        out = _repeated(points, len(which))
+        which, turns = which.ravel(), turns.ravel()
+        for place, position in enumerate(self.free):
+            mine = np.flatnonzero(which == place)
+            out[mine, position] = self._turned(position, out[mine, position], turns[mine])
+        return self._kept(out, points)
+
+    def _turned(self, position: int, values: NDArray[np.float64], turns: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the values of a feature in its neighbours of these numbers."""
+        feature = self.view.subject.space.features[position]
+        if feature.kind == "category":
+            return (values + (1 + turns)) % len(feature.levels)
+        moved = values + (2 * turns - 1) * (feature.step or STEP)
+        # Ends first: a range may end between two steps, and the nearest of them may lie outside.
+        return feature.snap(np.clip(moved, feature.low, Part.uniform(position, feature).high[0, 0]))
+
+    def _kept(self, asked: Points, points: Points) -> Points:
+        """Put rows themselves in the place of neighbours that break constraints; changes what it is given."""
+        space = self.view.subject.space
+        if space.constraints:
+            broken = np.flatnonzero(~space.valid(asked))
+            asked[broken] = points[broken % len(points)]
+        return asked
+
+
+def _repeated(points: Points, times: int) -> Points:
+    out: Points = np.empty((times * len(points), points.shape[1]), dtype=np.float64, order="F")
+    for position in range(points.shape[1]):
+        out[:, position].reshape(times, len(points))[:] = points[:, position]
+    return out
+
+
+def _averaged(amounts: NDArray[np.float64], counts: list[int]) -> NDArray[np.float64]:
+    """Return the mean over features of the means over the neighbours that each of them gives.
+
+    Rows are added up one by one, since numpy rounds a sum of scores otherwise for one column than for many.
+    """
+    mean = np.zeros(amounts.shape[1])
+    start = 0
+    for count in counts:
+        total = np.zeros(amounts.shape[1])
+        for row in amounts[start : start + count]:
+            total += row
+        mean += total / count
+        start += count
+    mean /= len(counts)
+    return mean
+
+
+@dataclass(frozen=True, slots=True)
+class _Means:
+    """Asks about some rows, here or in another process, and tells how many inputs were asked and really run."""
+
+    neighbours: Neighbours
+    draws: int | None
+    seed: int
+
+    def __call__(self, task: tuple[int, Points]) -> tuple[NDArray[np.float64], int, int]:
+        first, points = task
+        subject = self.neighbours.view.subject
+        before = subject.asked, subject.executed
+        found = self.neighbours.means(points, draws=self.draws, seed=self.seed, first=first)
+        return found, subject.asked - before[0], subject.executed - before[1]
+
+
+def walk(
+    neighbours: Neighbours,
+    points: Points,
+    *,
+    draws: int | None,
+    seed: int,
+    order: NDArray[np.intp],
+    meter: Meter,
+    workers: Workers,
+    task: str,
+) -> tuple[NDArray[np.intp], NDArray[np.float64], StopReason | None]:
+    """Go through rows in an order, until all are done or the budget is spent.
+
+    Return the positions of the rows that were done, the mean over the neighbours of each, and why the walk ended early,
+    if it did. The number of a row, on which its random neighbours depend, is its place in the order; how many rows are
+    asked about at once follows the clock, and what is found does not.
+
+    >>> from evenhand.runtime.budget import Budget, Meter
+    >>> from evenhand.space.feature import integer
+    >>> from evenhand.runtime.workers import Workers
+    >>> from evenhand.space.space import Space
+    >>> from evenhand.subject.subject import Subject
+    >>> from evenhand.subject.view import View
+    >>> space = Space([integer("sex", 0, 1), integer("age", 18, 90)], protected=["sex"])
+    >>> neighbours = Neighbours.of(View(Subject(lambda people: people["age"] > 30, space, positive=True)), ["sex"])
+    >>> meter, rows = Meter(Budget(queries=5)), np.array([[0.0, 20.0], [0.0, 30.0], [1.0, 40.0]])
+    >>> done, means, stop = walk(neighbours, rows, draws=None, seed=0, order=np.array([2, 1, 0]), meter=meter,
+    ...                          workers=Workers(), task="mine")
+    >>> done.tolist(), means.tolist(), stop.value, meter.queries
+    ([2, 1], [1.0, 0.5], 'the query budget was spent', 4)
+    """
+    cost = neighbours.asks(draws)
+    most = int(min(len(order), meter.left // cost))
+    if most < min(1, len(order)):
+        raise UsageError(f"budget: {int(meter.left):,} queries are left, but one row takes {cost:,}; raise queries")
+    found = np.empty(most)
+    crew = _Crew(_Means(neighbours, draws, seed), cost, workers)
+    stop = StopReason.QUERIES if most < len(order) else None
+    done = 0
+    try:
+        while done < most:
+            upto = min(done + crew.rows(most - done, meter), most)
+            found[done:upto] = crew.ask(done, points.T.take(order[done:upto], axis=1).T, most - done)
+            done = upto
+            meter.report(task, done / most, f"{done * cost:,} inputs")
+            if done < most and meter.late:
+                stop = StopReason.SECONDS
+                break
+    except KeyboardInterrupt:
+        if not done:
+            raise
+        stop = StopReason.INTERRUPTED
+    meter.queries += done * cost
+    return order[:done], found[:done], stop
+
+
+class _Crew:
+    """Asks about rows, by several workers where that pays; how many at once follows the clock."""
+
+    def __init__(self, means: _Means, cost: int, workers: Workers) -> None:
+        self._means = means
+        self._subject = means.neighbours.view.subject
+        self._workers = workers
+        # Dear subjects run processes or requests of their own side by side.
+        self._width = 1 if self._subject.adapter.dear else workers.width
+        self._most = max(1, ROWS_AT_ONCE // cost)
+        self._next = max(1, FIRST_WAVE // cost)
+        self._seconds: float | None = None
+        self._warm = False
+        self._worth = WORTH_SHARING
+
+    def rows(self, left: int, meter: Meter) -> int:
+        """Return how many of the rows that are left to ask about next."""
+        if self._seconds is None:
+            return self._next
+        allowed = CHUNK_SECONDS
+        if meter.budget.seconds is not None:
+            allowed = min(allowed, max(meter.budget.seconds - meter.seconds, 0.0))
+        affordable = max(1, int(allowed / self._seconds))
+        return affordable * self._width if self._pays(left) else min(affordable, self._next)
+
+    def _pays(self, rows: int) -> bool:
+        """Tell whether so many rows are worth sharing; a first call also pays for imports, and does not tell."""
+        return self._width > 1 and self._warm and rows * (self._seconds or 0.0) >= self._worth
+
+    def ask(self, first: int, points: Points, left: int) -> NDArray[np.float64]:
+        """Return the mean of each row, of which the first has this number."""
+        began = time.perf_counter()
+        parts = min(self._width, len(points)) if self._pays(left) else 1
+        edges = np.linspace(0, len(points), parts + 1).astype(int).tolist()
+        tasks = [(first + a, np.asfortranarray(points[a:b])) for a, b in pairwise(edges)]
+        if parts > 1:
+            answers = self._workers.map(self._means, tasks)
+            self._worth = min(self._worth, LONG)
+            self._subject.asked += sum(asked for _, asked, _ in answers)
+            self._subject.executed += sum(executed for _, _, executed in answers)
+        else:
+            answers = [self._means(tasks[0])]
+            self._next = min(GROWTH * len(points), self._most)
+        self._warm = self._seconds is not None
+        self._seconds = max((time.perf_counter() - began) * parts / len(points), 1e-9)
+        return np.concatenate([found for found, _, _ in answers])

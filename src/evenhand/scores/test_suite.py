@@ -1,0 +1,284 @@
+"""A test suite: every executed test behind a score, as a table that another version of the software can be asked.
+
+The features come first, in the user's labels, then `outcome` (or `outcome.NAME` for each of several outputs), and what
+each test was for: `test.kind`, `test.over` (a JSON list of features), `test.draw` and `test.own`.
+
+Parquet keeps the types. CSV keeps numbers in full, and texts as they are, but for those that would read as something
+else: a text outcome such as "1" or "true", a level "1" beside the number 1, and texts that start with a quote or cannot
+be printed are written as JSON strings. So an outcome stands there as a program would print it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.runtime.column_file import (
+    Coded,
+    held,
+    names_of,
+    need_arrow,
+    printed,
+    read_columns,
+    reading,
+    replacing,
+    suffix_of,
+    write_columns,
+)
+from evenhand.runtime.errors import DataError, EvenhandError, UsageError, clip, nearest
+from evenhand.space.dataframes import encode_column
+from evenhand.space.feature import plain
+from evenhand.subject.outputs import joined
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from evenhand.runtime.column_file import Column
+    from evenhand.space.feature import Points
+    from evenhand.space.space import Space
+
+KINDS = ("causal", "group")
+OUTCOME, KIND, OVER, DRAW, OWN = "outcome", "test.kind", "test.over", "test.draw", "test.own"
+_ABOUT = (KIND, OVER, DRAW, OWN)
+
+
+@dataclass(frozen=True, eq=False)
+class Tests:
+    """The tests behind one score, one row each.
+
+    `outcomes` is a structured array where the software has several outputs. All variants of a draw of a causal score
+    share its number, and `own` marks the drawn input itself; where every input is a draw and a variant of others, all
+    are marked. For a group score `draw` counts within the group.
+    """
+
+    kind: str
+    over: tuple[str, ...]
+    points: Points
+    outcomes: NDArray[Any]
+    draw: NDArray[np.int64]
+    own: NDArray[np.bool_]
+
+
+def check_suite(path: str | PathLike[str], space: Space, outputs: Sequence[str] = ()) -> Path:
+    """Return the path if a suite of this space can be written there, so that no long run ends in an error.
+
+    >>> from evenhand.space.feature import category
+    >>> from evenhand.space.space import Space
+    >>> check_suite("tests.csv", Space([category("sex", ["F", "M"])])).name
+    'tests.csv'
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise UsageError(f"suite = {clip(repr(path))} must be the path of a .csv or .parquet file")
+    file = Path(path)
+    if suffix_of(file) == ".parquet":
+        need_arrow(f"writing '{file}'")
+    for name in (*_columns_of(outputs), *_ABOUT):
+        if name in space.names:
+            raise UsageError(f"'{file}': the feature {name!r} has the name of a column of every suite; rename it")
+    if not file.parent.is_dir():
+        raise UsageError(f"'{file}' cannot be written: there is no folder '{file.parent}'")
+    if file.is_dir() or not os.access(file.parent, os.W_OK):
+        raise UsageError(f"'{file}' cannot be written: {'it is a folder' if file.is_dir() else 'permission denied'}")
+    return file
+
+
+def write_suite(path: str | PathLike[str], space: Space, parts: Sequence[Tests]) -> None:
+    """Write tests to a `.csv`, `.csv.gz` or `.parquet` file, all of them or nothing.
+
+    Of several parts for the same kind and set the longest is kept: all outputs are measured on the same draws.
+
+    >>> import tempfile
+    >>> from evenhand.space.feature import category
+    >>> from evenhand.space.space import Space
+    >>> space = Space([category("sex", ["F", "M"])])
+    >>> outcomes, draw, own = np.array(["no", "yes"]), np.array([0, 0]), np.array([True, False])
+    >>> tests = Tests("causal", ("sex",), np.array([[0.0], [1.0]]), outcomes, draw, own)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_suite(Path(folder, "sex.csv"), space, [tests])
+    ...     read_suite(Path(folder, "sex.csv"), space)[0].outcomes.tolist()
+    ['no', 'yes']
+    """
+    outputs = parts[0].outcomes.dtype.names or () if parts else ()
+    file = check_suite(path, space, outputs)
+    longest: dict[tuple[str, tuple[str, ...]], Tests] = {}
+    for tests in parts:
+        known = longest.setdefault((tests.kind, tests.over), tests)
+        if len(tests.points) > len(known.points):
+            longest[tests.kind, tests.over] = tests
+    suffix = suffix_of(file)
+    with replacing(file) as part:
+        write_columns(part, _columns(space, list(longest.values()), outputs, suffix), suffix)
+
+
+def _columns_of(outputs: Sequence[str]) -> list[str]:
+    return [f"{OUTCOME}.{name}" for name in outputs] or [OUTCOME]
+
+
+def _columns(space: Space, parts: Sequence[Tests], outputs: Sequence[str], suffix: str) -> dict[str, Column]:
+    """Return all parts as the columns of a file."""
+    points = np.concatenate([np.empty((0, len(space.features))), *(part.points for part in parts)])
+    found: dict[str, Column] = {}
+    for position, feature in enumerate(space.features):
+        column = points[:, position]
+        if feature.kind == "category":
+            found[feature.name] = Coded(column.astype(np.intp), held(feature.levels, suffix))
+        else:
+            found[feature.name] = feature.numbers(column)
+    for name, output in zip(_columns_of(outputs), outputs or ("",), strict=True):
+        found[name] = _outcomes([part.outcomes[output] if output else part.outcomes for part in parts], suffix)
+    of_part = np.repeat(np.arange(len(parts)), [len(part.points) for part in parts])
+    found[KIND] = Coded(of_part, [part.kind for part in parts])
+    found[OVER] = Coded(of_part, [json.dumps(part.over) for part in parts])
+    found[DRAW] = np.concatenate([np.zeros(0, dtype=np.int64), *(part.draw for part in parts)])
+    found[OWN] = np.concatenate([np.zeros(0, dtype=np.bool_), *(part.own for part in parts)])
+    return found
+
+
+def _outcomes(arrays: Sequence[NDArray[Any]], suffix: str) -> Column:
+    """Return the outcomes of all parts: numbers as they are, truth values and texts coded."""
+    import pandas as pd
+
+    values = np.concatenate(arrays) if arrays else np.zeros(0)
+    if values.dtype.kind in "OU":
+        kinds = {isinstance(value, str) for value in values.tolist()}
+        if kinds == {True, False}:
+            raise UsageError("the outcomes of a suite are texts and numbers; an outcome is always one or the other")
+        # Truth values beside numbers are numbers.
+        values = values.astype(object) if kinds == {True} else np.array(values.tolist())
+    if values.dtype.kind not in "Ob":
+        return values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
+    codes, distinct = pd.factorize(values)
+    return Coded(codes, [plain(value) if suffix == ".parquet" else printed(plain(value)) for value in distinct])
+
+
+def read_suite(path: str | PathLike[str], space: Space) -> list[Tests]:
+    """Read the tests that `write_suite` wrote, or that were written in the same columns: one part for each score.
+
+    >>> from evenhand.space.feature import category
+    >>> from evenhand.space.space import Space
+    >>> read_suite("tests.xls", Space([category("sex", ["F", "M"])]))
+    Traceback (most recent call last):
+    evenhand.runtime.errors.UsageError: 'tests.xls' has the unknown suffix '.xls'; did you mean '.csv'? ...
+    """
+    file = Path(path)
+    suffix = suffix_of(file)
+    with reading(file, suffix):
+        names = names_of(file, suffix)
+        outcomes = _checked_names(file, space, names)
+        numbers = [DRAW, *(feature.name for feature in space.features if feature.kind != "category")]
+        columns = read_columns(file, suffix, names, numbers=numbers, outcomes=outcomes)
+    if not len(columns[DRAW]):
+        raise DataError(f"'{file}' has no rows; a suite holds one for each executed test")
+    return _parts(file, space, columns, outcomes, suffix)
+
+
+def _checked_names(file: Path, space: Space, names: Sequence[str]) -> list[str]:
+    """Return the columns of outcomes, after checking that the file fits the space."""
+    for name in (*space.names, *_ABOUT):
+        if name not in names:
+            what = f"feature {name!r} of this space" if name in space.names else f"column {name!r} of a suite"
+            raise DataError(f"'{file}' lacks the {what}; {nearest(name, names)}")
+    others = [name for name in names if name not in space.names and name not in _ABOUT]
+    for name in others:
+        if name != OUTCOME and not name.startswith(f"{OUTCOME}."):
+            raise DataError(
+                f"'{file}' is a suite of another space: {name!r} is no feature; {nearest(name, space.names)}"
+            )
+    if not others or (OUTCOME in others and len(others) > 1):
+        told = ", ".join(map(repr, others)) or "none"
+        raise DataError(f"'{file}' needs a column 'outcome', or one 'outcome.NAME' for each output, but has {told}")
+    return others
+
+
+def _parts(
+    file: Path, space: Space, columns: Mapping[str, Column], outcomes: Sequence[str], suffix: str
+) -> list[Tests]:
+    points: Points = np.empty((len(columns[DRAW]), len(space.features)), dtype=np.float64, order="F")
+    for position, feature in enumerate(space.features):
+        column = columns[feature.name]
+        if feature.kind == "category":
+            points[:, position] = _matched(file, feature.name, column, held(feature.levels, suffix))
+        else:
+            points[:, position] = encode_column(feature, column, where=f"'{file}'")
+    answers = columns[OUTCOME] if OUTCOME in outcomes else joined({_output(name): columns[name] for name in outcomes})
+    draw = _whole(file, DRAW, columns[DRAW])
+    own = _matched(file, OWN, columns[OWN], held([False, True], suffix)).astype(np.bool_)
+    kind = _matched(file, KIND, columns[KIND], KINDS)
+    over = _matched(file, OVER, columns[OVER], columns[OVER].values)
+    sets = [_set(file, space, text) for text in columns[OVER].values]
+    score = kind * len(sets) + over
+    found = []
+    for first in sorted(np.unique(score, return_index=True)[1].tolist()):
+        rows = np.flatnonzero(score == score[first])
+        part = Tests(KINDS[kind[first]], sets[over[first]], points[rows], answers[rows], draw[rows], own[rows])
+        if part.kind == "causal":
+            _check_draws(file, space, part)
+        found.append(part)
+    return found
+
+
+def _matched(file: Path, name: str, column: Column, choices: Sequence[Any]) -> NDArray[np.intp]:
+    """Return which of the choices each row has."""
+    if not isinstance(column, Coded):
+        values, codes = np.unique(column, return_inverse=True)
+        column = Coded(codes, values.tolist())
+    places = {(isinstance(choice, bool), choice): place for place, choice in enumerate(choices)}
+    known = np.array([places.get((isinstance(value, bool), value), -1) for value in column.values], dtype=np.intp)
+    found: NDArray[np.intp] = known[column.codes]
+    if (found < 0).any():
+        row = int(np.argmax(found < 0))
+        value = column.values[column.codes[row]]
+        raise DataError(f"'{file}': {name!r} = {clip(repr(value))} in row {row} is unknown; {nearest(value, choices)}")
+    return found
+
+
+def _output(column: str) -> str:
+    return column.removeprefix(f"{OUTCOME}.")
+
+
+def _whole(file: Path, name: str, column: NDArray[Any]) -> NDArray[np.int64]:
+    whole = np.abs(column) <= 2**53
+    whole &= column == np.floor(column)
+    if not whole.all():
+        row = int(np.argmin(whole))
+        raise DataError(f"'{file}': {name!r} = {column[row]:g} in row {row} is not a whole number")
+    return column.astype(np.int64)
+
+
+def _set(file: Path, space: Space, text: str) -> tuple[str, ...]:
+    try:
+        names = json.loads(text)
+    except (TypeError, ValueError):
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise DataError(f"'{file}': {OVER!r} = {clip(repr(text))} is no JSON list of features, such as [\"sex\"]")
+    try:
+        space.sets(names)
+    except EvenhandError as error:
+        raise DataError(f"'{file}': {OVER!r} = {clip(text)}: {error}") from None
+    return tuple(names)
+
+
+def _check_draws(file: Path, space: Space, part: Tests) -> None:
+    """Refuse a draw without its own input, and variants that differ in more than the features at issue."""
+    numbers, draw = np.unique(part.draw, return_inverse=True)
+    base = np.full(len(numbers), -1)
+    base[draw[part.own]] = np.flatnonzero(part.own)
+    if (base < 0).any():
+        raise DataError(f"'{file}': no row of draw {numbers[int(np.argmin(base))]} has {OWN!r}; mark the drawn input")
+    rest = [column for column in range(len(space.features)) if column not in space.sets(part.over)]
+    for column in rest:
+        moved = part.points[:, column] != part.points[base[draw], column]
+        if moved.any():
+            raise DataError(
+                f"'{file}': draw {part.draw[int(np.argmax(moved))]} varies {space.names[column]!r}, "
+                f"which is not in its {OVER!r}, {json.dumps(part.over, ensure_ascii=False)}"
+            )

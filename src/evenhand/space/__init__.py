@@ -1,0 +1,1 @@
+"""What an input can be, and how inputs are encoded."""

@@ -1,0 +1,59 @@
+"""Which sets of features a question is about: `over="sex"`, `over=["sex", "race"]`, `over=[("sex",), ("race",)]`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from evenhand.runtime.errors import UsageError, clip
+
+if TYPE_CHECKING:
+    from evenhand.space.space import Space
+
+Over = str | Sequence[str] | Sequence[tuple[str, ...]]
+"""One feature, one set of features taken together, or several sets."""
+
+
+def sets_of(over: Over) -> list[tuple[str, ...]]:
+    """Return the sets that `over` names, unchecked.
+
+    >>> sets_of("sex"), sets_of(["sex", "race"]), sets_of([("sex",), ("race",)])
+    ([('sex',)], [('sex', 'race')], [('sex',), ('race',)])
+    """
+    if isinstance(over, str):
+        return [(over,)]
+    if all(isinstance(name, str) for name in over):
+        return [tuple(str(name) for name in over)]
+    return [(names,) if isinstance(names, str) else tuple(names) for names in over]
+
+
+def feature_sets(space: Space, over: Over | None) -> list[tuple[str, ...]]:
+    """Return the sets of features that `over` names, checked against the space; by default each protected feature."""
+    if over is None:
+        if not space.protected:
+            raise UsageError(
+                f"the space names no protected features; pass over=…, one or more of {', '.join(space.names)}"
+            )
+        return [(name,) for name in space.protected]
+    try:
+        sets = sets_of(over)
+    except TypeError:
+        raise UsageError(
+            f"over = {clip(repr(over))} must be the name of a feature, a list of names, or a list of tuples of names"
+        ) from None
+    for names in sets:
+        space.sets(names)
+    for number, names in enumerate(sets):
+        if set(names) in [set(other) for other in sets[:number]]:
+            raise UsageError(f"over names the set {', '.join(names)} twice; name each set once")
+    return sets
+
+
+def unseen_notes(space: Space, sets: Sequence[tuple[str, ...]]) -> list[str]:
+    """Say of features that the software does not take what their causal score means."""
+    unseen = sorted({name for names in sets for name in names if not space.feature(name).passed})
+    return [
+        f"{name} is not passed to the software, so its causal score is zero by construction; "
+        f"that is no evidence of fairness"
+        for name in unseen
+    ]

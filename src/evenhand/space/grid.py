@@ -1,0 +1,59 @@
+"""Coarse cells of a space: four bins to a feature, the measure of how widely a search has looked."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.space.row_keys import mixed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenhand.space.feature import Feature, Points
+    from evenhand.space.space import Space
+
+BINS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Which cell a point lies in: each of the features at these positions is cut into equal bins.
+
+    >>> from evenhand.space.feature import category, integer
+    >>> from evenhand.space.space import Space
+    >>> space = Space([category("sex", ["F", "M"]), integer("age", 0, 99)])
+    >>> Cells(space, (0, 1)).bins(np.array([[0.0, 10.0], [1.0, 99.0]])).tolist()
+    [[0.0, 0.0], [1.0, 3.0]]
+    """
+
+    space: Space
+    positions: tuple[int, ...]
+    number: int = BINS
+
+    def bins(self, points: Points) -> Points:
+        """Return the bin of each feature of each point."""
+        found: Points = np.empty((len(points), len(self.positions)), dtype=np.float64, order="F")
+        for column, position in enumerate(self.positions):
+            found[:, column] = _binned(self.space.features[position], points[:, position], self.number)
+        return found
+
+    def of(self, points: Points) -> NDArray[np.uint64]:
+        """Return a number for each point that the points of its cell share."""
+        return mixed(self.bins(points).T, len(points))
+
+
+def _binned(feature: Feature, column: NDArray[np.float64], number: int) -> NDArray[np.float64]:
+    """Return the bin of each value; a feature of few values has a bin for each."""
+    if feature.kind == "category":
+        index, size = column, float(len(feature.levels))
+    elif math.isinf(feature.size):
+        index, size = column - feature.low, float(feature.high - feature.low)
+    else:
+        index, size = np.round((column - feature.low) / (feature.step or 1.0)), float(feature.size)
+    if size <= number and not math.isinf(feature.size):
+        return index
+    return np.minimum(np.floor(index * number / size), number - 1)

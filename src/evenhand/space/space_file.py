@@ -1,0 +1,199 @@
+"""Read a space from a TOML file, or from the settings XML of the original Themis."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenhand.runtime.errors import ConfigError, EvenhandError, SpaceError, clip, nearest
+from evenhand.runtime.table_file import beside, read_frame
+from evenhand.space.feature import Feature, category, integer
+from evenhand.space.space import Space
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+    from xml.etree.ElementTree import Element
+
+KEYS = ("from", "target", "protected", "constraints", "features")
+
+
+def read_toml(path: str | PathLike[str]) -> dict[str, Any]:
+    """Parse a TOML file, or say in one sentence why it cannot be; of a pyproject.toml take [tool.evenhand]."""
+    file = Path(path)
+    try:
+        table = tomllib.loads(_read(file))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{file}: is not valid TOML: {error}") from None
+    if file.name != "pyproject.toml":
+        return table
+    tools = table.get("tool", {})
+    ours = tools.get("evenhand", {}) if isinstance(tools, dict) else {}
+    if not isinstance(ours, dict):
+        raise ConfigError(f"{file}: tool.evenhand = {clip(repr(ours))} must be a table, [tool.evenhand]")
+    return ours
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        otherwise = f"write one with: evenhand init DATA.csv -o {file.name}"
+        hint = beside(file, (file.suffix.lower(),), otherwise)
+        raise ConfigError(f"{file}: there is no such file; {hint}") from None
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{file}: is not UTF-8 text") from None
+
+
+def read_space(path: str | PathLike[str]) -> Space:
+    """Read the space that a TOML or Themis XML file declares."""
+    file = Path(path)
+    if file.suffix.lower() == ".xml":
+        return read_themis(file).space
+    table = read_toml(file)
+    if "space" not in table:
+        wanted = "[tool.evenhand.space]" if file.name == "pyproject.toml" else "[space]"
+        raise ConfigError(f"{file}: has no {wanted} table; {nearest('space', table)}")
+    return space_from_table(table["space"], file)
+
+
+def space_from_table(table: Mapping[str, Any], file: Path) -> Space:
+    """Build a space from a `[space]` table; paths in it are relative to the file."""
+    if not isinstance(table, dict):
+        raise ConfigError(f"{file}: space = {clip(repr(table))} must be a table, [space]")
+    for key in table:
+        if key not in KEYS:
+            raise ConfigError(f"{file}: [space] has an unknown key {key!r}; {nearest(key, KEYS)}")
+    for key, kind, word in (("from", str, "text"), ("target", str, "text"), ("features", dict, "table")):
+        if key in table and not isinstance(table[key], kind):
+            raise ConfigError(f"{file}: [space] {key} = {clip(repr(table[key]))} must be a {word}")
+    for key in ("protected", "constraints"):
+        value = table.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise ConfigError(f"{file}: [space] {key} = {clip(repr(value))} must be a list of texts")
+    declared = table.get("features", {})
+    for name, entry in declared.items():
+        if not isinstance(entry, dict):
+            raise ConfigError(f"{file}: [space.features] {name} = {clip(repr(entry))} must be a table")
+    protected, constraints = table.get("protected", ()), table.get("constraints", ())
+    try:
+        if "from" in table:
+            return _inferred(table, file, declared)
+        if not declared:
+            raise ConfigError(f'{file}: [space] needs from = "DATA.csv" or a [space.features.NAME] table per feature')
+        return Space([Feature.from_dict(name, entry) for name, entry in declared.items()], protected, constraints)
+    except ConfigError:
+        raise
+    except EvenhandError as error:
+        raise ConfigError(f"{file}: [space]: {error}") from error
+
+
+def _inferred(table: Mapping[str, Any], file: Path, declared: dict[str, Any]) -> Space:
+    frame = read_frame(file.parent / table["from"])
+    # A feature that only the table knows is one the data lack; it comes last.
+    added = {name: entry for name, entry in declared.items() if name not in frame.columns}
+    known = {name: entry for name, entry in declared.items() if name in frame.columns}
+    base = Space.from_frame(frame, target=table.get("target"), features=known)
+    extra = [_added(name, entry, list(frame.columns)) for name, entry in added.items()]
+    return Space([*base.features, *extra], table.get("protected", ()), table.get("constraints", ()), base.layout)
+
+
+def _added(name: str, entry: Mapping[str, Any], columns: list[str]) -> Feature:
+    if not {"levels", "low", "high"} & set(entry):
+        raise SpaceError(f"feature {name!r} is no column of the data and declares no values; {nearest(name, columns)}")
+    return Feature.from_dict(name, entry)
+
+
+@dataclass(frozen=True, slots=True)
+class Themis:
+    """The settings file of the original Themis: a space, a command, and what was to be tested."""
+
+    space: Space
+    command: tuple[str, ...]
+    seed: int
+    tests: tuple[dict[str, Any], ...]
+
+
+def read_themis(path: str | PathLike[str]) -> Themis:
+    """Read a Themis settings file; the inputs that its tests name become the protected features."""
+    import shlex
+    from xml.etree import ElementTree
+
+    file = Path(path)
+    text = _read(file)
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise ConfigError(f"{file}: holds a document type, which a Themis settings file never needs; remove it")
+    try:
+        root = ElementTree.fromstring(text)  # noqa: S314 (entities are refused above)
+    except ElementTree.ParseError as error:
+        raise ConfigError(f"{file}: is not valid XML: {error}") from None
+    features = [_themis_input(entry, file) for entry in root.iterfind("inputs/input")]
+    if not features:
+        raise ConfigError(f"{file}: has no <inputs><input>, so it is no Themis settings file")
+    tests = tuple(_themis_test(entry, file) for entry in root.iterfind("tests/test"))
+    named = dict.fromkeys(name for test in tests for name in test["over"])
+    try:
+        space = Space(features, tuple(named))
+    except EvenhandError as error:
+        raise ConfigError(f"{file}: {error}") from None
+    try:
+        command = shlex.split(_text(root, "command", file, default=""))
+    except ValueError as error:
+        raise ConfigError(f"{file}: <command> = {root.findtext('command')!r} cannot be split: {error}") from None
+    seed = _number(root, "seed", file, default=0, whole=True)
+    return Themis(space, (*command, "{*}") if command else (), int(seed), tests)
+
+
+def _text(entry: Element, path: str, file: Path, default: str | None = None) -> str:
+    found = entry.findtext(path)
+    if found is None or not found.strip():
+        if default is None:
+            raise ConfigError(f"{file}: a <{entry.tag}> has no <{path}>")
+        return default
+    return found.strip()
+
+
+def _number(entry: Element, path: str, file: Path, default: float | None = None, *, whole: bool = False) -> float:
+    text = _text(entry, path, file, None if default is None else str(default))
+    try:
+        number = float(text)
+    except ValueError:
+        raise ConfigError(f"{file}: <{path}> = {text!r} is not a number") from None
+    if not math.isfinite(number) or (whole and number != int(number)):
+        raise ConfigError(f"{file}: <{path}> = {text!r} is not a {'whole' if whole else 'finite'} number")
+    return number
+
+
+def _themis_input(entry: Element, file: Path) -> Feature:
+    name, kind = _text(entry, "name", file), _text(entry, "type", file)
+    try:
+        if kind == "categorical":
+            return category(name, [(value.text or "").strip() for value in entry.iterfind("values/value")])
+        if kind == "continuousInt":
+            ends = [_number(entry, f"bounds/{end}", file, whole=True) for end in ("lowerbound", "upperbound")]
+            return integer(name, int(ends[0]), int(ends[1]))
+    except SpaceError as error:
+        raise ConfigError(f"{file}: {error}") from None
+    raise ConfigError(f"{file}: input {name!r} has type {kind!r}; {nearest(kind, ('categorical', 'continuousInt'))}")
+
+
+def _themis_test(entry: Element, file: Path) -> dict[str, Any]:
+    function = _text(entry, "function", file)
+    known = ("group_discrimination", "causal_discrimination", "discrimination_search")
+    if function not in known:
+        raise ConfigError(f"{file}: unknown test {function!r}; {nearest(function, known)}")
+    search = function == "discrimination_search"
+    kinds = [kind for kind in ("group", "causal") if entry.find(kind) is not None]
+    return {
+        "job": "subsets" if search else "measure",
+        "kinds": kinds if search else [function.partition("_")[0]],
+        "over": [(name.text or "").strip() for name in entry.iterfind("i_fields/input_name")],
+        "limit": _number(entry, "threshold", file) if search else None,
+        "level": _number(entry, "conf", file),
+        "margin": _number(entry, "margin", file),
+    }

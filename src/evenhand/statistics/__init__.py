@@ -1,0 +1,1 @@
+"""Estimates, intervals, and when to stop."""

@@ -1,0 +1,247 @@
+"""What a measurement says: a value with its interval, the verdict against a limit, and why sampling ended."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from evenhand.runtime.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Verdict(StrEnum):
+    """What an estimate says about a limit; UNDECIDED is not a pass."""
+
+    PASS = "pass"  # noqa: S105
+    FAIL = "fail"
+    UNDECIDED = "undecided"
+
+
+class StopReason(StrEnum):
+    """Why sampling ended, as the sentence that users read."""
+
+    DECIDED = "the limit was excluded"
+    MARGIN = "the margin was reached"
+    QUERIES = "the query budget was spent"
+    SECONDS = "the time budget was spent"
+    FINDINGS = "enough findings were collected"
+    ENUMERATED = "every input was enumerated"
+    EXHAUSTED = "there was nothing left to try"
+    INTERRUPTED = "the run was interrupted"
+
+
+def check_limit(limit: float) -> float:
+    """Return the limit if it lies in [0, 1].
+
+    >>> check_limit(0.1)
+    0.1
+    """
+    if not isinstance(limit, Real) or not 0 <= limit <= 1:
+        raise UsageError(f"limit is {limit!r}; it must lie between 0 and 1, for example 0.1")
+    return float(limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A rate, or a difference of rates, with the interval that holds it with probability `level`.
+
+    `value` is NaN where nothing was observed (n = 0). `population` names what the value speaks of.
+
+    >>> print(Estimate(0.123, 0.101, 0.148, 2048, 0.95, "exact"))
+    12.3 % (10.1 % to 14.8 %, 95 % level, n = 2,048, exact)
+    """
+
+    value: float
+    low: float
+    high: float
+    n: int
+    level: float
+    method: str
+    population: str = ""
+
+    def __post_init__(self) -> None:
+        if self.n < 0:
+            raise UsageError(f"n is {self.n}; an estimate rests on no fewer than 0 inputs")
+        if not 0 < self.level <= 1:
+            raise UsageError(f"level is {self.level!r}; it must lie between 0 and 1, for example 0.95")
+        if not -1 <= self.low <= self.high <= 1:
+            raise UsageError(f"the interval {self.low!r} to {self.high!r} must be ordered and lie between -1 and 1")
+        if math.isnan(self.value) and self.n == 0:
+            return
+        if not self.low <= self.value <= self.high:
+            raise UsageError(f"the value {self.value!r} lies outside its interval {self.low!r} to {self.high!r}")
+
+    @classmethod
+    def exact(cls, hits: float, n: int, *, population: str = "") -> Estimate:
+        """Return the value found by enumerating all n inputs, whose interval has width zero.
+
+        >>> print(Estimate.exact(6, 24))
+        25.0 % (n = 24, enumerated)
+        """
+        if n < 1 or not 0 <= hits <= n:
+            raise UsageError(f"enumeration gave {hits} hits among {n} inputs; it needs n >= 1 and 0 <= hits <= n")
+        share = float(hits) / n
+        return cls(share, share, share, n, 1.0, "enumerated", population)
+
+    def verdict(self, limit: float, *, least: bool = False) -> Verdict:
+        """Return what the interval says of a discrimination score against the limit (Themis Def. 3.9: score >= θ).
+
+        FAIL when the whole interval is at or over the limit, PASS when all of it is below. Every score is at or over a
+        limit of 0, which is therefore read as "none at all": it fails as soon as the interval excludes 0, and passes
+        only when the interval is exactly 0, which takes enumeration.
+
+        With `least` the limit is the least acceptable value, as for a ratio of rates: below it is FAIL.
+
+        >>> Estimate(0.2, 0.1, 0.3, 50, 0.95, "exact").verdict(0.1).value
+        'fail'
+        """
+        check_limit(limit)
+        if least:
+            if self.high < limit:
+                return Verdict.FAIL
+            return Verdict.PASS if self.low >= limit else Verdict.UNDECIDED
+        if limit == 0:
+            if self.low > 0:
+                return Verdict.FAIL
+            return Verdict.PASS if self.high <= 0 else Verdict.UNDECIDED
+        if self.low >= limit:
+            return Verdict.FAIL
+        return Verdict.PASS if self.high < limit else Verdict.UNDECIDED
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the estimate as JSON-ready values; an unknown value is None.
+
+        >>> Estimate.exact(1, 4).to_dict()["value"]
+        0.25
+        """
+        found: dict[str, Any] = {
+            "value": None if math.isnan(self.value) else self.value,
+            "low": self.low,
+            "high": self.high,
+            "n": self.n,
+            "level": self.level,
+            "method": self.method,
+        }
+        return found | ({"population": self.population} if self.population else {})
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> Estimate:
+        """Return the estimate that `to_dict` wrote.
+
+        >>> Estimate.from_dict(Estimate.exact(1, 4).to_dict()) == Estimate.exact(1, 4)
+        True
+        """
+        if found.get("unit") == Amount.UNIT:
+            return Amount(*(found[key] for key in ("value", "low", "high", "n", "level", "method")))
+        if "unit" in found:
+            return Witnesses.counted(found)
+        keys = {"value", "low", "high", "n", "level", "method"}
+        if wrong := keys - set(found) | set(found) - keys - {"population"}:
+            raise UsageError(f"an estimate has the keys {', '.join(sorted(keys))}; check {', '.join(sorted(wrong))}")
+        value = math.nan if found["value"] is None else float(found["value"])
+        return cls(
+            value,
+            float(found["low"]),
+            float(found["high"]),
+            int(found["n"]),
+            float(found["level"]),
+            str(found["method"]),
+            str(found.get("population", "")),
+        )
+
+    def __str__(self) -> str:
+        digits = self._digits()
+        value = "unknown" if math.isnan(self.value) else f"{100 * self.value:.{digits}f} %"
+        facts = [f"n = {self.n:,}", self.method]
+        if self.level < 1:
+            bounds = f"{100 * self.low:.{digits}f} % to {100 * self.high:.{digits}f} %"
+            facts = [bounds, f"{100 * self.level:.6g} % level", *facts]
+        if self.population:
+            facts.append(f"population: {self.population}")
+        return f"{value} ({', '.join(facts)})"
+
+    def _digits(self) -> int:
+        """Return the decimals that show two digits of the interval's width, or of the value where it has none."""
+        scale = 100 * ((self.high - self.low) or abs(self.value))
+        return min(max(1, 1 - math.floor(math.log10(scale))), 6) if scale > 0 else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Witnesses(Estimate):
+    """How many discriminatory inputs a search found: a number of witnesses, and never a rate.
+
+    `value` and `low` are that number; `high` is infinite, since there may be more, unless every input was tried.
+    `n` is how many inputs were tried, twins aside, and says nothing of how many of all inputs discriminate.
+
+    >>> print(Witnesses.of(12, 400, "adaptive"))
+    12 found by trying 400 inputs (adaptive)
+    >>> Witnesses.of(0, 400, "adaptive").verdict(0).value, Witnesses.of(0, 400, "all", complete=True).verdict(0).value
+    ('undecided', 'pass')
+    """
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.low == self.value <= self.high or not self.value <= self.n:
+            raise UsageError(f"{self.value:g} inputs found by trying {self.n} is no count of witnesses")
+
+    @classmethod
+    def of(cls, found: int, tried: int, method: str, *, complete: bool = False) -> Witnesses:
+        """Count the inputs that were found; `complete` says that every input was tried."""
+        return cls(found, found, found if complete else math.inf, tried, 1.0, method)
+
+    @classmethod
+    def counted(cls, found: Mapping[str, Any]) -> Witnesses:
+        """Return the count that `to_dict` wrote."""
+        return cls.of(found["value"], found["n"], found["method"], complete=found["high"] is not None)
+
+    def verdict(self, limit: float, *, least: bool = False) -> Verdict:
+        """Return FAIL when more was found than the limit allows; not to find more is a PASS only if all was tried."""
+        if self.value > limit:
+            return Verdict.FAIL
+        return Verdict.PASS if self.high <= limit else Verdict.UNDECIDED
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the count as JSON-ready values; an unknown upper bound is None."""
+        return {
+            "value": self.value,
+            "low": self.low,
+            "high": None if math.isinf(self.high) else self.high,
+            "n": self.n,
+            "level": self.level,
+            "method": self.method,
+            "unit": "inputs found",
+        }
+
+    def __str__(self) -> str:
+        every = "every one of " if self.high == self.value else ""
+        return f"{self.value:,} found by trying {every}{self.n:,} inputs ({self.method})"
+
+
+@dataclass(frozen=True, slots=True)
+class Amount(Estimate):
+    """A score of the user's own making with its interval: any number, and not a rate.
+
+    >>> print(Amount(12.5, 11.0, 14.0, 300, 0.95, "bootstrap"))
+    12.5 (11 to 14, 95 % level, n = 300, bootstrap)
+    """
+
+    UNIT: ClassVar[str] = "the score's own"
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.value <= self.high:
+            raise UsageError(f"the value {self.value!r} lies outside its interval {self.low!r} to {self.high!r}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the amount as JSON-ready values."""
+        keys = ("value", "low", "high", "n", "level", "method")
+        return {key: getattr(self, key) for key in keys} | {"unit": self.UNIT}
+
+    def __str__(self) -> str:
+        if self.level == 1:
+            return f"{self.value:.4g} ({self.method})"
+        facts = f"{100 * self.level:.6g} % level, n = {self.n:,}, {self.method}"
+        return f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g}, {facts})"

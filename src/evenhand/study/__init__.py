@@ -1,0 +1,1 @@
+"""Studies: many data sets, models, methods and splits."""

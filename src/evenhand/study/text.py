@@ -1,0 +1,126 @@
+"""A study as its readers see it: the paper's four tables, ours alone or beside what was published, and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from evenhand.methods.compare.text import render_table
+from evenhand.results.result import versions
+from evenhand.runtime import json_file
+from evenhand.study import published_numbers, tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from os import PathLike
+
+    from rich.console import Console
+
+    from evenhand.study.fits import Cases
+    from evenhand.study.tables import Table
+
+FORMAT = 1
+PUBLISHED = {"spd": "spd", "aod": "aod", "aod-abs": "aod"}
+"""The paper's biases, by accuracy; what it prints as aod comes from code that takes the mean of sizes, aod-abs here."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One table: what it says, our numbers, and what the paper printed where it has such a table."""
+
+    title: str
+    ours: Table
+    theirs: Any = None
+
+
+def shown(cases: Cases, bias: Sequence[str], performance: str, *, level: float = 0.95) -> Iterator[Shown]:
+    """Return the tables of a study, in the order of the paper; those that would be empty are left out."""
+    known = performance == "accuracy"
+    for name in bias:
+        paper = known and name in PUBLISHED
+        yield Shown(
+            f"Share of cases in each region, by {name} and {performance} (Table 4)",
+            tables.regions_by_method(cases, name, performance),
+            published_numbers.regions_by_method(PUBLISHED[name]) if paper else None,
+        )
+    yield Shown(
+        f"Share of cases in each region, {' and '.join(bias)} together (Table 5)",
+        tables.regions_by_model_and_task(cases, bias, performance),
+        published_numbers.regions_by_model_and_task()
+        if known and len(bias) == 2 and {PUBLISHED.get(name) for name in bias} == {"spd", "aod"}
+        else None,
+    )
+    for name in bias:
+        paper = known and name in PUBLISHED
+        for title, ours, theirs in (
+            ("Region or area of each method, by {} and {} (Table 6)", tables.areas, published_numbers.areas),
+            (
+                "Methods with a model of their own, by {} and {} (Table 7)",
+                tables.areas_own_model,
+                published_numbers.areas_own_model,
+            ),
+        ):
+            found = ours(cases, name, performance, level=level)
+            if len(found.frame):
+                yield Shown(title.format(name, performance), found, theirs(PUBLISHED[name]) if paper else None)
+
+
+def render_study(
+    cases: Cases, bias: Sequence[str], performance: str, *, paper: bool = False, console: Console | None = None
+) -> list[Shown]:
+    """Print the tables of a study, with `paper` beside what was published, and return them."""
+    from rich.console import Console
+
+    screen = console or Console()
+    found = list(shown(cases, bias, performance))
+    notes: dict[str, None] = {}
+    for one in found:
+        frame, title = one.ours.marked, one.title
+        if paper and one.theirs is not None:
+            frame, title = tables.beside(one.ours, one.theirs), f"{title}: ours [the paper's]"
+        render_table(frame, title, console=screen)
+        screen.print()
+        notes |= dict.fromkeys(one.ours.legend)
+    for line in [*notes, *cases.failures, *cases.notes]:
+        screen.print(line, markup=False, highlight=False, soft_wrap=True)
+    total = len(cases.cases)
+    said = f"{total:,} fits on {cases.splits} splits, {cases.seconds:,.0f} s of training and predicting"
+    screen.print(said, markup=False, highlight=False, soft_wrap=True)
+    return found
+
+
+def write_study(path: str | PathLike[str], cases: Cases, found: Sequence[Shown]) -> None:
+    """Write the tables of a study as JSON."""
+    table = {
+        "format": FORMAT,
+        "job": "study",
+        "splits": cases.splits,
+        "test_size": cases.test_size,
+        "seed": cases.seed,
+        "tables": [
+            {
+                "title": one.title,
+                "rows": [
+                    {"row": row, "cells": {_key(column): _plain(value) for column, value in cells.items()}}
+                    for row, cells in one.ours.frame.to_dict("index").items()
+                ],
+                "left_out": list(one.ours.left_out),
+                "notes": list(one.ours.notes),
+            }
+            for one in found
+        ],
+        "failures": list(cases.failures),
+        "notes": list(cases.notes),
+        "versions": versions(),
+    }
+    json_file.write(path, json_file.dump(table), "tables")
+
+
+def _key(column: Any) -> str:
+    return ", ".join(map(str, column)) if isinstance(column, tuple) else str(column)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and value != value:  # NaN alone differs from itself
+        return None
+    return value.item() if hasattr(value, "item") else value

@@ -1,0 +1,1 @@
+"""The software under test, and the only caller of it."""

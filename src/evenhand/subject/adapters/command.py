@@ -1,0 +1,278 @@
+"""One process per input, as in Themis: the input is the program's arguments, the outcome the line it prints."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import shlex
+import subprocess
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.runtime.errors import BadOutcome, SubjectCrashed, SubjectTimeout, UsageError, clip, nearest
+from evenhand.subject.adapters.process import (
+    KEPT_ERRORS,
+    MOST_OUTPUT,
+    Program,
+    checked_argv,
+    ending,
+    kill_group,
+    last_words,
+)
+from evenhand.subject.adapters.records import DECODED, chunks, fan_out, seconds, shown, whole
+from evenhand.subject.outputs import packed, parse_reply
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from evenhand.space.space import Space
+    from evenhand.subject.adapters.base import Reply
+    from evenhand.subject.adapters.records import Record
+
+TOKEN = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+Part = tuple[str, bool]
+"""A piece of an argument: text as it stands, or (True) the name of a feature."""
+
+
+class CommandAdapter:
+    """Run a program once per input; POSIX only.
+
+    Parameters
+    ----------
+    argv: the program and its arguments. `{age}` anywhere in an argument stands for the value of that feature, `{*}` as
+        an argument of its own for all values in the order of the space; `{{` and `}}` are literal braces. Values are
+        written with `str`: numbers in their shortest exact form, booleans as True and False. There is no shell.
+    workers: processes at a time; by default one per processor.
+    timeout: seconds allowed to one process, after which it is killed together with its children.
+    cwd, env: working directory and environment of the program; by default those of the caller.
+    identity: a name for the program; by default its command and a digest of the files in it.
+    """
+
+    dear = True
+    outputs: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        argv: Sequence[str | os.PathLike[str]],
+        *,
+        workers: int | None = None,
+        timeout: float = 30.0,
+        cwd: str | os.PathLike[str] | None = None,
+        env: Mapping[str, str] | None = None,
+        identity: str | None = None,
+    ) -> None:
+        self.argv = checked_argv(argv)
+        self.workers = (os.cpu_count() or 1) if workers is None else whole("workers", workers, 1)
+        self.timeout = seconds("timeout", timeout)
+        self._parts = [_parse(argument) for argument in self.argv]
+        if any(named for _, named in self._parts[0]):
+            raise UsageError(f"the program's name {self.argv[0]!r} may not contain a placeholder; name one program")
+        self._program = Program.of(self.argv, cwd, env, name=_fill(self._parts[0], {}))
+        self.identity = identity or self._program.identity("command")
+
+    def check(self, space: Space) -> None:
+        """Refuse a template that does not fit the space, before anything is run."""
+        passed = [feature.name for feature in space.features if feature.passed]
+        used = {text for parts in self._parts for text, named in parts if named}
+        for name in sorted(used - set(passed) - {"*"}):
+            if any(feature.name == name for feature in space.features):
+                raise UsageError(
+                    f"the placeholder '{{{name}}}' of the command names a feature with passed=False; "
+                    "remove the placeholder or let the feature be passed"
+                )
+            raise UsageError(
+                f"the placeholder '{{{name}}}' of the command {shlex.join(self.argv)!r} is no feature of the space; "
+                f"{nearest(name, passed)} (write '{{{{' for a literal brace)"
+            )
+        unused = [name for name in passed if name not in used]
+        if unused and "*" not in used:
+            raise UsageError(
+                f"the command {shlex.join(self.argv)!r} never receives the feature {unused[0]!r}; "
+                f"add '{{{unused[0]}}}' (or '{{*}}' for all values), or mark the feature passed=False"
+            )
+
+    def run(self, points: NDArray[np.float64], space: Space) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
+        """Yield (rows, outcomes) until every point is answered."""
+        self.check(space)
+        running = _Running()
+
+        def execute(job: tuple[int, list[str]]) -> Reply:
+            return self._execute(job[1], running)
+
+        jobs = (
+            (start + offset, self.arguments(record))
+            for start, records in chunks(points, space, DECODED)
+            for offset, record in enumerate(records)
+        )
+        for group in fan_out(jobs, execute, width=self.workers, abort=running.kill_all):
+            rows = np.array([row for (row, _), _ in group], dtype=np.intp)
+            yield rows, packed([reply for _, reply in group], self.outputs)
+
+    def arguments(self, record: Record) -> list[str]:
+        """Return the command of one input."""
+        texts = {name: value if isinstance(value, str) else str(value) for name, value in record.items()}
+        argv: list[str] = []
+        for parts in self._parts:
+            if parts == [("*", True)]:
+                argv.extend(texts.values())
+            else:
+                argv.append(_fill(parts, texts))
+        return argv
+
+    def close(self) -> None:
+        """Do nothing: no process outlives `run`."""
+
+    def _execute(self, argv: list[str], running: _Running) -> Reply:
+        deadline = time.monotonic() + self.timeout
+        with self._program.start(argv, stdin=subprocess.DEVNULL, kind="command") as process:
+            running.add(process)
+            try:
+                out, err = _collect(process, deadline)
+            except TimeoutError as late:
+                kill_group(process)
+                raise SubjectTimeout(
+                    f"the command {_shown(argv)} gave no answer within {self.timeout:g} s and was killed; "
+                    f"raise the timeout if it needs longer ({last_words(late.args[0])})"
+                ) from None
+            except BaseException:
+                kill_group(process)
+                raise
+            finally:
+                running.remove(process)
+        if process.returncode:
+            raise SubjectCrashed(f"the command {_shown(argv)} {ending(process.returncode)}; {last_words(err)}")
+        return _read(out, argv, self.outputs)
+
+
+class _Running:
+    """The processes of one run, so that an interrupt leaves none behind."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._processes: set[subprocess.Popen[bytes]] = set()
+        self._stopped = False
+
+    def add(self, process: subprocess.Popen[bytes]) -> None:
+        with self._lock:
+            self._processes.add(process)
+            if self._stopped:
+                kill_group(process)
+
+    def remove(self, process: subprocess.Popen[bytes]) -> None:
+        with self._lock:
+            self._processes.discard(process)
+
+    def kill_all(self) -> None:
+        with self._lock:
+            self._stopped = True
+            for process in self._processes:
+                kill_group(process)
+
+
+def _parse(argument: str) -> list[Part]:
+    """Cut one argument of the template into text and names of features."""
+    parts: list[Part] = []
+    end = 0
+    for token in TOKEN.finditer(argument):
+        text = token.group()
+        parts.append((argument[end : token.start()], False))
+        end = token.end()
+        if text in ("{{", "}}"):
+            parts.append((text[0], False))
+        elif text in ("{", "}"):
+            raise UsageError(f"the argument {argument!r} of the command has a lone {text!r}; write {text * 2!r} for it")
+        else:
+            parts.append((token.group(1), True))
+    parts.append((argument[end:], False))
+    parts = [part for part in parts if part != ("", False)]
+    if ("*", True) in parts and len(parts) > 1:
+        raise UsageError(
+            f"the argument {argument!r} of the command joins '{{*}}' to text; make '{{*}}' an argument of its own"
+        )
+    return parts
+
+
+def _fill(parts: list[Part], texts: Mapping[str, str]) -> str:
+    return "".join(texts[text] if named else text for text, named in parts)
+
+
+def _collect(process: subprocess.Popen[bytes], deadline: float) -> tuple[bytes, bytes]:
+    """Read both streams to their end and wait for the exit; TimeoutError carries what standard error said."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    out, err = bytearray(), bytearray()
+    streams = {process.stdout.fileno(): out, process.stderr.fileno(): err}
+    poller = select.poll()
+    for descriptor in streams:
+        poller.register(descriptor, select.POLLIN)
+    while streams:
+        for descriptor, _ in _poll(poller, deadline, err):
+            data = os.read(descriptor, 1 << 16)
+            streams[descriptor].extend(data)
+            if not data:
+                poller.unregister(descriptor)
+                del streams[descriptor]
+        if len(out) > MOST_OUTPUT:
+            raise BadOutcome(
+                f"the command {_shown(process.args)} printed over {MOST_OUTPUT} bytes, not one line: {_clip(out)}"
+            )
+        del err[:-KEPT_ERRORS]
+    if process.poll() is None:
+        _await_exit(process, deadline, err)
+    return bytes(out), bytes(err)
+
+
+def _poll(poller: select.poll, deadline: float, err: bytearray) -> list[tuple[int, int]]:
+    left = deadline - time.monotonic()
+    ready = poller.poll(max(0.0, left * 1000))
+    if not ready and left <= 0:
+        raise TimeoutError(bytes(err))
+    return ready
+
+
+def _await_exit(process: subprocess.Popen[bytes], deadline: float, err: bytearray) -> None:
+    """Wait for a process that has closed its streams: `Popen.wait(timeout)` would sleep half a millisecond or more."""
+    if not hasattr(os, "pidfd_open"):
+        try:
+            process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            raise TimeoutError(bytes(err)) from None
+        return
+    handle = os.pidfd_open(process.pid)
+    try:
+        poller = select.poll()
+        poller.register(handle, select.POLLIN)
+        while process.poll() is None:
+            _poll(poller, deadline, err)
+    finally:
+        os.close(handle)
+
+
+def _read(out: bytes, argv: Sequence[str], outputs: tuple[str, ...]) -> Reply:
+    """Return the one outcome, or the one record of several outputs, that the program printed."""
+    try:
+        lines = [line for line in out.decode("utf-8").split("\n") if line.strip()]
+    except UnicodeDecodeError:
+        raise BadOutcome(f"the command {_shown(argv)} printed text that is not UTF-8: {_clip(out)}") from None
+    if not lines:
+        raise BadOutcome(f"the command {_shown(argv)} printed nothing; it must print its outcome on one line")
+    if len(lines) > 1:
+        raise BadOutcome(f"the command {_shown(argv)} printed {len(lines)} lines instead of one outcome: {_clip(out)}")
+    try:
+        return parse_reply(lines[0], outputs)
+    except ValueError as error:
+        raise BadOutcome(f"the command {_shown(argv)} printed {error}") from None
+
+
+def _shown(argv: object) -> str:
+    return shown(shlex.join(argv)) if isinstance(argv, list) else str(argv)
+
+
+def _clip(out: bytes | bytearray) -> str:
+    return repr(clip(bytes(out[:4096]).decode("utf-8", "backslashreplace")))

@@ -1,0 +1,218 @@
+"""A fitted scikit-learn estimator or pipeline, asked in the form it was trained on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.runtime.errors import UsageError, clip, nearest
+from evenhand.subject.adapters.base import as_outcomes, check_output, check_threshold, crashes_told
+from evenhand.subject.outputs import records_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from evenhand.space.feature import Points
+    from evenhand.space.space import Space
+    from evenhand.subject.adapters.base import Output
+
+
+class EstimatorAdapter:
+    """Calls `predict`, or `predict_proba` where a threshold or the score itself is asked for."""
+
+    dear = False
+    outputs: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        positive: Any = None,
+        threshold: float | None = None,
+        output: Output = "label",
+        identity: str | None = None,
+    ) -> None:
+        check_output(output)
+        check_threshold(threshold)
+        self.model = model
+        self.positive = positive
+        self.threshold = threshold
+        self.output = output
+        self._identity = identity
+        if not is_fitted(model):
+            raise UsageError(f"{self.name} is not fitted; call fit before testing it")
+        if self._scored:
+            self._need_scores()
+
+    @property
+    def _scored(self) -> bool:
+        return self.threshold is not None or self.output == "score"
+
+    @property
+    def identity(self) -> str:
+        """Name the fitted model by the hash of its pickled form, and how its answers are made."""
+        import joblib
+
+        asked = f"{self._pair()[0]!r}:{self.threshold}" if self._scored else ""
+        if self._identity is not None:
+            return f"{self._identity}:{self.output}:{asked}"
+        try:
+            model = joblib.hash(self.model)
+        except Exception as error:
+            raise UsageError(
+                f"{self.name} cannot be pickled ({clip(str(error))}), so a ledger cannot tell it from another model; "
+                f"name it with identity=…, or test it without a ledger"
+            ) from None
+        return f"estimator:{self.name}:{model}:{self.output}:{asked}"
+
+    @property
+    def name(self) -> str:
+        """The model's class, for messages."""
+        return type(self.model).__name__
+
+    def check(self, space: Space) -> None:
+        """Refuse a space whose features are not the columns the model was trained on, and outputs that it has not."""
+        if self.outputs and self._scored:
+            raise UsageError("outputs are labels or numbers; leave out threshold and output='score', or outputs")
+        found = getattr(self.model, "classes_", None)
+        if isinstance(found, list) and len(found) != len(self.outputs):
+            raise UsageError(
+                f"{self.name} gives {len(found)} outputs for each input; name as many, in order, with outputs=[…]"
+            )
+        self._native(space.draw(1, np.random.default_rng(0)), space)
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+    @property
+    def classes(self) -> list[Any] | None:
+        """The labels the model can give, where it says so; of several outputs, a list for each."""
+        found = getattr(self.model, "classes_", None)
+        if isinstance(found, list):
+            return [np.asarray(labels).tolist() for labels in found] if self.outputs else None
+        if found is None or len(self.outputs) > 1:
+            return None
+        labels = np.asarray(found).tolist()
+        return [labels] if self.outputs else list(labels)
+
+    def run(self, points: Points, space: Space) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
+        """Answer all points in one call."""
+        inputs = self._native(points, space)
+        with crashes_told(self.name, len(points)):
+            outcomes = self._ask(inputs)
+        if self.outputs:
+            outcomes = records_of(outcomes, self.outputs, len(points), self.name)
+        yield np.arange(len(points)), outcomes
+
+    @property
+    def scorers(self) -> tuple[str, ...]:
+        """The methods that may tell how far an input is from the boundary between two labels, the likeliest first."""
+        if self.output == "score" or self.outputs or len(self._classes()) != 2:
+            return ()
+        methods = ("predict_proba", "decision_function") if self.threshold is None else ("predict_proba",)
+        return tuple(method for method in methods if hasattr(self.model, method))
+
+    def margins(self, points: Points, space: Space, scorer: str) -> tuple[NDArray[np.generic], NDArray[np.float64]]:
+        """Return each point's label and its margin from one call of a scorer.
+
+        The margin is what the score of the positive class, or of the last one, is above the threshold.
+        """
+        inputs = self._native(points, space)
+        with crashes_told(self.name, len(points)):
+            if self.threshold is not None:
+                margins = self._scores(inputs) - self.threshold
+                return self._labels(margins >= 0), margins
+            scores = np.asarray(getattr(self.model, scorer)(inputs), dtype=np.float64)
+            # Models take the larger of two probabilities, which after rounding need not be the one above a half.
+            margins = (scores[:, 1] - scores[:, 0]) / 2 if scores.ndim == 2 else scores
+            return np.asarray(self.model.classes_)[(margins > 0).astype(np.intp)], margins
+
+    def _ask(self, inputs: Any) -> NDArray[np.generic]:
+        if self.output == "label" and self.threshold is None:
+            return np.asarray(self.model.predict(inputs))
+        scores = self._scores(inputs)
+        return scores if self.output == "score" else self._labels(scores >= (self.threshold or 0.0))
+
+    def _labels(self, above: NDArray[np.bool_]) -> NDArray[np.generic]:
+        high, low = self._pair()
+        return np.asarray(np.where(above, as_outcomes([high]), as_outcomes([low])))
+
+    def _scores(self, inputs: Any) -> NDArray[np.float64]:
+        if hasattr(self.model, "predict_proba"):
+            column = self._classes().index(self._pair()[0])
+            return np.asarray(self.model.predict_proba(inputs)[:, column], dtype=np.float64)
+        scores = np.asarray(self.model.decision_function(inputs), dtype=np.float64)
+        return scores if self._classes().index(self._pair()[0]) == 1 else -scores
+
+    def _classes(self) -> list[Any]:
+        return self.classes or []
+
+    def _pair(self) -> tuple[Any, Any]:
+        """Return the positive label and, of two, the other one."""
+        labels = self._classes()
+        if self.positive is None:
+            return labels[-1], labels[0]
+        others = [label for label in labels if label != self.positive]
+        return self.positive, others[0]
+
+    def _need_scores(self) -> None:
+        if not (
+            hasattr(self.model, "predict_proba")
+            or (self.output == "score" and hasattr(self.model, "decision_function"))
+        ):
+            raise UsageError(f"{self.name} has no predict_proba, which a threshold or output='score' needs")
+        labels = self._classes()
+        if len(labels) != 2:
+            raise UsageError(f"{self.name} has {len(labels)} classes; a threshold or output='score' needs two")
+
+    def _native(self, points: Points, space: Space) -> Any:
+        names = getattr(self.model, "feature_names_in_", None)
+        if names is not None:
+            return _named_columns(self.model, names, points, space)
+        taken = getattr(self.model, "n_features_in_", len(space.passed))
+        if taken != len(space.passed):
+            raise UsageError(
+                f"{self.name} was trained with {taken} columns, and the space passes {len(space.passed)}; "
+                f"declare the same columns in the same order"
+            )
+        if points.shape[1] == len(space.passed) and all(f.kind != "category" for f in space.features):
+            return points.copy(order="K")  # since some models work in place
+        frame = space.native(points)
+        return frame.to_numpy() if hasattr(frame, "to_numpy") else np.column_stack(frame.columns)
+
+
+def _named_columns(model: Any, names: Any, points: Points, space: Space) -> Any:
+    wanted = list(names)
+    offered = [space.names[position] for position in space.passed]
+    if wanted == offered:
+        return space.native(points)
+    for name in wanted:
+        if name not in offered:
+            raise UsageError(
+                f"{type(model).__name__} was trained with column {name!r}, which the space does not pass; "
+                f"{nearest(name, offered)}"
+            )
+    for name in offered:
+        if name not in wanted:
+            raise UsageError(
+                f"feature {name!r} is no input of {type(model).__name__}; leave it out of the space, or mark it "
+                f"passed=False to group by it all the same"
+            )
+    return space.layout.build(space.features, [space.index(name) for name in wanted], points)
+
+
+def is_fitted(model: Any) -> bool:
+    """Tell whether a model can be asked; one that is no scikit-learn estimator is taken at its word."""
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    except (TypeError, AttributeError):  # by the version of scikit-learn
+        return True
+    return True

@@ -1,0 +1,271 @@
+"""A model in an ONNX file as the software under test, run by onnxruntime on the CPU."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.runtime.errors import BadOutcome, MissingExtra, SubjectCrashed, UsageError, clip, nearest
+from evenhand.runtime.fingerprint import file_digest
+from evenhand.runtime.table_file import beside
+from evenhand.subject.adapters.base import check_output
+from evenhand.subject.outputs import records_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from evenhand.space.feature import Feature
+    from evenhand.space.space import Space
+    from evenhand.subject.adapters.base import Output, Scalar
+
+_NUMBERS = {
+    "tensor(float)": np.float32,
+    "tensor(double)": np.float64,
+    "tensor(float16)": np.float16,
+    "tensor(int64)": np.int64,
+    "tensor(int32)": np.int32,
+    "tensor(int16)": np.int16,
+    "tensor(int8)": np.int8,
+    "tensor(bool)": np.bool_,
+}
+
+
+class OnnxAdapter:
+    """Ask an ONNX model: one input tensor with a column per feature, or one input per feature, matched by name.
+
+    Parameters
+    ----------
+    path
+        The file.
+    output
+        "label", the predicted class or number; or "score", the probability of `positive`.
+    positive
+        The class whose probability is the score; may be left out where there are two, for the second one.
+    threads
+        Threads that one batch may use.
+    """
+
+    dear = False
+    outputs: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        output: Output = "label",
+        positive: Scalar | None = None,
+        threads: int = 1,
+    ) -> None:
+        check_output(output)
+        self.path = Path(path)
+        self.output = output
+        self.positive = positive
+        self.threads = threads
+        self._digest = _sha256(self.path)
+        # A score is another answer than a label: a ledger of the one must not serve the other.
+        self.identity = f"onnx:{self._digest}" + (f":score:{positive!r}" if output == "score" else "")
+        self._running: tuple[int, Any] | None = (os.getpid(), _load(self.path, threads))
+
+    def check(self, space: Space) -> None:
+        """Refuse a space whose features are not the inputs of the model, and outputs that it has not."""
+        if self.outputs and self.output == "score":
+            raise UsageError("outputs are labels or numbers; leave out output = 'score', or outputs")
+        tensors = [tensor.name for tensor in self._session().get_outputs()]
+        for name in self.outputs if len(tensors) > 1 else ():
+            if name not in tensors:
+                raise UsageError(f"{name!r} is no output of the ONNX model '{self.path}'; {nearest(name, tensors)}")
+        _feed(self._session().get_inputs(), space.draw(1, np.random.default_rng(0)), space, self.path)
+
+    def run(self, points: NDArray[np.float64], space: Space) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
+        """Yield (rows, outcomes), in batches only where the model was exported with a fixed batch size."""
+        session = self._session()
+        fixed = session.get_inputs()[0].shape[:1]
+        size = fixed[0] if fixed and isinstance(fixed[0], int) and fixed[0] > 0 else len(points)
+        for start in range(0, len(points), max(size, 1)):
+            batch = points[start : start + size]
+            full = np.pad(batch, ((0, size - len(batch)), (0, 0)), mode="edge") if len(batch) < size else batch
+            yield np.arange(start, start + len(batch)), self._answer(session, full, space)[: len(batch)]
+
+    def close(self) -> None:
+        """Free the model; it is loaded again when next asked."""
+        self._running = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_running": None}
+
+    def _session(self) -> Any:
+        # A session has threads of its own, which a forked child does not inherit.
+        if self._running is None or self._running[0] != os.getpid():
+            if _sha256(self.path) != self._digest:
+                raise UsageError(f"the ONNX file '{self.path}' has changed since the run began; start again with it")
+            self._running = (os.getpid(), _load(self.path, self.threads))
+        return self._running[1]
+
+    def _answer(self, session: Any, points: NDArray[np.float64], space: Space) -> NDArray[np.generic]:
+        feed = _feed(session.get_inputs(), points, space, self.path)
+        names = [output.name for output in session.get_outputs()]
+        if self.outputs:
+            return self._records(self._run(session, names if len(names) == 1 else self.outputs, feed), len(points))
+        label = names.index("output_label") if "output_label" in names else 0
+        rest = [place for place in range(len(names)) if place != label]
+        score = (rest or [label])[0]
+        asked = [label] if self.output == "label" else [label, score]
+        answers = self._run(session, [names[place] for place in asked], feed)
+        outcomes = self._labels(answers[0]) if self.output == "label" else self._scores(answers[0], answers[1])
+        if outcomes.shape != (len(points),):
+            raise BadOutcome(f"the ONNX model '{self.path}' gave {outcomes.size} outcomes for {len(points)} inputs")
+        return outcomes
+
+    def _run(self, session: Any, names: Sequence[str], feed: dict[str, NDArray[Any]]) -> list[Any]:
+        try:
+            return list(session.run(list(names), feed))
+        except Exception as error:  # onnxruntime raises classes of its own, with no common base but Exception
+            size = len(next(iter(feed.values())))
+            raise SubjectCrashed(
+                f"the ONNX model '{self.path}' failed on a batch of {size} inputs: {clip(str(error), 300)}"
+            ) from error
+
+    def _records(self, answers: list[Any], size: int) -> NDArray[np.generic]:
+        """Return one record per input from tensors named as the outputs, or from one with a column for each."""
+        software = f"the ONNX model '{self.path}'"
+        if len(answers) == 1:
+            return records_of(answers[0], self.outputs, size, software)
+        columns = {name: self._labels(answer) for name, answer in zip(self.outputs, answers, strict=True)}
+        return records_of(columns, self.outputs, size, software)
+
+    def _labels(self, answer: Any) -> NDArray[np.generic]:
+        labels = np.asarray(answer)
+        if labels.ndim == 2 and labels.shape[1] == 1:
+            labels = labels[:, 0]
+        if labels.ndim != 1:
+            raise UsageError(
+                f"the ONNX model '{self.path}' gives {labels.shape[-1]} numbers for each input, not a label; ask for "
+                'output = "score"'
+            )
+        return labels
+
+    def _scores(self, label: Any, answer: Any) -> NDArray[np.generic]:
+        if isinstance(answer, list) and answer and isinstance(answer[0], dict):
+            classes = list(answer[0])
+            wanted = self._one_of(classes)
+            return np.array([row[wanted] for row in answer], dtype=np.float64)
+        scores = np.asarray(answer)
+        if scores.ndim == 1 or scores.shape[1] == 1:
+            return scores.reshape(-1)
+        if self.positive is None:
+            return scores[:, self._one_of(range(scores.shape[1]))]
+        return scores[:, self._column(np.asarray(label), scores)]
+
+    def _one_of(self, classes: Sequence[Any]) -> Any:
+        if self.positive is None and len(classes) == 2:
+            return classes[1]
+        if self.positive is None:
+            raise UsageError(
+                f"the ONNX model '{self.path}' knows {len(classes)} classes; say which one is scored, with positive ="
+            )
+        if self.positive not in classes:
+            raise UsageError(
+                f"positive = {self.positive!r} is no class of the ONNX model '{self.path}'; "
+                f"{nearest(self.positive, classes)}"
+            )
+        return self.positive
+
+    def _column(self, labels: NDArray[Any], scores: NDArray[Any]) -> int:
+        """Find the column of a class in a tensor without names: where it is predicted, its column is the highest."""
+        hit = labels.reshape(-1) == self.positive if labels.size == len(scores) else np.zeros(len(scores), dtype=bool)
+        highest = scores.argmax(axis=1)
+        clear = (scores == scores.max(axis=1, keepdims=True)).sum(axis=1) == 1
+        inside, outside = np.unique(highest[hit & clear]), np.unique(highest[~hit & clear])
+        if len(inside) == 0 and len(outside) == 1 and scores.shape[1] == 2:
+            return int(1 - outside[0])
+        if len(inside) == 1 and inside[0] not in outside:
+            return int(inside[0])
+        raise UsageError(
+            f"the ONNX model '{self.path}' does not say which of its {scores.shape[1]} probability columns is class "
+            f"{self.positive!r}; export it with named probabilities (skl2onnx: zipmap), or leave out positive ="
+        )
+
+
+def _load(path: Path, threads: int) -> Any:
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise MissingExtra("running an ONNX model", "onnx") from error
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4  # what goes wrong is raised too, and belongs into one sentence
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        raise UsageError(f"the file '{path}' cannot be read as an ONNX model: {clip(str(error))}") from error
+
+
+def _sha256(path: Path) -> str:
+    try:
+        return file_digest(path)
+    except OSError as error:
+        hint = beside(path, (".onnx",))
+        raise UsageError(f"the ONNX file '{path}' cannot be read: {error.strerror}; {hint}") from error
+
+
+def _feed(inputs: Sequence[Any], points: NDArray[np.float64], space: Space, path: Path) -> dict[str, NDArray[Any]]:
+    places = {feature.name: place for place, feature in enumerate(space.features) if feature.passed}
+    features = [space.features[place] for place in places.values()]
+    if len(inputs) == 1 and not (inputs[0].name in places and inputs[0].shape[1:] in ([1], [])):
+        (matrix,) = inputs
+        width = matrix.shape[-1]
+        if isinstance(width, int) and len(matrix.shape) == 2 and width != len(features):
+            raise UsageError(
+                f"the ONNX model '{path}' takes {width} columns and the space passes {len(features)} features; mark "
+                "what the model does not take as passed = false"
+            )
+        columns = [_column(feature, points[:, places[feature.name]], matrix, path) for feature in features]
+        return {matrix.name: np.column_stack(columns)}
+    names = [tensor.name for tensor in inputs]
+    for name in names:
+        if name not in places:
+            raise UsageError(f"input {name!r} of the ONNX model '{path}' is no feature; {nearest(name, places)}")
+    for name in places:
+        if name not in names:
+            raise UsageError(
+                f"feature {name!r} has no input in the ONNX model '{path}'; {nearest(name, names)}; or mark the "
+                "feature as passed = false"
+            )
+    feed = {}
+    for tensor in inputs:
+        column = _column(space.features[places[tensor.name]], points[:, places[tensor.name]], tensor, path)
+        feed[tensor.name] = column if len(tensor.shape) == 1 else column.reshape(-1, 1)
+    return feed
+
+
+def _column(feature: Feature, codes: NDArray[np.float64], tensor: Any, path: Path) -> NDArray[Any]:
+    textual = [isinstance(level, str) for level in feature.levels]
+    if tensor.type == "tensor(string)":
+        if feature.kind != "category" or not all(textual):
+            raise UsageError(
+                f"input {tensor.name!r} of the ONNX model '{path}' takes text, and feature {feature.name!r} has "
+                "numbers; write its levels as text"
+            )
+        return np.array(feature.levels, dtype=object)[codes.astype(np.intp)]
+    if tensor.type not in _NUMBERS:
+        raise UsageError(f"input {tensor.name!r} of the ONNX model '{path}' is a {tensor.type}, which is not supported")
+    if any(textual):
+        level = feature.levels[textual.index(True)]
+        raise UsageError(
+            f"input {tensor.name!r} of the ONNX model '{path}' takes numbers, and feature {feature.name!r} has the "
+            f"level {level!r}; write its levels as the numbers that the model was trained on, or export the pipeline"
+        )
+    values = np.array(feature.levels, dtype=np.float64)[codes.astype(np.intp)] if feature.kind == "category" else codes
+    column: NDArray[Any] = values.astype(_NUMBERS[tensor.type])
+    if not np.issubdtype(column.dtype, np.floating) and not np.array_equal(column, values):
+        raise UsageError(
+            f"input {tensor.name!r} of the ONNX model '{path}' takes whole numbers, and feature {feature.name!r} has "
+            "others; declare it as an integer"
+        )
+    return column

@@ -1,0 +1,155 @@
+"""A program as the user names it: found, told from others, started in a process group of its own, and ended."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evenhand.runtime.errors import SubjectCrashed, UsageError
+from evenhand.runtime.fingerprint import file_digest
+from evenhand.subject.adapters.records import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+MOST_OUTPUT = 1 << 20
+"""Bytes of standard output after which a program is stopped: an outcome is one line."""
+KEPT_ERRORS = 1 << 13
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A command, where it runs, and the file that is run."""
+
+    argv: tuple[str, ...]
+    cwd: str | None
+    env: Mapping[str, str] | None
+    path: str
+
+    @classmethod
+    def of(
+        cls,
+        argv: tuple[str, ...],
+        cwd: str | os.PathLike[str] | None,
+        env: Mapping[str, str] | None,
+        name: str | None = None,
+    ) -> Program:
+        """Find the program of a checked command, by `name` where that is not its first element as it stands."""
+        folder = None if cwd is None else os.fspath(cwd)
+        environment = None if env is None else dict(env)
+        return cls(argv, folder, environment, _find(name or argv[0], folder, environment))
+
+    def identity(self, kind: str) -> str:
+        """Name it by its command and by the content of the files in it, so that an edited program is another one."""
+        digest = hashlib.sha256()
+        for path in [Path(self.path), *(Path(self.cwd or ".", argument) for argument in self.argv[1:])]:
+            try:
+                if path.is_file():
+                    digest.update(bytes.fromhex(file_digest(path)))
+            except (OSError, ValueError):
+                continue  # an argument that cannot be a path, or a file only the program may read
+        return f"{kind}:{json.dumps(list(self.argv))} sha256:{digest.hexdigest()}"
+
+    def start(self, argv: Sequence[str], *, stdin: int, kind: str) -> subprocess.Popen[bytes]:
+        """Start one process with the given arguments; `kind` is what to call it in a message."""
+        try:
+            return subprocess.Popen(
+                argv,
+                executable=self.path,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                # Not a new session: Linux would give each its own scheduling group, which costs a quarter of the speed.
+                process_group=0,
+                cwd=self.cwd,
+                env=self.env,
+            )
+        except ValueError as error:
+            raise UsageError(
+                f"the {kind} {shown(shlex.join(argv))} cannot be run, as an argument is not valid: {error}"
+            ) from None
+        except BlockingIOError as error:
+            raise SubjectCrashed(
+                f"the {kind} {shown(shlex.join(argv))} could not be started: {error.strerror}"
+            ) from None
+        except OSError as error:
+            raise UsageError(
+                f"the {kind} {shown(shlex.join(argv))} cannot be run: {error.strerror}; check that {self.path} is a "
+                "program (a script needs a first line such as '#!/bin/sh')"
+            ) from None
+
+
+def checked_argv(argv: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """Return the command as a tuple of text, or say what is wrong with it."""
+    if isinstance(argv, str | bytes):
+        raise UsageError(
+            f"the command {argv!r} must be a list such as {str(argv).split()!r}, one element per argument, as there is "
+            "no shell"
+        )
+    parts = []
+    for argument in argv:
+        if not isinstance(argument, str | os.PathLike):
+            raise UsageError(f"the argument {argument!r} of the command is no text; write it as {str(argument)!r}")
+        parts.append(os.fspath(argument))
+    if not parts or not parts[0]:
+        raise UsageError("the command is empty; its first element must name a program")
+    return tuple(parts)
+
+
+def _find(name: str, cwd: str | None, env: Mapping[str, str] | None) -> str:
+    """Return the path of the program, relative paths being seen from `cwd` as the operating system does."""
+    if cwd is not None and not Path(cwd).is_dir():
+        raise UsageError(f"the working directory {cwd!r} of the command {name!r} is no directory; check cwd")
+    if os.path.dirname(name):  # noqa: PTH120 - Path("./loan") would forget the "./"
+        path = Path(cwd or ".", name).absolute()
+        if not path.is_file():
+            raise UsageError(
+                f"the program {name!r} does not exist as a file at {path}; check the command's first element"
+            )
+        if not os.access(path, os.X_OK):
+            raise UsageError(f"the program {name!r} is not executable; run: chmod +x {shlex.quote(str(path))}")
+        return str(path)
+    found = shutil.which(name, path=None if env is None else env.get("PATH", os.defpath))
+    if found is None:
+        raise UsageError(f"the program {name!r} is not on the PATH; give its path (such as './{name}') or install it")
+    return str(Path(found).absolute())
+
+
+def last_words(stderr: bytes, width: int = 240) -> str:
+    """Return the end of what was printed on standard error, where programs say why they died."""
+    flat = " ".join(stderr.decode("utf-8", "replace").split())
+    if not flat:
+        return "nothing on standard error"
+    return "standard error: " + (flat if len(flat) <= width else "…" + flat[1 - width :])
+
+
+def ending(code: int) -> str:
+    """Say how a process ended.
+
+    >>> ending(3), ending(-9)
+    ('exited with code 3', 'was killed by SIGKILL')
+    """
+    if code >= 0:
+        return f"exited with code {code}"
+    try:
+        return f"was killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was killed by signal {-code}"
+
+
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process that was started in its own process group, and its children."""
+    if process.returncode is None:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            process.kill()

@@ -1,0 +1,192 @@
+"""Fitted models in files: skops by default, pickle and joblib only where the user says so."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenhand.runtime.column_file import replacing
+from evenhand.runtime.errors import MissingExtra, UsageError, clip, nearest
+from evenhand.runtime.fingerprint import file_digest
+from evenhand.runtime.table_file import beside
+from evenhand.subject.adapters.estimator import is_fitted
+from evenhand.subject.adapters.resolve import is_torch_module
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from os import PathLike
+
+_SKOPS = (".skops",)
+_PICKLES = (".pkl", ".pickle", ".joblib")
+OWN = ("evenhand.methods.repair.methods.evened.Evened",)
+"""Types of ours that a skops file may hold without being trusted by name: loading one only sets plain values."""
+
+
+def load_model(path: str | PathLike[str], *, trusted: Sequence[str] | None = None, allow_pickle: bool = False) -> Any:
+    """Return the fitted estimator that a file holds.
+
+    Parameters
+    ----------
+    path
+        A `.skops` file; or a `.pkl`, `.pickle` or `.joblib` file, with `allow_pickle`.
+    trusted
+        Types that a skops file may hold beyond those that skops knows to be harmless. Recent versions of skops want
+        `sklearn.tree._tree.Tree` here for trees and forests: a forged one can crash the process that asks it.
+    allow_pickle
+        Loading a pickle or joblib file runs whatever code its author put into it, so it must be allowed by name.
+    """
+    file = Path(path)
+    suffix = file.suffix.lower()
+    if suffix == ".onnx":
+        raise UsageError(f"'{file}' is an ONNX model: give it as onnx = \"{file.name}\", or to Subject.onnx")
+    _check_suffix(file)
+    _check_readable(file)
+    if suffix in _SKOPS:
+        return _checked(_from_skops(file, trusted or ()), file)
+    if not allow_pickle:
+        raise UsageError(
+            f"the model '{file}' is a pickle, and loading one runs any code that its author put into it: save the "
+            "model with skops instead, or allow it with allow_pickle = true if you trust where the file comes from"
+        )
+    return _checked(_from_pickle(file), file)
+
+
+def save_model(model: Any, path: str | PathLike[str]) -> list[str]:
+    """Write a fitted estimator to a file, and return the types that `load_model` must be told to trust in it.
+
+    Parameters
+    ----------
+    model
+        Anything fitted that predicts. Of a tree or forest, recent versions of skops want `sklearn.tree._tree.Tree` to
+        be trusted; `Evened` itself need not be.
+    path
+        A `.skops` file; or a `.pkl`, `.pickle` or `.joblib` file, which holds more kinds of models, and which nobody
+        should load who does not trust where it comes from.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     trusted = save_model(DecisionTreeClassifier().fit([[0], [1]], ["no", "yes"]), Path(folder, "tree.skops"))
+    ...     load_model(Path(folder, "tree.skops"), trusted=trusted).predict([[1]]).tolist()
+    ['yes']
+    """
+    file = Path(path)
+    _check_suffix(file)
+    if is_torch_module(model):
+        raise UsageError(f"'{file}' is no file for a torch module; write it with torch.save(model.state_dict(), …)")
+    if not callable(getattr(model, "predict", None)):
+        raise UsageError(f"{clip(repr(model))} cannot predict, so it is no model to write to '{file}'")
+    if not is_fitted(model):
+        raise UsageError(f"the {type(model).__name__} for '{file}' is not fitted: fit it before saving it")
+    if not file.parent.is_dir():
+        raise UsageError(f"'{file}' cannot be written: there is no folder '{file.parent}'")
+    try:
+        if file.exists():
+            file.open("r+b").close()  # since a file that is only to be read would be replaced all the same
+    except OSError as error:
+        raise UsageError(f"'{file}' cannot be written: {error.strerror}") from error
+    content, trusted = _as_skops(model, file) if file.suffix.lower() in _SKOPS else (_as_pickle(model, file), [])
+    with replacing(file) as part:
+        part.write_bytes(content)
+    return trusted
+
+
+def identity_of(path: str | PathLike[str]) -> str:
+    """Name a model file by its content, so that a ledger of another model can be refused."""
+    file = Path(path)
+    _check_readable(file)
+    return f"file:{file_digest(file)}"
+
+
+def _check_suffix(file: Path) -> None:
+    if file.suffix.lower() not in _SKOPS + _PICKLES:
+        raise UsageError(
+            f"the model '{file}' has the unknown suffix '{file.suffix}'; "
+            f"{nearest(file.suffix.lower(), _SKOPS + _PICKLES)}"
+        )
+
+
+def _check_readable(file: Path) -> None:
+    try:
+        file.open("rb").close()
+    except FileNotFoundError as error:
+        hint = beside(file, (*_SKOPS, *_PICKLES, ".onnx"))
+        raise UsageError(f"the model file '{file}' does not exist; {hint}") from error
+    except OSError as error:
+        raise UsageError(f"the model file '{file}' cannot be read: {error.strerror}") from error
+
+
+def _from_skops(file: Path, trusted: Sequence[str]) -> Any:
+    try:
+        import skops.io
+    except ImportError as error:
+        raise MissingExtra(f"loading '{file}'", "skops") from error
+    try:
+        known = [*OWN, *trusted]
+        unknown = [name for name in skops.io.get_untrusted_types(file=file) if name not in known]
+        if not unknown:
+            return skops.io.load(file, trusted=known)
+    except Exception as error:  # a damaged archive fails in many ways: zip, JSON, missing keys, missing modules
+        raise UsageError(f"the file '{file}' cannot be loaded by skops: {clip(_reason(error))}") from error
+    raise UsageError(
+        f"the model '{file}' holds types that skops does not know to be harmless; if you trust them, allow them with "
+        f"trusted = {sorted({*trusted, *unknown})}"
+    )
+
+
+def _as_skops(model: Any, file: Path) -> tuple[bytes, list[str]]:
+    try:
+        import skops.io
+    except ImportError as error:
+        raise MissingExtra(f"writing '{file}'", "skops") from error
+    try:
+        content = skops.io.dumps(model)
+        types = skops.io.get_untrusted_types(data=content)
+        # Some models are written without complaint and cannot be read, such as those with a nameless function inside.
+        skops.io.loads(content, trusted=types)
+    except Exception as error:  # whatever the parts of a model raise where they are taken apart or put together
+        raise UsageError(
+            f"skops cannot keep this {type(model).__name__} ({clip(_reason(error))}); save it as "
+            f"'{file.with_suffix('.joblib').name}' instead"
+        ) from error
+    return content, [name for name in types if name not in OWN]
+
+
+def _as_pickle(model: Any, file: Path) -> bytes:
+    import joblib
+
+    content = io.BytesIO()
+    try:
+        (joblib if file.suffix.lower() == ".joblib" else pickle).dump(model, content)
+    except Exception as error:  # whatever the parts of a model raise where they are pickled
+        raise UsageError(
+            f"'{file}' cannot be written, since this {type(model).__name__} cannot be pickled: {clip(_reason(error))}"
+        ) from error
+    return content.getvalue()
+
+
+def _from_pickle(file: Path) -> Any:
+    import joblib
+
+    try:
+        return joblib.load(file)
+    except Exception as error:  # unpickling runs foreign code, which may raise anything
+        raise UsageError(f"the model '{file}' cannot be unpickled: {clip(_reason(error))}") from error
+
+
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _checked(model: Any, file: Path) -> Any:
+    if not callable(getattr(model, "predict", None)):
+        raise UsageError(
+            f"the file '{file}' holds a {type(model).__name__}, which cannot predict; save the whole model"
+        )
+    if not is_fitted(model):
+        raise UsageError(f"the {type(model).__name__} in '{file}' is not fitted: fit it before saving it")
+    return model

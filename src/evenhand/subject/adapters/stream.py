@@ -1,0 +1,197 @@
+"""Long-lived processes: one JSON object per line in, one outcome per line out."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+import weakref
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.runtime.errors import SubjectError, SubjectTimeout, UsageError
+from evenhand.subject.adapters.line_process import GRACE, Answer, Child, Task, end, readable, wait
+from evenhand.subject.adapters.process import Program, checked_argv, last_words
+from evenhand.subject.adapters.records import check_json, chunks, seconds, whole
+from evenhand.subject.outputs import packed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from evenhand.space.space import Space
+
+SETTLE = 0.05
+"""Seconds to wait after the very first answer for a line too many: a banner would shift every answer by one."""
+FLUSH = "a program must flush its output after every line"
+
+
+class StreamAdapter:
+    """Keep processes running and send them inputs as JSON lines; POSIX only.
+
+    Each line in is an object of feature name to value, each line out is one outcome; answers come in the order of the
+    inputs, and the program must flush after each. It should exit when its input ends. A process that dies is started
+    again and asked what it has not answered.
+
+    Parameters
+    ----------
+    argv: the program and its arguments, as they are. There is no shell.
+    workers: processes to share the inputs.
+    timeout: seconds allowed between two answers of a process.
+    restarts: how many times a process is started again without a single answer in between.
+    batch: how many inputs at most a process is sent ahead of its answers.
+    cwd, env, identity: as for a command.
+    """
+
+    dear = True
+    outputs: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        argv: Sequence[str | os.PathLike[str]],
+        *,
+        workers: int = 1,
+        timeout: float = 30.0,
+        restarts: int = 3,
+        batch: int = 1024,
+        cwd: str | os.PathLike[str] | None = None,
+        env: Mapping[str, str] | None = None,
+        identity: str | None = None,
+    ) -> None:
+        command = checked_argv(argv)
+        self.workers = whole("workers", workers, 1)
+        self.timeout = seconds("timeout", timeout)
+        self.restarts = whole("restarts", restarts, 0)
+        self.batch = whole("batch", batch, 1)
+        self._program = Program.of(command, cwd, env)
+        self.identity = identity or self._program.identity("stream")
+        self._open()
+
+    def _open(self) -> None:
+        self._idle: list[Child] = []
+        self._vetted = False
+        self._owner = os.getpid()
+        self._finalizer = weakref.finalize(self, end, self._idle)
+
+    def __getstate__(self) -> dict[str, Any]:
+        live = ("_idle", "_vetted", "_owner", "_finalizer")
+        return {name: value for name, value in self.__dict__.items() if name not in live}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._open()
+
+    def close(self) -> None:
+        """End the processes; the next run starts new ones."""
+        if self._owner == os.getpid():
+            end(self._idle)
+
+    def check(self, space: Space) -> None:
+        """Refuse a space whose inputs cannot be sent."""
+        check_json(space)
+
+    def run(self, points: NDArray[np.float64], space: Space) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
+        """Yield (rows, outcomes) until every point is answered."""
+        self.check(space)
+        if not len(points):
+            return
+        # Several small shares for each of many processes, so that none is left with all the work at the end.
+        share = self.batch if self.workers == 1 else min(self.batch, -(-len(points) // (4 * self.workers)))
+        shares = (
+            deque((start + offset, json.dumps(record).encode() + b"\n") for offset, record in enumerate(records))
+            for start, records in chunks(points, space, share)
+        )
+        team: list[Child] = []
+        try:
+            self._borrow(team, min(self.workers, -(-len(points) // share)))
+            for answers in self._drive(team, shares):
+                rows, replies = zip(*answers, strict=True)
+                yield np.array(rows, dtype=np.intp), packed(replies, self.outputs)
+        finally:
+            for child in team:
+                if child.alive and not child.busy:
+                    self._idle.append(child)
+                else:
+                    child.kill()
+
+    def _borrow(self, team: list[Child], count: int) -> None:
+        if self._owner != os.getpid():  # a fork shares the pipes with its parent, so it needs processes of its own
+            self._finalizer.detach()
+            self._open()
+        while len(team) < count:
+            try:
+                child = self._idle.pop()
+            except IndexError:
+                team.append(Child(self._program, self.outputs))
+            else:
+                if child.silent():
+                    team.append(child)
+
+    def _drive(self, team: list[Child], shares: Iterator[deque[Task]]) -> Iterator[list[Answer]]:
+        failure: SubjectError | UsageError | None = None
+        limit = math.inf
+        while True:
+            for child in team:
+                if failure is None and not child.todo:
+                    child.todo = next(shares, child.todo)
+                child.send(self.batch if self._vetted else 1)
+            busy = [child for child in team if child.busy]
+            if not busy or time.monotonic() >= limit:
+                break
+            answers: list[Answer] = []
+            for child, ready in wait(busy, min(limit, min(child.since for child in busy) + self.timeout)):
+                known = len(answers)
+                try:
+                    self._attend(child, answers, ready=ready)
+                except (SubjectError, UsageError) as error:
+                    if not self._vetted:
+                        del answers[known:]  # with a line too many, the first line may be no answer at all
+                    failure, limit = failure or error, min(limit, time.monotonic() + GRACE)
+                    child.kill()
+                    child.sent.clear()
+                    for other in team:
+                        other.todo.clear()
+            if answers:
+                began = time.monotonic()
+                yield answers
+                for child in team:
+                    child.since += time.monotonic() - began  # the caller's time is not the program's
+        if failure:
+            raise failure
+        for child in team:
+            child.silent()
+
+    def _attend(self, child: Child, answers: list[Answer], *, ready: bool) -> None:
+        """Take what a process has said, and see to it if it has died or hangs."""
+        known = len(answers)
+        alive = child.read(answers) if ready else True
+        if not self._vetted and len(answers) > known:
+            if readable(child.out, SETTLE) and (extra := child.take()):
+                raise child.surplus(extra)
+            self._vetted = True
+        if not alive:
+            child.bury(self.restarts)
+        elif time.monotonic() - child.since >= self.timeout:
+            self._give_up(child, answers)
+
+    def _give_up(self, child: Child, answers: list[Answer]) -> None:
+        """Tell a program that hangs from one that holds its answers back until its input ends."""
+        question, known = child.question(), len(answers)
+        child.end_input()
+        limit = time.monotonic() + min(GRACE, self.timeout)
+        alive = True
+        while alive and child.sent and readable(child.out, limit - time.monotonic()):
+            alive = child.read(answers)
+        if len(answers) > known:
+            raise SubjectTimeout(
+                f"the program {child.name} did not answer {question} within {self.timeout:g} s, but only when its "
+                f"input ended; {FLUSH}"
+            )
+        raise SubjectTimeout(
+            f"the program {child.name} gave no answer to {question} within {self.timeout:g} s and was killed; "
+            f"raise the timeout if it needs longer, and note that {FLUSH} ({last_words(child.last_errors())})"
+        )

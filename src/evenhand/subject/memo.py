@@ -1,0 +1,76 @@
+"""Memo: answers kept in memory, where looking one up is cheaper than asking again."""
+
+from __future__ import annotations
+
+from itertools import filterfalse
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from evenhand.subject.adapters.base import Reply
+    from evenhand.subject.ledger import Ledger
+
+WORTH_REMEMBERING = 2e-5
+"""Seconds per answer from which looking an answer up is clearly cheaper than asking again."""
+ENOUGH_TO_TELL = (0.1, 4096)
+"""Seconds or inputs from which a call tells what an answer costs, and not what a call costs."""
+MOST_REMEMBERED = 4_000_000
+"""Answers kept in memory; beyond that only the ledger remembers."""
+
+
+class Memo:
+    """Answers by what was asked; `wanted` is yes, no, or None to see what answers cost.
+
+    >>> memo = Memo(wanted=None, dear=False)
+    >>> memo.observe(0.5, 64), memo.on  # a first call also pays for imports, and tells nothing
+    (None, False)
+    >>> memo.observe(0.5, 64), memo.on
+    (None, True)
+    """
+
+    def __init__(self, *, wanted: bool | None, dear: bool) -> None:
+        self.wanted = wanted
+        self.on = dear if wanted is None else wanted
+        self.answers: dict[bytes, Reply] = {}
+        self._undecided = wanted is None and not dear
+        self._warm = False
+
+    def observe(self, seconds: float, asked: int) -> None:
+        """Learn what a call cost, and switch on where answers turn out to be dear."""
+        if self._undecided and self._warm and (seconds >= ENOUGH_TO_TELL[0] or asked >= ENOUGH_TO_TELL[1]):
+            self._undecided = False
+            self.on = seconds / asked > WORTH_REMEMBERING
+        self._warm = True
+
+    def add(self, fresh: Mapping[bytes, Reply]) -> None:
+        """Remember answers, as long as there is room."""
+        if self.on and len(self.answers) + len(fresh) <= MOST_REMEMBERED:
+            self.answers.update(fresh)
+
+    def recall(
+        self,
+        keys: Sequence[bytes],
+        ledger: Ledger | None,
+        ask: Callable[[list[bytes]], Iterable[Mapping[bytes, Reply]]],
+    ) -> list[Reply]:
+        """Return the answer to each key; what neither memory nor ledger knows is asked, each key once.
+
+        >>> memo = Memo(wanted=True, dear=False)
+        >>> memo.recall([b"a", b"b", b"a"], None, lambda keys: [{key: len(keys)} for key in keys])
+        [2, 2, 2]
+        """
+        unknown = list(filterfalse(self.answers.__contains__, dict.fromkeys(keys)))
+        fresh: dict[bytes, Reply] = {}
+        if unknown and ledger is not None:
+            fresh.update(ledger.known(unknown))
+            self.add(fresh)
+            unknown = list(filterfalse(fresh.__contains__, unknown))
+        for answers in ask(unknown) if unknown else ():
+            fresh.update(answers)
+            self.add(answers)
+        return [self.answers[key] if key in self.answers else fresh[key] for key in keys]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Workers ask afresh: memory is not worth shipping, and outcomes are the same.
+        return {**vars(self), "answers": {}}

@@ -1,0 +1,95 @@
+"""What counts as an answer: outcomes are checked before they are counted, remembered or written down."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.runtime.errors import BadOutcome, clip, nearest
+from evenhand.space.feature import plain
+from evenhand.subject.adapters.base import as_outcomes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenhand.subject.outcome_meaning import Meaning
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The answers that a subject may give; `closed` where it picks from known classes and none can be missing.
+
+    >>> Answers("loan", labels=("yes", "no")).check(np.array(["yes", "no"]), 2).tolist()
+    ['yes', 'no']
+    """
+
+    name: str
+    labels: tuple[Any, ...] | None = None
+    positive: Any = None
+    closed: bool = False
+
+    @classmethod
+    def of(cls, meaning: Meaning) -> Answers:
+        """Return the answers that fit what is known of an output."""
+        # With scores, the positive value names the class that is scored and is no outcome itself. A classifier picks
+        # from its classes, so its answers need no search for missing values.
+        positive = None if meaning.scores else next(iter(meaning.values), None)
+        return cls(meaning.about, meaning.labels, positive, bool(meaning.known))
+
+    def check(self, outcomes: NDArray[Any], expected: int) -> NDArray[Any]:
+        """Return outcomes as they are to be counted, or say what is wrong with them."""
+        if outcomes.shape != (expected,):
+            raise BadOutcome(
+                f"{self.name} returned outcomes of shape {outcomes.shape} for {expected:,} inputs; "
+                f"it must return one per input{', or name its outputs with outputs=[…]' if outcomes.ndim == 2 else ''}"
+            )
+        if outcomes.dtype.kind == "f":
+            self._refuse_missing(np.isnan(outcomes), outcomes)
+        elif outcomes.dtype.kind == "O" and not self.closed:
+            outcomes = self._unpacked(outcomes)
+        elif outcomes.dtype.kind not in "biuUO":
+            raise self._no_outcome(f"returned {outcomes.dtype} values")
+        if self.labels is not None:
+            strange = set(outcomes.tolist()).difference(self.labels)
+            if strange:
+                value = min(strange, key=str)
+                raise BadOutcome(
+                    f"{self.name} answered {clip(repr(value))}, which is no outcome; {nearest(value, self.labels)}"
+                )
+        elif self.positive is not None and expected and isinstance(self.positive, str) != isinstance(outcomes[0], str):
+            raise BadOutcome(
+                f"{self.name} answered {clip(repr(outcomes[:1].tolist()[0]))}, which cannot be compared with "
+                f"positive = {self.positive!r}; one is a text and the other is not"
+            )
+        return outcomes
+
+    def _unpacked(self, outcomes: NDArray[Any]) -> NDArray[Any]:
+        """Return outcomes of any type in the narrowest array that holds them."""
+        values = outcomes.tolist()
+        kinds = set(map(type, values))
+        if kinds == {str}:
+            return outcomes
+        import pandas as pd
+
+        self._refuse_missing(pd.isna(outcomes), outcomes)
+        unwrapped = [plain(value) for value in values]
+        for value in unwrapped:
+            if not isinstance(value, str | int | float):
+                raise self._no_outcome(f"answered {clip(repr(value))}")
+        texts = [isinstance(value, str) for value in unwrapped]
+        if any(texts) and not all(texts):
+            raise BadOutcome(
+                f"{self.name} answered the text {clip(repr(unwrapped[texts.index(True)]))} beside numbers; "
+                f"an outcome is always one or the other"
+            )
+        return as_outcomes(unwrapped)
+
+    def _no_outcome(self, what: str) -> BadOutcome:
+        return BadOutcome(f"{self.name} {what}; an outcome is a text, a number or a truth value")
+
+    def _refuse_missing(self, missing: NDArray[np.bool_], outcomes: NDArray[Any]) -> None:
+        if missing.any():
+            value = outcomes[int(missing.argmax())]
+            raise BadOutcome(f"{self.name} answered {value} to {int(missing.sum()):,} of {len(outcomes):,} inputs")

@@ -1,0 +1,119 @@
+"""One output of the software under test at a time: what measures ask and compare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.subject.outcome_meaning import distance
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenhand.subject.outcome_meaning import Differs, Meaning
+    from evenhand.subject.subject import Subject
+
+
+@dataclass(frozen=True)
+class View:
+    """One output of a subject; its name is empty where the software has only one.
+
+    Parameters
+    ----------
+    target
+        A label to take for the favourable outcome, instead of what the subject says.
+    """
+
+    subject: Subject
+    name: str = ""
+    target: Any = None
+
+    @property
+    def title(self) -> str:
+        """What tells this view from others of the subject: the output, and the outcome that counts, where there are."""
+        return " ".join([*([self.name] if self.name else []), *([] if self.target is None else [str(self.target)])])
+
+    @property
+    def favoured(self) -> str:
+        """What counts as favourable, in words."""
+        positive = self.positive
+        if not self.counts:
+            return self.name or "the score"
+        if positive is None or callable(positive):
+            return f"the favourable {self.name or 'outcome'}"
+        said = " or ".join(map(str, positive)) if isinstance(positive, list | tuple | set | frozenset) else positive
+        return f"{self.name} {said}" if self.name else f"{said}"
+
+    @property
+    def meaning(self) -> Meaning:
+        """What the outcomes of this output mean."""
+        found = self.subject.meanings[self.name]
+        return found if self.target is None else replace(found, positive=self.target)
+
+    @property
+    def differs(self) -> Differs:
+        """When two outcomes of this output differ."""
+        return self.meaning.differs
+
+    @property
+    def graded(self) -> bool:
+        """Whether the distance of two outcomes is a number in [0, 1] rather than yes or no."""
+        return callable(self.differs)
+
+    @property
+    def positive(self) -> Any:
+        """The favourable outcome, the list of those, or a function that tells them; None where nothing is said."""
+        return self.meaning.positive
+
+    @property
+    def labels(self) -> tuple[Any, ...] | None:
+        """All outcomes there are, where the user named them."""
+        return self.meaning.labels
+
+    @property
+    def classes(self) -> tuple[Any, ...] | None:
+        """The known labels, each of which may be taken for the favourable one; None for truth values and numbers."""
+        return self.meaning.classes
+
+    @property
+    def counts(self) -> bool:
+        """Whether the amount of an outcome is 0 or 1, rather than a score in between."""
+        return self.meaning.counts
+
+    def only(self, label: Any) -> View:
+        """Return a view of the same output in which this label is the favourable outcome."""
+        return replace(self, target=label)
+
+    def decide(self, inputs: Any) -> NDArray[Any]:
+        """Return this output's outcome of each input."""
+        outcomes = self.subject.decide(inputs)
+        return np.ascontiguousarray(outcomes[self.name]) if self.name else outcomes
+
+    def distance(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        """Return how far apart outcomes are."""
+        return distance(self.differs, a, b)
+
+    def favourable(self, outcomes: NDArray[Any]) -> NDArray[np.bool_]:
+        """Tell which outcomes are favourable."""
+        return self.meaning.favourable(outcomes)
+
+    def amount(self, outcomes: NDArray[Any]) -> NDArray[np.float64]:
+        """Return how favourable each outcome is, in [0, 1]: yes or no for labels, the score itself for scores."""
+        return self.meaning.amount(outcomes)
+
+
+def views_of(subject: Subject) -> tuple[View, ...]:
+    """Return a view of each output of the software.
+
+    >>> from evenhand.space.feature import integer
+    >>> from evenhand.space.space import Space
+    >>> from evenhand.subject.subject import Subject
+    >>> def loan(people):
+    ...     return {"grant": people["age"] > 20, "rate": 90 - people["age"]}
+    >>> subject = Subject(loan, Space([integer("age", 18, 90)]), outputs=["grant", "rate"])
+    >>> [(view.name, view.decide([{"age": 50}]).tolist()) for view in views_of(subject)], subject.executed
+    ([('grant', [True]), ('rate', [40])], 1)
+    """
+    return tuple(View(subject, name) for name in subject.meanings)

@@ -1,0 +1,1 @@
+"""Texts as inputs: lexicons, matching, text classifiers."""

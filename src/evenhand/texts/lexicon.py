@@ -1,0 +1,266 @@
+"""Sensitive terms by category, the sensitive features of texts (TestSGD, Definition 2.2 and Table 1)."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from evenhand.runtime.errors import ConfigError, UsageError, clip, nearest
+from evenhand.runtime.table_file import beside
+from evenhand.space.space_file import read_toml
+
+_BETWEEN = "\\s\\-\u2010\u2011"
+"""What may stand between the words of a term: spaces, line ends and hyphens."""
+GAP, WORD = re.compile(f"[{_BETWEEN}]+"), re.compile(f"[^{_BETWEEN}]+")
+_KEYS = ("terms", "polysemous", "leave_out")
+_TERM_KEYS = ("term", "plural")
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One sensitive term of a category, and its plural where it is also a noun.
+
+    >>> Term("gay", "gender", plural="gays").many, Term("jewish", "religion").many
+    ('gays', 'jewish people')
+    """
+
+    text: str
+    category: str
+    plural: str | None = None
+    other_meanings: bool = False
+    """Whether the term often means something else, as in "straight ahead"."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.category, str) or not self.category.strip():
+            raise UsageError(f"a category is called {clip(repr(self.category))}; give it a name, such as 'gender'")
+        if self.category == "text":
+            # A case holds the text itself under this name, next to the categories.
+            raise UsageError("a category is called 'text', which is what the text itself is called; rename it")
+        for field, value in (("text", self.text), ("plural", self.plural)):
+            if value is None and field == "plural":
+                continue
+            word = "term" if field == "text" else field
+            if not isinstance(value, str):
+                raise UsageError(f"category {self.category!r} has the {word} {clip(repr(value))}, which is no text")
+            if not words(value):
+                raise UsageError(f"category {self.category!r} has an empty {word} ({clip(repr(value))}); remove it")
+            object.__setattr__(self, field, " ".join(value.split()))
+
+    @property
+    def many(self) -> str:
+        """The term as it is written in the place of a plural."""
+        return f"{self.text} people" if self.plural is None else self.plural
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """Categories of sensitive terms, each of which can stand in the place of another of its category.
+
+    >>> lexicon = Lexicon.from_dict({"gender": ["gay", "straight"], "age": ["old", "young", "elderly"]})
+    >>> print(lexicon)
+    5 terms: 2 gender, 3 age
+    >>> [str(term) for term in lexicon.without("elderly").of("age")]
+    ['old', 'young']
+    """
+
+    terms: tuple[Term, ...]
+
+    def __post_init__(self) -> None:
+        for term in self.terms:
+            if not isinstance(term, Term):
+                raise UsageError(f"a lexicon holds terms, not {clip(repr(term))}; build it with Lexicon.from_dict")
+        names = list(dict.fromkeys(term.category for term in self.terms))
+        # One category after the other, in whatever order its terms were given.
+        object.__setattr__(self, "terms", tuple(sorted(self.terms, key=lambda term: names.index(term.category))))
+        if not names:
+            raise UsageError("a lexicon needs at least one category of terms, such as gender = ['gay', 'straight']")
+        known: dict[tuple[str, ...], int] = {}
+        for index, term in enumerate(self.terms):
+            for form in {words(text) for text in (term.text, term.plural) if text is not None}:
+                other = known.setdefault(form, index)
+                if other != index:
+                    raise UsageError(
+                        f"category {term.category!r} has {clip(repr(' '.join(form)))}, which category "
+                        f"{self.terms[other].category!r} has already; list every term once"
+                    )
+        for name in names:
+            if len(self.of(name)) < 2:
+                raise UsageError(
+                    f"category {name!r} has only the term {self.of(name)[0].text!r}, so that there is nothing to "
+                    "replace it with; add a second one or leave the category out"
+                )
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The names of the categories, in order."""
+        return tuple(dict.fromkeys(term.category for term in self.terms))
+
+    def of(self, category: str) -> tuple[Term, ...]:
+        """Return the terms of a category.
+
+        >>> print(*Lexicon.default().of("religion")[:3])
+        christian muslim jewish
+        """
+        found = tuple(term for term in self.terms if term.category == category)
+        if not found:
+            raise UsageError(f"the lexicon has no category {category!r}; {nearest(category, self.categories)}")
+        return found
+
+    @classmethod
+    def default(cls) -> Lexicon:
+        """Return the 48 identity terms of TestSGD, Table 1.
+
+        >>> print(Lexicon.default())
+        48 terms: 14 gender, 17 race, 9 religion, 8 age
+        """
+        return _default()
+
+    @classmethod
+    def from_toml(cls, path: str | PathLike[str]) -> Lexicon:
+        """Read a lexicon from a TOML file with a table, or a list of terms, for each category."""
+        file = Path(path)
+        try:
+            missing = not file.exists()
+        except OSError:
+            missing = False  # reading it says why
+        if missing:
+            raise ConfigError(f"{file}: there is no such file; {beside(file, ('.toml',))}")
+        table = read_toml(file)
+        try:
+            return cls.from_dict(table)
+        except UsageError as error:
+            raise ConfigError(f"{file}: {error}") from None
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> Lexicon:
+        """Build a lexicon from a list of terms, or a table as in the TOML file, for each category.
+
+        >>> given = {"race": {"terms": ["asian", {"term": "black", "plural": "blacks"}], "polysemous": ["black"]}}
+        >>> print(Lexicon.from_dict(given).terms[1].many)
+        blacks
+        """
+        if not isinstance(table, Mapping):
+            raise UsageError(f"a lexicon is a table of categories, not {clip(repr(table))}")
+        return cls(tuple(term for name, entry in table.items() for term in _category(name, entry)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the lexicon as JSON holds it, which `from_dict` reads."""
+        made: dict[str, Any] = {}
+        for name in self.categories:
+            terms = self.of(name)
+            listed = [t.text if t.plural is None else {"term": t.text, "plural": t.plural} for t in terms]
+            unsure = [term.text for term in terms if term.other_meanings]
+            made[name] = {"terms": listed, "polysemous": unsure} if unsure else {"terms": listed}
+        return made
+
+    def without(self, *terms: str) -> Lexicon:
+        """Return the lexicon without these terms; a category that loses them all goes too.
+
+        >>> print(Lexicon.default().without("straight", "old"))
+        46 terms: 13 gender, 17 race, 9 religion, 7 age
+        """
+        out = [_listed(text, self.terms, "without") for text in terms]
+        return Lexicon(tuple(term for term in self.terms if term not in out))
+
+    def __len__(self) -> int:
+        return len(self.terms)
+
+    def __str__(self) -> str:
+        return f"{len(self)} terms: " + ", ".join(f"{len(self.of(name))} {name}" for name in self.categories)
+
+
+def lexicon_of(given: Lexicon | Mapping[str, Any] | str | PathLike[str] | None) -> Lexicon:
+    """Return the lexicon that a user gave as it is, as a table or as a TOML file; the default one where none is given.
+
+    >>> print(lexicon_of({"gender": ["gay", "straight"]}))
+    2 terms: 2 gender
+    """
+    if given is None:
+        return Lexicon.default()
+    if isinstance(given, Lexicon):
+        return given
+    if isinstance(given, Mapping):
+        return Lexicon.from_dict(given)
+    if isinstance(given, str | PathLike):
+        return Lexicon.from_toml(given)
+    raise UsageError(
+        f"lexicon = {clip(repr(given))} must be a Lexicon, a table of categories or the path of a TOML file"
+    )
+
+
+def fold(text: str) -> str:
+    """Return the text in small letters, with every letter in the place it had.
+
+    >>> fold("Gay MAN"), len(fold("İ"))
+    ('gay man', 1)
+    """
+    small = text.lower()
+    # The one letter whose small form is longer than itself.
+    return small if len(small) == len(text) else text.replace("İ", "i").lower()
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Return the words of a term in small letters, however they are spaced or hyphenated.
+
+    >>> words("African-American")
+    ('african', 'american')
+    """
+    return tuple(WORD.findall(fold(text)))
+
+
+@cache
+def _default() -> Lexicon:
+    text = resources.files("evenhand.texts").joinpath("lexicons", "default.toml").read_text(encoding="utf-8")
+    return Lexicon.from_dict(tomllib.loads(text))
+
+
+def _category(name: str, entry: Any) -> list[Term]:
+    """Return the terms of one category as a user wrote them down."""
+    table = entry if isinstance(entry, Mapping) else {"terms": entry}
+    for key in table:
+        if key not in _KEYS:
+            raise UsageError(f"category {name!r} has an unknown key {clip(repr(key))}; {nearest(key, _KEYS)}")
+    for key in _KEYS:
+        listed = table.get(key, ())
+        if not isinstance(listed, list | tuple):
+            raise UsageError(f"category {name!r}: {key} = {clip(repr(listed))} must be a list of terms")
+        for item in listed:
+            if not isinstance(item, str) and not (key == "terms" and isinstance(item, Mapping)):
+                raise UsageError(f"category {name!r}: {key} has {clip(repr(item))}, which is no text")
+    terms = [Term(category=name, **_fields(name, item)) for item in table.get("terms", ())]
+    unsure = [_listed(text, terms, f"category {name!r}: polysemous") for text in table.get("polysemous", ())]
+    out = [_listed(text, terms, f"category {name!r}: leave_out") for text in table.get("leave_out", ())]
+    kept = [Term(term.text, name, term.plural, term in unsure) for term in terms if term not in out]
+    if not kept:
+        raise UsageError(f"category {name!r} has no terms; list at least two, or leave the category out")
+    return kept
+
+
+def _fields(name: str, item: str | Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(item, str):
+        return {"text": item}
+    for key in item:
+        if key not in _TERM_KEYS:
+            raise UsageError(f"category {name!r}: a term has an unknown key {key!r}; {nearest(key, _TERM_KEYS)}")
+    if "term" not in item:
+        raise UsageError(f"category {name!r}: {clip(repr(dict(item)))} names no term")
+    return {"text": item["term"], "plural": item.get("plural")}
+
+
+def _listed(text: str, terms: tuple[Term, ...] | list[Term], where: str) -> Term:
+    """Return the term that is written like this, or say which one is nearest."""
+    for term in terms:
+        if isinstance(text, str) and words(text) == words(term.text):
+            return term
+    choices = nearest(text, [term.text for term in terms])
+    raise UsageError(f"{where} names {clip(repr(text))}, which is not among the terms; {choices}")

@@ -1,0 +1,300 @@
+"""TextSubject: the only place where a text classifier is called."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from evenhand.runtime.errors import BadOutcome, NotDeterministic, UsageError, clip, nearest
+from evenhand.runtime.options import checked_keywords
+from evenhand.space.feature import plain
+from evenhand.subject.adapters.base import as_outcomes
+from evenhand.subject.adapters.estimator import EstimatorAdapter
+from evenhand.subject.adapters.resolve import adapt, is_torch_module, scored_class
+from evenhand.subject.memo import Memo
+from evenhand.subject.outcome_check import Answers
+from evenhand.subject.outcome_meaning import Meaning
+from evenhand.subject.subject import AGAIN
+from evenhand.subject.view import View
+from evenhand.texts.matching import texts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from evenhand.subject.adapters.base import Adapter, Output, Reply
+    from evenhand.subject.ledger import Ledger
+    from evenhand.subject.outcome_meaning import Differs
+    from evenhand.subject.subject import Subject
+
+    Outcomes = NDArray[Any]
+
+OUTPUTS = ("label", "score")
+
+
+class TextSubject:
+    """A text classifier under test, with what is known of its answers.
+
+    Parameters
+    ----------
+    model
+        A function that takes a list of texts and returns one outcome each, or a fitted scikit-learn pipeline or
+        estimator that takes texts.
+    positive
+        The favourable outcome, a list of those, or a function of an array of outcomes that returns truth values.
+    labels
+        All outcomes there are; any other is an error.
+    output
+        "label", or "score" where the outcome is a number from 0 to 1: that of `predict_proba`, or of the function.
+    threshold
+        For estimators with two classes: take the label from `predict_proba` and this threshold.
+    differs
+        When two outcomes differ: None (labels differ), a number γ, or a distance function in [0, 1].
+    memo
+        Remember answers in memory; by default where an answer is dear.
+    ledger
+        A file that keeps every executed test and its outcome, for this run and the next.
+    identity
+        What to call the software in the ledger, where it is more, or less, than its code and data tell.
+    batch
+        How many texts the software is given at once.
+
+    Examples
+    --------
+    >>> subject = TextSubject(lambda texts: ["!" not in text for text in texts], positive=True)
+    >>> subject.decide(["Hello.", "Go away!", "Hello."]).tolist(), subject.asked, subject.executed
+    ([True, False, True], 3, 2)
+    """
+
+    @checked_keywords
+    def __init__(
+        self,
+        model: Any,
+        *,
+        positive: Any = None,
+        labels: Sequence[Any] | None = None,
+        output: Output = "label",
+        threshold: float | None = None,
+        differs: Differs = None,
+        memo: bool | None = None,
+        ledger: str | PathLike[str] | None = None,
+        identity: str | None = None,
+        batch: int = 4096,
+    ) -> None:
+        if isinstance(batch, bool) or not isinstance(batch, int) or batch < 1:
+            raise UsageError(f"batch = {clip(repr(batch))} must be a whole number of at least 1")
+        self.model = model
+        self.batch = batch
+        self.adapter = _adapted(model, positive=positive, threshold=threshold, output=output, identity=identity)
+        known = getattr(self.adapter, "classes", None)
+        meaning = Meaning.of(self.name, "", positive, labels, differs, known, scores=output == "score")
+        self.meanings = {"": meaning}
+        self.asked = 0
+        self.executed = 0
+        self._answers = Answers.of(meaning)
+        self._memo = Memo(wanted=memo, dear=self.adapter.dear)
+        self._ledger: Ledger | None = None
+        if ledger is not None:
+            from evenhand.subject.ledger import Ledger
+
+            self._ledger = Ledger(ledger, space="texts", subject=self.adapter.identity)
+
+    @property
+    def name(self) -> str:
+        """The software under test in a few words, for messages."""
+        return clip(getattr(self.adapter, "name", None) or self.adapter.identity, 60)
+
+    @property
+    def view(self) -> View:
+        """The one output, as measures ask and compare it."""
+        return View(cast("Subject", self))
+
+    @property
+    def meaning(self) -> Meaning:
+        """What the outcomes mean."""
+        return self.meanings[""]
+
+    @property
+    def favoured(self) -> str:
+        """What counts as favourable, in words."""
+        return self.view.favoured
+
+    @property
+    def counts(self) -> bool:
+        """Whether the amount of an outcome is 0 or 1, rather than a score in between."""
+        return self.meaning.counts
+
+    def amount(self, outcomes: Outcomes) -> NDArray[np.float64]:
+        """Return how favourable each outcome is, in [0, 1]: yes or no for labels, the score itself for scores."""
+        return self.meaning.amount(outcomes)
+
+    @property
+    def keeps_ledger(self) -> bool:
+        """Whether every executed text is written down."""
+        return self._ledger is not None
+
+    def decide(self, texts: Sequence[str]) -> Outcomes:
+        """Return one outcome per text; equal texts are asked once."""
+        if hasattr(texts, "__len__") and not len(texts):
+            return as_outcomes([])
+        given = texts_of(texts)
+        self.asked += len(given)
+        places = {text: place for place, text in enumerate(dict.fromkeys(given))}
+        distinct = list(places)
+        remembered = self._memo.on or self._ledger is not None
+        outcomes = self._recall(distinct) if remembered else self._ask_all(distinct)
+        if len(distinct) == len(given):
+            return outcomes
+        return outcomes[np.fromiter(map(places.__getitem__, given), dtype=np.intp, count=len(given))]
+
+    def answer(self, inputs: Any, size: int, adapter: Adapter) -> Outcomes:
+        """Return the outcomes of inputs in another form, which a part of the same software takes, such as counts."""
+        self.asked += size
+        return self._run(inputs, size, adapter)
+
+    def need_deterministic(self, texts: Sequence[str]) -> None:
+        """Ask some texts a second time, and raise where the answers differ: a causal test assumes that they do not.
+
+        A ledger keeps the second answers beside the first, so that the check itself is never repeated either.
+        """
+        distinct = list(dict.fromkeys(texts_of(texts)))
+        first = self.decide(distinct)
+        second = self._ask_all(distinct) if self._ledger is None else self._recall(distinct, AGAIN)
+        self.asked += len(distinct)
+        moved = np.flatnonzero(np.asarray(first != second, dtype=np.bool_))
+        if len(moved):
+            raise NotDeterministic(
+                f"{self.name} gave {len(moved):,} of {len(distinct):,} texts another outcome when asked again, such as "
+                f"{plain(first[moved[0]])!r} and then {plain(second[moved[0]])!r} to "
+                f"{clip(repr(distinct[moved[0]]), 200)}; fix its random seed or its state, since a causal test needs "
+                f"one answer per text"
+            )
+
+    def _ask_all(self, texts: list[str]) -> Outcomes:
+        """Ask without looking anything up."""
+        start = time.perf_counter()
+        parts = [self._ask(texts[at : at + self.batch]) for at in range(0, len(texts), self.batch)]
+        self._memo.observe(time.perf_counter() - start, len(texts))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _recall(self, texts: list[str], mark: bytes = b"") -> Outcomes:
+        """Ask only what neither memory nor ledger knows, and write the answers down batch by batch."""
+        keys = [mark + hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
+        asked = dict(zip(keys, texts, strict=True))
+
+        def ask(unknown: list[bytes]) -> Iterator[dict[bytes, Reply]]:
+            for at in range(0, len(unknown), self.batch):
+                part = unknown[at : at + self.batch]
+                answers = self._ask([asked[key] for key in part]).tolist()
+                if self._ledger is not None:
+                    self._ledger.record(part, answers)
+                yield dict(zip(part, answers, strict=True))
+
+        return as_outcomes(self._memo.recall(keys, self._ledger, ask))
+
+    def _ask(self, texts: list[str]) -> Outcomes:
+        return self._run(texts, len(texts), self.adapter)
+
+    def _run(self, inputs: Any, size: int, adapter: Adapter) -> Outcomes:
+        given = cast("Any", _Given(inputs, size))
+        ((_, outcomes),) = adapter.run(given, given)
+        if outcomes.ndim != 1:
+            raise BadOutcome(
+                f"{self.name} returned outcomes of shape {outcomes.shape} for {size:,} texts; it must return one per "
+                f"text"
+            )
+        checked = self._answers.check(outcomes, size)
+        self.executed += size
+        return checked
+
+    def close(self) -> None:
+        """Release files; the subject may be used again afterwards."""
+        self.adapter.close()
+        if self._ledger is not None:
+            self._ledger.close()
+
+    def __enter__(self) -> TextSubject:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"TextSubject({self.name})"
+
+
+def text_subject_of(model: Any, **options: Any) -> TextSubject:
+    """Return a TextSubject as it is, or wrap a function or model.
+
+    >>> subject = TextSubject(len)
+    >>> text_subject_of(subject) is subject
+    True
+    """
+    if not isinstance(model, TextSubject):
+        return TextSubject(model, **options)
+    for name, value in options.items():
+        if value is not None:
+            raise UsageError(f"{name} = {clip(repr(value))} is for a bare model; give it to the TextSubject instead")
+    return model
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """Inputs that are no points of a space, in the place of both for an adapter."""
+
+    inputs: Any
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+    def native(self, _points: object) -> Any:
+        return self.inputs
+
+
+class TextEstimator(EstimatorAdapter):
+    """Asks a fitted estimator whose inputs are texts, or what its first steps have made of them."""
+
+    def after(self, model: Any) -> TextEstimator:
+        """Return the adapter of the later steps of the same pipeline, with answers made in the same way."""
+        return TextEstimator(model, positive=self.positive, threshold=self.threshold, output=self.output)
+
+    def _native(self, _points: Any, space: Any) -> Any:
+        return space.native(_points)
+
+
+def _adapted(model: Any, *, positive: Any, threshold: float | None, output: Output, identity: str | None) -> Adapter:
+    """Return the adapter of an estimator or of a function, or say why the model is neither."""
+    if is_torch_module(model):
+        raise UsageError(
+            f"{type(model).__name__} is a torch module, which takes no texts; give a function that takes a list of "
+            f"texts and returns one outcome each"
+        )
+    if output not in OUTPUTS:
+        raise UsageError(f"output = {clip(repr(output))} is unknown; {nearest(output, OUTPUTS)}")
+    if not isinstance(model, type) and not hasattr(model, "predict") and not callable(model):
+        raise UsageError(
+            f"{clip(repr(model))} is neither a function of a list of texts nor a fitted estimator that takes texts"
+        )
+    if isinstance(model, type) or not hasattr(model, "predict"):
+        if output == "score" and threshold is None:
+            output = "label"  # a function returns what is to be tested, scores too
+        return adapt(model, positive=positive, threshold=threshold, output=output, identity=identity)
+    taken = getattr(model, "n_features_in_", None)
+    if taken is not None:
+        raise UsageError(
+            f"{type(model).__name__} was trained with {taken} columns of numbers and not with texts; give a pipeline "
+            f"that begins with its vectoriser, or a function that takes a list of texts"
+        )
+    if isinstance(getattr(model, "classes_", None), list):
+        raise UsageError(
+            f"{type(model).__name__} gives several outputs for each text; give a function that returns one of them"
+        )
+    scored = scored_class(positive) if threshold is not None or output == "score" else None
+    return TextEstimator(model, positive=scored, threshold=threshold, output=output, identity=identity)
