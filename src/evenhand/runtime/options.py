@@ -1,30 +1,211 @@
-"""Unknown keywords fail with the nearest valid name, as a sentence and not as a TypeError."""
+"""The options of a verb, an adapter or a table of a configuration: one schema that every front end reads.
+
+Python checks keywords against it, TOML its keys and the kinds of their values, the command line makes its arguments
+of it, and the JSON Schema of configurations is written from it. A test holds it against the signature of the function.
+"""
 
 from __future__ import annotations
 
 import inspect
+from dataclasses import dataclass, field, replace
 from functools import wraps
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from evenhand.runtime.errors import UsageError, nearest
+from evenhand.runtime.errors import UsageError, clip, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of value: what TOML may hold, how the command line reads it, and how a sentence names it."""
+
+    name: str
+    types: tuple[type, ...]
+    wanted: str
+    schema: Mapping[str, Any]
+    """The value as JSON Schema describes it."""
+
+    def fits(self, value: Any) -> bool:
+        """Tell whether a value from TOML is of this kind; true and false are numbers nowhere."""
+        if isinstance(value, bool) and bool not in self.types:
+            return False
+        if not isinstance(value, self.types):
+            return False
+        texts_only = self is TEXTS or self is FEATURES
+        return not texts_only or isinstance(value, str) or _are_texts(value)
+
+
+def _are_texts(values: Any) -> bool:
+    return all(isinstance(value, str) for value in values)
+
+
+_TEXT_LIST: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
+NUMBER = Kind("number", (int, float), "a number", {"type": "number"})
+WHOLE = Kind("whole", (int,), "a whole number", {"type": "integer"})
+TEXT = Kind("text", (str,), "a text", {"type": "string"})
+TEXTS = Kind("texts", (str, list), "a list of texts", {"anyOf": [{"type": "string"}, _TEXT_LIST]})
+FEATURES = Kind("features", (str, list), "a list of texts", TEXTS.schema)
+FLAG = Kind("flag", (bool,), "true or false", {"type": "boolean"})
+FILE = Kind("file", (str,), "a text", {"type": "string"})
+LABEL = Kind("label", (str, int, float, bool), "a label", {"type": ["string", "number", "boolean"]})
+TABLE = Kind("table", (dict,), "a table", {"type": "object"})
+ANY = Kind("any", (object,), "a value", {})
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option: its name, what kind of value it takes, and a help text that ends in no full stop.
+
+    Parameters
+    ----------
+    name
+        The keyword of the function and the key of the table; the command line writes it with hyphens.
+    kind
+        The kind of its value.
+    help
+        What it does, in a few words.
+    choices
+        The values that there are, where they are few and known.
+    metavar
+        What stands for the value in the help of the command line.
+    wanted
+        What a value must be, where the sentence of its kind does not say it.
+    python, toml, command
+        Where it can be given. Python alone takes objects, and the command line alone names files to write.
+    """
+
+    name: str
+    kind: Kind
+    help: str
+    choices: tuple[str, ...] = ()
+    metavar: str = ""
+    wanted: str = ""
+    repeat: bool = False
+    """Whether the command line may give it several times, each a value of its own."""
+    required: bool = False
+    python: bool = True
+    toml: bool = True
+    command: bool = True
+
+    @property
+    def flag(self) -> str:
+        """The option of the command line."""
+        return f"--{self.name.replace('_', '-')}"
+
+    def check(self, value: Any, where: str) -> None:
+        """Refuse a value of another kind; `where` begins the sentence, such as "evenhand.toml: check 1 (measure)".
+
+        >>> Option("limit", NUMBER, "the threshold").check("high", "check 1")
+        Traceback (most recent call last):
+        evenhand.runtime.errors.UsageError: check 1 has limit = 'high'; it must be a number
+        """
+        if not self.kind.fits(value):
+            wanted = self.wanted or self.kind.wanted
+            raise UsageError(f"{where} has {self.name} = {clip(repr(value))}; it must be {wanted}")
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return the option as JSON Schema describes it."""
+        found = {"description": self.help, **self.kind.schema}
+        if self.choices and self.kind is TEXT:
+            found["enum"] = list(self.choices)
+        return found
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of something, in the order in which they are listed."""
+
+    entries: tuple[Option, ...] = ()
+    given: tuple[str, ...] = field(default=())
+    """Keywords of the function that no option says: what is tested, and what the run itself has."""
+
+    @classmethod
+    def of(cls, *entries: Option, given: Sequence[str] = ()) -> Options:
+        """Return these options, in this order."""
+        return cls(entries, tuple(given))
+
+    def __iter__(self) -> Iterator[Option]:
+        return iter(self.entries)
+
+    def __contains__(self, name: object) -> bool:
+        return any(option.name == name for option in self.entries)
+
+    def __getitem__(self, name: str) -> Option:
+        """Return an option by its name."""
+        for option in self.entries:
+            if option.name == name:
+                return option
+        raise KeyError(name)
+
+    def __add__(self, other: Options) -> Options:
+        return Options(self.entries + other.entries, self.given + other.given)
+
+    def only(self, *names: str) -> Options:
+        """Return some of the options."""
+        return replace(self, entries=tuple(self[name] for name in names))
+
+    def without(self, *names: str) -> Options:
+        """Return all options but some."""
+        return replace(self, entries=tuple(option for option in self.entries if option.name not in names))
+
+    @property
+    def python(self) -> tuple[str, ...]:
+        """The keywords that the function takes."""
+        return (*self.given, *(option.name for option in self.entries if option.python))
+
+    @property
+    def toml(self) -> tuple[str, ...]:
+        """The keys that a table of a configuration may have."""
+        return tuple(option.name for option in self.entries if option.toml)
+
+    def check(self, table: Mapping[str, Any], where: str) -> None:
+        """Refuse keys that there are not, and values of another kind.
+
+        >>> Options.of(Option("limit", NUMBER, "the threshold")).check({"limt": 1}, "check 1 (measure)")
+        Traceback (most recent call last):
+        evenhand.runtime.errors.UsageError: check 1 (measure) has an unknown key 'limt'; did you mean 'limit'? Valid \
+choices are 'limit'
+        """
+        for key, value in table.items():
+            if key not in self.toml:
+                raise UsageError(f"{where} has an unknown key {clip(repr(key))}; {nearest(key, self.toml)}")
+            self[key].check(value, where)
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return the properties of a table as JSON Schema describes them."""
+        return {option.name: option.json_schema() for option in self.entries if option.toml}
+
+    def checked(self, function: Callable[P, R]) -> Callable[P, R]:
+        """Check the keywords of a public function before it is called.
+
+        >>> @Options.of(Option("limit", NUMBER, "the threshold")).checked
+        ... def measure(*, limit=None): ...
+        >>> measure(limt=0.05)
+        Traceback (most recent call last):
+        evenhand.runtime.errors.UsageError: measure has no option 'limt'; did you mean 'limit'? Valid choices are \
+'limit'
+        """
+        return _checked(function, self.python)
+
+
 def checked_keywords(function: Callable[P, R]) -> Callable[P, R]:
-    """Check the keywords of a public function before it is called.
+    """Check the keywords of a public function that no schema describes before it is called.
 
     >>> @checked_keywords
-    ... def measure(*, limit=None): ...
-    >>> measure(limt=0.05)
+    ... def fetch(*, name=None): ...
+    >>> fetch(nam="adult")
     Traceback (most recent call last):
-    evenhand.runtime.errors.UsageError: measure has no option 'limt'; did you mean 'limit'? Valid choices are 'limit'
+    evenhand.runtime.errors.UsageError: fetch has no option 'nam'; did you mean 'name'? Valid choices are 'name'
     """
-    names = options_of(function)
+    return _checked(function, options_of(function))
+
+
+def _checked(function: Callable[P, R], names: Sequence[str]) -> Callable[P, R]:
     owner = function.__qualname__.removesuffix(".__init__")
 
     @wraps(function)
