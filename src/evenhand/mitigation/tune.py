@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 
 from evenhand.methods.compare.compare import compare, compare_trials
+from evenhand.methods.compare.comparison import Comparison
 from evenhand.methods.compare.contingency import Frame, coded
 from evenhand.methods.compare.predictions import Trials
-from evenhand.runtime.budget import Budget, Meter, progress_bar
+from evenhand.mitigation import TUNE
+from evenhand.report.lines import Line
+from evenhand.results.protocol import Evidence, head_of, read_stop, spent_of, tail_of
+from evenhand.runtime.budget import Budget, Meter, Spent, progress_bar
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
-from evenhand.runtime.options import checked_keywords
 from evenhand.runtime.random_streams import stream
 from evenhand.runtime.workers import Workers
 from evenhand.space.dataframes import eager
+from evenhand.space.feature import plain
+from evenhand.statistics.estimate import StopReason
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from evenhand.methods.compare.comparison import Comparison
     from evenhand.methods.compare.contingency import Codes, Floats
     from evenhand.mitigation.base import Mitigation
+    from evenhand.results.evidence import Finding
 
 ORIGINAL = "original"
 
 
 @dataclass(frozen=True)
-class Tuning:
+class Tuning(Evidence):
     """A sweep: how each value stands on validation rows, the best of them, and how it stands on rows kept for the end.
 
     `comparison` has a standing for each value, named as in "eta = 5", from splits of the rows that were not kept.
@@ -37,11 +42,78 @@ class Tuning:
     value beats blind overwriting.
     """
 
+    document: ClassVar[str] = "tuning"
+    job: ClassVar[str] = "tune"
+
     parameter: str
     values: tuple[Any, ...]
     comparison: Comparison
     best: Any
     chosen: Comparison | None
+    spent: Spent = field(default_factory=lambda: Spent(0, 0, 0.0))
+    stop: StopReason = StopReason.COMPLETED
+
+    @property
+    def judged(self) -> Comparison:
+        """What the verdict rests on: the best value on rows kept for it, or all values where none is any good."""
+        return self.comparison if self.chosen is None else self.chosen
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """Where the chosen value stands, or where all stand if none was chosen."""
+        return self.judged.findings
+
+    @property
+    def seed(self) -> int:
+        """The seed of the splits."""
+        return self.comparison.seed
+
+    @property
+    def level(self) -> float:
+        """The level at which the findings hold together."""
+        return self.judged.level
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What else a reader should know."""
+        return self.judged.notes
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """What the tuning depends on."""
+        return self.comparison.versions
+
+    def content(self) -> dict[str, Any]:
+        """Return all that depends on the rows, the settings and the seed alone."""
+        return {
+            **head_of(self),
+            "parameter": self.parameter,
+            "values": [plain(value) for value in self.values],
+            "best": plain(self.best),
+            "comparison": self.comparison.content(),
+            "chosen": None if self.chosen is None else self.chosen.content(),
+            "findings": [finding.to_dict() for finding in self.findings],
+            **tail_of(self),
+        }
+
+    @classmethod
+    def owns(cls, table: Mapping[str, Any]) -> bool:
+        """Tell whether parsed JSON is a tuning."""
+        return table.get("job") == "tune" and "parameter" in table
+
+    @classmethod
+    def read(cls, table: Mapping[str, Any], where: str) -> Tuning:
+        """Rebuild a tuning from JSON of the present format."""
+        chosen = table["chosen"]
+        return cls(
+            table["parameter"],
+            tuple(table["values"]),
+            Comparison.from_dict(table["comparison"], where=f"{where}, comparison"),
+            table["best"],
+            None if chosen is None else Comparison.from_dict(chosen, where=f"{where}, chosen"),
+            spent_of(table),
+            read_stop(table["stop"]),
+        )
 
     @property
     def curve(self) -> Any:
@@ -50,18 +122,28 @@ class Tuning:
         frame.insert(0, self.parameter, list(self.values))
         return frame
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the curve with matplotlib (extra: plot) and return the display."""
-        from importlib import import_module
-
-        return import_module("evenhand.mitigation.tune_plot").TuningDisplay.from_tuning(self).plot(ax=ax)
-
     def __str__(self) -> str:
         found = "no value beats blind overwriting" if self.best is None else f"best: {self.parameter} = {self.best}"
         return "\n".join([str(self.comparison), found, *([str(self.chosen)] if self.chosen is not None else [])])
 
 
-@checked_keywords
+def document() -> type[Tuning]:
+    """Return the class that reads the JSON of a tuning."""
+    return Tuning
+
+
+def frame(tuning: Tuning) -> Any:
+    """Return one row for each value, as a pandas frame."""
+    return tuning.curve
+
+
+def lines(tuning: Tuning, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:  # noqa: ARG001
+    """Tell a tuning as lines."""
+    for line in str(tuning).split("\n"):
+        yield Line(line)
+
+
+@TUNE.options.checked
 def tune(
     method: Mitigation,
     X: Any,  # noqa: N803 (scikit-learn's name)

@@ -85,9 +85,15 @@ class Option:
     choices: tuple[str, ...] = ()
     metavar: str = ""
     wanted: str = ""
+    short: str = ""
+    """A one-letter form for the command line."""
+    positional: bool = False
+    """Whether the command line takes it by its place instead of its name."""
     repeat: bool = False
     """Whether the command line may give it several times, each a value of its own."""
     required: bool = False
+    default: Any = None
+    """What the command line gives where nothing is said; None leaves it to the function."""
     python: bool = True
     toml: bool = True
     command: bool = True

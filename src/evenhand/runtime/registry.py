@@ -28,6 +28,26 @@ def resolve(place: str) -> Any:
     return getattr(import_module(module), name)
 
 
+class Deferred:
+    """A function that is imported when it is first called, so that naming it costs nothing.
+
+    >>> Deferred("math:sqrt")(9)
+    3.0
+    """
+
+    __slots__ = ("place",)
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function."""
+        return resolve(self.place)(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"Deferred({self.place!r})"
+
+
 class Registry(Generic[T]):
     """Entries by name; an entry that is given as "package.module:name" is imported when it is first used.
 

@@ -40,6 +40,8 @@ class Table:
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     best: Mapping[Place, tuple[str, ...]] = field(default_factory=dict)
+    comparisons: tuple[tuple[Place, Comparison], ...] = ()
+    """What was compared for each place."""
 
     @property
     def marked(self) -> Any:
@@ -97,6 +99,7 @@ def standings(
     rows: list[dict[str, Any]] = []
     left_out: list[str] = []
     notes: list[str] = []
+    compared: list[tuple[Place, Comparison]] = []
     failed = _failed(cases)
     for place in _places(cases, own=own):
         model, task, protected = place
@@ -111,13 +114,14 @@ def standings(
                 missing.append(f"{where}: {str(error).removeprefix(f'{task}, {protected}, {model}: ')}")
                 continue
             found.append(one)
+            compared.append((place, one))
             notes += [f"{where}: {note}" for note in one.notes]
         # Where nothing was compared, those that failed least tell why: there is no line for anyone.
         left_out += missing if found else missing[:1]
         rows += _rows(found, model=model, task=task, protected=protected)
     columns = ["model", "task", "protected", "method", "runs", "contender", "region", "plausible", "area", *_SHARES]
     frame = pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
-    return Table(frame, tuple(left_out), tuple(notes))
+    return Table(frame, tuple(left_out), tuple(notes), comparisons=tuple(compared))
 
 
 def regions_by_method(cases: Cases, bias: Any = "spd", performance: Any = "accuracy") -> Table:

@@ -6,20 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.compare.text import render_table
-from evenhand.results.result import versions
-from evenhand.runtime import json_file
+from evenhand.report.lines import Line, table_of
+from evenhand.runtime import number_text
 from evenhand.study import published_numbers, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from os import PathLike
-
     from rich.console import Console
 
     from evenhand.study.fits import Cases
+    from evenhand.study.result import StudyResult
     from evenhand.study.tables import Table
 
-FORMAT = 1
 PUBLISHED = {"spd": "spd", "aod": "aod", "aod-abs": "aod"}
 """The paper's biases, by accuracy; what it prints as aod comes from code that takes the mean of sizes, aod-abs here."""
 
@@ -65,55 +63,58 @@ def shown(cases: Cases, bias: Sequence[str], performance: str, *, level: float =
                 yield Shown(title.format(name, performance), found, theirs(PUBLISHED[name]) if paper else None)
 
 
-def render_study(
-    cases: Cases, bias: Sequence[str], performance: str, *, paper: bool = False, console: Console | None = None
-) -> list[Shown]:
-    """Print the tables of a study, with `paper` beside what was published, and return them."""
+def render_study(study: StudyResult, *, paper: bool = False, console: Console | None = None) -> None:
+    """Print the tables of a study, with `paper` beside what was published."""
     from rich.console import Console
 
     screen = console or Console()
-    found = list(shown(cases, bias, performance))
     notes: dict[str, None] = {}
-    for one in found:
+    for one in study.shown:
         frame, title = one.ours.marked, one.title
         if paper and one.theirs is not None:
             frame, title = tables.beside(one.ours, one.theirs), f"{title}: ours [the paper's]"
         render_table(frame, title, console=screen)
         screen.print()
         notes |= dict.fromkeys(one.ours.legend)
-    for line in [*notes, *cases.failures, *cases.notes]:
+    for line in [*notes, *study.failures, *study.notes, _spent(study)]:
         screen.print(line, markup=False, highlight=False, soft_wrap=True)
-    total = len(cases.cases)
-    said = f"{total:,} fits on {cases.splits} splits, {cases.seconds:,.0f} s of training and predicting"
-    screen.print(said, markup=False, highlight=False, soft_wrap=True)
-    return found
 
 
-def write_study(path: str | PathLike[str], cases: Cases, found: Sequence[Shown]) -> None:
-    """Write the tables of a study as JSON."""
-    table = {
-        "format": FORMAT,
-        "job": "study",
-        "splits": cases.splits,
-        "test_size": cases.test_size,
-        "seed": cases.seed,
-        "tables": [
-            {
-                "title": one.title,
-                "rows": [
-                    {"row": row, "cells": {_key(column): _plain(value) for column, value in cells.items()}}
-                    for row, cells in one.ours.frame.to_dict("index").items()
-                ],
-                "left_out": list(one.ours.left_out),
-                "notes": list(one.ours.notes),
-            }
-            for one in found
-        ],
-        "failures": list(cases.failures),
-        "notes": list(cases.notes),
-        "versions": versions(),
+def _spent(study: StudyResult) -> str:
+    fits = number_text.count(study.fits)
+    seconds = number_text.count(round(study.training_seconds))
+    return f"{fits} fits on {study.splits} splits, {seconds} s of training and predicting"
+
+
+def lines(study: StudyResult, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:  # noqa: ARG001
+    """Tell a study as lines: its tables as its JSON has them, and what each method is worth."""
+    for table in study.tables:
+        yield Line(table["title"])
+        columns = list(dict.fromkeys(key for row in table["rows"] for key in row["cells"]))
+        rows = [[str(row["row"]), *(_cell(row["cells"].get(key)) for key in columns)] for row in table["rows"]]
+        yield from (Line(text, row=True) for text in table_of(["", *columns], rows, width))
+        yield Line("")
+    for line in [*study.failures, *study.notes, _spent(study)]:
+        yield Line(line)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return number_text.amount(value) if isinstance(value, float) else str(value)
+
+
+def as_json(one: Shown) -> dict[str, Any]:
+    """Return a table as JSON holds it."""
+    rows = []
+    for row, cells in one.ours.frame.to_dict("index").items():
+        rows.append({"row": row, "cells": {_key(column): _plain(value) for column, value in cells.items()}})
+    return {
+        "title": one.title,
+        "rows": rows,
+        "left_out": list(one.ours.left_out),
+        "notes": list(one.ours.notes),
     }
-    json_file.write(path, json_file.dump(table), "tables")
 
 
 def _key(column: Any) -> str:

@@ -3,42 +3,38 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from importlib import import_module
 from math import isfinite
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.methods.audit import jobs
-from evenhand.methods.audit.audit_result import Audit, Checked, unlike
-from evenhand.methods.audit.real_data import Real, Texts
+from evenhand.methods.audit import AUDIT
+from evenhand.methods.audit.audit_result import Audit, CheckResult, unlike
+from evenhand.methods.audit.checks import planned
 from evenhand.population.rows import Rows, rows
-from evenhand.results.result import Result
-from evenhand.runtime.budget import Budget, Progress, Spent, checked_budget, progress_bar
-from evenhand.runtime.errors import INTERRUPTED, EvenhandError, SubjectError, UsageError, clip, nearest
-from evenhand.runtime.options import checked_keywords, options_of
+from evenhand.population.source import Real, as_pandas
+from evenhand.runtime.budget import Progress, Spent, checked_budget, progress_bar
+from evenhand.runtime.errors import INTERRUPTED, EvenhandError, SubjectError, UsageError, clip
 from evenhand.runtime.table_file import read_frame
 from evenhand.space.feature import plain
-from evenhand.space.feature_sets import sets_of
 from evenhand.subject.subject import Subject, as_subject
 from evenhand.texts.text_subject import TextSubject
+from evenhand.verbs import AUDIT_FILE
 
 if TYPE_CHECKING:
-    from evenhand.methods.audit.audit_result import Found
-    from evenhand.methods.audit.jobs import Source
+    from collections.abc import Callable, Sequence
+
+    from evenhand.methods.audit.checks import Plan
     from evenhand.population.samplers import Sampler
+    from evenhand.population.source import Source
+    from evenhand.runtime.budget import Budget
     from evenhand.space.space import Space
-
-LIMIT, GAP = 0.05, 0.1
-"""Engineering thresholds of the checks that are run where none are declared: for scores, and for gaps of rates."""
-MOST_TOGETHER = 6
-"""The most protected features whose sets are all looked at without being asked for."""
-_BOUNDS = ("queries", "seconds", "findings")
+    from evenhand.texts.real_texts import Texts
 
 
-@checked_keywords
+@AUDIT.options.checked
 def audit(
     subject: Any,
     space: Space | None = None,
@@ -95,8 +91,7 @@ def audit(
         for name, value in (("space", space), ("data", data), ("sampler", sampler)):
             if value is not None:
                 raise UsageError(f"{name} does not go with a configuration file, which declares its own; leave it out")
-        by_file = import_module("evenhand.config.audit")  # configuration files are read by the layer above
-        found: Audit = by_file.audit_file(subject, checks=checks, budget=bounds, **common)
+        found: Audit = AUDIT_FILE(subject, checks=checks, budget=bounds, **common)
     else:
         if isinstance(subject, TextSubject):
             raise UsageError("texts are audited by a configuration file with a [texts] table; in Python call mine_text")
@@ -106,29 +101,6 @@ def audit(
         plans = planned(tested.space, checks, bounds, real=data is not None, rates=rates)
         found = run_all(tested, source, plans, **common)
     return found if old is None else found.against(old, name=_name_of(baseline))
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """One check that is to be run: its job, and its settings as a configuration says them."""
-
-    job: str
-    settings: Mapping[str, Any]
-
-    @property
-    def name(self) -> str:
-        """The check in a few words; the same whenever the same is checked."""
-        sets = self.settings.get("over") or ([self.settings["among"]] if "among" in self.settings else [])
-        about = "; ".join(" and ".join([names] if isinstance(names, str) else names) for names in sets)
-        kind = self.settings.get("kind")
-        return " ".join(part for part in (f"{kind} {self.job}" if kind else self.job, clip(about, 80)) if part)
-
-    def run(self, subject: Any, source: Source, **common: Any) -> Found:
-        """Run the check, as the verb of its name would."""
-        settings = {key: value for key, value in self.settings.items() if key not in _BOUNDS}
-        bounds = Budget(**{key: self.settings.get(key) for key in _BOUNDS})
-        found: Found = jobs.RUN[self.job](source, subject, **settings, budget=bounds, **common)
-        return found
 
 
 @dataclass(frozen=True)
@@ -167,104 +139,13 @@ class Given:
         real = self.real(path)
         if isinstance(real.rows, Rows):
             raise UsageError("data = rows(…) has no columns but the inputs; give the dataframe itself")
-        return real if real.rows is None else replace(real, rows=jobs.framed(real.rows))
+        return real if real.rows is None else replace(real, rows=as_pandas(real.rows))
 
     def other(self, model: Any, subject: Subject) -> Subject:
         """Wrap another model as the one under test is wrapped."""
         if isinstance(model, Subject):
             return model
         return Subject(model, self.space, positive=subject.positive, differs=subject.differs)
-
-
-def usual(space: Space | None, *, real: bool, rates: bool = True) -> list[dict[str, Any]]:
-    """Return the checks that are run where none are declared; of texts, the terms they are treated differently with.
-
-    A search has no limit: it cannot pass, since not to find anything is no proof. `real` says that there are real rows,
-    and `rates` that selection rates can be told of them, which features of few values and a single output have.
-
-    >>> from evenhand.space.feature import category, integer
-    >>> from evenhand.space.space import Space
-    >>> space = Space([category("sex", ["F", "M"]), category("race", ["b", "w"])], protected=["sex", "race"])
-    >>> [check["job"] for check in usual(space, real=True)]
-    ['measure', 'measure', 'subsets', 'search', 'search', 'impact', 'mine']
-    """
-    if space is None:
-        return [{"job": "mine", "limit": GAP}, {"job": "mine", "kind": "causal", "limit": LIMIT}]
-    protected = list(space.protected)
-    if not protected:
-        raise UsageError(
-            f"the space names no protected features, so there is nothing to check; name them, or write [[checks]] with "
-            f"over, one or more of {', '.join(space.names)}"
-        )
-    found: list[dict[str, Any]] = [{"job": "measure", "over": [name], "limit": LIMIT} for name in protected]
-    if 1 < len(protected) <= MOST_TOGETHER:
-        found.append({"job": "subsets", "among": protected, "limit": LIMIT})
-    found += [{"job": "search", "over": [name]} for name in protected]
-    if real and rates and any(space.feature(name).size <= jobs.MOST_LEVELS for name in protected):
-        found.append({"job": "impact"})
-    return [*found, {"job": "mine", "limit": GAP}] if real else found
-
-
-def planned(
-    space: Space | None,
-    checks: Sequence[Mapping[str, Any]] | None,
-    bounds: Budget,
-    *,
-    real: bool,
-    rates: bool = True,
-) -> list[Plan]:
-    """Return the runs of checks that were given in Python, those with equal settings together."""
-    runs: list[tuple[str, dict[str, Any], list[tuple[str, ...]]]] = []
-    for number, check in enumerate(usual(space, real=real, rates=rates) if checks is None else checks, start=1):
-        job, settings, sets = _checked(number, check)
-        if job not in jobs.UNBOUND:
-            settings |= {key: getattr(bounds, key) for key in _BOUNDS if getattr(bounds, key) is not None}
-        for known, told, mine in runs:
-            if known == job and bool(mine) == bool(sets) and _equal(told, settings):
-                mine += [names for names in sets if names not in mine]
-                break
-        else:
-            runs.append((job, settings, list(dict.fromkeys(sets))))
-    return [Plan(job, {**settings, "over": sets} if sets else settings) for job, settings, sets in runs]
-
-
-def _checked(number: int, check: Any) -> tuple[str, dict[str, Any], list[tuple[str, ...]]]:
-    """Return the job, the settings and the sets of features of a check; refuse what is wrong before anything is asked.
-
-    >>> _checked(1, {"job": "measure", "limt": 0.05})
-    Traceback (most recent call last):
-    evenhand.runtime.errors.UsageError: check 1 (measure) has an unknown key 'limt'; did you mean 'limit'? Valid \
-choices are 'over', 'kind', 'limit', 'margin', 'level', 'interval', 'exact', 'suite', 'queries', 'seconds', 'findings'
-    """
-    if not isinstance(check, Mapping):
-        raise UsageError(f'check {number} is {clip(repr(check))}; write a dictionary such as {{"job": "measure"}}')
-    job = check.get("job")
-    if not isinstance(job, str) or job not in jobs.RUN:
-        raise UsageError(f"check {number} has job = {clip(repr(job))}; {nearest(job or '', jobs.RUN)}")
-    home = "measure" if job == "prevalence" else job
-    verb = getattr(import_module(f"evenhand.methods.{home}.{home}"), job)
-    mine, more = jobs.GIVEN.get(job, ()), jobs.MORE.get(job, ())
-    known = [*(key for key in options_of(verb) if key not in (*jobs.COMMON, *mine)), *more]
-    known += [] if job in jobs.UNBOUND else _BOUNDS
-    for key in check:
-        if key != "job" and key not in known:
-            raise UsageError(f"check {number} ({job}) has an unknown key {clip(repr(key))}; {nearest(key, known)}")
-    try:
-        sets = sets_of(check["over"]) if check.get("over") is not None else []
-    except TypeError:
-        raise UsageError(f"check {number} ({job}) has over = {clip(repr(check['over']))}; name features") from None
-    return job, {key: value for key, value in check.items() if key not in ("job", "over")}, sets
-
-
-def _equal(one: Any, other: Any) -> bool:
-    """Tell whether two settings are the same; frames and models are where they are the very same."""
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(_equal, one, other))
-    if isinstance(one, str | int | float | None) and isinstance(other, str | int | float | None):
-        return one == other
-    return one is other
 
 
 def run_all(
@@ -275,7 +156,7 @@ def run_all(
     seed: int = 0,
     n_jobs: int = 1,
     progress: bool | None = None,
-    each: Callable[[int, Checked], None] | None = None,
+    each: Callable[[int, CheckResult], None] | None = None,
     **told: Any,
 ) -> Audit:
     """Run checks one after another; software that fails in one of them is asked again in the next.
@@ -285,7 +166,7 @@ def run_all(
     """
     if not plans:
         raise UsageError("there is no check to run; write a [[checks]] table, or leave them all out for the usual ones")
-    begun, before, done = time.monotonic(), subject.executed, list[Checked]()
+    begun, before, done = time.monotonic(), subject.executed, list[CheckResult]()
     with progress_bar(show=progress) as hook:
         for number, plan in enumerate(plans):
             name = unlike(plan.name, [check.name for check in done])
@@ -294,21 +175,21 @@ def run_all(
             settings = {key: _written(value) for key, value in plan.settings.items()}
             try:
                 found = plan.run(subject, source, seed=seed, n_jobs=n_jobs, progress=progress)
-                done.append(Checked(name, plan.job, settings, found))
+                done.append(CheckResult(name, plan.job, settings, found))
             except EvenhandError as error:
                 if not done and not isinstance(error, SubjectError):
                     raise
                 said = " ".join(str(error).split())
-                done.append(Checked(name, plan.job, settings, error=said, code=error.exit_code))
+                done.append(CheckResult(name, plan.job, settings, error=said, code=error.exit_code))
             except KeyboardInterrupt:
                 if not done:
                     raise
-                done.append(Checked(name, plan.job, settings, error="the run was interrupted", code=INTERRUPTED))
+                done.append(CheckResult(name, plan.job, settings, error="the run was interrupted", code=INTERRUPTED))
             if each is not None:
                 each(len(plans), done[-1])
             if done[-1].interrupted:
                 break
-    queries = sum(check.found.spent.queries for check in done if isinstance(check.found, Result))
+    queries = sum(check.found.spent.queries for check in done if check.found is not None)
     spent = Spent(queries, subject.executed - before, time.monotonic() - begun)
     space = subject.space.to_dict() if isinstance(subject, Subject) else {}
     missed = [plan.name for plan in plans[len(done) :]]

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.methods.audit.statements import all_statements
 from evenhand.report.canvas import Display
 from evenhand.report.rates_display import RatesDisplay
-from evenhand.results.result import Finding
-from evenhand.statistics.estimate import Amount, Witnesses
+from evenhand.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
     from evenhand.methods.audit.audit_result import Audit
@@ -32,11 +31,10 @@ class AuditDisplay(Display):
         """
         found = []
         for one in all_statements(audit):
-            if one.estimate is None or isinstance(one.estimate, Witnesses | Amount):
+            if one.finding is None or one.finding.unit != Estimate.unit:
                 continue
-            told = one.finding or Finding(one.claim, (one.about,), one.estimate, one.limit)
             about = (f"{one.check.job} {one.about}",)
-            found.append(replace(told, about=about, output="", groups=(), cases=()))
+            found.append(replace(one.finding, about=about, output="", groups=(), cases=()))
         return cls(RatesDisplay.from_findings(found))
 
     def plot(self, ax: Any = None) -> AuditDisplay:
@@ -44,3 +42,8 @@ class AuditDisplay(Display):
         self.rates.plot(ax=ax)
         self.ax_, self.axes_, self.figure_ = self.rates.ax_, self.rates.axes_, self.rates.figure_
         return self
+
+
+def display_of(audit: Audit) -> AuditDisplay:
+    """Return the display of an audit."""
+    return AuditDisplay.from_audit(audit)

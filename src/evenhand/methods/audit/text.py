@@ -6,9 +6,11 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from evenhand.methods.audit.formats.ci import NOT_RUN, word_of
-from evenhand.methods.audit.statements import NO_LIMIT, all_statements, statements
+from evenhand.methods.audit.statements import all_statements, statements
 from evenhand.report.definitions import TOGETHER
 from evenhand.report.lines import LEAD, Line, show
+from evenhand.report.statement import NO_LIMIT
+from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Verdict
 
 if TYPE_CHECKING:
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from evenhand.methods.audit.audit_result import Audit, Checked
-    from evenhand.methods.audit.statements import Statement
+    from evenhand.methods.audit.audit_result import Audit, CheckResult
+    from evenhand.report.statement import Statement
 
 MOST = 3
 """The most statements of a check that are told; the report has all."""
@@ -38,6 +40,11 @@ def render_audit(audit: Audit, files: Sequence[str] = (), *, console: Console | 
     show(lambda _: _told(audit, files), console)
 
 
+def lines(audit: Audit, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:  # noqa: ARG001
+    """Tell an audit as lines."""
+    return _told(audit, ())
+
+
 def audit_lines(audit: Audit, files: Sequence[str] = ()) -> list[str]:
     """Return an audit as lines of plain text."""
     return [str(line) for line in _told(audit, files)]
@@ -51,7 +58,7 @@ def _told(audit: Audit, files: Sequence[str]) -> Iterator[Line]:
         yield Line(f"note: {note}")
     yield Line(counted(audit), audit.verdict)
     if audit.baseline:
-        yield Line(f"held against {audit.baseline}", indent=LEAD)
+        yield Line(f"held against {audit.held_against}", indent=LEAD)
     yield Line(f"exit code {audit.exit_code}: {meaning(audit)}")
     if files:
         yield Line(f"wrote {', '.join(files)}")
@@ -87,11 +94,11 @@ def counted(audit: Audit) -> str:
         return said
     if audit.level <= 0:
         return f"{said}. Each check holds at its own level; of all together nothing can be said."
-    level = "certainty" if audit.level == 1 else f"at least {100 * audit.level:.4g} % confidence"
+    level = "certainty" if audit.level == 1 else f"at least {number_text.percent_figures(audit.level, 4)} confidence"
     return f"{said}. {TOGETHER.format(level=level)}"
 
 
-def _check(check: Checked) -> Iterator[Line]:
+def _check(check: CheckResult) -> Iterator[Line]:
     told = statements(check)
     for one in told[:MOST]:
         yield from _statement(one)
@@ -104,7 +111,7 @@ def _statement(one: Statement) -> Iterator[Line]:
     told = f"{NOT_RUN}: {one.claim}" if one.check.found is None else one.claim
     yield Line(told, one.verdict, LEAD)
     if one.estimate is not None:
-        limit = "" if one.limit is None else f"; limit {'at least ' if one.least else ''}{one.limit:g}"
+        limit = f"; limit {one.threshold}" if one.threshold else ""
         yield Line(f"{one.estimate}{limit}", indent=LEAD)
     if one.held is not None:
         yield Line(f"against the baseline: {one.held.state}", indent=LEAD)

@@ -1,1 +1,151 @@
-"""mine: which readable subgroups are treated differently?"""
+"""mine: which readable subgroups, or terms in texts, are treated differently (TestSGD)?"""
+
+from __future__ import annotations
+
+from evenhand.runtime.options import ANY, FEATURES, FILE, NUMBER, TEXT, TEXTS, WHOLE, Kind, Option, Options
+from evenhand.runtime.registry import Deferred
+from evenhand.verbs import RUN, Command, Verb
+
+_BINS = Kind(
+    "bins",
+    (int, list, dict),
+    "a whole number, a list of cut points, or a table of either by feature",
+    {"type": ["integer", "array", "object"]},
+)
+_SUPPORT = Option("support", NUMBER, "the least share of rows, or texts, that a rule covers")
+_DEPTH = Option("depth", WHOLE, "the most features, or categories of terms, in a rule")
+_LIMIT = Option("limit", NUMBER, "the engineering threshold for the difference of rates")
+_LEVEL = Option("level", NUMBER, "the confidence level (default: 0.95)")
+_TOP = Option("top", WHOLE, "the most rules to report (default: 10)")
+_SCORE = Option("score", TEXTS, "what is compared: rate, tpr or fpr, separated by commas")
+_FORMING = (
+    _SUPPORT,
+    Option("complement", NUMBER, "the least share of rows that it leaves (default: as many)"),
+    Option("bins", _BINS, "into how many bins numbers are cut"),
+    Option("binning", TEXT, "bins of equal width, or of as many rows", choices=("width", "quantiles")),
+    Option("levels", WHOLE, "the most levels that a condition names"),
+    _DEPTH,
+)
+_PLOT = Deferred("evenhand.methods.mine.plot.display:display_of")
+_SECTION = Deferred("evenhand.methods.mine.section:section")
+_FRAME = Deferred("evenhand.methods.mine.table:frame")
+_DETAIL = Deferred("evenhand.methods.mine.findings:read_place")
+_RULE = (
+    "A subgroup is treated differently",
+    "A subgroup that can be read as a rule gets the outcome at another rate than everyone else, by the engineering "
+    "threshold or more.",
+)
+_DEFINITION = (
+    "The score of a subgroup is how much more, or less, often its people get the favourable outcome than "
+    "everyone else (Zhang, Wang, Sun, Sun: TestSGD, Definition 4.1). All subgroups that are large enough were looked "
+    "at, and the intervals hold for all of them together."
+)
+
+MINE = Verb(
+    "mine",
+    question="Which readable subgroups are treated differently from everyone else?",
+    definition=_DEFINITION,
+    function=Deferred("evenhand.methods.mine.mine:mine"),
+    options=Options.of(
+        Option(
+            "over",
+            FEATURES,
+            "features to form rules of, separated by commas; repeat for more sets",
+            repeat=True,
+        ),
+        *_FORMING,
+        _LIMIT,
+        _LEVEL,
+        Option("treatment", TEXT, "neighbours, drawn, rows or paper (default: by the cost)", metavar="NAME"),
+        Option("truth", TEXT, "the column of true outcomes, for --score tpr,fpr", metavar="COLUMN"),
+        _SCORE,
+        _TOP,
+        Option("data", FILE, "rows to find rules in, as .csv or .parquet", metavar="FILE"),
+        given=tuple(name for name in RUN if name != "sampler"),
+    ),
+    run=Deferred("evenhand.methods.mine.check:mine"),
+    text=Deferred("evenhand.methods.mine.text:lines"),
+    plot=_PLOT,
+    section=_SECTION,
+    sheets=1,
+    frame=_FRAME,
+    detail=_DETAIL,
+    rule=_RULE,
+    command=Command(
+        "mine",
+        help="which readable subgroups, or terms in texts, are treated differently?",
+        example="evenhand mine --over sex,race --support 0.05",
+        purpose="Test software",
+        source="config",
+    ),
+    for_texts="mine_text",
+    says="readable subgroups that are treated differently from everyone else",
+)
+
+MINE_LOG = Verb(
+    "mine_log",
+    question="Which readable subgroups do the recorded decisions treat differently from everyone else?",
+    definition=_DEFINITION,
+    function=Deferred("evenhand.methods.mine.recorded:mine_log"),
+    options=Options.of(
+        *_FORMING,
+        _LIMIT,
+        _LEVEL,
+        Option("truth", TEXT, "the column of what decisions should have been", metavar="COLUMN"),
+        _SCORE,
+        _TOP,
+        given=("frame", "outcome", "over", "positive", "seed"),
+    ),
+    text=Deferred("evenhand.methods.mine.text:lines"),
+    plot=_PLOT,
+    section=_SECTION,
+    sheets=1,
+    frame=_FRAME,
+    detail=_DETAIL,
+    rule=_RULE,
+    command=Command(
+        "mine-log",
+        help="which readable subgroups did recorded decisions treat differently?",
+        example="evenhand mine-log loans.csv --outcome approved --over sex,race",
+        purpose="Test recorded decisions",
+        source="records",
+    ),
+    bounds=(),
+)
+
+MINE_TEXT = Verb(
+    "mine_text",
+    question="With which sensitive terms are texts treated differently?",
+    definition="Texts that name a category are written with each of its terms; the score of a term is how much more, "
+    "or less, often texts get the favourable outcome with it than with others (TestSGD, sections 4.1 and 4.3).",
+    function=Deferred("evenhand.methods.mine.texts.mine_text:mine_text"),
+    options=Options.of(
+        Option("kind", TEXT, "for texts: the kind of score (default: group)", choices=("group", "causal")),
+        Option(
+            "against",
+            TEXT,
+            "for texts: compare with other terms, or texts",
+            choices=("terms", "rest"),
+        ),
+        Option("without", TEXTS, "for texts: terms to leave out, separated by commas"),
+        _SUPPORT,
+        _DEPTH,
+        _LIMIT,
+        _LEVEL,
+        _TOP,
+        Option("lexicon", ANY, "the terms to look for; a configuration names them in [texts]", toml=False, command=False),
+        given=(
+            *("function", "texts", "positive", "output", "threshold", "differs", "ledger"),
+            *("budget", "seed", "progress"),
+        ),
+    ),
+    run=Deferred("evenhand.methods.mine.check:mine_text"),
+    text=Deferred("evenhand.methods.mine.text:lines"),
+    plot=_PLOT,
+    section=_SECTION,
+    sheets=1,
+    frame=_FRAME,
+    detail=_DETAIL,
+    rule=_RULE,
+    usual_kind="group",
+)

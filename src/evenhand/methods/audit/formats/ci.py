@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from evenhand.methods.audit.audit_result import Audit
-    from evenhand.methods.audit.statements import Statement
-    from evenhand.results.result import Case
+    from evenhand.report.statement import Statement
+    from evenhand.results.evidence import Case
 
 NAME, SENTENCE = 200, 1_000
 """The most characters of a name, and of a sentence, that another program is given."""
@@ -75,7 +75,7 @@ def rows_of(case: Case) -> list[tuple[str, str, str, bool]]:
 
     Of many features those that differ come first, and a sentence says how many are left out.
 
-    >>> from evenhand.results.result import Case
+    >>> from evenhand.results.evidence import Case
     >>> rows_of(Case({"sex": "F", "age": 30}, {"sex": "M", "age": 30}, ("no", "yes")))
     [('sex', 'F', 'M', True), ('age', '30', '30', False), ('outcome', 'no', 'yes', True)]
     """

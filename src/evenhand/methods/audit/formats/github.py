@@ -13,7 +13,7 @@ from evenhand.statistics.estimate import Verdict
 
 if TYPE_CHECKING:
     from evenhand.methods.audit.audit_result import Audit
-    from evenhand.methods.audit.statements import Statement
+    from evenhand.report.statement import Statement
 
 MOST = 10
 """The most annotations of a kind that GitHub shows of a step."""
@@ -35,9 +35,9 @@ def annotations(audit: "Audit") -> list[str]:
 
     A check that could not be run is an error. What passes is told in one notice, since GitHub shows few of each kind.
 
-    >>> from evenhand.methods.audit.audit_result import Audit, Checked
+    >>> from evenhand.methods.audit.audit_result import Audit, CheckResult
     >>> from evenhand.runtime.budget import Spent
-    >>> annotations(Audit((Checked("search sex", "search", {}, error="100 % down"),), 0, Spent(0, 0, 0.0)))
+    >>> annotations(Audit((CheckResult("search sex", "search", {}, error="100 % down"),), 0, Spent(0, 0, 0.0)))
     ['::error title=evenhand not run%3A search sex::100 %25 down']
     """
     places, told = Places.of(audit), all_statements(audit)

@@ -8,22 +8,23 @@ from collections import Counter
 from string import Template
 from typing import TYPE_CHECKING
 
-from evenhand.methods.audit.formats.html_sections import badge, job_of, limit_text, section, sheets_in
+from evenhand.methods.audit.audit_result import as_audit
+from evenhand.methods.audit.formats.html_sections import section, sheets_in, verb_of
 from evenhand.methods.audit.statements import all_statements, statements
-from evenhand.report.definitions import DEFINITIONS, LIMITS, TOGETHER
+from evenhand.report.definitions import LIMITS, TOGETHER
 from evenhand.report.finding_text import NO_DATA
 from evenhand.report.html_page import STYLE, asset, boxed, facts, listed, quoted, text
 from evenhand.report.html_tables import ALL_BYTES, MOST_BYTES, Cell, short_sheet
 from evenhand.report.lines import printable
-from evenhand.runtime import json_file
+from evenhand.report.html_section import badge, limit_text
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import clip
-from evenhand.statistics.estimate import Amount, Verdict, Witnesses
+from evenhand.statistics.estimate import Estimate, Verdict
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from evenhand.methods.audit.audit_result import Audit
-    from evenhand.methods.audit.statements import Statement
+    from evenhand.report.statement import Statement
+    from evenhand.results.protocol import Evidence
 
 WORDS = {
     Verdict.FAIL: "Discrimination found",
@@ -41,13 +42,9 @@ HELD = "Held against a baseline: {}. Only what surely got worse, or is new, fail
 NO_CHECKS = "No check was made"
 
 
-def write_report(audit: Audit, path: str | PathLike[str] | None = None) -> str:
-    """Return the report as one page, the same bytes for the same audit, and write it where a path is given."""
-    return json_file.write(path, page(audit), "report")
-
-
-def page(audit: Audit) -> str:
-    """Return the report as one page."""
+def page(found: Evidence) -> str:
+    """Return any evidence as one page, the same bytes for the same evidence."""
+    audit = as_audit(found)
     parts = [_summary(audit)]
     room = min(MOST_BYTES, ALL_BYTES // (1 + sum(map(sheets_in, audit.checks))))
     parts += [section(check, _id(number), room=room) for number, check in enumerate(audit.checks)]
@@ -91,7 +88,7 @@ def _summary(audit: Audit) -> str:
         '<h2 id="summary-heading">Summary</h2>',
         f'<div class="banner {tone}"><p class="word">{_word(audit)}</p><p>{means}</p></div>',
         *([_counted(audit), _sure(audit), _populations(audit)] if audit.checks else []),
-        f"<p>{text(HELD.format(audit.baseline))}</p>" if audit.baseline else "",
+        f"<p>{text(HELD.format(audit.held_against))}</p>" if audit.baseline else "",
         _worst(audit),
         _verdicts(audit) if audit.checks else "",
         "</section>",
@@ -116,7 +113,7 @@ def _many(number: int, what: str) -> str:
 
 def _sure(audit: Audit) -> str:
     """Return how sure all statements are together."""
-    said = TOGETHER.format(level=f"at least {100 * audit.level:.4g} % confidence")
+    said = TOGETHER.format(level=f"at least {number_text.percent_figures(audit.level, 4)} confidence")
     if audit.level == 1:
         said = "Nothing here depends on which inputs happened to be drawn."
     elif audit.level == 0:
@@ -158,7 +155,7 @@ def _worst(audit: Audit) -> str:
 def _told(one: Statement) -> str:
     if one.case is None:
         return boxed(one.claim)
-    changes = str(one.case).partition(" (with ")[0]
+    changes = one.case.change_text
     return f'{boxed(one.claim)}<br><span class="soft">For example {boxed(changes)}, all else equal</span>'
 
 
@@ -176,15 +173,15 @@ def _verdicts(audit: Audit) -> str:
 
 def _score(one: Statement) -> list[Cell]:
     """Return the score of a statement, its interval, what it rests on and its limit, which sort as they read."""
-    score, scale = one.estimate, 1 if isinstance(one.estimate, Witnesses | Amount) else 100
+    score = one.estimate
+    scale = 100 if score is None or score.unit == Estimate.unit else 1
     limit = Cell(text(limit_text(one)), None if one.limit is None else scale * one.limit, number=True)
     if score is None or not score.n:
         none = Cell("" if score is None else text(NO_DATA), number=True)
         return [none, Cell("", number=True), Cell("" if score is None else "0", number=True), limit]
-    value, _, rest = str(score).partition(" (")
-    between = rest.partition(",")[0] if score.level < 1 else ""
+    between = score.interval_text
     return [
-        Cell(text(value.partition(" by trying")[0]), scale * score.value, number=True),
+        Cell(text(score.value_text), scale * score.value, number=True),
         Cell(text(between), scale * score.low if between else None, number=True),
         Cell(f"{score.n:,}", score.n, number=True),
         limit,
@@ -192,8 +189,8 @@ def _score(one: Statement) -> list[Cell]:
 
 
 def _notes(audit: Audit) -> str:
-    jobs = [job_of(one) for one in audit.checks]
-    known = {job: DEFINITIONS[job] for job in dict.fromkeys(jobs) if job in DEFINITIONS}
+    verbs = [verb_of(check) for check in audit.checks]
+    known = {verb.name: verb.definition for verb in verbs if verb is not None}
     meanings = "\n".join(f"<dt><strong>{text(job)}</strong></dt><dd>{text(said)}</dd>" for job, said in known.items())
     return "\n".join(
         [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING
 
+from evenhand.methods.audit.audit_result import as_audit
 from evenhand.methods.audit.formats.ci import NAME, Places, apart, cut, rows_of, sentences
 from evenhand.methods.audit.statements import statements
 from evenhand.report.lines import printable, table_of
@@ -12,23 +13,24 @@ from evenhand.runtime.errors import SubjectError
 from evenhand.statistics.estimate import StopReason, Verdict
 
 if TYPE_CHECKING:
-    from evenhand.methods.audit.audit_result import Audit, Checked
-    from evenhand.methods.audit.statements import Statement
+    from evenhand.methods.audit.audit_result import Audit, CheckResult
+    from evenhand.report.statement import Statement
+    from evenhand.results.protocol import Evidence
 
 NOT_ASKED = "no limit was given"
 """Why a statement without a verdict is skipped."""
 
 
-def to_junit(audit: Audit) -> str:
+def to_junit(found: Evidence) -> str:
     """Return an audit as JUnit XML: a test suite for each check, and a test case for each statement.
 
     What is undecided is a failure of the type "undecided", since undecided is not a pass. A check that could not be
     run, or was interrupted, is an error; a statement without a limit is skipped. Names are the same in every run of
     the same checks and hold no values, so that a CI system can tell what is new.
 
-    >>> from evenhand.methods.audit.audit_result import Audit, Checked
+    >>> from evenhand.methods.audit.audit_result import Audit, CheckResult
     >>> from evenhand.runtime.budget import Spent
-    >>> print(to_junit(Audit((Checked("search sex", "search", {}, error="it crashed"),), 0, Spent(0, 0, 0.0))))
+    >>> print(to_junit(Audit((CheckResult("search sex", "search", {}, error="it crashed"),), 0, Spent(0, 0, 0.0))))
     <?xml version='1.0' encoding='utf-8'?>
     <testsuites name="evenhand" tests="1" failures="0" errors="1" time="0.000">
       <testsuite name="search sex" tests="1" failures="0" errors="1" skipped="0" time="0.000">
@@ -38,6 +40,7 @@ def to_junit(audit: Audit) -> str:
       </testsuite>
     </testsuites>
     """
+    audit = as_audit(found)
     root = ET.Element("testsuites", name="evenhand")
     names: set[str] = set()
     suites = [_suite(audit, check, apart(cut(check.name, NAME), names)) for check in audit.checks]
@@ -51,7 +54,7 @@ def to_junit(audit: Audit) -> str:
     return made.decode() + "\n"
 
 
-def _suite(audit: Audit, check: Checked, name: str) -> ET.Element:
+def _suite(audit: Audit, check: CheckResult, name: str) -> ET.Element:
     told = statements(check)
     seconds = _seconds(check) / max(1, len(told))
     names: set[str] = set()
@@ -104,9 +107,8 @@ def _again(audit: Audit) -> list[str]:
     return [f"run it again: {printable(audit.command)}"] if audit.command else []
 
 
-def _seconds(check: Checked) -> float:
-    spent = getattr(check.found, "spent", None)
-    return round(float(spent.seconds), 3) if spent is not None else 0.0
+def _seconds(check: CheckResult) -> float:
+    return 0.0 if check.found is None else round(float(check.found.spent.seconds), 3)
 
 
 def _time(seconds: float) -> str:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from evenhand.methods.audit.audit_result import as_audit
 from evenhand.methods.audit.formats.ci import NOT_RUN, Places, cut, rows_of, word_of
 from evenhand.methods.audit.formats.markdown_escape import inline
-from evenhand.methods.audit.statements import NO_LIMIT, all_statements
+from evenhand.methods.audit.statements import all_statements
 from evenhand.report.definitions import LIMITS
 from evenhand.report.lines import printable
-from evenhand.statistics.estimate import Estimate, Verdict, Witnesses
+from evenhand.report.statement import NO_LIMIT
+from evenhand.runtime import number_text
+from evenhand.statistics.estimate import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from evenhand.methods.audit.audit_result import Audit
-    from evenhand.methods.audit.statements import Statement
-    from evenhand.results.result import Case
+    from evenhand.report.statement import Statement
+    from evenhand.results.protocol import Evidence
+    from evenhand.statistics.estimate import Estimate
+    from evenhand.results.evidence import Case
 
 ROOM = 60_000
 """The most bytes of a summary; a comment on GitHub has at most 65,536 characters."""
@@ -33,17 +37,18 @@ _ROWS = "| verdict | check | claim | estimate | n | engineering threshold |\n| -
 _PAIR = "| | individual | twin | |\n| --- | --- | --- | --- |"
 
 
-def to_markdown(audit: Audit, *, room: int = ROOM) -> str:
+def to_markdown(found: Evidence, *, room: int = ROOM) -> str:
     """Return an audit as Markdown of at most `room` bytes, if its frame alone is no longer than that.
 
     What there is no room for is left out, what passes first, and a sentence says how much that is.
 
-    >>> from evenhand.methods.audit.audit_result import Audit, Checked
+    >>> from evenhand.methods.audit.audit_result import Audit, CheckResult
     >>> from evenhand.runtime.budget import Spent
-    >>> audit = Audit((Checked("search sex", "search", {}, error="it *crashed*"),), 0, Spent(0, 0, 0.0))
+    >>> audit = Audit((CheckResult("search sex", "search", {}, error="it *crashed*"),), 0, Spent(0, 0, 0.0))
     >>> print(to_markdown(audit).splitlines()[0])
     ## evenhand: undecided
     """
+    audit = as_audit(found)
     told = sorted(all_statements(audit), key=lambda one: _WORDS.index(word_of(one)))
     top, bottom = _top(audit, told), _bottom(audit)
     left = room - len("\n\n".join([*top, *bottom]).encode()) - 1_000  # headings, and what is said of what is left out
@@ -74,7 +79,7 @@ def _top(audit: Audit, told: Sequence[Statement]) -> list[str]:
     ]
     if audit.baseline:
         parts.append(
-            f"Held against a baseline: {text_of(audit.baseline)}. What is not surely worse than it was does not fail."
+            f"Held against a baseline: {text_of(audit.held_against)}. What is not surely worse than it was does not fail."
         )
     notes = [f"- note: {text_of(note)}" for note in audit.notes[:FEW]]
     return [*parts, "\n".join(notes)] if notes else parts
@@ -89,7 +94,7 @@ def _sure(audit: Audit, told: Iterable[Statement]) -> str:
         return "No interval is needed: scores are exact, and a search only counts what it found."
     if audit.level <= 0:
         return "Each interval holds its own level; nothing is known of all of them together."
-    return f"All intervals hold together at a level of at least {100 * audit.level:.6g} %."
+    return f"All intervals hold together at a level of at least {number_text.percent_level(audit.level)}."
 
 
 def _bottom(audit: Audit) -> list[str]:
@@ -105,7 +110,7 @@ def _bottom(audit: Audit) -> list[str]:
 def _row(one: Statement) -> str:
     score, n = _score(one.estimate)
     state = f" (baseline: {one.held.state})" if one.held is not None else ""
-    limit = one.against.removeprefix("engineering threshold: ")
+    limit = one.threshold
     claim = f"{text_of(one.claim)}{state}"
     return f"| **{word_of(one)}** | {text_of(one.check.name, _NAME)} | {claim} | {score} | {n} | {limit} |"
 
@@ -114,8 +119,7 @@ def _score(found: Estimate | None) -> tuple[str, str]:
     """Return an estimate with its interval, and how many inputs it rests on."""
     if found is None:
         return "", ""
-    told = str(found) if isinstance(found, Witnesses) else re.sub(r"n = [\d,]+, ", "", str(found), count=1)
-    return text_of(told), f"{found.n:,}"
+    return text_of(found.text_without_n), number_text.count(found.n)
 
 
 def _statements(told: Sequence[Statement], rows: Sequence[str]) -> list[str]:

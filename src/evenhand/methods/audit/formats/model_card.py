@@ -9,27 +9,29 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from evenhand.methods.audit.audit_result import as_audit
 from evenhand.methods.audit.formats.markdown_escape import block, code, table, text
 from evenhand.methods.audit.statements import all_statements, statements
-from evenhand.methods.impact.selection_rates import NO_CLAIM, remarks, tables_of
-from evenhand.methods.impact.text import cells, columns, listed
-from evenhand.report.definitions import DEFINITIONS, LIMITS
+from evenhand.report.definitions import LIMITS, NO_CLAIM
 from evenhand.report.finding_text import NO_DATA, shown_groups, subject_of
-from evenhand.results.result import Result
-from evenhand.statistics.estimate import Amount, Estimate, Witnesses
+from evenhand.runtime import number_text
+from evenhand.statistics.estimate import Estimate
+from evenhand.verbs import VERBS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from evenhand.methods.audit.audit_result import Audit, Checked
-    from evenhand.methods.audit.statements import Statement
-    from evenhand.results.result import Finding
+    from evenhand.methods.audit.audit_result import Audit, CheckResult
+    from evenhand.report.group_table import GroupTable
+    from evenhand.report.statement import Statement
+    from evenhand.results.evidence import Finding
+    from evenhand.results.protocol import Evidence
 
 MOST_ROWS, MOST_GROUPS, MOST_NOTES = 60, 40, 20
 """The most statements, categories of a table, and notes that a card lists; the JSON of the audit has all."""
 
 
-def to_card(audit: Audit) -> str:
+def to_card(found: Evidence) -> str:
     """Return a fragment of a model card in Markdown, with everything that data, users or software wrote kept as text.
 
     >>> from evenhand.methods.audit.audit_result import Audit
@@ -39,6 +41,7 @@ def to_card(audit: Audit) -> str:
     <BLANKLINE>
     Software under test: a loan program. Verdict: no limit given.
     """
+    audit = as_audit(found)
     parts = [
         *_head(audit),
         "### Factors",
@@ -62,7 +65,7 @@ def to_card(audit: Audit) -> str:
 def _head(audit: Audit) -> Iterator[str]:
     yield "## Fairness evaluation"
     what = f"Software under test: {text(audit.subject)}. " if audit.subject else ""
-    held = f" Held against a baseline: {text(audit.baseline)}." if audit.baseline else ""
+    held = f" Held against a baseline: {text(audit.held_against)}." if audit.baseline else ""
     yield f"{what}Verdict: {text(audit.verdict or 'no limit given')}.{held}"
 
 
@@ -79,7 +82,7 @@ def _some(sentences: Sequence[str], most: int, what: str) -> list[str]:
 def _factors(audit: Audit) -> Iterator[str]:
     """Tell the protected characteristics and their values, and what else was taken together."""
     tested = dict.fromkeys(one.about for one in all_statements(audit) if one.check.found is not None)
-    spaces = [audit.space, *(check.found.space for check in audit.checks if isinstance(check.found, Result))]
+    spaces = [audit.space, *(getattr(check.found, "space", None) or {} for check in audit.checks)]
     features: dict[str, Mapping[str, Any]] = {}
     for space in spaces:
         protected = space.get("protected", ())
@@ -105,14 +108,10 @@ def _values(feature: Mapping[str, Any]) -> str:
 
 def _metrics(audit: Audit) -> Iterator[str]:
     """Define what was measured, and say how the intervals and verdicts are to be read."""
-    kinds = dict.fromkeys(_kind(check) for check in audit.checks)
-    defined = [f"{kind}: {DEFINITIONS[kind]}" for kind in kinds if kind in DEFINITIONS]
+    jobs = [check.job if check.found is None else check.found.job for check in audit.checks]
+    defined = [f"{job}: {VERBS[job].definition}" for job in dict.fromkeys(jobs) if job in VERBS]
     for check in audit.checks:
-        for one in tables_of(check.found) if isinstance(check.found, Result) else []:
-            if one["kind"] == "scoring":
-                defined.append(f"scoring rate: the share of scores above the median, which is {one['median']:.6g}.")
-            else:
-                defined.append("selection rate: the share of a category that has the favourable outcome.")
+        defined += [one.definition for one in _tables(check)]
     yield _list(dict.fromkeys(defined)) if defined else "Nothing was measured."
     yield (
         "Each value stands with an interval, the number n that it rests on and the level at which the intervals of its "
@@ -120,9 +119,12 @@ def _metrics(audit: Audit) -> Iterator[str]:
     )
 
 
-def _kind(check: Checked) -> str:
-    """Return which definition a check needs: that of the verb which was really called."""
-    return str(getattr(check.found, "job", check.job))
+def _tables(check: CheckResult) -> list[GroupTable]:
+    """Return the tables of groups that the verb of a check makes, of most verbs none."""
+    if check.found is None:
+        return []
+    make = VERBS[check.found.job].group_tables
+    return [] if make is None else list(make(check.found, MOST_GROUPS))
 
 
 def _data(audit: Audit) -> Iterator[str]:
@@ -133,7 +135,7 @@ def _data(audit: Audit) -> Iterator[str]:
             if score is None:
                 continue
             asked = f"inputs that a {check.job} chose, which are no population"
-            population = asked if isinstance(score, Witnesses) else score.population or "as the check declares it"
+            population = asked if score.unit == "count" else score.population or "as the check declares it"
             key = check.name, population
             rows[key] = max(rows.get(key, 0), score.n)
     if not rows:
@@ -154,36 +156,37 @@ def _results(audit: Audit) -> Iterator[str]:
 
 
 def _row(one: Statement) -> tuple[str, ...]:
-    limit = "" if one.limit is None else f"{'at least ' if one.least else ''}{one.limit:g}"
     verdict = one.word if one.held is None else f"{one.word} ({one.held.state})"
-    return (one.check.name, one.about, one.claim, *_score(one.estimate), limit, verdict)
+    return (one.check.name, one.about, one.claim, *_score(one.estimate), one.threshold, verdict)
 
 
 def _score(found: Estimate | None) -> tuple[str, str, str, str]:
     """Return the value, the interval, the level and the n of an estimate of any kind."""
     if found is None:
         return "", "", "", ""
-    if isinstance(found, Witnesses):
-        return f"{found.value:,} found", "", "", f"{found.n:,}"
-    level = f"{100 * found.level:.6g} %" if found.level < 1 else found.method
-    if isinstance(found, Amount):
-        return f"{found.value:.4g}", f"{found.low:.4g} to {found.high:.4g}", level, f"{found.n:,}"
+    n = number_text.count(found.n)
+    if found.unit == "count":
+        return found.value_text, "", "", n
+    level = number_text.percent_level(found.level) if found.level < 1 else found.method
+    if found.unit == "amount":
+        return number_text.amount(found.value), number_text.amount_between(found.low, found.high), level, n
     if math.isnan(found.value):
-        return "unknown", "", "", f"{found.n:,}"
-    ends = f"{100 * found.low:.1f} % to {100 * found.high:.1f} %" if found.level < 1 else ""
-    return f"{100 * found.value:.1f} %", ends, level, f"{found.n:,}"
+        return "unknown", "", "", n
+    ends = number_text.between(found.low, found.high) if found.level < 1 else ""
+    return number_text.percent(found.value), ends, level, n
 
 
 def _groups(audit: Audit) -> Iterator[str]:
     """Tell the tables of `impact`; of checks that have none, the groups of their findings."""
     empty, seen = True, list[Any]()
     for check in audit.checks:
-        if not isinstance(check.found, Result):
+        if check.found is None:
             continue
-        for one in tables_of(check.found):
+        tables = _tables(check)
+        for one in tables:
             empty = False
-            yield from _impact(check, one)
-        for finding in [] if tables_of(check.found) else check.found.findings:
+            yield from _group_table(check, one)
+        for finding in () if tables else check.found.findings:
             key = check.name, finding.groups
             if finding.groups and key not in seen:
                 seen.append(key)
@@ -193,18 +196,17 @@ def _groups(audit: Audit) -> Iterator[str]:
         yield "No check compares groups one by one."
 
 
-def _impact(check: Checked, one: Mapping[str, Any]) -> Iterator[str]:
-    what = "Unitary" if len(one["over"]) == 1 else "Intersectional"
-    yield f"{what}, {text(check.name)}, by {text(' and '.join(one['over']))}:"
-    headings = [heading.replace("\n", " ") for heading in columns(one)]
-    shown = listed(one, MOST_GROUPS)
-    yield table([*headings[:-1], "note"], (cells(one, each) for each in shown), right=range(1, 7))
-    more = len(one["categories"]) - len(shown)
-    told = [*remarks(one), *([f"{more:,} more categories are in the JSON of the audit"] if more else [])]
+def _group_table(check: CheckResult, one: GroupTable) -> Iterator[str]:
+    what = "Unitary" if len(one.over) == 1 else "Intersectional"
+    yield f"{what}, {text(check.name)}, by {text(' and '.join(one.over))}:"
+    yield table(one.headings, one.rows, right=one.numbers)
+    told = list(one.remarks)
+    if one.left_out:
+        told.append(f"{number_text.count(one.left_out)} more categories are in the JSON of the audit")
     yield _list(text(sentence) for sentence in told)
 
 
-def _rates(check: Checked, finding: Finding) -> Iterator[str]:
+def _rates(check: CheckResult, finding: Finding) -> Iterator[str]:
     what = "Unitary" if isinstance(finding.about, tuple) and len(finding.about) == 1 else "Intersectional"
     score = "ratio to the highest rate" if finding.least else "rate"
     yield f"{what}, {text(check.name)}, by {text(subject_of(finding))}:"
@@ -224,7 +226,7 @@ def _caveats(audit: Audit) -> Iterator[str]:
     if audit.checks:
         yield (
             f"The intervals of a check hold together at its level; those of all checks together at "
-            f"{100 * audit.level:.6g} % at least."
+            f"{number_text.percent_level(audit.level)} at least."
         )
     yield from (f"{text(check.name)} could not be run: {text(check.error)}" for check in audit.checks if check.error)
     notes = dict.fromkeys(audit.notes)
@@ -232,8 +234,8 @@ def _caveats(audit: Audit) -> Iterator[str]:
     for check in audit.checks:
         if check.found is not None:
             notes |= dict.fromkeys(check.found.notes)
-        if isinstance(check.found, Result):
-            told |= {sentence for one in tables_of(check.found) for sentence in remarks(one)}
+        for one in _tables(check):
+            told |= set(one.remarks)
     yield from _some([text(note) for note in notes if note not in told], MOST_NOTES, "notes")
     yield "Nothing here is a claim of compliance with any law, rule or standard."
 

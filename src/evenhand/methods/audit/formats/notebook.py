@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenhand.methods.audit.audit_result import Audit, Checked
-from evenhand.methods.audit.statements import NO_LIMIT, all_statements
+from evenhand.methods.audit.audit_result import Audit, as_audit
+from evenhand.methods.audit.statements import all_statements
 from evenhand.report.html_page import boxed, text
-from evenhand.runtime.budget import Spent
+from evenhand.report.statement import NO_LIMIT
 
 if TYPE_CHECKING:
-    from evenhand.methods.audit.audit_result import Found
+    from evenhand.results.protocol import Evidence
     from evenhand.statistics.estimate import Verdict
 
 MOST = 25
@@ -19,14 +19,15 @@ _COLOURS = {"fail": "#c2571a", "pass": "#0b8a66", "undecided": "#a87900", NO_LIM
 _CELL = "text-align:left;vertical-align:top;padding:0.2em 0.8em 0.2em 0"
 
 
-def table_of(found: Found, job: str) -> str:
-    """Return what one verb found as a table."""
-    return summary(Audit((Checked(job, job, {}, found),), 0, Spent(0, 0, 0.0)), several=False)
+def table_of(found: Evidence) -> str:
+    """Return any evidence as a table; what one verb found has no column of checks."""
+    return summary(as_audit(found), several=isinstance(found, Audit))
 
 
 def summary(audit: Audit, *, several: bool = True) -> str:
     """Return the statements of an audit as a table, with styles of its own: a notebook may drop any other.
 
+    >>> from evenhand.runtime.budget import Spent
     >>> summary(Audit((), 0, Spent(0, 0, 0.0))).count("<table")
     1
     """
@@ -36,7 +37,7 @@ def summary(audit: Audit, *, several: bool = True) -> str:
         score = "" if one.estimate is None else str(one.estimate)
         case = "" if one.case is None else f"<br><small>for example {boxed(one.case)}</small>"
         cells = [_word(one.verdict), *([boxed(one.check.name)] if several else [])]
-        cells += [f"{boxed(one.claim)}{case}", text(score), one.against.removeprefix("engineering threshold: ")]
+        cells += [f"{boxed(one.claim)}{case}", text(score), one.threshold]
         rows.append("<tr>" + "".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells) + "</tr>")
     if len(told) > MOST:
         rows.append(f'<tr><td colspan="5" style="{_CELL}">… {len(told) - MOST:,} more</td></tr>')

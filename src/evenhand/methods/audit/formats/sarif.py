@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
+import os
 import uuid
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from evenhand.methods.audit.baseline import NEW, SAME
+from evenhand.methods.audit.audit_result import as_audit
 from evenhand.methods.audit.formats.ci import NAME, Places, apart, cut, sentences
+from evenhand.methods.audit.formats.github import in_actions
 from evenhand.methods.audit.statements import all_statements
 from evenhand.report.lines import printable
+from evenhand.results.baseline import NEW, SAME
 from evenhand.runtime import json_file
 from evenhand.statistics.estimate import StopReason, Verdict
+from evenhand.verbs import VERBS
 
 if TYPE_CHECKING:
     from evenhand.methods.audit.audit_result import Audit
-    from evenhand.methods.audit.statements import Statement
+    from evenhand.report.statement import Statement
+    from evenhand.results.protocol import Evidence
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {Verdict.FAIL: ("fail", "error"), Verdict.UNDECIDED: ("fail", "warning"), Verdict.PASS: ("pass", "none")}
@@ -27,48 +31,6 @@ LEVELS = {Verdict.FAIL: ("fail", "error"), Verdict.UNDECIDED: ("fail", "warning"
 SARIF calls what is undecided "open", but wants the level "none" with it, so that nobody would be shown what is no pass.
 """
 NO_VERDICT = ("informational", "none")
-RULES = {
-    "measure": (
-        "The outcome depends on a protected feature",
-        "The share of inputs whose outcome changes with the named features alone (causal score), or the difference "
-        "between the rates at which groups get the favourable outcome (group score), is at or over the engineering "
-        "threshold.",
-    ),
-    "subsets": (
-        "The outcome depends on a set of features",
-        "A smallest set of features by which the software discriminates at or over the engineering threshold.",
-    ),
-    "search": (
-        "Inputs were found that are treated differently",
-        "Concrete inputs whose outcome changes with the named features alone, more of them than are tolerated. "
-        "This is a number of witnesses, and never a rate.",
-    ),
-    "prevalence": (
-        "A share of all inputs is treated differently",
-        "The share of all inputs whose outcome changes with the named features alone is at or over the engineering "
-        "threshold.",
-    ),
-    "mine": (
-        "A subgroup is treated differently",
-        "A subgroup that can be read as a rule gets the outcome at another rate than everyone else, by the engineering "
-        "threshold or more.",
-    ),
-    "impact": (
-        "Groups are selected at different rates",
-        "Among real people, the rates at which groups are selected lie further apart than the engineering "
-        "threshold allows.",
-    ),
-    "compare": (
-        "A mitigation is no better than giving up accuracy",
-        "A mitigation does not do better than blindly overwriting predictions of the original.",
-    ),
-    "repair": (
-        "A repair did not surely help",
-        "The repaired model does not surely discriminate less, or costs more than blindly giving up accuracy.",
-    ),
-}
-"""What each job tells, in a few words and in a sentence or two."""
-_SAME_RULE = {"measure_log": "impact", "mine_log": "mine", "mine_text": "mine", "replay": "measure"}
 _HELP = (
     "An error fails against its engineering threshold; a warning is undecided, which is not a pass. Each result holds "
     "the estimate, its interval, its level and how many inputs it rests on. The report has the simplest case and how "
@@ -76,7 +38,7 @@ _HELP = (
 )
 
 
-def to_sarif(audit: Audit, *, every: bool = True) -> str:
+def to_sarif(found: Evidence, *, every: bool = True) -> str:
     """Return an audit as SARIF: a result for each statement, where the check is declared.
 
     Parameters
@@ -86,13 +48,14 @@ def to_sarif(audit: Audit, *, every: bool = True) -> str:
         kind, so that a file for its code scanning is better without.
 
     >>> import json
-    >>> from evenhand.methods.audit.audit_result import Audit, Checked
+    >>> from evenhand.methods.audit.audit_result import Audit, CheckResult
     >>> from evenhand.runtime.budget import Spent
-    >>> audit = Audit((Checked("search sex", "search", {}, error="it crashed"),), 0, Spent(0, 0, 0.0))
+    >>> audit = Audit((CheckResult("search sex", "search", {}, error="it crashed"),), 0, Spent(0, 0, 0.0))
     >>> run = json.loads(to_sarif(audit))["runs"][0]
     >>> run["results"][0]["level"], run["invocations"][0]["executionSuccessful"]
     ('warning', False)
     """
+    audit = as_audit(found)
     told = [one for one in all_statements(audit) if every or one.verdict in (Verdict.FAIL, Verdict.UNDECIDED)]
     places, jobs, marks = Places.of(audit), list(dict.fromkeys(check.job for check in audit.checks)), set[str]()
     run: dict[str, Any] = {
@@ -105,8 +68,8 @@ def to_sarif(audit: Audit, *, every: bool = True) -> str:
         "columnKind": "unicodeCodePoints",
         "results": [_result(one, jobs, places, apart(_mark(one), marks)) for one in told],
     }
-    if old := re.search(r"digest ([0-9a-f]{64})$", audit.baseline):
-        run["baselineGuid"] = _guid(old[1])
+    if digest := audit.baseline.get("digest"):
+        run["baselineGuid"] = _guid(digest)
     return json_file.dump({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
@@ -121,7 +84,7 @@ def _driver(audit: Audit, jobs: list[str]) -> dict[str, Any]:
 
 def _rule(job: str) -> dict[str, Any]:
     other = (f"The {cut(job, NAME)} of the software", f"What {cut(job, NAME)} found of the software.")
-    short, full = RULES.get(_SAME_RULE.get(job, job), other)
+    short, full = VERBS[job].rule if job in VERBS and any(VERBS[job].rule) else other
     return {
         "id": _rule_id(job),
         "shortDescription": {"text": _text(short)},
@@ -193,8 +156,8 @@ def _text(text: str) -> str:
 
 def _mark(one: Statement) -> str:
     """Return a hash of what a statement is about, which stays when values, claims and the verdict change."""
-    least = str(one.least)
-    parts = (one.check.job, str(one.check.settings.get("kind", "")), one.about, least)
+    key = one.about if one.finding is None else one.finding.key
+    parts = (one.check.job, str(one.check.settings.get("kind", "")), key)
     return hashlib.sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()[:32]
 
 
@@ -221,3 +184,8 @@ def _known(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return cut(value) if isinstance(value, str) else value
+
+
+def sarif_here(found: Evidence) -> str:
+    """Return SARIF as suits where this runs: code scanning on GitHub makes an alert of whatever the file holds."""
+    return to_sarif(found, every=not in_actions(os.environ))

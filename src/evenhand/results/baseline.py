@@ -1,4 +1,4 @@
-"""Held: how a finding stands to the one of a baseline, so that only what surely got worse fails.
+"""BaselineComparison: how a finding stands to the one of a baseline, so that only what surely got worse fails.
 
 The test is the one that the intervals allow, whatever rule ended the sampling: a score is surely worse where its
 interval lies wholly beyond that of the baseline. Where nothing has changed, one of two two-sided intervals would have
@@ -11,27 +11,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from evenhand.methods.compare.comparison import Comparison
-from evenhand.results.result import Finding, Result
+from evenhand.results.evidence import Finding, key_of
+from evenhand.results.protocol import RANK, Evidence
 from evenhand.space.rule import Rule
 from evenhand.statistics.estimate import Estimate, Verdict, Witnesses
+from evenhand.verbs import VERBS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from evenhand.methods.compare.comparison import Standing
-    from evenhand.methods.repair.repair_result import Repair
 
 NEW, WORSE, BETTER, SAME, ROSE = "new", "worse", "better", "not surely worse", "worse, within the limit"
 STATES = (NEW, WORSE, BETTER, SAME, ROSE)
 EVERY = Rule(())
 """What a bound on all rules that are not told of by themselves is about."""
-_Key = tuple[str, str, str, bool, str]
-_RANK = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1, None: 2, Verdict.PASS: 2}
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class BaselineComparison:
     """A claim, how it stands to the baseline, and the verdict that follows."""
 
     claim: str
@@ -45,15 +41,16 @@ class Held:
         return {"claim": self.claim, "state": self.state, "verdict": self.verdict, "before": self.before}
 
     @classmethod
-    def from_dict(cls, table: Mapping[str, Any]) -> Held:
+    def from_dict(cls, table: Mapping[str, Any]) -> BaselineComparison:
         """Rebuild this from `to_dict`."""
         verdict = None if table["verdict"] is None else Verdict(table["verdict"])
         return cls(table["claim"], table["state"], verdict, table["before"])
 
 
-def hold(found: Result | Comparison | Repair, old: Result | Comparison | Repair | None) -> list[Held]:
+def hold(found: Evidence, old: Evidence | None) -> list[BaselineComparison]:
     """Hold what a check found against what it found before; what was not there before counts as it is.
 
+    >>> from evenhand.results.result import Result
     >>> from evenhand.runtime.budget import Spent
     >>> from evenhand.statistics.estimate import StopReason
     >>> def result(low, high):
@@ -63,31 +60,28 @@ def hold(found: Result | Comparison | Repair, old: Result | Comparison | Repair 
     >>> [(one.state, one.verdict.value) for new in (0.2, 0.4) for one in hold(result(new, new + 0.1), result(0.2, 0.3))]
     [('not surely worse', 'pass'), ('worse', 'fail')]
     """
-    if isinstance(found, Result):
-        past = _Past.of(old if isinstance(old, Result) else None)
-        return [held(one, past.of_what(one)) for one in found.findings]
-    if isinstance(found, Comparison):
-        before = {one.name: one for one in old.standings} if isinstance(old, Comparison) else {}
-        return [_standing(one, before.get(one.name)) for one in found.standings]
-    return [Held(found.claim, NEW, found.verdict)]
+    past = _Past.of(old)
+    return [held(finding, past.of_what(finding)) for finding in found.findings]
 
 
-def held(finding: Finding, old: Finding | None) -> Held:
+def held(finding: Finding, old: Finding | None) -> BaselineComparison:
     """Hold one finding against that of the baseline; where the baseline has observed nothing, it is new."""
     if old is None:
-        return Held(finding.claim, NEW, finding.verdict)
+        return BaselineComparison(finding.claim, NEW, finding.verdict)
+    if finding.judged is not None:
+        return _judged(finding, old)
     claim, now, told = finding.claim, finding.estimate, str(old.estimate)
     if now.n and not old.estimate.n:
-        return Held(claim, NEW, finding.verdict, told)
+        return BaselineComparison(claim, NEW, finding.verdict, told)
     if old.estimate.n and not now.n:
-        return Held(claim, SAME, finding.verdict, told)  # what is not observed any more is not excused
+        return BaselineComparison(claim, SAME, finding.verdict, told)  # what is not observed any more is not excused
     if worse(now, old.estimate, least=finding.least):
         tolerated = isinstance(now, Witnesses) and finding.limit is not None and now.value <= finding.limit
         if tolerated or finding.verdict is Verdict.PASS:
-            return Held(claim, ROSE, finding.verdict, told)
-        return Held(claim, WORSE, Verdict.FAIL, told)
+            return BaselineComparison(claim, ROSE, finding.verdict, told)
+        return BaselineComparison(claim, WORSE, Verdict.FAIL, told)
     state = BETTER if worse(old.estimate, now, least=finding.least) else SAME
-    return Held(claim, state, _excused(finding.verdict, old.verdict), told)
+    return BaselineComparison(claim, state, _excused(finding.verdict, old.verdict), told)
 
 
 def worse(new: Estimate, old: Estimate, *, least: bool = False) -> bool:
@@ -109,16 +103,16 @@ def _excused(now: Verdict | None, before: Verdict | None) -> Verdict | None:
     """Return the verdict of what is not surely worse: a baseline that does no better excuses it."""
     if now is None or now is Verdict.PASS:
         return now
-    return Verdict.PASS if before is not None and _RANK[before] < _RANK[Verdict.PASS] else Verdict.UNDECIDED
+    return Verdict.PASS if before is not None and RANK[before] < RANK[Verdict.PASS] else Verdict.UNDECIDED
 
 
-def _standing(one: Standing, old: Standing | None) -> Held:
-    if old is None:
-        return Held(one.claim, NEW, one.verdict)
-    if one.verdict is Verdict.FAIL and old.verdict is Verdict.PASS:
-        return Held(one.claim, WORSE, Verdict.FAIL, old.claim)
-    better = _RANK[one.verdict] > _RANK[old.verdict]
-    return Held(one.claim, BETTER if better else SAME, _excused(one.verdict, old.verdict), old.claim)
+def _judged(finding: Finding, old: Finding) -> BaselineComparison:
+    """Hold a finding whose verdict is more than a score against a limit, such as a region, by the verdicts alone."""
+    if finding.verdict is Verdict.FAIL and old.verdict is Verdict.PASS:
+        return BaselineComparison(finding.claim, WORSE, Verdict.FAIL, old.claim)
+    better = RANK[finding.verdict] > RANK[old.verdict]
+    verdict = _excused(finding.verdict, old.verdict)
+    return BaselineComparison(finding.claim, BETTER if better else SAME, verdict, old.claim)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,35 +120,36 @@ class _Past:
     """What a baseline found, by what it is about."""
 
     findings: Sequence[Finding]
-    known: Mapping[_Key, Finding]
+    known: Mapping[str, Finding]
     by_sets: bool
     """Whether the findings are the border of all sets of features, from which that of other sets follows."""
 
     @classmethod
-    def of(cls, old: Result | None) -> _Past:
+    def of(cls, old: Evidence | None) -> _Past:
         findings = () if old is None else old.findings
-        known: dict[_Key, Finding] = {}
+        known: dict[str, Finding] = {}
         for finding in findings:
-            key = _key(finding)
+            key = finding.key
             known[key] = _loosest([known[key], finding]) if key in known else finding
-        return cls(findings, known, old is not None and old.job == "subsets")
+        by_sets = old is not None and old.job in VERBS and VERBS[old.job].by_sets
+        return cls(findings, known, by_sets)
 
     def of_what(self, one: Finding) -> Finding | None:
         """Return what the baseline says of what a finding is about, by itself or by what it says of others."""
         if isinstance(one.about, Rule):
             return self._of_rule(one, one.about)
-        return self.known.get(_key(one), self._implied(one) if self.by_sets else None)
+        return self.known.get(one.key, self._implied(one) if self.by_sets else None)
 
     def _of_rule(self, one: Finding, rule: Rule) -> Finding | None:
         """Return what is known of a rule: one that the baseline does not tell of is among those it bounds together.
 
         Rules that it does tell of may be among those that are bounded together now.
         """
-        before = self.known.get(_key(one), self.known.get(_key(one, EVERY)))
+        before = self.known.get(one.key, self.known.get(_every(one)))
         if before is None or rule.conditions or not worse(one.estimate, before.estimate):
             return before
         rules = [finding for finding in self.findings if isinstance(finding.about, Rule)]
-        return _loosest([finding for finding in rules if _key(finding, EVERY) == _key(one)])
+        return _loosest([finding for finding in rules if _every(finding) == one.key])
 
     def _implied(self, one: Finding) -> Finding | None:
         """Return what follows for a set of features: with more of them a score is never lower."""
@@ -182,13 +177,6 @@ def _loosest(findings: Sequence[Finding]) -> Finding:
     return max(findings, key=loose)
 
 
-def _key(finding: Finding, about: Rule | None = None) -> _Key:
-    """Return what tells a finding of one run from the others, and is the same in the next run."""
-    told = finding.about if about is None else about
-    if isinstance(told, Rule):
-        from evenhand.methods.mine.findings import AMONG  # not at the top: it is slow to import, and few need it
-
-        among = next((score for score, words in AMONG.items() if words and finding.claim.startswith(words)), "")
-        return "rule", told.text, finding.output, finding.least, among
-    names = told if isinstance(told, tuple) else (str(told),)
-    return "features", "\0".join(sorted(names)), finding.output, finding.least, ""
+def _every(finding: Finding) -> str:
+    """Return the key of the bound on all rules that are not told of by themselves."""
+    return key_of(finding.score, EVERY, finding.output)

@@ -1,11 +1,10 @@
-"""Real data that a configuration names: rows, and texts with the sensitive terms to look for in them."""
+"""Texts that a configuration names, with the sensitive terms to look for in them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evenhand.population.rows import Rows
 from evenhand.runtime.errors import ConfigError, DataError, UsageError, clip, nearest
 from evenhand.runtime.table_file import read_frame
 from evenhand.space.dataframes import check_missing, eager
@@ -13,30 +12,10 @@ from evenhand.texts.lexicon import Lexicon, lexicon_of
 from evenhand.texts.matching import texts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
-    import pandas as pd
-
 KEYS = ("from", "column", "lexicon", "without")
-
-
-@dataclass(frozen=True, slots=True)
-class Real:
-    """Real rows, None where there are none, the file they are in, and what is to be said of them."""
-
-    file: Path
-    rows: pd.DataFrame | Rows | None = None
-    notes: Sequence[str] = ()
-
-    def truth(self, column: str | None) -> str | list[Any] | None:
-        """Return the true outcomes of the rows: the column of their frame, or its values where that is not at hand."""
-        if column is None or not isinstance(self.rows, Rows):
-            return column
-        frame = read_frame(self.file)
-        if column not in frame.columns:
-            raise DataError(f"truth = {column!r} is no column; {nearest(column, frame.columns)}")
-        return list(frame[column].tolist())
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,29 @@
+"""What the commands of verbs do that work on a file of recorded decisions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evenhand.cli.output import finish, given, label_of
+from evenhand.runtime.errors import DataError
+from evenhand.runtime.table_file import read_frame
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from evenhand.verbs import Verb
+
+
+def run_records(verb: Verb, options: Namespace) -> int:
+    """Run a verb on a file of recorded decisions, with the options that were given."""
+    frame = read_frame(options.data)
+    named = [option.name for option in verb.options if option.command and option.name != "over"]
+    settings = given(options, named)
+    if options.positive is not None:
+        settings["positive"] = label_of(frame, options.outcome, options.positive)
+    sets = [tuple(columns) for columns in options.over]
+    try:
+        result = verb.function(frame, outcome=options.outcome, over=sets, **settings)
+    except DataError as error:
+        raise DataError(f"{options.data}: {error}") from error
+    return finish(result, options.json)

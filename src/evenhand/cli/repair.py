@@ -1,0 +1,40 @@
+"""evenhand repair: train a model again so that it discriminates less, and write it where asked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from evenhand.cli.output import finish, given, need_folder
+from evenhand.config.file import Config
+from evenhand.config.repair import read_repair
+from evenhand.methods.repair import REPAIR
+from evenhand.runtime.errors import DataError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+
+def run(options: Namespace) -> int:
+    """Repair what the [repair] table of a configuration declares."""
+    for name in ("json", "html"):
+        if getattr(options, name) is not None:
+            need_folder(f"--{name}", getattr(options, name))
+    names = [option.name for option in REPAIR.options if option.command]
+    declared = read_repair(Config.load(options.config), given(options, [*names, "output"]))
+    from evenhand.methods.repair.repair import repair  # takes scikit-learn along, which a mistake need not wait for
+    from evenhand.methods.repair.text import render_written
+
+    common = {"seed": options.seed, "n_jobs": options.n_jobs}
+    try:
+        found = repair(declared.estimator, declared.inputs, declared.truth, **declared.settings, **common)
+    except DataError as error:
+        raise DataError(f"{declared.data}: {error}") from error
+    found = replace(found, notes=(*found.notes, *declared.notes))
+    code = finish(found, options.json)
+    if options.html is not None:
+        found.to_html(options.html)
+    if declared.output is not None and found.changed:
+        found.save(declared.output)
+    render_written(found, declared.output)
+    return code

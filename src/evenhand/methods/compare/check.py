@@ -1,0 +1,66 @@
+"""How a check of a configuration or of an audit compares models: with the software under test, on real rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from evenhand.methods.compare import compare as verb
+from evenhand.population.source import need_columns
+from evenhand.runtime.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from evenhand.methods.compare.comparison import Comparison
+    from evenhand.population.source import Source
+
+
+def compare(
+    source: Source,
+    subject: Any,
+    *,
+    truth: str | None = None,
+    data: str | None = None,
+    models: Mapping[str, Any] | None = None,
+    outcomes: Sequence[str] = (),
+    baseline: str = "original",
+    over: Any = None,
+    positive: Any = None,
+    **settings: Any,
+) -> Comparison:
+    """Compare other models with the software under test, or recorded predictions with each other, on real rows.
+
+    The software under test goes by the name of the baseline, unless a column of predictions does.
+    """
+    real = source.frame(data)
+    if real.rows is None:
+        raise ConfigError(f"{source.where}: compare needs rows with their true outcomes; name their file with data")
+    frame: Any = real.rows
+    sets = [(name,) for name in subject.space.protected if name in frame.columns] if over is None else over
+    groups = list(dict.fromkeys(name for names in sets for name in names))
+    if truth is None:
+        raise ConfigError(f"{source.where}: compare has no truth; name the column of true outcomes")
+    need_columns(frame, [truth, *outcomes, *groups], real.file)
+    predictions: dict[str, Any] = {name: frame[name] for name in outcomes}
+    if baseline not in predictions:
+        predictions = {baseline: subject.decide(frame), **predictions}
+    for name, model in (models or {}).items():
+        predictions[name] = _predicted(source, model, subject, frame)
+    favourable = subject.positive if positive is None else positive
+    how = {"baseline": baseline, "over": sets, "positive": favourable, **settings}
+    try:
+        found = verb.compare(predictions, frame[truth], frame[groups], **how)
+    except DataError as error:
+        raise DataError(f"{real.file}: {error}") from error
+    return replace(found, notes=[*found.notes, *real.notes])
+
+
+def _predicted(source: Source, model: Any, subject: Any, frame: Any) -> Any:
+    """Return what another model predicts for the rows."""
+    other = source.other(model, subject)
+    try:
+        return other.decide(frame)
+    finally:
+        if other is not model:
+            other.close()

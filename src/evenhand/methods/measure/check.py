@@ -1,0 +1,32 @@
+"""How a check of a configuration or of an audit runs measure and prevalence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evenhand.methods.measure import measure as verb
+from evenhand.scores import test_suite
+
+if TYPE_CHECKING:
+    from evenhand.population.source import Source
+    from evenhand.results.result import Result
+
+
+def measure(source: Source, subject: Any, **settings: Any) -> Result:
+    """Measure over the population that the source declares."""
+    return verb.measure(subject, sampler=source.population(), **settings)
+
+
+def prevalence(_source: Source, subject: Any, **settings: Any) -> Result:
+    """Measure the share of all inputs."""
+    return verb.prevalence(subject, **settings)
+
+
+def check_suite(path: str, subject: Any) -> None:
+    """Refuse a file that no suite of this software can be written to."""
+    test_suite.check_suite(path, subject.space, subject.outputs)
+
+
+def write_suite(found: Result, path: str) -> None:
+    """Write every test behind the scores of a run."""
+    found.to_suite(path)

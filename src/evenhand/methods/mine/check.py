@@ -1,0 +1,46 @@
+"""How a check of a configuration or of an audit mines real rows, or texts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from evenhand.methods.mine import mine as rows
+from evenhand.methods.mine.texts import mine_text as texts
+from evenhand.runtime.errors import ConfigError, DataError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenhand.population.source import Source
+    from evenhand.results.result import Result
+
+
+def mine(
+    source: Source, subject: Any, *, data: str | None = None, truth: str | None = None, **settings: Any
+) -> Result:
+    """Mine real rows."""
+    real = source.real(data)
+    if real.rows is None:
+        why = real.notes[0] if real.notes else "there are no rows to find rules in"
+        raise ConfigError(f"{source.where}: {why}; name a file of rows with --data, or with data in a check")
+    try:
+        result = rows.mine(subject, data=real.rows, truth=real.truth(truth), **settings)
+    except DataError as error:
+        raise DataError(f"{real.file}: {error}") from error
+    return replace(result, notes=[*result.notes, *real.notes])
+
+
+def mine_text(
+    source: Source, subject: Any, *, without: Sequence[str] = (), n_jobs: int = 1, **settings: Any
+) -> Result:
+    """Mine the texts that the source declares."""
+    if n_jobs != 1:
+        raise UsageError(f"--n-jobs {n_jobs} does not go with [texts], which are asked about in one process")
+    declared = source.texts
+    given = declared.read()
+    every = list(dict.fromkeys([*declared.without, *without]))
+    try:
+        return texts.mine_text(subject, given, lexicon=declared.lexicon, without=every, **settings)
+    except DataError as error:
+        raise DataError(f"{declared.file}: {error}") from error

@@ -1,0 +1,83 @@
+"""Statement: a finding as reports show it, with how it stands to a baseline and the check that made it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from evenhand.report.finding_text import subject_of
+from evenhand.runtime import number_text
+from evenhand.statistics.estimate import Estimate
+
+if TYPE_CHECKING:
+    from evenhand.results.baseline import BaselineComparison
+    from evenhand.results.evidence import Case, Finding
+    from evenhand.statistics.estimate import Verdict
+
+NO_LIMIT = "no limit"
+"""What stands in place of a verdict where nothing was held against a limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One sentence of evidence of a check: its verdict, how sure it is, and the simplest case.
+
+    `about` is short: the features, the rule or the mitigation. `alone` is the verdict without any baseline. A check
+    that could not be run makes a statement without a finding, which says why.
+    """
+
+    check: Any
+    about: str
+    claim: str
+    verdict: Verdict | None
+    alone: Verdict | None
+    held: BaselineComparison | None = None
+    finding: Finding | None = None
+
+    @classmethod
+    def of(cls, check: Any, finding: Finding, held: BaselineComparison | None = None) -> Statement:
+        """Return what is said of a finding; a baseline may excuse it."""
+        verdict = finding.verdict if held is None else held.verdict
+        return cls(check, subject_of(finding), finding.claim, verdict, finding.verdict, held, finding)
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """The score, None where there is none."""
+        return None if self.finding is None else self.finding.estimate
+
+    @property
+    def limit(self) -> float | None:
+        """The engineering threshold, None where there is none."""
+        return None if self.finding is None else self.finding.limit
+
+    @property
+    def least(self) -> bool:
+        """Whether the limit is the least acceptable value."""
+        return self.finding is not None and self.finding.least
+
+    @property
+    def case(self) -> Case | None:
+        """The simplest case, None where there is none."""
+        if self.finding is None or not self.finding.cases:
+            return None
+        return self.finding.cases[0]
+
+    @property
+    def word(self) -> str:
+        """The verdict in a word."""
+        return str(self.verdict or NO_LIMIT)
+
+    @property
+    def threshold(self) -> str:
+        """The limit as a number in words, empty where there is none."""
+        if self.limit is None:
+            return ""
+        return f"{'at least ' if self.least else ''}{number_text.plain(self.limit)}"
+
+    @property
+    def against(self) -> str:
+        """The limit as a phrase, empty where there is none."""
+        return f"engineering threshold: {self.threshold}" if self.threshold else ""
+
+    def __str__(self) -> str:
+        return f"{self.claim}: {self.estimate}" if self.estimate is not None else self.claim

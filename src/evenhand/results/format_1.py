@@ -1,0 +1,144 @@
+"""JSON of format 1 as format 2 has it: findings get their identity, and words that stood for data become data.
+
+Format 1 told which score a finding is about in its claim alone. Nothing is read from claims here: the details of a
+mining name its score, and what they say of each rule set finds the finding that it belongs to.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from evenhand.results.evidence import key_of
+from evenhand.space.rule import Rule
+
+STOPS = {
+    "the limit was excluded": "decided",
+    "the margin was reached": "margin",
+    "the query budget was spent": "queries",
+    "the time budget was spent": "seconds",
+    "enough findings were collected": "findings",
+    "every input was enumerated": "enumerated",
+    "there was nothing left to try": "exhausted",
+    "the run was interrupted": "interrupted",
+}
+"""What format 1 wrote of why a run ended."""
+UNITS = {"inputs found": "count", "the score's own": "amount"}
+"""What format 1 called the units of scores."""
+COMPLETED = "completed"
+SCORES = {
+    "search": "witnesses",
+    "prevalence": "prevalence",
+    "impact": "impact ratio",
+    "replay": "replayed",
+    "compare": "gain",
+    "repair": "discrimination",
+}
+"""The score of a job that has only one."""
+
+
+def upgraded(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document of format 1 as format 2 has it."""
+    found = {**table, "format": 2}
+    found["stop"] = STOPS.get(table.get("stop", ""), COMPLETED)
+    if table.get("job") == "audit":
+        found["checks"] = [_check(check) for check in table["checks"]]
+        found["baseline"] = {"name": table["baseline"]} if table["baseline"] else {}
+        return found
+    if "findings" in table:
+        found["findings"] = _findings(table)
+    if table.get("job") == "repair":
+        found["comparisons"] = {axis: upgraded(one) for axis, one in table["comparisons"].items()}
+    return found
+
+
+def _check(check: Mapping[str, Any]) -> dict[str, Any]:
+    return {**check, "found": upgraded(check["found"])} if "found" in check else dict(check)
+
+
+def _findings(table: Mapping[str, Any]) -> list[dict[str, Any]]:
+    places = _places(table)
+    found = []
+    for finding in table["findings"]:
+        estimate = dict(finding["estimate"])
+        if "unit" in estimate:
+            estimate["unit"] = UNITS.get(estimate["unit"], estimate["unit"])
+        about = finding["about"]
+        detail = None
+        if table["job"] in ("mine", "mine_log", "mine_text"):
+            detail = _taken(places, finding)
+        score = _score(table, finding, detail)
+        one = {
+            **finding,
+            "estimate": estimate,
+            "score": score,
+            "unit": estimate.get("unit", "rate"),
+            "key": key_of(score, _about(about), finding.get("output", "")),
+        }
+        if detail is not None:
+            one["detail"] = detail
+        found.append(one)
+    return found
+
+
+def _about(about: Any) -> Any:
+    if isinstance(about, Mapping):
+        return Rule.from_dict(about)
+    return tuple(about) if isinstance(about, list) else about
+
+
+def _score(table: Mapping[str, Any], finding: Mapping[str, Any], detail: Mapping[str, Any] | None) -> str:
+    """Return what a finding of format 1 measures, from the job, the details and the kind of its groups."""
+    job, details = table["job"], table.get("details", {})
+    if job in SCORES:
+        return SCORES[job]
+    if job == "measure_log":
+        return "rate ratio" if finding.get("least") else "rate difference"
+    if job == "subsets":
+        return str(_lattice_kind(details))
+    if detail is not None:
+        entry = (details.get("mine") or details.get("mine_text"))[detail["mining"]]
+        return str(entry.get("score", "changes" if "changes" in entry else "rate"))
+    return "group" if finding.get("groups") else "causal"
+
+
+def _lattice_kind(details: Mapping[str, Any]) -> str:
+    lattice = details.get("lattice") or {}
+    if "outputs" in lattice:
+        lattice = next(iter(lattice["outputs"].values()), {})
+    return str(lattice.get("kind", "causal"))
+
+
+Place = dict[str, Any]
+
+
+def _places(table: Mapping[str, Any]) -> dict[tuple[Any, ...], list[Place]]:
+    """Return where the details of a mining tell of which rule set, by what tells it apart from the others."""
+    details = table.get("details", {})
+    found: dict[tuple[Any, ...], list[Place]] = {}
+    for number, entry in enumerate(details.get("mine") or details.get("mine_text") or ()):
+        output = entry.get("output", "")
+        for at, story in enumerate(entry.get("stories", ())):
+            key = (output, _rule_key(story["rule"]), story["rate"].get("population", ""), abs(story["difference"]))
+            found.setdefault(key, []).append({"mining": number, "part": "story", "number": at})
+        if rest := entry.get("rest"):
+            key = (output, _rule_key({"conditions": []}), entry.get("population", ""), rest["value"])
+            found.setdefault(key, []).append({"mining": number, "part": "rest", "number": 0})
+        for at, change in enumerate(entry.get("changes", ())):
+            estimate = change["estimate"]
+            key = (output, tuple(change["categories"]), estimate.get("population", ""), estimate["value"])
+            found.setdefault(key, []).append({"mining": number, "part": "change", "number": at})
+    return found
+
+
+def _taken(places: dict[tuple[Any, ...], list[Place]], finding: Mapping[str, Any]) -> Place | None:
+    """Return the place of a finding in the details; two sets of features may share a rule set, each once."""
+    about, estimate = finding["about"], finding["estimate"]
+    what = _rule_key(about) if isinstance(about, Mapping) else tuple(about)
+    found = places.get((finding.get("output", ""), what, estimate.get("population", ""), estimate["value"]), [])
+    return found.pop(0) if len(found) > 1 else (found[0] if found else None)
+
+
+def _rule_key(rule: Mapping[str, Any]) -> str:
+    return json.dumps(rule.get("conditions", []), sort_keys=True)

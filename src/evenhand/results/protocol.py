@@ -1,0 +1,238 @@
+"""Evidence: what every verb returns, with the same attributes, the same methods and the same gate.
+
+Result, Comparison, Repair, Audit, Tuning and the outcome of a study are all of this kind. A class of its own says what
+its findings are and what its JSON holds; what follows from that is written here once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import cache, cached_property
+from importlib import metadata
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from evenhand.formats import FORMATS
+from evenhand.results.format_1 import upgraded
+from evenhand.runtime import json_file
+from evenhand.runtime.errors import INTERRUPTED, UsageError, printable
+from evenhand.statistics.estimate import StopReason, Verdict
+from evenhand.verbs import VERBS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from os import PathLike
+
+    from evenhand.results.evidence import Finding
+    from evenhand.runtime.budget import Spent
+
+FORMAT = 2
+"""The format of the JSON that is written; format 1 is read as well."""
+EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.UNDECIDED: 3, None: 0}
+"""The one gate policy for the command line, pytest and Python: undecided is not a pass."""
+RANK = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1, Verdict.PASS: 2, None: 3}
+"""Verdicts, from what counts most of several to what counts least."""
+
+
+def worst_of(verdicts: Iterable[Verdict | None]) -> Verdict | None:
+    """Return what counts most of several verdicts; None where there is none at all.
+
+    >>> worst_of([Verdict.PASS, None, Verdict.UNDECIDED]).value
+    'undecided'
+    """
+    return min(verdicts, key=lambda verdict: RANK[verdict], default=None)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that a result depends on."""
+    return dict(_versions())
+
+
+@cache
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in ("evenhand", "numpy", "pandas", "scikit-learn"):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+class Evidence(ABC):
+    """What a verb found, and all that is needed to gate on it, to show it, to keep it and to repeat it."""
+
+    document: ClassVar[str] = "result"
+    """What messages call a file of this kind."""
+
+    if TYPE_CHECKING:
+        job: Any
+        seed: Any
+        level: Any
+        spent: Any
+        stop: Any
+        notes: Any
+        versions: Any
+        findings: Any
+
+    # A subclass has these as fields or properties:
+    #   job: str                 the verb that made it
+    #   seed: int                the seed that gives the same again
+    #   level: float             the level at which all that it says holds together
+    #   spent: Spent             inputs asked, inputs executed, seconds
+    #   stop: StopReason         why the run ended
+    #   notes: Sequence[str]     what else a reader should know
+    #   versions: Mapping        what it depends on
+    #   findings: Sequence       the evidence, best first
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Fail if any finding fails, undecided if any is undecided, pass if all pass; None where no limit was given."""
+        return worst_of(finding.verdict for finding in self.findings)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether someone stopped the run before it was through."""
+        return bool(self.stop is StopReason.INTERRUPTED)
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code: 0 pass, 1 discrimination found, 3 undecided, 130 where the run was interrupted."""
+        return INTERRUPTED if self.interrupted else EXIT_CODES[self.verdict]
+
+    def check(self) -> Self:
+        """Return the evidence if it passes; raise an AssertionError that tells the story if it fails or is undecided."""
+        __tracebackhide__ = True  # pytest shows the test, not this
+        if self.exit_code:
+            raise AssertionError(self.story())
+        return self
+
+    def story(self) -> str:
+        """Return the findings that do not pass, each with its simplest case, as text."""
+        lines = [f"{self.job}: {self.verdict}"]
+        for finding in self.findings:
+            if finding.verdict is not Verdict.PASS:
+                lines.append(f"  {finding}")
+                lines += [f"    {case}" for case in finding.cases[:1]]
+        return "\n".join(printable(line) for line in lines)
+
+    def to_frame(self) -> Any:
+        """Return the evidence as a pandas frame, as its verb lays it out."""
+        return VERBS[self.job].frame(self)
+
+    def to_text(self, *, cases: int = 1, width: int | None = None) -> str:
+        """Return the evidence as plain text, as the command line prints it.
+
+        `cases` is how many cases of a finding are shown, and tables are no wider than `width`.
+        """
+        lines = VERBS[self.job].text(self, cases=cases, width=width)
+        return "\n".join(str(line) for line in lines)
+
+    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+        """Return the evidence as one page that needs nothing from elsewhere, and write it where a path is given."""
+        return json_file.write(path, FORMATS["html"].render(self), "report")
+
+    def _repr_html_(self) -> str:
+        return str(FORMATS["notebook"].render(self))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the evidence with matplotlib and return the display, with its `ax_` and `figure_`."""
+        return VERBS[self.job].plot(self).plot(ax=ax)
+
+    @abstractmethod
+    def content(self) -> dict[str, Any]:
+        """Return all that depends on seed, subject and settings alone, as JSON holds it; the digest is of this."""
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash that two runs share exactly when they found the same, whatever they cost."""
+        return hashlib.sha256(json_file.dump(self.content()).encode()).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the evidence as JSON-ready values."""
+        return {**self.content(), "spent": self.spent.to_dict(), "digest": self.digest}
+
+    def to_json(self, path: str | PathLike[str] | None = None) -> str:
+        """Return the evidence as JSON, and write it to `path` where one is given."""
+        return json_file.write(path, json_file.dump(self.to_dict()), self.document)
+
+    @classmethod
+    def from_json(cls, path: str | PathLike[str]) -> Self:
+        """Read what `to_json` wrote."""
+        return cls.from_dict(json_file.read(path, cls.document), where=str(path))
+
+    @classmethod
+    def from_dict(cls, table: Any, *, where: str | None = None) -> Self:
+        """Rebuild the evidence from the parsed JSON, of this format or of format 1."""
+        place = where or cls.document
+        if not isinstance(table, Mapping) or "format" not in table or not cls.owns(table):
+            raise UsageError(f"{place}: this is no evenhand {cls.document}")
+        known = table["format"]
+        if known not in (1, FORMAT):
+            raise UsageError(f"{place}: {cls.document} format {known} is not {FORMAT}; use the evenhand that wrote it")
+        try:
+            return cls.read(upgraded(table) if known == 1 else table, place)
+        except UsageError:
+            raise
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise UsageError(f"{place}: this evenhand {cls.document} is damaged ({reason})") from None
+
+    @classmethod
+    @abstractmethod
+    def owns(cls, table: Mapping[str, Any]) -> bool:
+        """Tell whether parsed JSON is of this kind."""
+
+    @classmethod
+    @abstractmethod
+    def read(cls, table: Mapping[str, Any], where: str) -> Self:
+        """Rebuild the evidence from JSON of the present format; `where` begins error sentences."""
+
+
+def head_of(evidence: Evidence) -> dict[str, Any]:
+    """Return what the JSON of every kind of evidence begins with."""
+    return {
+        "format": FORMAT,
+        "job": evidence.job,
+        "verdict": evidence.verdict,
+        "seed": evidence.seed,
+        "level": evidence.level,
+        "stop": evidence.stop.name.lower(),
+    }
+
+
+def tail_of(evidence: Evidence) -> dict[str, Any]:
+    """Return what the JSON of every kind of evidence ends with, before what was spent."""
+    return {"versions": dict(evidence.versions), "notes": list(evidence.notes)}
+
+
+def evidence_of(table: Any, *, where: str) -> Evidence:
+    """Rebuild any evidence from its parsed JSON, whatever verb made it."""
+    job = table.get("job") if isinstance(table, Mapping) else None
+    kind = VERBS[str(job)].document if isinstance(job, str) and job in VERBS else VERBS["measure"].document
+    found: Evidence = kind().from_dict(table, where=where)
+    return found
+
+
+def read_stop(name: str) -> StopReason:
+    """Return why a run ended, from its name in JSON."""
+    return StopReason[name.upper()]
+
+
+def findings_of(table: Mapping[str, Any]) -> list[Finding]:
+    """Rebuild the findings of a document, each with the detail that its verb knows."""
+    from evenhand.results.evidence import Finding
+
+    job = table["job"]
+    read_detail = VERBS[job].detail if job in VERBS else None
+    return [Finding.from_dict(finding, read_detail=read_detail) for finding in table["findings"]]
+
+
+def spent_of(table: Mapping[str, Any]) -> Spent:
+    """Rebuild what a run spent; documents within others have none."""
+    from evenhand.runtime.budget import Spent
+
+    spent = table.get("spent", {})
+    return Spent(spent.get("queries", 0), spent.get("executed", 0), spent.get("seconds", 0.0))

@@ -1,0 +1,155 @@
+"""The registry of verbs: what evenhand can do, each under its name.
+
+To add a verb, write a folder with a `Verb` in its `__init__` and add a line here; another package adds an entry point
+of the group `evenhand.verbs`, and a program calls ``VERBS.register(name, verb)``. All front ends read the record: Python
+for unknown keywords, configurations for `[[checks]]`, the command line for its commands, `evenhand init`, audits, and
+reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from evenhand.runtime.options import NUMBER, WHOLE, Option, Options
+from evenhand.runtime.registry import Deferred, Registry
+
+SPEND = Options.of(
+    Option("queries", WHOLE, "the most inputs to ask", python=False),
+    Option("seconds", NUMBER, "the most seconds to take", python=False),
+    Option("findings", WHOLE, "the most discriminatory inputs to find", python=False),
+)
+"""What a check may spend, as a configuration and the command line say it; Python has a Budget."""
+BUDGET = SPEND.toml
+
+
+@dataclass(frozen=True)
+class FileOption:
+    """A file that a command writes besides its result, for each of its runs.
+
+    `check(path, subject)` refuses a path before anything is run, `write(found, path)` writes the file afterwards, and
+    `settings` go to the run where the file is wanted.
+    """
+
+    option: Option
+    check: Callable[..., Any]
+    write: Callable[..., Any]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of the command line.
+
+    `purpose` is the heading of `evenhand --help` that it stands under, and `example` a line that a reader can try.
+    `source` says what it works on: "config" for the checks of a configuration, "records" for a file of recorded
+    decisions, and "" for a command that does its own reading.
+    """
+
+    name: str
+    help: str
+    example: str
+    purpose: str
+    source: str = ""
+    options: Options = field(default_factory=Options)
+    """What it takes besides the options of its verb."""
+    files: tuple[FileOption, ...] = ()
+    """What it can write besides its result."""
+    run: Callable[[Any], int] | None = None
+    """What does the work, given the parsed options; by default what suits its source."""
+
+
+@dataclass(frozen=True)
+class Verb:
+    """What is known of a verb.
+
+    Functions are given as they are, or as `Deferred` places, so that reading the record imports nothing else.
+
+    Parameters
+    ----------
+    name
+        The function, the job of a check and the `job` of its JSON.
+    question, definition
+        The question that it answers, and what the words of the answer mean, for reports.
+    function
+        The public function.
+    options
+        What can be said of it, in Python, TOML and on the command line.
+    run
+        How a check of a configuration or an audit runs it: ``run(source, subject, **settings)``; None where it is no
+        job of checks.
+    text, plot, section, frame
+        How its evidence is shown: lines of text, a display, a part of the HTML page, a pandas frame.
+    document
+        Returns the class that reads its JSON.
+    detail
+        Makes the detail of a finding from its JSON.
+    rule
+        What a finding means to code scanning: a few words, and a sentence or two.
+    """
+
+    name: str
+    question: str
+    definition: str
+    function: Callable[..., Any]
+    options: Options = field(default_factory=Options)
+    run: Callable[..., Any] | None = None
+    text: Callable[..., Any] = Deferred("evenhand.report.terminal:lines_of_findings")
+    plot: Callable[..., Any] = Deferred("evenhand.report.rates_display:display_of")
+    section: Callable[..., Any] = Deferred("evenhand.report.html_section:section_of_findings")
+    frame: Callable[..., Any] = Deferred("evenhand.report.finding_table:frame")
+    document: Callable[[], Any] = Deferred("evenhand.results.result:document")
+    group_tables: Callable[..., Any] | None = None
+    """Makes tables of groups for other documents: ``group_tables(found, most)``."""
+    detail: Callable[[Any], Any] | None = None
+    rule: tuple[str, str] = ("", "")
+    command: Command | None = None
+    bounds: tuple[str, ...] = ("queries", "seconds")
+    """What it may spend; nothing where it asks no software."""
+    usual_kind: str = ""
+    """The kind of score where a check names none."""
+    by_sets: bool = False
+    """Whether its findings are the border of all sets of features, from which those of other sets follow."""
+    sheets: int = 0
+    """How many long tables of data its section has."""
+    own_notes: bool = False
+    """Whether its section tells the notes itself."""
+    for_texts: str = ""
+    """The verb that does this job where the software takes texts."""
+    says: str = ""
+    """What a check does, in the few words of a comment of `evenhand init`."""
+
+    @property
+    def checks(self) -> Options:
+        """What a `[[checks]]` table of this job may say."""
+        return self.options + SPEND.only(*self.bounds)
+
+
+RUN = ("subject", "space", "sampler", "budget", "seed", "n_jobs", "progress")
+"""What a verb that asks software is given by the run, and not by a check."""
+
+AUDIT_FILE = Deferred("evenhand.config.audit:audit_file")
+"""Runs the audit that a configuration file declares; configurations are read by a layer above the verbs."""
+
+VERBS: Registry[Verb] = Registry(
+    "verb",
+    "evenhand.verbs",
+    {
+        "audit": "evenhand.methods.audit:AUDIT",
+        "measure": "evenhand.methods.measure:MEASURE",
+        "prevalence": "evenhand.methods.measure:PREVALENCE",
+        "measure_log": "evenhand.methods.measure:MEASURE_LOG",
+        "subsets": "evenhand.methods.subsets:SUBSETS",
+        "search": "evenhand.methods.search:SEARCH",
+        "mine": "evenhand.methods.mine:MINE",
+        "mine_log": "evenhand.methods.mine:MINE_LOG",
+        "mine_text": "evenhand.methods.mine:MINE_TEXT",
+        "impact": "evenhand.methods.impact:IMPACT",
+        "compare": "evenhand.methods.compare:COMPARE",
+        "repair": "evenhand.methods.repair:REPAIR",
+        "replay": "evenhand.methods.replay:REPLAY",
+        "tune": "evenhand.mitigation:TUNE",
+        "study": "evenhand.study:STUDY",
+    },
+)
