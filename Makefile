@@ -53,7 +53,7 @@ test-mitigation: $(VENV)/.tested-all  ## each mitigation method on whole data se
 	$(TEST) -m minutes --durations=0 -rA
 
 test-browser: $(VENV)/.browser  ## the pages in a real browser: the report, the what-if page
-	$(TEST) tests/test_report_browser.py tests/test_explore_page.py
+	$(TEST) tests/system/test_report_browser.py tests/system/test_explore_browser.py
 
 pictures: $(VENV)/.browser  ## the pictures of the README, taken of what the demonstration makes
 	$(BIN)/python docs/images/make.py

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import settings
 
 import evenhand as eh
-
-BESIDE = Path(__file__).parents[2] / "shared" / "data"
-
+from tests.support.displays import render
+from tests.support.paths import BESIDE
 
 settings.register_profile("few", max_examples=25)
 
@@ -33,3 +32,28 @@ def adult():
     if not (folder / "adult.csv.gz").exists():
         pytest.skip("needs adult.csv.gz in EVENHAND_DATA or ../shared/data")
     return eh.datasets.load("adult", path=folder)
+
+
+@pytest.fixture
+def ax():
+    from matplotlib.figure import Figure
+
+    return Figure(layout="constrained").subplots()
+
+
+@pytest.fixture
+def plotted():
+    """Draw on a new figure, render it with warnings as errors, and close it at the end."""
+    from matplotlib import pyplot
+
+    drawn = []
+
+    def draw(shown: eh.Result):
+        display = shown.plot()
+        drawn.append(display.figure_)
+        render(display)
+        return display
+
+    yield draw
+    for figure in drawn:
+        pyplot.close(figure)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,11 +13,12 @@ from scipy.special import gammaln, xlog1py, xlogy
 from evenhand.statistics import confidence_sequences, intervals
 from evenhand.statistics.group_stopping import SpreadPlan
 from evenhand.statistics.stopping import Plan, look_sizes
+from tests.support.paths import ROOT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-SOURCE = Path(__file__).parents[2] / "benchmarks" / "coverage.py"
+SOURCE = ROOT / "benchmarks" / "coverage.py"
 
 
 def binomial(n: int, p: float) -> NDArray[np.float64]:

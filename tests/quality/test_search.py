@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 import evenhand as eh
 from evenhand.statistics.intervals import clopper_pearson
-from tests.test_search import proven
+from tests.methods.search.test_search import proven
 
 SPACE = eh.Space(
     [

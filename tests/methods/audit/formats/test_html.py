@@ -1,0 +1,682 @@
+"""The report of an audit as a page: parsed strictly, with every job, hostile texts, very many rows and no checks."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+from base64 import b64encode
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from html.parser import HTMLParser
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+
+import evenhand as eh
+from evenhand.methods.audit.audit_result import Audit, Checked, gathered
+from evenhand.methods.audit.formats.html import page
+from evenhand.methods.audit.plot import AuditDisplay
+from evenhand.report import html_tables
+from evenhand.report.html_bars import bar, drawable, top_of
+from evenhand.report.html_page import boxed, data_block, facts, people, quoted, table, text
+from evenhand.report.html_tables import Cell, Column, long_sheet, short_sheet, text_of
+from evenhand.report.lines import printable
+from evenhand.results.result import Case, Finding, Result
+from evenhand.runtime.budget import Spent
+from evenhand.runtime.errors import UsageError
+from evenhand.space.rule import Condition, Rule
+from evenhand.statistics.estimate import Amount, Estimate, StopReason
+from tests.methods.repair.test_plot_and_page import FULL
+from tests.support.helpers import SAID, TERMS, examples, refused
+
+matplotlib.use("Agg")
+
+VOID = {"meta", "br", "img", "link", "input", "hr"}
+NO_TIME = Spent(0, 0, 0.0)
+TAG = "<script>alert(1)</script>"
+LONG = "a" * 10_000
+OVERRIDE = "\u202eecalp fo tuo"
+HOSTILE = (
+    *(TAG, '"><img src=x onerror=alert(1)>', 'it\'s "quoted" & so &amp;', "two\nlines", "nul\x00", LONG, OVERRIDE),
+    *("שלום", "</script>", "<!--", "]]>", "${x}", "$title", ""),
+)
+HALF = "\ud800"
+"""Half a character, which no frame and no file can hold, but a message of the software can."""
+ANY = st.text(max_size=20) | st.sampled_from([*HOSTILE, HALF])
+
+
+class Page(HTMLParser):
+    """Parses a page strictly: every element that is opened is closed, in order; what is read is apart from data."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.scripts: list[str] = []
+        self.text = ""
+        self.rows: list[list[str]] = []
+        self.feed(said)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len({name for name, _ in attrs}) == len(attrs)
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+        if tag == "script":
+            self.scripts.append("")
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("th", "td"):
+            self.rows[-1].append("")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "script":
+            self.scripts[-1] += data
+        elif "style" not in self.open:
+            self.text += data
+            if {"th", "td"} & set(self.open):
+                self.rows[-1][-1] += data
+
+    def handle_comment(self, data: str) -> None:
+        raise AssertionError(f"the page has a comment: {data[:80]}")
+
+    def all(self, tag: str) -> list[dict[str, str]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    def data(self, name: str) -> dict[str, Any]:
+        """Return what a block of data of the page holds."""
+        places = [attributes.get("id") for attributes in self.all("script")]
+        return dict(json.loads(self.scripts[places.index(f"{name}-data")]))
+
+
+def whole(said: str) -> Page:
+    """Parse a page and check what holds of every one: nothing from elsewhere, and everything that is named is there."""
+    assert said.startswith("<!DOCTYPE html>\n<html lang")
+    said.encode()
+    assert all(letter.isprintable() or letter == "\n" for letter in said)
+    found = Page(said.removeprefix("<!DOCTYPE html>"))
+    ids = Counter(one["id"] for _, one in found.elements if "id" in one)
+    assert set(ids.values()) == {1}
+    for _, one in found.elements:
+        for key in ("for", "aria-labelledby", "aria-describedby"):
+            assert one.get(key) is None or one[key] in ids, one
+        assert not any(key.startswith("on") or key in ("src", "srcset", "action", "formaction") for key in one), one
+        for key in ("href", "xlink:href"):
+            assert one.get(key, "#").startswith("#"), one
+            assert key not in one or one[key][1:] in ids, one
+    tags = {tag for tag, _ in found.elements}
+    assert not {"img", "link", "iframe", "object", "embed", "base", "form", "audio", "video"} & tags
+    outside = re.findall(r"url\((?!#)[^)]*\)|@import", "".join(re.findall(r"<style>.*?</style>", said, re.DOTALL)))
+    assert outside == []
+    policy = next(one["content"] for one in found.all("meta") if "http-equiv" in one)
+    code = [one for one, about in zip(found.scripts, found.all("script"), strict=True) if "type" not in about]
+    assert len(code) == 1
+    digest = b64encode(hashlib.sha256(code[0].encode()).digest()).decode()
+    assert f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'" in policy
+    return found
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Leave figures out, which take most of the time."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+
+# What is looked at
+
+SPACE = eh.Space(
+    [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 60), eh.category("town", ["x", "y", "z"])],
+    protected=["sex", "town"],
+)
+
+
+def biased(rows: Any) -> Any:
+    return np.where((rows["age"] > 40) & (rows["sex"] == "M"), "grant", "deny")
+
+
+def fair(rows: Any) -> Any:
+    return np.where(rows["age"] > 40, "grant", "deny")
+
+
+@cache
+def rows(n: int = 600) -> Any:
+    return SPACE.decode(SPACE.draw(n, np.random.default_rng(0)))
+
+
+def checked(job: str, found: Any, **settings: Any) -> Checked:
+    return Checked(f"{job} of it", job, settings, found)
+
+
+def audit_of(*checks: Checked, **told: Any) -> Audit:
+    return Audit(checks, 0, NO_TIME, **told)
+
+
+def result(job: str, findings: Any, **rest: Any) -> Result:
+    return Result(job, findings, 0, NO_TIME, StopReason.QUERIES, rest.pop("space", {}), **rest)
+
+
+@cache
+def every() -> dict[str, Checked]:
+    """One check of every kind there is."""
+    model = eh.Subject(biased, SPACE, positive="grant")
+    kept = eh.Subject(
+        lambda people: {"grant": biased(people), "rates": people["age"] + (people["town"] == "x")},
+        SPACE,
+        outputs=["grant", "rates"],
+        positive={"grant": "grant"},
+        differs={"rates": 0.5},
+    )
+    logged = rows().assign(granted=biased(rows()))
+    hired = pd.DataFrame(
+        {"sex": ["F"] * 90 + ["M"] * 100 + ["X"] + ["unknown"] * 9, "points": [*range(90), *range(40, 150)]}
+    )
+    hired["hired"] = hired["points"] % 3 == 0
+    truth = (rows()["age"] > 35).to_numpy().astype(int)
+    told = {"original": (biased(rows()) == "grant").astype(int), "blind <b>": (fair(rows()) == "grant").astype(int)}
+    few = eh.Budget(queries=120)
+    small = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 38, 43)], protected=["sex"])
+    loud = eh.TextSubject(lambda texts: ["rude" if "gay" in one else "fine" for one in texts], positive="fine")
+    found: dict[str, Any] = {
+        "measure": eh.measure(model, over="sex", limit=0.05),
+        "group": eh.measure(model, over="sex", kind="group", limit=0.05),
+        "prevalence": eh.prevalence(model, over="sex"),
+        "measure_log": eh.measure_log(logged, outcome="granted", over="sex", positive="grant"),
+        "subsets": eh.subsets(kept, among=["sex", "town"], limit=0.3),
+        "search": eh.search(model, over="sex", budget=few),
+        "nothing": eh.search(eh.Subject(fair, SPACE), over="sex", budget=few),
+        "complete": eh.search(eh.Subject(biased, small), over="sex", budget=eh.Budget(queries=10_000)),
+        "mine": eh.mine(model, data=rows(), over=["sex", "town"], limit=0.1),
+        "mine_log": eh.mine_log(logged, outcome="granted", over="sex", positive="grant"),
+        "mine_text": eh.mine_text(loud, SAID, lexicon=TERMS, support=0.2),
+        "terms": eh.mine_text(loud, SAID, lexicon=TERMS, kind="causal", limit=0.05),
+        "selection": eh.impact(hired, outcome="hired", over="sex", limit=0.8),
+        "scoring": eh.impact(hired, outcome="points", over="sex", score=True),
+        "compare": eh.compare(told, truth, rows()["sex"], resamples=100),
+        "repair": FULL,
+    }
+    made = {name: checked(name, one) for name, one in found.items()}
+    made["failed"] = Checked("it fails", "measure", {"over": ["sex"]}, error="the program ended with code 3, <oops>")
+    return made
+
+
+def section_of(name: str) -> Page:
+    return whole(page(audit_of(every()[name])))
+
+
+# Sections
+
+
+def test_a_page_of_every_job_is_whole_and_links_to_all_of_them(undrawn):
+    found = whole(page(audit_of(*every().values())))
+    assert [one["id"] for one in found.all("section")] == [
+        "summary",
+        *(f"check{number}" for number in range(1, len(every()) + 1)),
+        "method",
+        "again",
+    ]
+    linked = [one["href"] for one in found.all("a")]
+    assert all(linked.count(f"#check{number}") >= 2 for number in range(1, len(every()) + 1))
+    assert "evenhand[plot]" in found.text
+    assert "nan" not in re.findall(r"\w+", found.text)
+    assert not any(cell in ("None", "nan") for cells in found.rows for cell in cells)
+
+
+WORDS = {
+    "measure": ("Changing only sex", "Engineering threshold: 5 %.", "It speaks of: all inputs", "The simplest case"),
+    "group": ("The groups that are compared", "sex F", "sex M"),
+    "prevalence": ("Which share of all inputs", "The prevalence is"),
+    "measure_log": ("recorded decisions", "Nothing was asked of the software"),
+    "subsets": ("for grant", "for rates", "superset of a discriminating set"),
+    "search": ("Every input that was found", "Where inputs over sex lie, and why", "Not a rate"),
+    "nothing": ("0 found by trying", "not to find any is no proof"),
+    "complete": ("every one of",),
+    "mine": ("Rule sets: how much", "sex F", "more are in the table of the summary", "all other rule sets"),
+    "mine_log": ("Rule sets: how much", "the recorded decisions"),
+    "mine_text": ("With which sensitive terms", "gender gay"),
+    "terms": ("terms of", "changed with it"),
+    "selection": ("9 rows have an unknown sex", "under 2 %", "at least 80 %", "selection rate"),
+    "scoring": ("scoring rate", "the median of points"),
+    "compare": ("blind <b>", "Trade-off plane", "gain over the line", "the original has a performance of"),
+    "repair": ("Before and after", "a note", "The same repair"),
+    "failed": ("This check could not be run: the program ended with code 3, <oops>.", "undecided"),
+}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_a_section_tells_what_its_job_found(name, undrawn):
+    found = section_of(name)
+    told = found.text + "".join(one["aria-label"] for _, one in found.elements if "aria-label" in one)
+    for words in WORDS[name]:
+        assert words in told
+
+
+def test_every_found_input_is_in_the_data_as_in_the_frame(undrawn):
+    found = section_of("search")
+    frame = every()["search"].found.to_frame()  # type: ignore[union-attr]
+    data = found.data("check1-cases")
+    assert data["rows"] == len(frame)
+    for column in data["columns"]:
+        values = [column["levels"][at] for at in column["values"]] if "levels" in column else column["values"]
+        assert values == frame[column["name"]].tolist()
+    assert [one["name"] for one in data["columns"] if one["feature"]] == ["sex", "age", "town"]
+    cells = [cells for cells in found.rows if cells[0] in ("F", "M") and len(cells) == len(data["columns"])]
+    assert cells == [[str(value) for value in row] for row in frame.head(html_tables.WRITTEN).itertuples(index=False)]
+
+
+def test_what_was_replayed_is_told(tmp_path, undrawn):
+    first: Any = every()["search"].found
+    first.to_json(tmp_path / "found.json")
+    again = eh.replay(tmp_path / "found.json", eh.Subject(biased, SPACE))
+    found = whole(page(audit_of(checked("replay", again))))
+    assert "Does the software still answer as it did?" in found.text
+    assert "Inputs of an earlier run were asked again" in found.text
+    assert again.worst.claim in found.text
+
+
+def test_notes_of_a_repair_are_told_once(undrawn):
+    assert section_of("repair").text.count("a note") == 1
+
+
+def test_a_figure_of_each_kind_is_in_the_page():
+    found = whole(page(audit_of(every()["measure"], every()["subsets"], every()["selection"], every()["compare"])))
+    pictures = [one["aria-labelledby"] for one in found.all("svg") if "aria-labelledby" in one]
+    assert pictures == ["check2-picture-title", "check3-picture-title", "check4-plane-title"]
+    assert "evenhand[plot]" not in found.text
+
+
+def test_the_same_audit_gives_the_same_bytes_also_from_its_file(tmp_path, undrawn):
+    audit = audit_of(*every().values(), subject="loan.py", command="evenhand audit")
+    said = audit.to_html(tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == said == page(audit)
+    audit.to_json(tmp_path / "audit.json")
+    assert Audit.from_json(tmp_path / "audit.json").to_html() == said
+
+
+def test_a_report_that_cannot_be_written_is_said(tmp_path):
+    refused(UsageError, lambda: audit_of().to_html(tmp_path / "no" / "a.html"), "a.html: cannot write the report")
+
+
+def test_an_audit_without_checks_has_a_page():
+    found = whole(page(audit_of()))
+    assert "No check was made" in found.text
+    assert "statement" not in found.text
+    assert found.all("table") == [{}]  # the one of the dialog
+
+
+def test_one_statement_is_no_statements(undrawn):
+    assert "1 check made 1 statement: 1 undecided." in section_of("failed").text
+
+
+def test_checks_of_the_same_name_have_sections_and_links_of_their_own(tmp_path, undrawn):
+    for name, one in (("a.json", "measure"), ("b.json", "failed")):
+        audit_of(replace(every()[one], name="same")).to_json(tmp_path / name)
+    found = whole(page(gathered([tmp_path / "a.json", tmp_path / "b.json"])))
+    assert [one["href"] for one in found.all("a") if "check" in one["href"]] == ["#check1", "#check2"] * 2
+
+
+def test_the_summary_begins_with_what_fails(undrawn):
+    def findings(*shares: float) -> Result:
+        scores = [Estimate(share, share - 0.01, share + 0.01, 900, 0.95, "exact") for share in shares]
+        return result("measure", [Finding(f"it is {100 * one.value:.0f}", ("a",), one, 0.05) for one in scores])
+
+    audit = audit_of(checked("measure", findings(0.05)), checked("measure", findings(0.01, 0.2, 0.3, 0.4, 0.5)))
+    said = page(audit).partition("<ul>\n<li><span")[2].partition("</ul>")[0]
+    assert re.findall("it is (\\d+)|(1 more) of", said) == [
+        ("50", ""),
+        ("40", ""),
+        ("30", ""),
+        ("5", ""),
+        ("", "1 more"),
+    ]
+
+
+def test_a_check_held_against_a_baseline_says_how_it_stands(undrawn):
+    mild = result("measure", [Finding("sex matters", ("sex",), Estimate(0.1, 0.08, 0.12, 900, 0.95, "exact"), 0.05)])
+    bad = result("measure", [Finding("sex matters", ("sex",), Estimate(0.3, 0.25, 0.35, 900, 0.95, "exact"), 0.05)])
+    held = audit_of(checked("measure", bad)).against(audit_of(checked("measure", mild)), name="old.json")
+    found = whole(page(held))
+    assert "Held against a baseline: old.json, digest" in found.text
+    assert "Only what surely got worse, or is new, fails." in found.text
+    assert "Against the baseline: worse. It was: 10.0 % (8.0 % to 12.0 %" in found.text
+    assert next(cells for cells in found.rows if cells[0] == "fail")[-2:] == ["5 %", "worse"]
+
+
+def test_how_sure_all_statements_are_is_said_in_words_that_fit(undrawn):
+    sampled = result("measure", [Finding("a", ("a",), Estimate(0.1, 0.05, 0.2, 90, 0.95, "exact"))])
+    exact = result("measure", [Finding("a", ("a",), Estimate.exact(1, 4))])
+    one = checked("measure", sampled)
+    assert "with at least 90&nbsp;% confidence" in page(audit_of(one, one))
+    assert "too many to say that all of them hold together" in page(audit_of(*[one] * 21))
+    assert "How sure: Nothing here depends on which inputs" in page(audit_of(checked("measure", exact)))
+
+
+def test_numbers_are_sorted_as_they_are_read(undrawn):
+    amount = Amount(3.5, 3.0, 4.0, 90, 0.95, "bootstrap")
+    findings = [
+        Finding("a rate", ("a",), Estimate(0.117, 0.052, 0.215, 247, 0.95, "anytime"), 0.05),
+        Finding("a score", ("b",), amount),
+        Finding("nothing seen", ("c",), Estimate(float("nan"), 0.0, 1.0, 0, 0.95, "exact"), 0.05),
+    ]
+    found = whole(page(audit_of(checked("measure", result("measure", findings)))))
+    told = {cells[2]: cells[3:] for cells in found.rows if len(cells) == 7}
+    assert told["a rate"] == ["11.7 %", "5.2 % to 21.5 %", "247", "5 %"]
+    assert told["a score"] == ["3.5", "3 to 4", "90", ""]
+    assert told["nothing seen"] == ["no data, undecided", "", "0", "5 %"]
+    values = [one["data-value"] for one in found.all("td") if "data-value" in one]
+    assert values == ["11.7", "5.2", "247", "5", "", "", "", "5", "3.5", "3", "90", ""]
+
+
+# Hostile texts
+
+
+@cache
+def hostile() -> Audit:
+    """An audit whose every text is an attack or an accident, run for real."""
+    space = eh.Space(
+        [
+            eh.category(TAG, HOSTILE),
+            eh.category("$title", ["</script>", "<!--"]),
+            eh.category(OVERRIDE, ["$main", "${x}"]),
+            eh.integer("age", 0, 90),
+            eh.category(LONG, ["a", "b"]),
+        ],
+        protected=[TAG, "$title"],
+    )
+
+    def decide(rows: Any) -> Any:
+        return np.where(rows[TAG].isin(HOSTILE[:7]) & (rows["age"] > 30), "<b>yes</b>${x}", "no\x00")
+
+    subject = eh.Subject(decide, space, positive="<b>yes</b>${x}")
+    checks: list[dict[str, Any]] = [
+        {"job": "measure", "over": [TAG], "limit": 0.05},
+        {"job": "measure", "over": [TAG], "kind": "group"},
+        {"job": "subsets", "among": [TAG, "$title"], "limit": 0.05},
+        {"job": "search", "over": [TAG], "queries": 500},
+        {"job": "impact", "over": [TAG, "$title"]},
+        {"job": "mine", "over": [TAG, "$title"], "limit": 0.1},
+    ]
+    data = space.decode(space.draw(400, np.random.default_rng(0)))
+    found = eh.audit(subject, checks=checks, data=data)
+    truth = np.arange(400) % 2
+    told = {"original": truth, **{name or "empty": np.roll(truth, at) for at, name in enumerate(HOSTILE, start=1)}}
+    compared = eh.compare(told, truth, data["$title"], resamples=100)
+    claims = [Finding(f"{one}{HALF}", (one,), Estimate.exact(1, 9), cases=(_odd(one),)) for one in HOSTILE]
+    more = (
+        checked("compare", compared),
+        Checked(HALF + TAG, "measure", {TAG: HOSTILE}, result("measure", claims, notes=[*HOSTILE, HALF])),
+        Checked(LONG, TAG, {}, error=f"{TAG}{HALF}\n"),
+        replace(checked("repair", FULL), found=replace(FULL, notes=HOSTILE)),
+    )
+    texts: dict[str, Any] = {
+        "subject": TAG + HALF,
+        "command": " ".join(HOSTILE),
+        "ledger": TAG,
+        "notes": (*HOSTILE, HALF),
+    }
+    config = {"file": TAG, "text": "\n".join(HOSTILE) + HALF}
+    return replace(found, checks=found.checks + more, config=config, versions={"evenhand": TAG, TAG: "$title"}, **texts)
+
+
+def _odd(said: str) -> Case:
+    return Case({said: said, "text": f"a ⟦{said}⟧ man"}, {said: said[::-1], "text": f"a ⟦{HALF}⟧ man"}, (said, HALF))
+
+
+def test_hostile_texts_stay_text_everywhere(undrawn):
+    found = whole(page(hostile()))
+    assert len(found.all("script")) == len(found.scripts)
+    kinds = [one.get("type", "the script") for one in found.all("script")]
+    assert Counter(kinds) == {"application/json": 2, "the script": 1}
+    assert not {"b", "img"} & {tag for tag, _ in found.elements}
+    for one in HOSTILE:
+        assert text_of(one) in found.text
+    assert "${x}" in found.text
+    assert found.text.count("$title") > 5
+    assert r"\u202e" in found.text
+    assert "\u202e" not in found.text
+    assert "שלום" in found.text
+    assert r"\ud800" in found.text
+    assert "Fairness audit of <script>" in found.text
+    names = [column["name"] for column in found.data("check4-cases")["columns"]]
+    assert names[:4] == [TAG, "$title", text_of(OVERRIDE), "age"]
+
+
+def test_hostile_names_can_be_drawn():
+    checks = [one for one in hostile().checks if one.job in ("subsets", "search", "impact")]
+    found = whole(page(audit_of(*checks)))
+    assert len([one for one in found.all("svg") if "aria-labelledby" in one]) == 3
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(ANY, ANY, ANY)
+def test_pieces_of_a_page_keep_any_text_as_text(one, other, third):
+    case = Case({one: other, "text": third}, {one: third, "text": other}, (one, third))
+    columns = [Column(one, [other, third, None]), Column("n", [1, 2.5, None]), Column(third, [1, "2", True])]
+    pieces = [
+        f"<p>{text(one)}</p>",
+        f"<p>{boxed(one)}</p>",
+        data_block("block", {one: other, "rows": [third]}),
+        people(case, one),
+        facts({one: other}),
+        quoted([one, other], third),
+        table("table", one, [other, "n"], [(third, [[text(one), boxed(other)]])]),
+        short_sheet("short", one, [other, "n"], [[Cell(boxed(third)), Cell("1", 1.0, number=True)]]),
+        long_sheet("long", one, columns, cases=True),
+    ]
+    known = {"p", "bdi", "mark", "script", "div", "span", "label", "input", "button", "dl", "dt", "dd", "pre", "code"}
+    known |= {"table", "caption", "thead", "tbody", "tr", "th", "td"}
+    for piece in pieces:
+        found = Page(piece)
+        assert {tag for tag, _ in found.elements} <= known
+        assert all(letter.isprintable() or letter == "\n" for letter in piece.partition("<script")[0])
+        piece.encode()
+        for attributes in found.all("script"):
+            assert attributes["type"] == "application/json"
+    assert Page(pieces[0]).text == printable(one)
+    assert json.loads(Page(pieces[2]).scripts[0]) == {one: other, "rows": [third]}
+    data = Page(pieces[-1]).data("long")
+    assert [column["name"] for column in data["columns"]] == [text_of(one), "n", text_of(third)]
+    assert data["columns"][1]["values"] == [1, 2.5, None]
+
+
+def test_marks_around_a_term_are_seen():
+    case = Case({"text": "I am a ⟦<gay>⟧ man"}, {"text": "I am a ⟦straight⟧ man"}, ("rude", "fine"))
+    said = people(case, "")
+    assert "I am a <mark>⟦&lt;gay&gt;⟧</mark> man" in said
+    assert "I am a <mark>⟦straight⟧</mark> man" in said
+
+
+def test_outcomes_that_are_equal_are_not_marked():
+    said = people(Case({"a": 1}, {"a": 2}, ("no", "no")), "")
+    assert [cells[-1] for cells in Page(said).rows] == ["what differs", "differs", ""]
+
+
+# Very many rows
+
+
+def counted(said: str) -> int:
+    return len(Page(said).rows) - 1
+
+
+def test_of_a_long_sheet_the_page_has_the_first_rows_and_the_data_all():
+    said = long_sheet("many", "People.", [Column("n", range(70_000)), Column("town", ["x", "y"] * 35_000)])
+    found = Page(said)
+    assert counted(said) == html_tables.WRITTEN
+    assert found.data("many")["rows"] == html_tables.MOST_ROWS
+    assert "People. The first 50,000 of 70,000 are here; the file of the result has all of them." in found.text
+    assert "On paper and without scripts, the first 50 are shown." in found.text
+
+
+def test_a_sheet_that_would_be_too_large_is_cut_and_says_so():
+    columns = [Column("name", [f"{number} é<" + "漢" * 20 for number in range(4000)])]
+    said = long_sheet("many", "People.", columns, room=20_000)
+    found = Page(said)
+    kept = found.data("many")["rows"]
+    assert 10_000 < len(found.scripts[0].encode()) <= 20_000
+    assert f"The first {kept:,} of 4,000 are here" in found.text
+
+
+def test_one_huge_value_is_cut_and_said():
+    said = long_sheet("one", "People.", [Column("name", ["b" * 5_000, "c…"])])
+    assert Page(said).data("one")["columns"][0]["levels"] == ["b" * 1000 + "…", "c…"]
+    assert "Values are cut after 1,000 letters." in said
+    assert "Values are cut" not in long_sheet("one", "People.", [Column("name", ["c…"])])
+
+
+def test_whole_numbers_that_scripts_would_round_are_texts():
+    def columns(*values: Any) -> Any:
+        return Page(long_sheet("n", "", [Column("n", values)])).data("n")["columns"][0]
+
+    assert columns(2**53, None, -0.5)["values"] == [2**53, None, -0.5]
+    assert columns(2**53 + 1, 3)["levels"] == ["9007199254740993", "3"]
+    assert columns(float("inf"), float("nan"))["values"] == [None, None]
+
+
+def test_a_short_sheet_of_very_many_rows_becomes_a_long_one():
+    lines = [[Cell(f"<b>{number}</b>"), Cell(f"{number} %", float(number), number=True)] for number in range(501)]
+    assert counted(short_sheet("few", "", ["a", "b"], lines[:500])) == 500
+    said = short_sheet("many", "", ["a", "b"], lines)
+    first, second = Page(said).data("many")["columns"]
+    assert counted(said) == html_tables.WRITTEN
+    assert (first["levels"][7], second["levels"][7], second["keys"][7]) == ("7", "7 %", 7)
+
+
+def test_few_rows_have_no_filter():
+    lines = [[Cell("a")]] * 6
+    assert 'class="tools" hidden' in short_sheet("few", "", ["a"], lines[:5])
+    assert 'class="tools" hidden' not in short_sheet("more", "", ["a"], lines)
+
+
+@cache
+def many(number: int, rules: int) -> Audit:
+    """A search that found very many inputs and a mining with many rules, as their files would hold them."""
+    space = eh.Space([eh.category("sex", ["Female", "Male"]), eh.integer("age", 18, 60), eh.integer("id", 0, number)])
+    places = np.arange(number)
+    ages = " ".join(str(18 + at % 43) for at in places)
+    inputs = {
+        "rows": number,
+        "features": {"sex": " ".join(str(at % 2) for at in places), "age": ages, "id": " ".join(map(str, places))},
+        "twins": {"sex": " ".join(str(1 - at % 2) for at in places)},
+        "outcomes": {
+            "values": ["no", "yes"],
+            "individual": " ".join(str(at % 2) for at in places),
+            "twin": " ".join(str(1 - at % 2) for at in places),
+        },
+    }
+    entry = {"about": ["sex"], "output": "", "found": number, "inputs": inputs}
+    claim = Finding("changing only sex changes the outcome", ("sex",), eh.Witnesses.of(number, 2 * number, "adaptive"))
+    found = result("search", [claim], space=space.to_dict(), details={"search": [entry]})
+    findings, stories = [], []
+    for at in range(rules):
+        rule = Rule((Condition("id", low=at, high=at + 1),))
+        share = (at % 997) / 1000
+        rate = Estimate(0.5, 0.4, 0.6, 100, 0.95, "exact", "rows").to_dict()
+        estimate = Estimate(share, share / 2, min(1.0, share + 0.1), 100, 0.95, "exact", "rows")
+        findings.append(Finding(f"people with id {at} get it less often than everyone else", rule, estimate, 0.1))
+        story = {"text": rule.text, "difference": -share, "rate": rate, "other": rate, "rows": 100, "support": 0.1}
+        stories.append(story | {"rules": 1, "ratio": None})
+    entry = {"stories": stories, "output": "", "population": "rows", "score": "rate", "over": ["id"], "favoured": "yes"}
+    mined = result("mine", findings, space=space.to_dict(), details={"mine": [entry]})
+    return audit_of(checked("search", found), checked("mine", mined))
+
+
+def test_very_many_inputs_and_rules_make_a_page_that_can_be_opened(undrawn):
+    said = page(many(50_000, 2_000))
+    found = whole(said)
+    assert len(said.encode()) < 10_000_000
+    assert found.data("check1-cases")["rows"] == 50_000
+    assert found.data("check2-rules")["rows"] == 2_000
+    assert found.data("verdicts")["rows"] == 2_001
+    assert len(found.rows) < 400
+    assert "1,996 more are in" in found.text
+
+
+# Bars
+
+
+def test_bars_tell_their_numbers_and_the_limit():
+    said = bar(Estimate(0.2, 0.1, 0.3, 90, 0.95, "exact"), 0.05)
+    (drawing,) = Page(said).all("svg")
+    assert drawing["aria-label"] == "20 %, between 10 % and 30 %; engineering threshold 5 %"
+    assert Page(said).text == "5 %40 %"
+    assert Page(bar(Estimate(0.2, 0.1, 0.3, 90, 0.95, "exact"))).text == "0 %40 %"
+    assert Page(bar(Estimate(0.9, 0.8, 1.0, 90, 0.95, "exact"), 0.9)).text == "0 %90 %"
+
+
+def test_scales_end_where_everything_is_in_sight():
+    assert top_of([]) == 1.0
+    assert top_of([Estimate(0.001, 0.0, 0.004, 90, 0.95, "exact")], [None]) == 0.01
+    assert top_of([Estimate(0.001, 0.0, 0.004, 90, 0.95, "exact")], [0.5]) == 0.75
+    assert not drawable(Estimate(-0.1, -0.2, 0.0, 90, 0.95, "exact"))
+    assert not drawable(eh.Witnesses.of(1, 4, "random"))
+
+
+# Notebooks and figures
+
+
+@pytest.mark.parametrize("name", ["measure", "search", "mine", "compare", "repair"])
+def test_results_show_themselves_in_notebooks(name):
+    found: Any = every()[name].found
+    said = Page(found._repr_html_())
+    assert [one for one, _ in said.elements].count("table") == 1
+    assert len(found._repr_html_()) < 30_000
+    assert "verdict" in said.rows[0]
+
+
+def test_a_notebook_shows_hostile_audits_as_text_and_not_all_of_a_large_one():
+    said = Page(hostile()._repr_html_())
+    tags = {tag for tag, _ in said.elements}
+    assert tags <= {"table", "caption", "thead", "tbody", "tr", "th", "td", "strong", "small", "br", "bdi"}
+    assert TAG in said.text
+    large = many(50_000, 2_000)._repr_html_()
+    assert len(large) < 30_000
+    assert "1,976 more" in large
+
+
+@pytest.mark.parametrize("name", [name for name in WORDS if name != "failed"])
+def test_every_result_draws_on_axes_that_are_given(name):
+    ax: Any = Figure(figsize=(7, 5)).subplots()
+    found: Any = every()[name].found
+    assert found.plot(ax=ax).ax_ is ax
+    assert ax.has_data() or ax.texts
+
+
+def test_an_audit_draws_the_scores_of_all_checks():
+    from matplotlib import pyplot
+
+    audit = audit_of(*every().values())
+    display = AuditDisplay.from_audit(audit)
+    labels = [row.label for panel in display.rates.scores for row in panel.rows]
+    assert any(label.startswith("measure sex") for label in labels)
+    assert not any(label.startswith("search") for label in labels)
+    ax: Any = Figure().subplots()
+    assert audit.plot(ax=ax).ax_ is ax
+    drawn = audit_of(every()["measure"]).plot()
+    assert drawn.axes_ == tuple(drawn.figure_.axes)
+    pyplot.close(drawn.figure_)
+    assert audit_of(every()["search"]).plot(ax=Figure().subplots()).rates.scores == ()
+
+
+@pytest.mark.slow
+def test_several_searches_share_the_room_of_a_page(undrawn):
+    one = next(check for check in many(50_000, 100).checks if check.job == "search")
+    said = page(audit_of(*(replace(one, name=f"search {number}") for number in range(9))))
+    assert len(said.encode()) < 10_000_000
+    assert len(re.findall(r"The first [\d,]+ of 50,000 are here", said)) == 9

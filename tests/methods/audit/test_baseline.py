@@ -1,0 +1,465 @@
+"""Baselines: only what surely got worse fails, whatever the finding is about, and nothing else is made to fail."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import evenhand as eh
+from evenhand.methods.audit.audit_result import Audit, Checked
+from evenhand.methods.audit.baseline import BETTER, NEW, ROSE, SAME, STATES, WORSE, Held, held, hold, worse
+from evenhand.methods.audit.statements import all_statements, statements
+from evenhand.methods.compare.comparison import Baseline, Comparison, Standing
+from evenhand.methods.compare.regions import REGIONS
+from evenhand.results.result import Finding, Result
+from evenhand.runtime.budget import Spent
+from evenhand.runtime.errors import UsageError
+from evenhand.space.rule import Condition, Rule
+from evenhand.statistics.estimate import Amount, Estimate, StopReason, Verdict, Witnesses
+from tests.support.helpers import examples, refused
+
+SPACE = eh.Space(
+    [eh.category("sex", ["F", "M"]), eh.category("race", ["a", "b"]), eh.integer("income", 0, 50)],
+    protected=["sex", "race"],
+)
+MEASURE = [{"job": "measure", "over": ["sex"], "limit": 0.05}]
+TPR = "of those whose true outcome is favourable, "
+
+
+def rate(low: float, high: float, n: int = 500) -> Estimate:
+    return Estimate((low + high) / 2, low, high, n, 0.95, "exact")
+
+
+def unknown() -> Estimate:
+    return Estimate(float("nan"), 0.0, 1.0, 0, 0.95, "exact")
+
+
+def finding(low: float, high: float, limit: float | None = 0.05, about: Any = ("sex",), **more: Any) -> Finding:
+    return Finding(f"a claim of {about}", about, rate(low, high), limit, **more)
+
+
+def result(*findings: Finding, job: str = "measure") -> Result:
+    return Result(job, list(findings), 0, Spent(9, 9, 0.1), StopReason.DECIDED, {})
+
+
+def audit(*results: Any, names: tuple[str, ...] = ("one", "two", "three"), **told: Any) -> Audit:
+    checks = [Checked(name, "measure", {}, found) for name, found in zip(names, results, strict=False)]
+    return Audit(tuple(checks), 0, Spent(0, 0, 0.0), **told)
+
+
+def rule(name: str, *levels: str) -> Rule:
+    return Rule((Condition(name, levels=levels),))
+
+
+def bound(low: float, high: float, claim: str = "none of the others", **more: Any) -> Finding:
+    return Finding(claim, Rule(()), rate(low, high), 0.1, **more)
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "state", "verdict"),
+    [
+        ((0.2, 0.3), None, NEW, "fail"),
+        ((0.0, 0.01), None, NEW, "pass"),
+        ((0.31, 0.4), (0.2, 0.3), WORSE, "fail"),
+        ((0.03, 0.3), (0.0, 0.02), WORSE, "fail"),  # undecided by itself, and surely worse
+        ((0.3, 0.4), (0.2, 0.3), SAME, "pass"),  # the intervals touch
+        ((0.02, 0.04), (0.0, 0.01), ROSE, "pass"),
+        ((0.2, 0.3), (0.31, 0.4), BETTER, "pass"),
+        ((0.0, 0.01), (0.31, 0.4), BETTER, "pass"),
+        ((0.06, 0.1), (0.0, 0.3), SAME, "pass"),  # it was undecided, and is decided now
+        ((0.03, 0.1), (0.06, 0.3), SAME, "pass"),
+        ((0.03, 0.1), (0.0, 0.049), SAME, "undecided"),
+        ((0.05, 0.1), (0.0, 0.049), WORSE, "fail"),
+    ],
+)
+def test_a_score_is_held_against_the_one_before(now, before, state, verdict):
+    old = None if before is None else finding(*before)
+    one = held(finding(*now), old)
+    assert (one.state, one.verdict) == (state, verdict)
+    assert one.before == ("" if old is None else str(old.estimate))
+
+
+def test_of_a_ratio_a_lower_one_is_worse():
+    def ratio(low: float, high: float) -> Finding:
+        return finding(low, high, 0.8, least=True)
+
+    assert held(ratio(0.5, 0.6), ratio(0.7, 0.75)) == Held(
+        "a claim of ('sex',)", WORSE, Verdict.FAIL, str(rate(0.7, 0.75))
+    )
+    assert held(ratio(0.7, 0.75), ratio(0.5, 0.6)).state == BETTER
+    assert held(ratio(0.81, 0.85), ratio(0.9, 0.95)) == Held(
+        "a claim of ('sex',)", ROSE, Verdict.PASS, str(rate(0.9, 0.95))
+    )
+    assert held(ratio(0.5, 0.6), ratio(0.55, 0.7)).verdict == "pass"
+
+
+def test_what_has_no_limit_fails_only_where_it_is_surely_worse():
+    assert held(finding(0.3, 0.4, None), None) == Held("a claim of ('sex',)", NEW, None)
+    assert held(finding(0.3, 0.4, None), finding(0.1, 0.2, None)).verdict == "fail"
+    assert held(finding(0.3, 0.4, None), finding(0.3, 0.4, None)).verdict is None
+    # A limit that is new has nothing before it that was held against it.
+    assert held(finding(0.3, 0.4), finding(0.3, 0.4, None)).verdict == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "limit", "state", "verdict"),
+    [
+        (3, 0, 0, WORSE, "fail"),
+        (3, 0, None, WORSE, "fail"),
+        (3, 2, 0, SAME, "pass"),
+        (3, 9, 0, SAME, "pass"),
+        (0, 9, 0, BETTER, "pass"),
+        (0, 0, 0, SAME, "pass"),  # undecided as before
+        (0, 9, None, BETTER, None),
+        (3, 0, 5, ROSE, "undecided"),  # so many are tolerated
+        (6, 0, 5, WORSE, "fail"),
+    ],
+)
+def test_witnesses_are_worse_where_none_were_known(now, before, limit, state, verdict):
+    new, old = (
+        Finding("found", ("sex",), Witnesses.of(count, 100, "adaptive"), limit) for count in (now, before)
+    )  # fmt: skip
+    one = held(new, old)
+    assert (one.state, one.verdict) == (state, verdict)
+
+
+def test_what_was_not_observed_before_is_new_and_what_is_not_any_more_is_not_excused():
+    nothing = Finding("not measured", ("sex",), unknown(), 0.05)
+    assert held(finding(0.3, 0.4), nothing) == Held("a claim of ('sex',)", NEW, Verdict.FAIL, str(unknown()))
+    assert held(nothing, finding(0.3, 0.4)).verdict == "undecided"
+    assert held(nothing, nothing).verdict == "pass"  # as it was accepted
+    none = Finding("not searched", ("sex",), Witnesses.of(0, 0, "adaptive"))
+    some = Finding("found", ("sex",), Witnesses.of(4, 100, "adaptive"))
+    assert held(some, none) == Held("found", NEW, None, str(none.estimate))
+
+
+def test_features_are_matched_in_any_order_and_outputs_and_ratios_apart():
+    old = result(
+        finding(0.1, 0.2, about=("sex", "race")),
+        finding(0.3, 0.4, about=("sex",), output="loan"),
+        finding(0.5, 0.6, about=("sex",), output="card"),
+        finding(0.6, 0.7, 0.8, about=("sex",), least=True),
+    )
+    new = result(
+        finding(0.3, 0.4, about=("race", "sex")),
+        finding(0.35, 0.45, about=("sex",), output="loan"),
+        finding(0.1, 0.2, about=("sex",), output="card"),
+        finding(0.1, 0.2, 0.8, about=("sex",), least=True),
+        finding(0.1, 0.2, about=("sex",)),
+    )
+    told = {
+        (one.about, one.output, one.least): how.state for one, how in zip(new.findings, hold(new, old), strict=True)
+    }
+    assert told == {
+        (("race", "sex"), "", False): WORSE,
+        (("sex",), "loan", False): SAME,
+        (("sex",), "card", False): BETTER,
+        (("sex",), "", True): WORSE,
+        (("sex",), "", False): NEW,
+    }
+
+
+def mined(*findings: Finding) -> Result:
+    return result(*findings, job="mine")
+
+
+def states(new: Result, old: Result) -> dict[str, tuple[str, str | None]]:
+    return {one.claim: (how.state, how.verdict) for one, how in zip(new.findings, hold(new, old), strict=True)}
+
+
+def test_a_rule_that_was_not_told_of_is_among_those_that_were_bounded():
+    women, young = rule("sex", "F"), rule("age", "young")
+    old = mined(Finding("women", women, rate(0.3, 0.4), 0.1), bound(0.02, 0.08))
+    new = mined(
+        Finding("women", women, rate(0.35, 0.45), 0.1), Finding("young", young, rate(0.2, 0.3), 0.1), bound(0, 0.05)
+    )
+    assert states(new, old) == {
+        "women": (SAME, "pass"),
+        "young": (WORSE, "fail"),
+        "none of the others": (SAME, "pass"),
+    }
+    milder = mined(Finding("young", young, rate(0.11, 0.3), 0.1))
+    assert states(milder, mined(bound(0.02, 0.2))) == {"young": (SAME, "pass")}
+    assert states(milder, mined(Finding("women", women, rate(0.3, 0.4), 0.1))) == {"young": (NEW, "fail")}
+
+
+def test_a_rule_that_was_told_of_may_be_among_those_that_are_bounded_now():
+    old = mined(Finding("women", rule("sex", "F"), rate(0.3, 0.4), 0.1), bound(0.02, 0.08))
+    assert states(mined(bound(0.2, 0.35)), old) == {"none of the others": (SAME, "pass")}
+    assert states(mined(bound(0.41, 0.5)), old) == {"none of the others": (WORSE, "fail")}
+
+
+def test_scores_and_outputs_of_rules_are_held_apart():
+    women = rule("sex", "F")
+    old = mined(
+        Finding(f"{TPR}women", women, rate(0.3, 0.4), 0.1),
+        Finding("women", women, rate(0.0, 0.05), 0.1),
+        bound(0.0, 0.5, f"{TPR}none of the others"),
+        bound(0.0, 0.05),
+        bound(0.0, 0.9, "none of the cards", output="card"),
+    )
+    men = rule("sex", "M")
+    new = mined(
+        Finding(f"{TPR}women", women, rate(0.3, 0.4), 0.1),
+        Finding("women", women, rate(0.2, 0.3), 0.1),
+        Finding(f"{TPR}men", men, rate(0.3, 0.4), 0.1),
+        Finding("men", men, rate(0.3, 0.4), 0.1),
+        Finding("men of cards", men, rate(0.3, 0.4), 0.1, output="card"),
+    )
+    assert {claim: state for claim, (state, _) in states(new, old).items()} == {
+        f"{TPR}women": SAME,
+        "women": WORSE,
+        f"{TPR}men": SAME,
+        "men": WORSE,
+        "men of cards": SAME,
+    }
+
+
+def test_of_several_bounds_the_loosest_counts():
+    young = Finding("young", rule("age", "young"), rate(0.2, 0.3), 0.1)
+    for bounds in ((bound(0.0, 0.05), bound(0.0, 0.25)), (bound(0.0, 0.25), bound(0.0, 0.05))):
+        assert states(mined(young), mined(*bounds)) == {"young": (SAME, "pass")}
+
+
+def test_what_follows_from_the_border_of_sets_was_known_before():
+    old = result(
+        finding(0.2, 0.3, about=("sex",)),
+        finding(0.0, 0.02, about=("race", "age")),
+        finding(0.0, 0.04, about=("hours",), output="card"),
+        job="subsets",
+    )
+    more = finding(0.5, 0.6, about=("age", "sex"))  # it contains one that discriminates
+    part = finding(0.06, 0.1, about=("race",))  # it is part of one that was cleared
+    other = finding(0.06, 0.1, about=("hours",))
+    told = hold(result(more, part, other, job="subsets"), old)
+    assert [(one.state, one.verdict) for one in told] == [(SAME, "pass"), (WORSE, "fail"), (NEW, "fail")]
+    untested = Finding("3 of 7 sets were not tested", (), unknown(), 0.05)
+    assert hold(result(untested, job="subsets"), result(untested, job="subsets"))[0].verdict == "pass"
+    alone = result(more, job="measure")
+    assert hold(alone, replace(old, job="measure"))[0].state == NEW  # each of those was measured for itself
+
+
+def standing(name: str, *places: int) -> Standing:
+    gain = Amount(0.1, 0.0, 0.2, 100, 0.95, "bootstrap")
+    where = tuple(REGIONS[place] for place in places)
+    return Standing(name, rate(0.7, 0.8), rate(0.1, 0.2), where[0], where, float("nan"), gain, {where[0]: 1.0})
+
+
+def comparison(*standings: Standing) -> Comparison:
+    line = Baseline((0.0, 1.0), (0.8, 0.5), (0.2, 0.0), 0, "tightest", "exact")
+    return Comparison("original", (rate(0.7, 0.8), rate(0.1, 0.2)), standings, line, "spd", "accuracy", 0.95, 0, 1)
+
+
+BETTER_PLACES = [place for place, region in enumerate(REGIONS) if standing("x", place).verdict == "pass"]
+WORSE_PLACES = [place for place in range(len(REGIONS)) if place not in BETTER_PLACES]
+
+
+def test_a_mitigation_is_worse_where_it_surely_was_better_and_surely_is_not():
+    good, bad = BETTER_PLACES[0], WORSE_PLACES[0]
+    passing, failing, either = standing("x", good), standing("x", bad), standing("x", good, bad)
+    assert [one.verdict for one in (passing, failing, either)] == ["pass", "fail", "undecided"]
+    cases = [
+        (failing, passing, WORSE, "fail"),
+        (failing, failing, SAME, "pass"),
+        (failing, either, SAME, "pass"),
+        (either, passing, SAME, "undecided"),
+        (either, failing, BETTER, "pass"),
+        (passing, failing, BETTER, "pass"),
+    ]
+    for new, old, state, verdict in cases:
+        (one,) = hold(comparison(new), comparison(old))
+        assert (one.state, one.verdict) == (state, verdict), (new.claim, old.claim)
+    assert hold(comparison(failing), comparison(standing("y", good)))[0] == Held(failing.claim, NEW, Verdict.FAIL)
+    assert hold(comparison(failing), result(finding(0.1, 0.2)))[0].state == NEW
+
+
+ends = st.tuples(st.floats(0, 1), st.floats(0, 1))
+rates = st.one_of(
+    ends.map(lambda pair: rate(min(pair), max(pair))),
+    st.floats(0, 1).map(lambda value: Estimate(value, value, value, 40, 1.0, "enumerated")),
+    st.just(unknown()),
+)
+counts = st.tuples(st.integers(0, 5), st.booleans()).map(
+    lambda pair: Witnesses.of(pair[0], 5 if pair[1] else 9, "x", complete=pair[1])
+)
+abouts = st.one_of(
+    st.sampled_from([("sex",), ("race",), ("sex", "race"), ()]),
+    st.sampled_from([Rule(()), rule("sex", "F"), rule("race", "a")]),
+)
+
+
+@st.composite
+def found(draw: Any, *, search: bool = False) -> Finding:
+    least = False if search else draw(st.booleans())
+    estimate = draw(counts if search else rates)
+    limit = draw(st.none() | (st.integers(0, 3) if search else st.floats(0, 1)))
+    claim = draw(st.sampled_from(["a claim", f"{TPR}a claim"]))
+    about = draw(st.sampled_from([("sex",), ("race",)]) if search else abouts)
+    return Finding(claim, about, estimate, limit, output=draw(st.sampled_from(["", "card"])), least=least)
+
+
+@st.composite
+def results(draw: Any) -> Result:
+    search = draw(st.booleans())
+    job = "search" if search else draw(st.sampled_from(["measure", "mine", "subsets"]))
+    return result(*draw(st.lists(found(search=search), max_size=4)), job=job)
+
+
+@st.composite
+def comparisons(draw: Any) -> Comparison:
+    places = st.lists(st.sampled_from(range(len(REGIONS))), min_size=1, max_size=3, unique=True)
+    names = draw(st.lists(st.sampled_from("xyz"), min_size=1, max_size=3, unique=True))
+    return comparison(*(standing(name, *draw(places)) for name in names))
+
+
+anything = st.one_of(results(), comparisons())
+
+
+@given(new=anything, old=st.none() | anything)
+@settings(max_examples=examples(300), deadline=None)
+def test_nothing_fails_that_is_not_new_or_surely_worse_and_no_pass_is_made_to_fail(new, old):
+    parts = new.standings if isinstance(new, Comparison) else new.findings
+    told = hold(new, old)
+    assert len(told) == len(parts)
+    for part, one in zip(parts, told, strict=True):
+        assert one.claim == part.claim
+        assert one.state in STATES
+        if one.verdict is Verdict.FAIL:
+            assert one.state in (NEW, WORSE)
+        if one.state == NEW:
+            assert one.verdict == part.verdict
+        if part.verdict is Verdict.PASS:
+            assert one.verdict is Verdict.PASS
+        if part.verdict is None:
+            assert one.verdict in (None, Verdict.FAIL)
+        assert Held.from_dict(json.loads(json.dumps(one.to_dict()))) == one
+
+
+@given(new=anything)
+@settings(max_examples=examples(200), deadline=None)
+def test_an_audit_held_against_itself_never_fails(new):
+    parts = new.findings if isinstance(new, Result) else ()
+    keys = [(one.about, one.output, one.least, isinstance(one.about, Rule) and one.claim) for one in parts]
+    whole = audit(new)
+    itself = whole.against(whole, name="old.json")
+    assert itself.verdict is not Verdict.FAIL
+    assert itself.exit_code != 1
+    if len(keys) == len({repr(key) for key in keys}):
+        assert {one.state for one in itself.checks[0].held} <= {SAME}
+        assert itself.verdict in (Verdict.PASS, None)
+
+
+@given(now=rates, before=rates, least=st.booleans())
+@settings(max_examples=examples(300), deadline=None)
+def test_of_two_scores_at_most_one_is_surely_worse(now, before, least):
+    assert not (worse(now, before, least=least) and worse(before, now, least=least))
+    if worse(now, before, least=least):
+        assert (now.value < before.value) if least else (now.value > before.value)
+
+
+@given(new=results(), old=results())
+@settings(max_examples=examples(100), deadline=None)
+def test_what_is_held_reads_back_and_is_told_statement_by_statement(new, old):
+    audited = audit(new).against(audit(old))
+    again = Audit.from_dict(json.loads(audited.to_json()))
+    assert again.to_json() == audited.to_json()
+    assert again.exit_code == audited.exit_code
+    told = all_statements(again)
+    assert [one.held for one in told] == list(audited.checks[0].held)
+    assert [one.alone for one in told] == [one.verdict for one in again.checks[0].found.findings]  # type: ignore[union-attr]
+
+
+def test_the_story_tells_what_does_not_pass_against_the_baseline_and_nothing_else():
+    old = audit(result(finding(0.2, 0.3, about=("sex",)), finding(0.0, 0.01, about=("race",))))
+    new = audit(result(finding(0.2, 0.3, about=("sex",)), finding(0.2, 0.3, about=("race",))))
+    story = new.against(old).story()
+    assert "('race',)" in story
+    assert "against the baseline: worse" in story
+    assert "('sex',)" not in story
+    excused = old.against(old)
+    assert excused.check() is excused
+    with pytest.raises(AssertionError, match="audit: fail"):
+        old.check()
+    open_ = audit(result(finding(0.03, 0.1))).against(audit(result(finding(0.0, 0.049))))
+    assert open_.story().splitlines()[:2] == ["audit: undecided", "one: undecided"]
+
+
+def test_checks_that_are_gone_or_new_and_another_space_are_told():
+    first, second = result(finding(0.2, 0.3)), result(finding(0.0, 0.01))
+    old = audit(first, second, names=("kept", "gone"), space={"a": 1})
+    new = audit(first, first, names=("kept", "added"), space={"a": 2})
+    seen = new.against(old, name="old.json")
+    assert seen.baseline == f"old.json, digest {old.digest}"
+    assert seen.notes == (
+        "the baseline is of another space of inputs, so that its scores may speak of others",
+        "the baseline has a check that this audit has not: gone",
+    )
+    assert {check.name: check.verdict for check in seen.checks} == {"kept": "pass", "added": "fail"}
+    assert seen.exit_code == 1
+    assert new.against(old).digest != new.digest
+    refused(UsageError, lambda: new.against(first), "a Result is no baseline")  # type: ignore[arg-type]
+
+
+def test_checks_that_crashed_then_or_now_are_not_excused():
+    crashed = Audit((Checked("one", "measure", {}, error="gone"),), 0, Spent(0, 0, 0.0))
+    fine = audit(result(finding(0.2, 0.3)))
+    assert crashed.against(fine).exit_code == 4
+    assert fine.against(crashed).exit_code == 1
+    assert fine.against(crashed).checks[0].held[0].state == NEW
+    stopped = replace(result(finding(0.2, 0.3)), stop=StopReason.INTERRUPTED)
+    assert audit(stopped).against(fine).exit_code == 130
+
+
+def test_a_file_with_more_or_fewer_statements_held_than_found_is_damaged():
+    old = audit(result(finding(0.2, 0.3)))
+    table = json.loads(old.against(old).to_json())
+    table["checks"][0]["held"] *= 2
+    refused(UsageError, lambda: Audit.from_dict(table, where="a.json"), "a.json", "damaged")
+
+
+def biased(gap: float, shift: int = 0) -> Any:
+    return lambda people: people["income"] + gap * (people["sex"] == "M") > 25 + shift
+
+
+def test_an_older_version_excuses_what_it_did_as_well(tmp_path):
+    old = eh.audit(biased(5), SPACE, checks=MEASURE, seed=1)
+    old.to_json(tmp_path / "old.json")
+    assert old.exit_code == 1
+    same = eh.audit(biased(5, 1), SPACE, checks=MEASURE, baseline=tmp_path / "old.json")
+    assert (same.verdict, same.exit_code) == ("pass", 0)
+    assert same.baseline.startswith("old.json, digest ")
+    assert statements(same.checks[0])[0].alone == "fail"
+    risen = eh.audit(biased(20), SPACE, checks=MEASURE, baseline=old)
+    assert risen.exit_code == 1
+    assert risen.checks[0].held[0].state == WORSE
+    less = eh.audit(biased(0), SPACE, checks=MEASURE, baseline=str(tmp_path / "old.json"))
+    assert (less.exit_code, less.checks[0].held[0].state) == (0, BETTER)
+    assert risen.baseline.startswith("an older audit, digest ")
+
+
+def test_real_subgroups_of_the_same_rows_are_excused_and_new_ones_are_not():
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"sex": rng.choice(["F", "M"], 900), "race": rng.choice(["a", "b"], 900)})
+    rows["income"] = rng.integers(0, 51, 900)
+    check = [{"job": "mine", "over": ["sex", "race"], "limit": 0.1}]
+    old = eh.audit(eh.Subject(biased(20), SPACE, positive=True), checks=check, data=rows)
+    assert old.verdict == "fail"
+    again = eh.audit(eh.Subject(biased(20), SPACE, positive=True), checks=check, data=rows.sample(frac=1), baseline=old)
+    assert again.exit_code == 0, again.story()
+    by_race = eh.Subject(lambda people: people["income"] + 40 * (people["race"] == "a") > 25, SPACE, positive=True)
+    assert eh.audit(by_race, checks=check, data=rows, baseline=old).exit_code == 1
+
+
+def test_sets_of_features_of_the_same_software_are_excused_for_any_seed():
+    check = [{"job": "subsets", "among": ["sex", "race"], "limit": 0.1, "exact": False}]
+    old = eh.audit(biased(5), SPACE, checks=check)
+    for seed in range(1, 6):
+        found_again = eh.audit(biased(5), SPACE, checks=check, baseline=old, seed=seed)
+        assert found_again.verdict == "pass", found_again.story()

@@ -1,0 +1,294 @@
+"""Apparent scores (Def. 3.8): given rows as a population or a sample of one, and profiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import evenhand as eh
+from evenhand.runtime.errors import UsageError
+from evenhand.statistics import intervals
+from tests.support.helpers import refused
+
+SPACE = eh.Space(
+    [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90), eh.integer("income", 0, 99)], protected=["sex"]
+)
+
+
+def loan(people):
+    """Women need more, from 40 on."""
+    return people["income"] >= np.where((people["sex"] == "F") & (people["age"] >= 40), 60, 50)
+
+
+PEOPLE = pd.DataFrame(
+    [
+        ("F", 30, 55),  # granted, and either sex would be
+        ("F", 50, 55),  # refused, and a man would not be
+        ("M", 50, 55),  # granted, and a woman would not be: the twin of the one above
+        ("M", 60, 52),  # granted, and a woman would not be, but there is none
+        ("M", 60, 20),  # refused either way
+    ],
+    columns=["sex", "age", "income"],
+)
+
+
+def score(kind: str = "causal", rows: Any = None, decide=loan, space: eh.Space = SPACE, **options: Any) -> Any:
+    return eh.measure(decide, space, kind=kind, sampler=rows, **options)
+
+
+@pytest.mark.parametrize(("twins", "value"), [("domain", 3 / 5), ("rows", 2 / 5)])
+def test_twins_come_from_the_domain_or_from_the_rows(twins, value):
+    found = score(rows=eh.rows(PEOPLE, twins=twins), limit=value)
+    estimate = found.worst.estimate
+    assert estimate.value == estimate.low == estimate.high == value
+    assert (estimate.n, estimate.method, found.verdict) == (5, "enumerated", "fail")
+    assert found.stop is eh.StopReason.ENUMERATED
+    assert estimate.population == "the 5 given rows" + (", with twins among them" if twins == "rows" else "")
+    assert found.spent.queries == 64 + (10 if twins == "domain" else 5)
+    for case in found.worst.cases:
+        assert case.changed == ("sex",)
+        if twins == "rows":
+            assert dict(case.twin) in PEOPLE.to_dict("records")
+
+
+def test_the_group_score_of_rows_is_that_of_a_table():
+    found = score("group", eh.rows(PEOPLE)).worst
+    assert found.estimate.value == 1 / 6
+    assert [(str(group), group.estimate.value, group.estimate.n) for group in found.groups] == [
+        ("sex F", 1 / 2, 2),
+        ("sex M", 2 / 3, 3),
+    ]
+    assert (found.estimate.n, found.estimate.method) == (5, "enumerated")
+
+
+@pytest.mark.parametrize("kind", ["causal", "group"])
+@pytest.mark.parametrize("twins", ["domain", "rows"])
+def test_weights_count_as_copies(kind, twins):
+    copies = np.array([3, 1, 0, 2, 4])
+    weighted = score(kind, eh.rows(PEOPLE, weights=copies / 10, twins=twins)).worst
+    repeated = score(kind, eh.rows(PEOPLE.loc[PEOPLE.index.repeat(copies)], twins=twins)).worst
+    if twins == "domain" or kind == "group":
+        assert weighted.estimate.value == pytest.approx(repeated.estimate.value)
+    else:  # a row without weight is nobody, but still a twin: it is one of the rows
+        assert weighted.estimate.value == pytest.approx(1 / 10)
+        assert repeated.estimate.value == 0
+    assert weighted.estimate.low == weighted.estimate.high == weighted.estimate.value
+    assert "weighted" in weighted.estimate.population
+    assert [group.estimate.n for group in weighted.groups] == ([2, 2] if kind == "group" else [])
+
+
+def many(n: int = 4000, seed: int = 0) -> pd.DataFrame:
+    """Rows in which men are older and earn more."""
+    rng = np.random.default_rng(seed)
+    man = rng.random(n) < 0.4
+    age = np.clip(rng.normal(45 + 10 * man, 12, n), 18, 90).astype(int)
+    income = np.clip(rng.normal(age, 15, n), 0, 99).astype(int)
+    return pd.DataFrame({"sex": np.where(man, "M", "F"), "age": age, "income": income})
+
+
+MANY = many()
+
+
+def truth(frame: pd.DataFrame, kind: str) -> float:
+    if kind == "group":
+        rates = loan(frame).groupby(frame["sex"]).mean()
+        return float(rates.max() - rates.min())
+    return float((loan(frame.assign(sex="F")) != loan(frame.assign(sex="M"))).mean())
+
+
+@pytest.mark.parametrize("kind", ["causal", "group"])
+def test_all_rows_are_asked_where_the_budget_allows_it_and_sampled_where_not(kind):
+    each = 2 if kind == "causal" else 1
+    whole = score(kind, eh.rows(MANY), budget=eh.Budget(queries=64 + each * 4000 + 64))
+    assert whole.worst.estimate.value == pytest.approx(truth(MANY, kind), abs=1e-12)
+    assert (whole.stop, whole.worst.estimate.n) == (eh.StopReason.ENUMERATED, 4000)
+    assert score(kind, eh.rows(MANY)).worst.estimate == whole.worst.estimate
+    part = score(kind, eh.rows(MANY), budget=eh.Budget(queries=3000), level=0.999, margin=0.01)
+    assert part.stop is eh.StopReason.QUERIES
+    assert part.worst.estimate.population == "the 4,000 given rows"
+    assert part.worst.estimate.low < truth(MANY, kind) < part.worst.estimate.high
+    drawn = score(kind, eh.rows(MANY), exact=False, level=0.999)
+    assert drawn.stop is eh.StopReason.MARGIN
+    assert drawn.worst.estimate.low < truth(MANY, kind) < drawn.worst.estimate.high
+
+
+@pytest.mark.parametrize("kind", ["causal", "group"])
+def test_weighted_rows_are_drawn_as_often_as_they_weigh(kind):
+    heavy = 1 + 5 * (MANY["income"].between(50, 59) & (MANY["age"] >= 40)).to_numpy()
+    whole = score(kind, eh.rows(MANY, weights=heavy)).worst.estimate
+    drawn = score(kind, eh.rows(MANY, weights=heavy), exact=False, level=0.999, margin=0.03).worst.estimate
+    assert abs(whole.value - truth(MANY, kind)) > 0.06  # so that drawing without weights would be seen
+    assert drawn.low <= whole.value <= drawn.high
+
+
+def test_too_many_dear_rows_are_sampled(monkeypatch):
+    subject = eh.Subject(loan, SPACE)
+    monkeypatch.setattr(subject.adapter, "dear", True)
+    people = pd.concat([MANY] * 3)  # 24,000 inputs with their twins, over the 10,000 that are asked of dear software
+    for kind in ("causal", "group"):
+        assert eh.measure(subject, sampler=eh.rows(people), kind=kind, margin=0.2).stop is eh.StopReason.MARGIN
+    assert eh.measure(subject, sampler=eh.rows(MANY)).stop is eh.StopReason.ENUMERATED
+    assert eh.measure(subject, sampler=eh.rows(people), exact=True).stop is eh.StopReason.ENUMERATED
+
+
+def test_a_sample_has_an_interval_that_covers_who_is_in_it():
+    sample = eh.rows(MANY, sample_of="our applicants")
+    found = score(rows=sample).worst.estimate
+    hits = round(4000 * truth(MANY, "causal"))
+    low, high = intervals.clopper_pearson(hits, 4000, 0.95)
+    assert (found.value, found.low, found.high) == (hits / 4000, float(low), float(high))
+    assert (found.n, found.method, found.population) == (4000, "exact", "our applicants")
+    grouped = score("group", sample).worst
+    table = loan(MANY).groupby(MANY["sex"]).agg(["sum", "count"])
+    low, high = intervals.spread(table["sum"].to_numpy(), table["count"].to_numpy(), 0.95)
+    assert (grouped.estimate.low, grouped.estimate.high) == (float(low), float(high))
+    assert grouped.estimate.value == pytest.approx(truth(MANY, "group"), abs=1e-12)
+    assert [group.estimate.n for group in grouped.groups] == table["count"].tolist()
+
+
+def test_sets_of_a_sample_share_the_level():
+    found = score(rows=eh.rows(MANY, sample_of="applicants"), over=[("sex",), ("income",)])
+    for finding in found.findings:
+        hits = round(finding.estimate.value * 4000)
+        low, high = intervals.clopper_pearson(hits, 4000, 0.975)
+        assert (finding.estimate.low, finding.estimate.high) == (float(low), float(high))
+        assert (finding.estimate.level, finding.estimate.method) == (0.95, "exact, simultaneous over 2")
+
+
+def test_a_budget_takes_a_random_part_of_a_sample():
+    """The file is sorted, so that its first rows would say something else."""
+    people = MANY.sort_values(["age", "income"])
+    for kind, n in (("causal", 468), ("group", 936)):
+        found = score(kind, eh.rows(people, sample_of="applicants"), budget=eh.Budget(queries=1000), level=0.999)
+        assert found.stop is eh.StopReason.QUERIES
+        assert found.worst.estimate.n == n
+        assert found.worst.estimate.low < truth(MANY, kind) < found.worst.estimate.high
+        assert found.spent.queries <= 1000
+    tiny = eh.Budget(queries=1)
+    refused(UsageError, lambda: score(rows=eh.rows(MANY, sample_of="applicants"), budget=tiny), "8,000 inputs")
+    near = eh.rows(PEOPLE, twins="rows")
+    refused(UsageError, lambda: score(rows=near, budget=eh.Budget(queries=4)), "5 inputs", "4 queries")
+
+
+RACES = eh.Space([eh.category("race", ["a", "b", "c"]), eh.integer("age", 18, 90)], protected=["race"])
+
+
+def test_a_group_that_nobody_was_seen_of_is_undecided_in_a_sample_and_noted_in_a_population():
+    frame = pd.DataFrame({"race": ["a", "b"] * 500, "age": [30, 50] * 500})
+
+    def older(people):
+        return people["age"] > 20
+
+    sample = score("group", eh.rows(frame, sample_of="applicants"), older, RACES, limit=0.1)
+    assert sample.verdict == "undecided"
+    assert (sample.worst.estimate.value, sample.worst.estimate.low, sample.worst.estimate.high) == (0, 0, 1)
+    assert "1 of 3 groups of race are empty, such as race c; may be treated in any way" in sample.notes[0]
+    population = score("group", eh.rows(frame), older, RACES, limit=0.1)
+    assert population.verdict == "pass"
+    assert "1 of 3 groups of race are empty, such as race c; the score says nothing of them" in population.notes[0]
+    # Evidence of the others is enough for a fail.
+    clear = score("group", eh.rows(frame, sample_of="applicants"), lambda p: p["age"] > 40, RACES, limit=0.1)
+    assert clear.verdict == "fail"
+
+
+def test_a_tiny_group_of_a_sample_is_undecided():
+    frame = pd.DataFrame({"race": ["a"] * 500 + ["b"] * 500 + ["c"] * 3, "age": 30})
+    found = score("group", eh.rows(frame, sample_of="applicants"), lambda p: p["age"] > 20, RACES, limit=0.1)
+    assert found.verdict == "undecided"
+    assert [group.estimate.n for group in found.worst.groups] == [500, 500, 3]
+    large = pd.DataFrame({"race": ["a"] * 500 + ["b"] * 500 + ["c"] * 100, "age": 30})
+    found = score("group", eh.rows(large, sample_of="applicants"), lambda p: p["age"] > 20, RACES, limit=0.1)
+    assert found.verdict == "pass"
+
+
+def test_a_group_that_cannot_exist_does_not_leave_a_sample_undecided():
+    space = eh.Space(
+        [eh.category("sex", ["F", "M"]), eh.category("pregnant", ["no", "yes"]), eh.integer("age", 18, 90)],
+        ["sex"],
+        ["not (sex == 'M' and pregnant == 'yes')"],
+    )
+    frame = space.decode(space.draw(3000, np.random.default_rng(0)))
+    found = score(
+        "group", eh.rows(frame, sample_of="applicants"), lambda p: p["age"] > 20, space, over=["sex", "pregnant"],
+        limit=0.2,
+    )  # fmt: skip
+    assert len(found.worst.groups) == 3
+    assert (found.verdict, found.notes) == ("pass", ())
+
+
+def test_one_group_is_nothing_to_compare():
+    women = PEOPLE[PEOPLE["sex"] == "F"]
+    said = "this population has 1 group", "nothing to compare"
+    refused(UsageError, lambda: score("group", eh.rows(women)), *said)
+    refused(UsageError, lambda: score("group", eh.rows(women, sample_of="applicants")), *said)
+    refused(UsageError, lambda: score("group", eh.profile({"sex": {"F": 1.0}})), "nothing to compare")
+
+
+def test_rows_outside_the_bins_are_in_no_group():
+    space = eh.Space([eh.integer("age", 0, 99, bins=(20, 40, 60)), eh.integer("income", 0, 99)], protected=["age"])
+    frame = pd.DataFrame({"age": [5, 20, 39, 40, 60, 61], "income": [99, 10, 90, 90, 90, 0]})
+    found = score("group", eh.rows(frame), lambda p: p["income"] > 50, space).worst
+    assert [(str(group), group.estimate.value) for group in found.groups] == [
+        ("age 20 to under 40", 0.5),
+        ("age 40 to 60", 1.0),
+    ]
+
+
+PROFILE: dict[Any, Any] = {
+    ("sex", "age"): [("F", 30, 4), ("F", 50, 2), ("M", 50, 3), ("M", 70, 1)],
+    "income": [(0, 49, 0.4), (50, 59, 0.1), (60, 99, 0.5)],
+}
+
+
+def test_a_profile_is_sampled_as_it_says():
+    """P(flip) = P(40 or older) · P(50 to 59); women under 40 need 50, over that 60, men always 50."""
+    sampler = eh.profile(PROFILE)
+    flips = score(rows=sampler, margin=0.02, level=0.999).worst.estimate
+    assert flips.low <= 0.6 * 0.1 <= flips.high
+    assert flips.population == "a profile with weights for sex+age, income"
+    groups = score("group", sampler, margin=0.03, level=0.999).worst
+    women, men = (4 / 6) * 0.6 + (2 / 6) * 0.5, 0.6
+    assert groups.estimate.low <= men - women <= groups.estimate.high
+    for group, rate in zip(groups.groups, (women, men), strict=True):
+        assert group.estimate.low <= rate <= group.estimate.high
+
+
+def test_a_profile_keeps_the_constraints():
+    space = eh.Space(SPACE.features, ["sex"], ["not (sex == 'M' and income < 50)"])
+    sampler = eh.profile({"income": [(0, 49, 0.5), (50, 99, 0.5)]})
+    found = score("group", sampler, lambda p: p["income"] >= 50, space, margin=0.03, level=0.999).worst
+    assert found.estimate.low <= 0.5 <= found.estimate.high
+    assert found.groups[1].estimate.value == 1
+
+
+def test_the_population_has_a_say():
+    """The same software, the same features: who is asked decides the score."""
+    young = MANY[MANY["age"] < 40]
+    assert score(rows=eh.rows(young), limit=0).verdict == "pass"
+    assert score(rows=eh.rows(MANY), limit=0.05).verdict == "fail"
+    assert score(exact=False, limit=0.05).verdict == "fail"
+
+
+@pytest.mark.parametrize("kind", ["causal", "group"])
+@pytest.mark.parametrize("options", [{}, {"sample_of": "applicants"}, {"twins": "rows"}])
+def test_the_suite_of_given_rows_is_replayed(tmp_path, kind, options):
+    file = tmp_path / "rows.csv"
+    frame = pd.concat([MANY.head(200), MANY.head(200).assign(sex="F")])
+    before = score(kind, eh.rows(frame, **options), suite=file)
+    again = eh.replay(file, loan, SPACE)
+    assert again.details["changed"] == 0
+    assert again.worst.estimate.value == pytest.approx(before.worst.estimate.value, abs=1e-12)
+    fixed = eh.replay(file, lambda people: people["income"] >= 50, SPACE)
+    if kind == "causal":
+        assert fixed.worst.estimate.value == 0
+    assert fixed.details["changed"] > 0
+
+
+def test_what_staged_search_saves_on_rows_is_not_counted_as_spent():
+    """73 ages: a row whose outcome flips early is not asked about all of them."""
+    found = score(rows=eh.rows(MANY.head(100)), decide=lambda people: people["age"] > 54, over="age")
+    assert found.worst.estimate.value == 1
+    assert found.spent.queries == 64 + 100 * 17

@@ -1,0 +1,465 @@
+"""Group scores by sampling: intervals that hold the plain answer, groups under constraints and bins, all outcomes."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import evenhand as eh
+from evenhand.population.samplers import Draws, Uniform, Within
+from evenhand.runtime.errors import EvenhandError, SpaceError, UsageError
+from evenhand.scores.groups import Groups
+from evenhand.statistics.intervals import z_score
+from tests.support.helpers import refused
+
+SEX, RACE, AGE = eh.category("sex", ["F", "M"]), eh.category("race", ["a", "b", "c"]), eh.integer("age", 18, 90)
+SPACE = eh.Space([SEX, RACE, AGE, eh.integer("income", 0, 99)], protected=["sex"])
+TIED = eh.Space(
+    SPACE.features,
+    ["sex"],
+    ["not (sex == 'M' and age < 60)", "not (race == 'b' and income >= 50)", "not (sex == 'F' and race == 'c')"],
+)
+
+
+def people_of(space: eh.Space) -> Any:
+    """Every valid input, by pandas."""
+    columns = [
+        feature.levels if feature.kind == "category" else range(int(feature.low), int(feature.high) + 1)
+        for feature in space.features
+    ]
+    everyone = pd.DataFrame(list(itertools.product(*columns)), columns=list(space.names))
+    for text in space.constraints:
+        everyone = everyone[everyone.eval(text)]
+    return everyone
+
+
+def loan(people):
+    """Older men of race b fare better, and wealth counts."""
+    bonus = 20 * (people["sex"] == "M") + 15 * (people["race"] == "b")
+    return np.where(people["income"] + people["age"] / 2 + bonus > 90, "yes", "no")
+
+
+EVERYONE = {name: people_of(space) for name, space in {"free": SPACE, "tied": TIED}.items()}
+
+
+@pytest.mark.parametrize("limit", [None, 0.1])
+@pytest.mark.parametrize("over", [["sex"], ["race"], ["race", "sex"]])
+@pytest.mark.parametrize("population", ["free", "tied"])
+def test_the_intervals_hold_the_plain_rates(population, over, limit):
+    everyone = EVERYONE[population]
+    rates = pd.Series(loan(everyone) == "yes", index=everyone.index).groupby([everyone[name] for name in over]).mean()
+    subject = eh.Subject(loan, TIED if population == "tied" else SPACE, positive="yes")
+    found = eh.measure(subject, over=over, kind="group", limit=limit, margin=0.08, level=0.999)
+    estimate, truth = found.worst.estimate, rates.max() - rates.min()
+    assert estimate.low <= truth <= estimate.high
+    if limit is None:
+        assert found.stop is eh.StopReason.MARGIN
+        assert max(estimate.high - estimate.value, estimate.value - estimate.low) <= 0.08
+    else:
+        right = "fail" if truth >= limit else "pass"
+        assert found.verdict in ({right} if abs(truth - limit) > 0.08 else {right, "undecided"})
+    listed = {tuple(group.about[name] for name in over): group.estimate for group in found.worst.groups}
+    assert len(listed) == len(rates)  # nobody is F and c where constraints say so
+    for key, rate in rates.items():
+        assert listed[key if isinstance(key, tuple) else (key,)].low <= rate
+        assert rate <= listed[key if isinstance(key, tuple) else (key,)].high
+    assert estimate.n == sum(one.n for one in listed.values())
+
+
+def test_a_group_that_constraints_leave_empty_is_named():
+    subject = eh.Subject(loan, TIED, positive="yes")
+    found = eh.measure(subject, over=["sex", "race"], kind="group", margin=0.2)
+    assert [str(group) for group in found.worst.groups] == [
+        "sex F, race a", "sex F, race b", "sex M, race a", "sex M, race b", "sex M, race c"
+    ]  # fmt: skip
+    assert "1 of 6 groups of sex and race are empty, such as sex F, race c" in found.notes[0]
+    assert eh.measure(subject, over="race", kind="group", margin=0.2).notes == ()
+
+
+def test_draws_within_a_group_are_those_of_the_population_given_the_group():
+    """Of all valid inputs those of a group are as likely as before, also in what constraints tie to the group."""
+    groups = Groups(TIED, ("sex", "race"))
+    for group in (0, 1, 3, 5):
+        about = groups.label(group)
+        points = Uniform().within(20_000, np.random.default_rng(1), groups, group)
+        drawn = TIED.decode(points)
+        assert {name: set(drawn[name]) for name in about} == {name: {value} for name, value in about.items()}
+        mine = EVERYONE["tied"].query(" and ".join(f"{name} == {value!r}" for name, value in about.items()))
+        for column in ("age", "income"):
+            expected = mine[column].value_counts() / len(mine)
+            seen = drawn[column].value_counts() / len(drawn)
+            assert set(seen.index) == set(expected.index)
+            assert float(np.abs(seen - expected).max()) < 0.01
+
+
+BINS = [
+    # The rate of over 38 in 18..37, 38..57, 58..77, 78..90 is 0, 19/20, 1, 1.
+    (eh.integer("age", 18, 90, bins=(18, 38, 58, 78, 90)), lambda p: p["age"] > 38, 1.0, "18 to under 38"),
+    # 8 of each 25, but for the last, which has only 99.
+    (eh.integer("age", 0, 99, bins=4), lambda p: p["age"] % 33 < 8, 7 / 25, "24.75 to under 49.5"),
+    (eh.real("age", 0, 100, bins=(0, 25, 50, 100)), lambda p: p["age"] > 37.5, 1.0, "0 to under 25"),
+    (eh.real("age", 0, 100, bins=(0, 50, 100)), lambda p: (p["age"] > 40) & (p["age"] < 60), 0.0, "50 to 100"),
+    (eh.real("age", 0, 1, step=0.125, bins=(0, 0.5, 1)), lambda p: p["age"] >= 0.375, 1 - 1 / 4, "0 to under 0.5"),
+]
+
+
+@pytest.mark.parametrize(("feature", "model", "spread", "label"), BINS)
+def test_bins_form_groups_of_numbers(feature, model, spread, label):
+    space = eh.Space([feature, eh.integer("other", 0, 10_000)], protected=["age"])
+    found = eh.measure(model, space, kind="group", margin=0.05, level=0.999, exact=False).worst
+    assert found.estimate.low <= spread <= found.estimate.high
+    assert len(found.groups) == (feature.bins if isinstance(feature.bins, int) else len(feature.bins) - 1)
+    assert label in [group.about["age"] for group in found.groups]
+
+
+def test_a_bin_without_any_value_is_left_out():
+    space = eh.Space([eh.integer("age", 0, 3, bins=8), eh.integer("other", 0, 10_000)], protected=["age"])
+    found = eh.measure(lambda people: people["age"] == 3, space, kind="group", exact=False)
+    assert [group.estimate.value for group in found.worst.groups] == [0, 0, 0, 1]
+    assert "4 of 8 groups" in found.notes[0]
+
+
+def test_constraints_reach_into_bins_of_continuous_features():
+    space = eh.Space([SEX, eh.real("weight", 0, 100, bins=2)], ["sex"], ["not (sex == 'M' and weight < 50)"])
+
+    def heavy(people):
+        return people["weight"] > 75  # a quarter of all weights, half of those over 50
+
+    found = eh.measure(heavy, space, kind="group", margin=0.03, level=0.999).worst.estimate
+    assert found.low <= 0.25 <= found.high
+    # Whether a group is empty cannot be told by listing continuous values, so none is silently left out.
+    refused(SpaceError, lambda: eh.measure(heavy, space, over=["sex", "weight"], kind="group"), "accept only 0 of")
+
+
+@pytest.mark.parametrize("exact", [None, False])
+def test_cases_are_favourable_outcomes_lost_by_moving_to_the_worst_group(exact):
+    space = eh.Space([SEX, RACE, eh.integer("age", 58, 70), eh.integer("income", 40, 60)], ["sex"], TIED.constraints)
+    subject = eh.Subject(loan, space, positive="yes")
+    found = eh.measure(subject, over=["sex", "race"], kind="group", exact=exact, margin=0.1).worst
+    best = max(found.groups, key=lambda group: group.estimate.value).about
+    worst = min(found.groups, key=lambda group: group.estimate.value).about
+    assert 1 <= len(found.cases) <= 3
+    for case in found.cases:
+        assert case.outcomes == ("yes", "no")
+        assert subject.decide([case.individual, case.twin]).tolist() == ["yes", "no"]
+        assert space.valid(space.encode([case.individual, case.twin])).all()
+        assert set(case.changed) <= {"sex", "race"}
+        assert {name: case.individual[name] for name in best} == dict(best)
+        assert {name: case.twin[name] for name in worst} == dict(worst)
+
+
+def test_equal_groups_have_no_cases():
+    assert eh.measure(lambda people: people["age"] > 40, SPACE, kind="group", margin=0.2, exact=False).worst.cases == ()
+    same = eh.Space([SEX, eh.integer("age", 18, 90)], protected=["sex"])
+    assert eh.measure(lambda people: people["age"] > 40, same, kind="group").worst.cases == ()
+
+
+def test_the_query_budget_is_never_exceeded():
+    asked = 0
+
+    def counted(people):
+        nonlocal asked
+        asked += len(people)
+        return people["age"] + 5 * (people["sex"] == "M") > 50
+
+    for interval in (None, "wald"):
+        for over in (["sex"], [("sex",), ("race",)]):
+            for queries in (1, 5, 7, 40, 333):
+                asked, budget = 0, eh.Budget(queries=queries)
+                try:
+                    found = eh.measure(
+                        counted, SPACE, kind="group", over=over, interval=interval, margin=0.01, budget=budget
+                    )
+                except UsageError as error:
+                    assert queries <= 7
+                    assert "budget" in str(error)
+                else:
+                    assert asked <= found.spent.queries <= queries
+                    # Wald's formula has width zero as soon as all outcomes are alike.
+                    assert found.stop is eh.StopReason.QUERIES or interval == "wald"
+                assert asked <= queries
+
+
+def test_a_spent_budget_is_undecided():
+    found = eh.measure(loan_of("yes"), kind="group", limit=0.15, budget=eh.Budget(queries=200))
+    assert found.verdict == "undecided"
+    assert found.worst.estimate.n == sum(group.estimate.n for group in found.worst.groups)
+
+
+def loan_of(positive: Any, **options: Any) -> eh.Subject:
+    return eh.Subject(loan, SPACE, positive=positive, **options)
+
+
+def test_same_seed_same_result_for_any_number_of_workers(monkeypatch, tmp_path):
+    monkeypatch.setattr("evenhand.scores.sampling_loop.WAVE_SECONDS", 0.0)  # all waves but the first are shared
+
+    def signed(people):
+        (tmp_path / str(os.getpid())).touch()
+        return loan(people)
+
+    def run(seed=3, n_jobs=1, **options):
+        subject = eh.Subject(signed, SPACE, positive="yes", **options)
+        return eh.measure(subject, over=["sex", "race"], kind="group", margin=0.08, seed=seed, n_jobs=n_jobs).digest
+
+    first = run()
+    assert run(memo=True) == run(memo=False) == first
+    assert run(n_jobs=2) == first
+    assert len(list(tmp_path.iterdir())) >= 2
+    assert run(seed=4) != first
+
+
+GRADES = ("good", "fair", "poor")
+
+
+def grade(people):
+    """Women get a fair grade where men get a good one."""
+    high = people["income"] > 60
+    return np.where(people["income"] < 30, "poor", np.where(high & (people["sex"] == "M"), "good", "fair"))
+
+
+@pytest.mark.parametrize("exact", [None, False])
+def test_several_labels_without_a_favourable_one_have_a_finding_each(exact):
+    space = eh.Space([SEX, eh.integer("income", 0, 99)], protected=["sex"])
+    found = eh.measure(eh.Subject(grade, space, labels=GRADES), kind="group", margin=0.05, exact=exact, limit=0.2)
+    assert len(found.findings) == 3
+    said = {finding.output: finding for finding in found.findings}
+    truths = {"good": 0.39, "fair": 0.39, "poor": 0.0}
+    for label, truth in truths.items():
+        finding = said[label]
+        assert finding.verdict == ("fail" if truth > 0.2 else "pass")
+        assert finding.estimate.low <= truth <= finding.estimate.high
+        if exact is False:
+            assert finding.estimate.level == 0.95
+            assert finding.estimate.method.endswith("simultaneous over 3")
+    if exact is False:
+        alone = eh.measure(
+            eh.Subject(grade, space, positive="fair"), kind="group", margin=0.05, exact=False, level=1 - 0.05 / 3,
+            limit=0.2,
+        ).worst.estimate  # fmt: skip
+        # The same draws, at the level that makes all three hold together.
+        assert (alone.value, alone.low, alone.high) == (
+            said["fair"].estimate.value, said["fair"].estimate.low, said["fair"].estimate.high
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("positive", [["good", "fair"], ("fair", "good"), {"good", "fair"}, lambda y: y != "poor"])
+def test_the_favourable_outcome_may_be_several_or_a_function(positive):
+    space = eh.Space([SEX, eh.integer("income", 0, 99)], protected=["sex"])
+
+    def stricter(people):
+        return np.where((people["sex"] == "F") & (people["income"] < 40), "poor", grade(people))
+
+    found = eh.measure(eh.Subject(stricter, space, positive=positive), kind="group").worst
+    assert found.estimate.value == 0.1
+    assert ("the favourable outcome" if callable(positive) else "good") in found.claim
+
+
+def test_what_is_favourable_must_be_said():
+    refused(UsageError, lambda: eh.measure(loan, SPACE, kind="group"), "favourable", "positive=")
+    subject = eh.Subject(lambda people: people["age"] * 1.5, SPACE)
+    refused(UsageError, lambda: eh.measure(subject, kind="group"), "favourable", "a function such as")
+
+
+@pytest.mark.parametrize("exact", [None, False])
+def test_scores_are_averaged_by_group(exact):
+    space = eh.Space([eh.category("sex", [0, 1]), eh.integer("income", 0, 99)], protected=["sex"])
+    people = space.decode(space.enumerate())
+    model = LogisticRegression().fit(people, people["income"] + 20 * people["sex"] > 60)
+    scores = model.predict_proba(people)[:, 1]
+    means = pd.Series(scores).groupby(people["sex"]).mean()
+    subject = eh.Subject(model, space, output="score")
+    found = eh.measure(subject, kind="group", exact=exact, margin=0.05, level=0.999).worst
+    assert found.estimate.low - 1e-12 <= means[1] - means[0] <= found.estimate.high + 1e-12
+    assert found.estimate.method == ("enumerated" if exact is None else "anytime")
+    assert found.claim.startswith("the score is ")
+    assert found.cases == ()
+    if exact is None:
+        assert [group.estimate.value for group in found.groups] == pytest.approx([means[0], means[1]])
+
+
+def test_a_score_that_is_no_share_is_refused():
+    class Scorer:
+        classes_ = np.array([0, 1])
+
+        def predict_proba(self, frame):
+            return np.stack([np.full(len(frame), -3.0), np.full(len(frame), 4.0)], axis=1)
+
+        def predict(self, frame):
+            return np.ones(len(frame))
+
+    subject = eh.Subject(Scorer(), SPACE, output="score")
+    refused(UsageError, lambda: eh.measure(subject, kind="group"), "the score 4", "positive=lambda")
+
+
+def both_outputs(people):
+    return {"grant": loan(people), "rate": 9 - (people["income"] > 50) - 2 * (people["sex"] == "M")}
+
+
+@pytest.mark.parametrize("kind", ["causal", "group"])
+def test_several_outputs_are_measured_on_the_same_draws(kind):
+    positive: Any = {"grant": "yes", "rate": lambda rate: rate < 8}
+    subject = eh.Subject(both_outputs, SPACE, outputs=["grant", "rate"], positive=positive, differs={"rate": 1.0})
+    found = eh.measure(subject, kind=kind, margin=0.1)
+    assert {finding.output for finding in found.findings} == {"grant", "rate"}
+    for finding in found.findings:
+        assert finding.estimate.method == "exact, simultaneous over 2"
+        assert finding.estimate.level == 0.95
+        alone = eh.Subject(
+            lambda people, name=finding.output: both_outputs(people)[name],
+            SPACE,
+            positive=positive[finding.output],
+            differs={"rate": 1.0}.get(finding.output),
+        )
+        single = eh.measure(alone, kind=kind, margin=0.1, level=0.975).worst.estimate
+        assert (single.value, single.low, single.high, single.n) == (
+            finding.estimate.value, finding.estimate.low, finding.estimate.high, finding.estimate.n
+        )  # fmt: skip
+
+
+def paper(space: eh.Space, decide, names: tuple[str, ...], margin: float, level: float, seed: int):
+    """Algorithm 1, line by line; the same random inputs, one at a time."""
+    groups, z, sizes, rates = Groups(space, names), z_score(level), [], []
+    for group in range(len(groups)):
+        draws = Draws(Within(Uniform(), groups, group), space, seed, "measure", "group", *names, group)
+        outcomes = decide(space.decode(draws.take(0, 3000))).tolist()
+        r = count = 0
+        while r < 3000:
+            r += 1
+            if outcomes[r - 1]:
+                count += 1
+            if r > 30:
+                p = count / r
+                if z * (p * (1 - p) / r) ** 0.5 < margin:
+                    break
+        sizes.append(r)
+        rates.append(p)
+    return sizes, max(rates) - min(rates)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_wald_is_algorithm_one_of_the_paper(seed):
+    def decide(people):
+        return np.asarray(people["income"] < 4 + 40 * (people["race"] == "b") + 5 * (people["sex"] == "M"))
+
+    found = eh.measure(
+        decide, SPACE, over=["sex", "race"], kind="group", interval="wald", margin=0.05, level=0.95, seed=seed
+    ).worst
+    sizes, spread = paper(SPACE, decide, ("sex", "race"), 0.05, 0.95, seed)
+    assert [group.estimate.n for group in found.groups] == sizes
+    assert len(set(sizes)) > 2  # each group stops by itself
+    assert found.estimate.value == spread
+    assert found.estimate.n == sum(sizes)
+    assert found.estimate.method == "wald"
+
+
+def test_wald_misses_a_rare_difference_that_the_default_finds():
+    """Nobody of 31 means width zero, so that the paper's rule stops and says that there is no difference at all."""
+    rare = eh.Space([SEX, eh.integer("id", 1, 20_000)], protected=["sex"])
+
+    def one_in_fifty(people):
+        return (people["id"] % 50 == 0) & (people["sex"] == "M")
+
+    found = Counter(
+        eh.measure(one_in_fifty, rare, kind="group", interval="wald", margin=0.01, seed=seed).worst.estimate.high
+        for seed in range(20)
+    )
+    assert found[0.0] >= 5
+    for seed in range(3):
+        sound = eh.measure(one_in_fifty, rare, kind="group", margin=0.02, level=0.99, seed=seed).worst.estimate
+        assert sound.low <= 0.02 <= sound.high
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("exact", [None, False])
+def test_a_group_suite_is_replayed_on_another_version(tmp_path, suffix, exact):
+    file = tmp_path / f"group{suffix}"
+    space = eh.Space([SEX, RACE, eh.integer("income", 0, 99)], protected=["sex"])
+
+    def old(people):
+        return np.where(people["income"] > 50 - 20 * (people["sex"] == "M"), "yes", "no")
+
+    def new(people):
+        return np.where(people["income"] > 50, "yes", "no")
+
+    options: dict[str, Any] = {"kind": "group", "over": [("sex",), ("race",)], "margin": 0.05}
+    before = eh.measure(eh.Subject(old, space, positive="yes"), **options, suite=file, exact=exact)
+    told = {finding.about: finding.estimate for finding in before.findings}
+    again = eh.replay(file, eh.Subject(old, space, positive="yes"))
+    assert again.details["changed"] == 0
+    for finding in again.findings:
+        assert finding.estimate.value == pytest.approx(told[finding.about].value, abs=1e-12)
+    after = eh.replay(file, eh.Subject(new, space, positive="yes"), limit=0.15)
+    assert after.verdict == "pass"
+    assert after.details["was"]["group sex"] == pytest.approx(told["sex",].value)
+    assert after.details["changed"] > 0
+    by_set = {finding.about: finding.estimate for finding in after.findings}
+    if exact is None:
+        assert (by_set["sex",].value, by_set["sex",].method) == (0, "enumerated")
+    else:
+        assert by_set["sex",].method == "anytime, simultaneous over 2"
+        assert by_set["sex",].low == 0
+
+
+def test_a_suite_of_several_sets_and_outputs_is_replayed(tmp_path):
+    file = tmp_path / "tests.csv"
+    positive: Any = {"grant": "yes", "rate": lambda rate: rate < 8}
+    subject = eh.Subject(both_outputs, SPACE, outputs=["grant", "rate"], positive=positive)
+    for kind in ("causal", "group"):
+        found = eh.measure(subject, kind=kind, over=[("sex",), ("race",)], margin=0.1, suite=file)
+        assert len(found.findings) == 4
+        held = pd.read_csv(file)
+        assert set(held["test.over"].map(json.loads).map(tuple)) == {("sex",), ("race",)}
+        assert set(held["test.kind"]) == {kind}
+        again = both_outputs(held)
+        assert (held["outcome.grant"] == again["grant"]).all()
+        assert (held["outcome.rate"] == again["rate"]).all()
+        replayed = eh.replay(file, subject)
+        assert replayed.details["changed"] == 0
+        told = {(finding.output, finding.about): finding.estimate for finding in found.findings}
+        for finding in replayed.findings:
+            estimate = told[finding.output, finding.about]
+            # The suite holds the draws of the output that took the most.
+            assert finding.estimate.n >= estimate.n
+            assert finding.estimate.value == pytest.approx(estimate.value, abs=0.1)
+
+
+WRONG: list[tuple[type[EvenhandError], dict[str, Any], tuple[str, ...]]] = [
+    (UsageError, {"over": "sexx"}, ("did you mean 'sex'",)),
+    (UsageError, {"over": ["sex", "sex"]}, ("'sex' twice",)),
+    (UsageError, {"over": []}, ("over is empty",)),
+    (UsageError, {"over": 5}, ("over = 5", "the name of a feature")),
+    (UsageError, {"over": [1]}, ("over = [1]", "the name of a feature")),
+    (UsageError, {"over": None}, ("no protected features",)),
+    (UsageError, {"over": "only"}, ("only", "nothing to compare", "two values")),
+    (UsageError, {"over": "only", "exact": True}, ("only", "nothing to compare")),
+    (SpaceError, {"over": "weight"}, ("'weight' is continuous", "a step or bins")),
+    (UsageError, {"kind": "gruop"}, ("did you mean 'group'",)),
+    (UsageError, {"limit": 1.5}, ("limit is 1.5", "between 0 and 1")),
+    (UsageError, {"limit": -0.1}, ("limit is -0.1",)),
+    (UsageError, {"limit": "0.1"}, ("limit is '0.1'",)),
+    (UsageError, {"margin": 0}, ("margin is 0",)),
+    (UsageError, {"margin": 1}, ("margin is 1",)),
+    (UsageError, {"margin": "wide"}, ("margin is 'wide'",)),
+    (UsageError, {"level": 1}, ("level is 1",)),
+    (UsageError, {"level": "high"}, ("level is 'high'",)),
+    (UsageError, {"interval": "walt"}, ("did you mean 'wald'",)),
+    (UsageError, {"interval": "wilson"}, ("'wilson' has no form for a spread",)),
+    (UsageError, {"sampler": pd.DataFrame({"sex": ["F"]})}, ("sampler", "rows(...)")),
+    (UsageError, {"budget": 1000}, ("budget = 1000", "Budget(queries=1000)")),
+    (UsageError, {"exakt": True}, ("did you mean 'exact'",)),
+]
+
+
+@pytest.mark.parametrize(("error", "options", "words"), WRONG, ids=[str(options) for _, options, _ in WRONG])
+def test_wrong_settings_give_one_sentence(error, options, words):
+    space = eh.Space([SEX, AGE, eh.category("only", ["one"]), eh.real("weight", 0, 1, passed=False)])
+    arguments: dict[str, Any] = {"kind": "group", "over": "sex", **options}
+    refused(error, lambda: eh.measure(lambda people: people["age"] > 40, space, **arguments), *words)

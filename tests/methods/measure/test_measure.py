@@ -1,0 +1,407 @@
+"""measure on the core: exact scores recovered, same bytes however it is run, budgets kept, errors in one sentence."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pty
+import runpy
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import evenhand as eh
+from evenhand.runtime.budget import Progress
+from evenhand.runtime.errors import NotDeterministic, SpaceError, SubjectCrashed, UsageError
+from tests.support.helpers import examples
+
+SPACE = eh.Space(
+    [
+        eh.category("sex", ["F", "M"]),
+        eh.category("race", ["a", "b", "c"]),
+        eh.integer("age", 18, 90),
+        eh.real("rate", 0, 1, step=0.01),
+    ],
+    protected=["sex", "race"],
+)
+
+
+def biased(people):
+    """Men need five years less: 5 of 73 ages flip."""
+    return np.where(people["age"] + 5 * (people["sex"] == "M") > 50, "approve", "deny")
+
+
+def truth(space: eh.Space, model, over: list[str]) -> float:
+    """The causal score by brute force (Def. 3.7), without the code under test."""
+    frame = space.decode(space.enumerate())
+    rest = [name for name in space.names if name not in over]
+    frame["outcome"] = np.asarray(model(frame))
+    return float((frame.groupby(rest)["outcome"].transform("nunique") > 1).mean())
+
+
+@pytest.mark.parametrize("over", [["sex"], ["race"], ["sex", "race"]])
+def test_the_interval_holds_the_brute_force_score(over):
+    exact = truth(SPACE, biased, over)
+    found = eh.measure(biased, SPACE, over=over, margin=0.01, level=0.999).worst.estimate
+    assert found.low <= exact <= found.high
+    assert max(found.high - found.value, found.value - found.low) <= 0.01
+
+
+def test_constraints_bound_both_inputs_and_twins():
+    space = eh.Space(SPACE.features, ["sex"], ["not (sex == 'M' and age < 60)", "not (sex == 'F' and age > 80)"])
+
+    def any_man(people):
+        assert not ((people["sex"] == "M") & (people["age"] < 60)).any()
+        assert not ((people["sex"] == "F") & (people["age"] > 80)).any()
+        return people["sex"] == "M"
+
+    # Only those of 60 to 80 have a twin: 21 ages × 2 of 63 + 31 valid ones.
+    found = eh.measure(any_man, space, margin=0.02, level=0.999).worst.estimate
+    assert found.low <= 42 / 94 <= found.high
+
+
+@pytest.mark.parametrize("model", [biased, lambda people: (people["age"] > 40) & (people["race"] == "a")])
+def test_same_seed_same_bytes(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "evenhand.scores.sampling_loop.WAVE_SECONDS", 0.0
+    )  # small waves, and all but the first are shared
+
+    def run(seed=3, n_jobs=1, **options):
+        result = eh.measure(
+            eh.Subject(model, SPACE, **options), over=[("sex",), ("race",)], margin=0.01, seed=seed, n_jobs=n_jobs
+        )
+        table = json.loads(result.to_json())
+        table["spent"].pop("seconds")
+        table["spent"].pop("executed")
+        return json.dumps(table)
+
+    first = run()
+    assert run() == first
+    assert run(n_jobs=2) == first
+    assert run(memo=True) == first
+    assert run(memo=False) == first
+    assert run(ledger=tmp_path / "a.ledger") == first  # cold
+    assert run(ledger=tmp_path / "a.ledger") == first  # warm
+    assert run(seed=4) != first
+
+
+def test_work_is_shared_with_other_processes_and_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr("evenhand.scores.sampling_loop.WAVE_SECONDS", 0.0)
+
+    def signed(people):
+        (tmp_path / str(os.getpid())).touch()
+        return biased(people)
+
+    subject = eh.Subject(signed, SPACE, positive="approve")
+    result = eh.measure(subject, over="sex", margin=0.02, n_jobs=2)
+    assert len(list(tmp_path.iterdir())) >= 2
+    assert subject.executed == result.spent.executed >= result.spent.queries
+
+
+def test_an_error_in_another_process_is_the_same_error(monkeypatch):
+    monkeypatch.setattr("evenhand.scores.sampling_loop.WAVE_SECONDS", 0.0)
+    here = os.getpid()
+
+    def elsewhere(people):
+        if os.getpid() != here:
+            raise KeyError("income")
+        return biased(people)
+
+    with pytest.raises(SubjectCrashed, match="elsewhere raised KeyError"):
+        eh.measure(elsewhere, SPACE, over="sex", margin=0.02, n_jobs=2)
+
+
+def test_a_warm_ledger_executes_nothing(tmp_path):
+    def run():
+        subject = eh.Subject(biased, SPACE, ledger=tmp_path / "a.ledger")
+        eh.measure(subject, over="sex", margin=0.05)
+        return subject.executed
+
+    assert run() > 0
+    assert run() == 0
+
+
+@given(st.integers(1, 400), st.sampled_from([["sex"], ["sex", "race"], [("sex",), ("race",)]]))
+@settings(max_examples=examples(40), deadline=None)
+def test_the_query_budget_is_never_exceeded(queries, over):
+    asked = 0
+
+    def counted(people):
+        nonlocal asked
+        asked += len(people)
+        return biased(people)
+
+    try:
+        result = eh.measure(counted, SPACE, over=over, margin=0.01, budget=eh.Budget(queries=queries))
+    except UsageError as error:
+        assert "budget" in str(error)
+    else:
+        assert result.spent.queries <= queries
+        assert result.stop is eh.StopReason.QUERIES
+    assert asked <= queries
+
+
+def test_a_spent_budget_is_undecided_not_a_pass():
+    result = eh.measure(lambda people: people["age"] > 40, SPACE, over="sex", limit=0.01, budget=eh.Budget(queries=80))
+    assert result.verdict == "undecided"
+    assert result.exit_code == 3
+    with pytest.raises(AssertionError, match="undecided"):
+        result.check()
+
+
+def test_deciding_stops_early():
+    easy = eh.measure(lambda people: people["sex"] == "M", SPACE, over="sex", limit=0.05)
+    hard = eh.measure(biased, SPACE, over="sex", limit=0.05)
+    assert easy.verdict == hard.verdict == "fail"
+    assert easy.stop is eh.StopReason.DECIDED
+    assert easy.spent.queries < hard.spent.queries / 3
+
+
+def test_the_reason_given_is_the_one_that_leaves_most_open():
+    def at_the_limit(people):
+        return (people["rate"] < 0.505) & (people["sex"] == "M")  # 51 of 101 rates
+
+    result = eh.measure(at_the_limit, SPACE, over=[("race",), ("sex",)], limit=0.5, margin=0.1)
+    verdicts = {finding.about: finding.verdict for finding in result.findings}
+    assert verdicts == {("race",): "pass", ("sex",): "undecided"}
+    assert result.stop is eh.StopReason.MARGIN
+
+
+def test_cases_replay_and_change_only_what_is_at_issue():
+    result = eh.measure(biased, SPACE, over=["sex", "race"], margin=0.05)
+    assert 1 <= len(result.worst.cases) <= 3
+    subject = eh.Subject(biased, SPACE)
+    for case in result.worst.cases:
+        assert subject.decide([case.individual, case.twin]).tolist() == list(case.outcomes)
+        assert case.outcomes[0] != case.outcomes[1]
+        assert case.changed == ("sex",)  # race never matters, so a minimal case leaves it alone
+
+
+@pytest.mark.parametrize(
+    ("differs", "expected"),
+    [(None, 1.0), (4.0, 1.0), (5.0, 0.0), (lambda a, b: np.minimum(np.abs(a - b) / 10, 1), 0.5)],
+)
+def test_numeric_outcomes_differ_by_gamma_or_by_a_distance(differs, expected):
+    subject = eh.Subject(lambda people: people["age"] + 5.0 * (people["sex"] == "M"), SPACE, differs=differs)
+    found = eh.measure(subject, over="sex", margin=0.05).worst.estimate
+    assert found.value == pytest.approx(expected)
+    assert found.method.startswith("anytime" if callable(differs) else "exact")
+
+
+def test_a_feature_that_is_not_passed_scores_zero_and_says_what_that_means():
+    space = eh.Space([eh.category("sex", ["F", "M"], passed=False), eh.integer("age", 18, 90)], protected=["sex"])
+    result = eh.measure(lambda people: people["age"] > 40, space, limit=0.05)
+    assert result.worst.estimate.value == 0
+    assert "no evidence of fairness" in result.notes[0]
+
+
+def test_a_binned_continuous_feature_can_be_varied():
+    space = eh.Space([eh.real("weight", 0, 100, bins=4), eh.integer("age", 18, 90)], protected=["weight"])
+    found = eh.measure(lambda people: people["weight"] > 50, space, margin=0.05)
+    assert found.worst.estimate.value == 1
+    assert found.spent.queries == 64 + 5 * found.worst.estimate.n
+
+
+def test_wald_reproduces_the_paper_and_its_failure():
+    rare = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("id", 1, 1000)], protected=["sex"])
+
+    def one_in_fifty(people):
+        return (people["id"] <= 20) & (people["sex"] == "M")
+
+    values = [
+        eh.measure(one_in_fifty, rare, interval="wald", margin=0.01, level=0.99, seed=seed).worst.estimate.value
+        for seed in range(20)
+    ]
+    assert sum(value == 0 for value in values) >= 5  # zero hits in 31 draws: width zero, so it stops and says 0
+    sound = eh.measure(one_in_fifty, rare, margin=0.01, level=0.99).worst.estimate
+    assert sound.low <= 0.02 <= sound.high
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"limt": 0.1}, "did you mean 'limit'"),
+        ({"over": "sexx"}, "did you mean 'sex'"),
+        ({"over": []}, "over is empty"),
+        ({"over": ["sex", "sex"]}, "'sex' twice"),
+        ({"margin": 0}, "margin"),
+        ({"margin": 1.5}, "margin"),
+        ({"limit": 1.2}, "limit"),
+        ({"level": 1.0}, "level"),
+        ({"interval": "walt"}, "did you mean 'wald'"),
+        ({"kind": "causl"}, "did you mean 'causal'"),
+        ({"seed": -1}, "seed"),
+        ({"seed": 1.5}, "seed"),
+        ({"n_jobs": 0}, "n_jobs"),
+        ({"budget": None, "space": None}, "no space"),
+    ],
+)
+def test_wrong_settings_give_one_sentence(options, words):
+    arguments = {"space": SPACE, "over": "sex", **options}
+    with pytest.raises(UsageError) as caught:
+        eh.measure(biased, arguments.pop("space"), **arguments)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_no_protected_features_and_continuous_ones():
+    with pytest.raises(UsageError, match="no protected features"):
+        eh.measure(biased, eh.Space(SPACE.features))
+    with pytest.raises(SpaceError, match="continuous"):
+        eh.measure(lambda people: people["w"] > 0, eh.Space([eh.real("w", 0, 1)], protected=["w"]))
+
+
+def test_a_subject_that_changes_its_mind_is_refused():
+    rng = np.random.default_rng(0)
+    with pytest.raises(NotDeterministic, match="causal test needs one answer"):
+        eh.measure(lambda people: rng.random(len(people)) > 0.5, SPACE, over="sex")
+
+
+def test_an_interrupt_keeps_what_is_known():
+    calls = 0
+
+    def interrupted(people):
+        nonlocal calls
+        calls += 1
+        if calls == 6:
+            raise KeyboardInterrupt
+        return biased(people)
+
+    result = eh.measure(interrupted, SPACE, over=[("sex",), ("race",)], margin=0.001, limit=0.07)
+    assert result.stop is eh.StopReason.INTERRUPTED
+    known = {finding.about: finding for finding in result.findings}
+    assert known["sex",].estimate.n >= 16
+    assert known["race",].claim == "race was not measured"
+    assert known["race",].verdict == result.verdict == "undecided"
+    assert eh.Result.from_dict(json.loads(result.to_json())).digest == result.digest
+
+
+def test_the_time_budget_ends_a_run():
+    def slow(people):
+        time.sleep(0.02)
+        return biased(people)
+
+    result = eh.measure(slow, SPACE, over="sex", margin=0.0005, budget=eh.Budget(seconds=0.2))
+    assert result.stop is eh.StopReason.SECONDS
+    assert result.worst.estimate.n > 0
+
+
+WATCHED = """
+    import time
+    import evenhand as eh
+    space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90)], protected=["sex"])
+    def slow(people):
+        time.sleep(0.05)
+        return people["age"] > 40
+    print(eh.measure(slow, space, margin=0.05).verdict)
+"""
+
+
+def test_progress_is_a_bar_on_a_terminal_and_silence_elsewhere(tmp_path):
+    script = tmp_path / "watched.py"
+    script.write_text(textwrap.dedent(WATCHED))
+    quiet = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    assert (quiet.stdout, quiet.stderr) == ("None\n", "")
+
+    master, slave = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm"}
+    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, stderr=slave, env=environment) as run:
+        os.close(slave)
+        seen = b""
+        with contextlib.suppress(OSError):  # the end of a terminal is an error on Linux
+            while chunk := os.read(master, 4096):
+                seen += chunk
+        assert run.stdout is not None
+        assert run.stdout.read() == b"None\n"
+    os.close(master)
+    assert b"causal sex" in seen
+    assert b"inputs" in seen
+
+
+def test_a_crash_names_the_model_and_keeps_the_cause():
+    def broken(people):
+        raise KeyError("income")
+
+    with pytest.raises(SubjectCrashed, match="broken raised KeyError") as caught:
+        eh.measure(broken, SPACE, over="sex")
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+WORKERS = 2
+CAMPAIGN = """
+    import sys
+    import evenhand as eh
+    space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90)], protected=["sex"])
+    subject = eh.Subject.command(
+        ["/bin/sh", sys.argv[1], "{sex}", "{age}"], space, positive="yes", workers=WORKERS, ledger=sys.argv[2]
+    )
+    result = eh.measure(subject, margin=0.08, seed=5)
+    print(result.digest, subject.executed)
+    subject.close()
+"""
+PROGRAM = """\
+echo "$1 $2" >> {log}
+sleep 0.01
+if [ "$1" = M ] && [ "$2" -gt 60 ]; then echo yes; else echo no; fi
+"""
+
+
+def test_sigkill_loses_nothing_that_was_executed(tmp_path, monkeypatch, capsys):
+    """Kill -9 a campaign that runs a process per input; the second run executes only what the first did not."""
+    log, program, script = tmp_path / "log", tmp_path / "decide.sh", tmp_path / "campaign.py"
+    program.write_text(PROGRAM.format(log=log))
+    script.write_text(textwrap.dedent(CAMPAIGN).replace("WORKERS", str(WORKERS)))
+    ledger = tmp_path / "run.ledger"
+    command = [sys.executable, str(script), str(program), str(ledger)]
+    campaign = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and (not log.exists() or len(log.read_text().splitlines()) < 60):
+        time.sleep(0.005)
+    os.killpg(campaign.pid, signal.SIGKILL)
+    campaign.wait()
+    time.sleep(0.2)  # processes that were already running may still write their line
+    before = log.read_text().splitlines()
+    assert len(before) >= 60
+    with contextlib.closing(sqlite3.connect(ledger)) as connection:
+        ((recorded,),) = connection.execute("SELECT count(*) FROM test")
+
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    digest, executed = done.stdout.split()
+    after = log.read_text().splitlines()[len(before) :]
+    assert len(after) == int(executed)
+    log.unlink()
+
+    def here(ledger: Path) -> list[str]:
+        monkeypatch.setattr(sys, "argv", [str(script), str(program), str(ledger)])
+        runpy.run_path(str(script))
+        return str(capsys.readouterr().out).split()
+
+    clean = here(tmp_path / "clean.ledger")
+    assert clean[0] == digest
+    # What the ledger held at the kill was not executed again; it held all but what was in flight.
+    whole = len(log.read_text().splitlines())
+    assert whole == int(clean[1])
+    assert len(after) == whole - recorded
+    assert len(before) - recorded <= 8 * WORKERS
+    assert here(ledger) == [digest, "0"]
+
+
+def test_progress_events_are_typed():
+    event = Progress("task", 0.5, "note")
+    assert (event.task, event.share, event.note) == ("task", 0.5, "note")
+
+
+def test_results_are_written_by_path_objects_too(tmp_path):
+    file = Path(tmp_path) / "r.json"
+    eh.measure(biased, SPACE, over="sex").to_json(file)
+    assert eh.Result.from_json(file).job == "measure"

@@ -1,0 +1,389 @@
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import jsonschema
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import evenhand as eh
+from evenhand.methods.measure.recorded import measure_log
+from evenhand.results import result as results
+from evenhand.runtime.errors import DataError, SpaceError, UsageError
+from evenhand.statistics import intervals, ratios
+from tests.support.helpers import examples, refused
+
+
+def log(**rates: tuple[int, int]) -> pd.DataFrame:
+    """A log with so many favourable rows of so many in each group."""
+    rows = [(group, int(row < k)) for group, (k, n) in rates.items() for row in range(n)]
+    return pd.DataFrame(rows, columns=["race", "ok"])
+
+
+LOANS = log(green=(115, 500), purple=(325, 500))
+
+
+def difference(result):
+    return next(finding for finding in result.findings if not finding.least)
+
+
+def ratio(result):
+    return next(finding for finding in result.findings if finding.least)
+
+
+def by_name(finding):
+    return {str(group): group.estimate for group in finding.groups}
+
+
+def test_it_says_how_far_apart_and_in_what_ratio():
+    result = measure_log(LOANS, outcome="ok", over="race", limit=0.1, least_ratio=0.8)
+    apart, share = difference(result), ratio(result)
+    assert apart.claim == "race purple is favoured in 65.0 % of recorded decisions, race green in 23.0 %"
+    assert share.claim == "by race, the lowest rate is 35.4 % of the highest"
+    assert (apart.about, share.about) == (("race",), ("race",))
+    # Two findings share the error.
+    assert (apart.estimate.low, apart.estimate.high) == pytest.approx(intervals.spread([115, 325], 500, 0.975))
+    assert (share.estimate.low, share.estimate.high) == pytest.approx(ratios.impact_ratio([115, 325], 500, 0.975))
+    assert (apart.estimate.n, apart.estimate.level, apart.estimate.population) == (1000, 0.95, "the recorded decisions")
+    assert result.verdict == "fail"
+    assert (result.spent.queries, result.job, result.stop) == (0, "measure_log", eh.StopReason.ENUMERATED)
+    assert result.details == {"rows": 1000, "unknown": {"race": 0}, "missing_outcomes": 0}
+    low, high = intervals.by_group([115, 325], 500, 0.975)
+    assert by_name(apart)["race green"].low == pytest.approx(low[0])
+    assert by_name(apart)["race purple"].high == pytest.approx(high[1])
+    assert by_name(share)["race purple"].value == 1
+    assert by_name(share)["race green"].value == pytest.approx(115 / 325)
+
+
+def test_enough_equal_decisions_pass_and_few_are_undecided():
+    many = measure_log(log(a=(5000, 9000), b=(5000, 9000)), outcome="ok", over="race", limit=0.1, least_ratio=0.8)
+    assert many.verdict == "pass"
+    assert difference(many).claim == "every group of race is favoured in 55.6 % of recorded decisions"
+    few = measure_log(log(a=(5, 9), b=(5, 9)), outcome="ok", over="race", limit=0.1, least_ratio=0.8)
+    assert few.verdict == "undecided"
+
+
+def test_several_sets_share_one_level():
+    frame = LOANS.assign(sex=["F", "M"] * 500)
+    alone = measure_log(frame, outcome="ok", over="race")
+    both = measure_log(frame, outcome="ok", over=[("race",), ("sex",)])
+    assert len(both.findings) == 4
+    found = next(f for f in both.findings if f.about == ("race",) and not f.least).estimate
+    assert (found.low, found.high) == pytest.approx(intervals.spread([115, 325], 500, 0.9875))
+    assert found.low < difference(alone).estimate.low
+    together = measure_log(frame, outcome="ok", over=["race", "sex"])
+    assert {str(group) for group in difference(together).groups} == {
+        f"race {race}, sex {sex}" for race in ("green", "purple") for sex in "FM"
+    }
+
+
+ENGINES = {
+    "pandas": lambda frame: frame,
+    "nullable": lambda frame: frame.convert_dtypes(),
+    "objects": lambda frame: frame.astype({"sex": object}),
+    "polars": pl.from_pandas,
+    "polars lazy": lambda frame: pl.from_pandas(frame).lazy(),
+    "polars with NaN": lambda frame: pl.from_pandas(frame, nan_to_null=False),
+    "pyarrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
+}
+
+
+def people(n: int = 3000) -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {
+            "sex": rng.choice(np.array(["F", "M", None]), n, p=[0.4, 0.5, 0.1]),
+            "age": np.where(rng.uniform(size=n) < 0.05, np.nan, rng.integers(10, 100, n)),
+            "rows": rng.choice([1.0, 2.0, np.nan], n),
+        }
+    )
+    return frame.assign(ok=np.where(rng.uniform(size=n) < 0.03, np.nan, rng.integers(0, 2, n)))
+
+
+HOW: dict[str, Any] = {
+    "outcome": "ok",
+    "over": [("sex", "age"), ("rows",)],
+    "bins": {"age": [18, 65, 90]},
+    "limit": 0.2,
+}
+
+
+@pytest.fixture(scope="module")
+def digest():
+    return measure_log(people(), **HOW).digest
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_and_order_of_rows_gives_the_same_bytes(engine, digest):
+    shuffled = people().sample(frac=1, random_state=5)
+    assert measure_log(ENGINES[engine](shuffled), **HOW).digest == digest
+
+
+def test_a_lazy_frame_hands_over_nothing_but_counts(monkeypatch):
+    collected = []
+    collect = nw.LazyFrame.collect
+
+    def watched(self, *args, **kwargs):
+        found = collect(self, *args, **kwargs)
+        collected.append(len(found))
+        return found
+
+    monkeypatch.setattr(nw.LazyFrame, "collect", watched)
+    measure_log(pl.from_pandas(people()).lazy(), outcome="ok", over="sex")
+    assert collected
+    assert max(collected) <= 9
+
+
+def test_groups_are_those_of_a_plain_loop():
+    frame = people()
+    result = measure_log(frame, outcome="ok", over=["sex", "age"], bins={"age": [18, 40, 65, 90]})
+    expected: dict[str, list[float]] = {}
+    for row in frame.to_dict("records"):
+        if math.isnan(row["ok"]):
+            continue
+        age = row["age"]
+        cell = "outside 18 to 90" if not 18 <= age <= 90 else "18 to under 40" if age < 40 else "40 to under 65"
+        cell = "65 to 90" if 65 <= age <= 90 else cell
+        cell = "unknown" if math.isnan(age) else cell
+        sex = row["sex"] if isinstance(row["sex"], str) else "unknown"
+        expected.setdefault(f"sex {sex}, age {cell}", []).append(row["ok"])
+    found = by_name(difference(result))
+    assert {name: (estimate.n, estimate.value) for name, estimate in found.items()} == {
+        name: (len(values), pytest.approx(np.mean(values))) for name, values in expected.items()
+    }
+    compared = {name: np.mean(v) for name, v in expected.items() if "unknown" not in name and "outside" not in name}
+    assert difference(result).estimate.value == pytest.approx(max(compared.values()) - min(compared.values()))
+    assert set(by_name(ratio(result))) == set(compared)
+
+
+def test_what_is_missing_is_told_and_left_out():
+    frame = pd.concat([LOANS, pd.DataFrame({"race": [None] * 12, "ok": [1] * 12})], ignore_index=True).astype(
+        {"ok": float}
+    )
+    frame.loc[[0, 600], "ok"] = np.nan
+    frame.loc[len(frame)] = [None, np.nan]
+    result = measure_log(frame, outcome="ok", over="race")
+    assert result.notes == (
+        "3 of 1,013 rows have no ok; they are left out of everything",
+        "12 of 1,010 rows have no race; they are counted as unknown and left out of the comparison",
+    )
+    assert result.details == {"rows": 1013, "unknown": {"race": 12}, "missing_outcomes": 3}
+    unknown = difference(result).groups[-1]
+    assert (unknown.about, unknown.estimate.n, unknown.estimate.value) == ({"race": "unknown"}, 12, 1.0)
+    assert difference(result).estimate.n == 998
+    assert difference(result).estimate.value == pytest.approx(324 / 499 - 114 / 499)
+    assert "race unknown" not in by_name(ratio(result))
+
+
+def test_a_group_called_unknown_is_a_group():
+    frame = pd.concat([log(unknown=(5, 50), a=(20, 50)), pd.DataFrame({"race": [None], "ok": [1]})])
+    groups = {
+        str(group): group.estimate.n for group in difference(measure_log(frame, outcome="ok", over="race")).groups
+    }
+    assert groups == {"race a": 50, "race unknown": 50, "race missing": 1}
+
+
+EMPTY: dict[str, Any] = {
+    "declared": lambda frame: (frame, {"groups": {"race": ["green", "purple", "red"]}}),
+    "pandas": lambda frame: (frame.astype({"race": pd.CategoricalDtype(["green", "purple", "red"])}), {}),
+    "polars": lambda frame: (
+        pl.from_pandas(frame).lazy().with_columns(pl.col("race").cast(pl.Enum(["green", "purple", "red"]))),
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("how", EMPTY)
+def test_an_empty_group_never_reads_as_fair(how):
+    frame, options = EMPTY[how](log(green=(4500, 9000), purple=(4500, 9000)))
+    result = measure_log(frame, outcome="ok", over="race", limit=0.5, least_ratio=0.5, **options)
+    assert result.verdict == "undecided"
+    assert (difference(result).estimate.high, ratio(result).estimate.low) == (1.0, 0.0)
+    for finding in result.findings:
+        red = by_name(finding)["race red"]
+        assert math.isnan(red.value)
+        assert (red.low, red.high, red.n) == (0.0, 1.0, 0)
+    assert "1 of 3 groups of race have no rows" in result.notes[0]
+    assert "race red" in result.notes[0]
+    # What is certain without it stays so.
+    frame, options = EMPTY[how](LOANS)
+    assert measure_log(frame, outcome="ok", over="race", limit=0.1, **options).verdict == "fail"
+
+
+def test_combinations_that_no_row_has_are_empty_groups():
+    frame = pd.DataFrame({"a": ["x", "x", "y"] * 200, "b": ["s", "t", "s"] * 200, "ok": [1, 0, 1] * 200})
+    result = measure_log(frame, outcome="ok", over=["a", "b"], limit=0.9)
+    assert by_name(difference(result))["a y, b t"].n == 0
+    assert difference(result).estimate.high == 1
+    many = pd.DataFrame({"a": list(range(6)) * 50, "b": list(range(6)) * 50, "ok": [0, 1] * 150})
+    result = measure_log(many, outcome="ok", over=["a", "b"])
+    assert len(difference(result).groups) == len(ratio(result).groups) == 6
+    assert (difference(result).estimate.high, ratio(result).estimate.low) == (1.0, 0.0)
+    assert "30 of 36 groups of a and b have no rows" in result.notes[0]
+
+
+def test_small_groups_are_listed_and_left_out():
+    frame = log(green=(500, 1000), purple=(500, 1000), amber=(0, 7))
+    every = measure_log(frame, outcome="ok", over="race", limit=0.2)
+    assert difference(every).estimate.value == 0.5
+    result = measure_log(frame, outcome="ok", over="race", limit=0.2, smallest=0.02, groups={"race": ["red"]})
+    assert result.verdict == "pass"
+    assert difference(result).estimate.n == 2000
+    assert by_name(difference(result))["race amber"].n == 7
+    assert set(by_name(ratio(result))) == {"race green", "race purple"}
+    assert result.notes == (
+        "under 2 % of rows, left out of the comparison and undecided: race red (0 rows); race amber (7 rows)",
+    )
+
+
+def test_one_group_is_nothing_to_compare():
+    for frame in (
+        log(green=(20, 50)),
+        log(green=(20, 50), red=(0, 0)).astype({"race": pd.CategoricalDtype(["green", "x"])}),
+    ):
+        result = measure_log(frame, outcome="ok", over="race", limit=0.9, least_ratio=0.1)
+        assert result.verdict == "undecided"
+        for finding in result.findings:
+            assert "fewer than two groups of race have decisions" in finding.claim
+            assert (finding.estimate.low, finding.estimate.high, finding.estimate.n) == (0.0, 1.0, 0)
+            assert finding.verdict == "undecided"
+
+
+def test_nothing_favourable_leaves_the_ratio_undefined():
+    result = measure_log(log(a=(0, 900), b=(0, 900)), outcome="ok", over="race", limit=0.1, least_ratio=0.8)
+    assert "undefined" in ratio(result).claim
+    assert ratio(result).verdict == "undecided"
+    assert difference(result).verdict == "pass"
+    assert result.verdict == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "positive"),
+    [
+        (["yes", "no"], "yes"),
+        ([True, False], None),
+        ([True, False], True),
+        ([1, 0], True),
+        ([1.0, 0.0], 1),
+        ([2, 1], 2),
+    ],
+)
+def test_outcomes_of_any_kind(outcomes, positive):
+    frame = LOANS.assign(ok=[outcomes[1 - ok] for ok in LOANS["ok"]])
+    result = measure_log(frame, outcome="ok", over="race", positive=positive)
+    assert difference(result).estimate.value == pytest.approx(0.42)
+
+
+def test_an_outcome_that_never_occurs():
+    never = LOANS.assign(ok=pd.Categorical(["no"] * 1000, ["no", "yes"]))
+    assert difference(measure_log(never, outcome="ok", over="race", positive="yes")).estimate.value == 0
+    zeros = LOANS.assign(ok=0)
+    assert difference(measure_log(zeros, outcome="ok", over="race", positive=1)).estimate.value == 0
+    plain = LOANS.assign(ok="no")
+    words = ("positive = 'yes'", "'no'")
+    refused(UsageError, lambda: measure_log(plain, outcome="ok", over="race", positive="yes"), *words)
+
+
+def test_the_result_survives_json(tmp_path):
+    result = measure_log(
+        people(), outcome="ok", over=["sex", "age"], bins={"age": [18, 90]}, limit=0.1, least_ratio=0.8
+    )
+    text = result.to_json(tmp_path / "found.json")
+    jsonschema.validate(json.loads(text), results.schema())
+    back = eh.Result.from_json(tmp_path / "found.json")
+    assert back.digest == result.digest
+    assert [str(f) for f in back.findings] == [str(f) for f in result.findings]
+    odd = LOANS.assign(race=[math.inf, -0.5] * 500)
+    jsonschema.validate(json.loads(measure_log(odd, outcome="ok", over="race").to_json()), results.schema())
+
+
+@settings(deadline=None, max_examples=examples(12))
+@given(st.dictionaries(st.sampled_from("abcd"), st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=1))
+def test_any_counts_give_a_valid_result(rates):
+    frame = log(**{name: (k, k + misses) for name, (k, misses) in rates.items()})
+    if frame.empty:
+        return
+    declared = {"race": ["a", "b", "c", "d"]}
+    result = measure_log(frame, outcome="ok", over="race", limit=0.3, least_ratio=0.8, groups=declared)
+    jsonschema.validate(json.loads(result.to_json()), results.schema())
+    assert sum(group.estimate.n for group in difference(result).groups) == len(frame)
+    if len(frame["race"].unique()) < 4:
+        assert result.verdict != "pass"
+
+
+@pytest.mark.parametrize(
+    ("kind", "how", "words"),
+    [
+        (UsageError, {"over": None}, ["over = None", "'race'"]),
+        (UsageError, {"over": []}, ["over"]),
+        (UsageError, {"over": ["race", "race"]}, ["'race'", "each once"]),
+        (UsageError, {"over": "ok"}, ["outcome itself", "'race'"]),
+        (DataError, {"over": "rase"}, ["'rase'", "did you mean 'race'"]),
+        (DataError, {"over": [1]}, ["over names 1"]),
+        (DataError, {"outcome": "okk"}, ["'okk'", "did you mean 'ok'"]),
+        (UsageError, {"limit": 1.5}, ["limit is 1.5"]),
+        (UsageError, {"limit": "0.1"}, ["limit is '0.1'"]),
+        (UsageError, {"least_ratio": 0}, ["least_ratio is 0"]),
+        (UsageError, {"level": 1}, ["level is 1"]),
+        (UsageError, {"smallest": 1}, ["smallest is 1"]),
+        (UsageError, {"positive": 3}, ["positive = 3", "0, 1"]),
+        (UsageError, {"positive": ["yes"]}, ["positive = ['yes']"]),
+        (UsageError, {"bins": {"agee": [1, 2]}}, ["'agee'"]),
+        (UsageError, {"bins": {"race": [1, 2]}}, ["'race'", "no numbers"]),
+        (UsageError, {"bins": [1, 2]}, ["dictionary"]),
+        (UsageError, {"over": "age", "bins": {"age": 5}}, ["rising list of edges"]),
+        (SpaceError, {"over": "age", "bins": {"age": [5, 1]}}, ["'age'"]),
+        (UsageError, {"over": "age"}, ["'age' holds 1,000 different numbers", "bins={'age'"]),
+        (UsageError, {"outcome": "age"}, ["'age' holds 1,000 different numbers"]),
+        (UsageError, {"groups": {"raze": ["a"]}}, ["did you mean 'race'"]),
+        (SpaceError, {"groups": {"race": ["a", None]}}, ["'race'"]),
+        (UsageError, {"over": "age", "bins": {"age": [0, 9]}, "groups": {"age": [1]}}, ["both name 'age'"]),
+        (UsageError, {"over": "name"}, ["1,000 groups", "smallest"]),
+        (DataError, {"over": "none"}, ["'none' is missing in every row"]),
+        (DataError, {"outcome": "none"}, ["'none' is missing in all 1,000 rows"]),
+        (UsageError, {"limt": 0.1}, ["did you mean 'limit'"]),
+    ],
+)
+def test_mistakes_get_a_sentence(kind, how, words):
+    frame = LOANS.assign(age=np.arange(1000.0), name=[f"person {i}" for i in range(1000)], none=None)
+    refused(kind, lambda: measure_log(frame, **{"outcome": "ok", "over": "race", **how}), *words)
+
+
+def test_frames_that_cannot_be_used():
+    refused(DataError, lambda: measure_log(LOANS.iloc[:0], outcome="ok", over="race"), "no rows")
+    refused(
+        DataError,
+        lambda: measure_log(LOANS.iloc[:0].assign(a=1.0), outcome="ok", over="a", bins={"a": [0, 1]}),
+        "no rows",
+    )
+    refused(DataError, lambda: measure_log([1, 2], outcome="ok", over="race"), "no dataframe")
+    twice = pd.DataFrame([[1, 2]], columns=["ok", "ok"])
+    refused(DataError, lambda: measure_log(twice, outcome="ok", over="race"), "twice")
+    lists = LOANS.assign(race=[["a"]] * 1000)
+    refused(DataError, lambda: measure_log(lists, outcome="ok", over="race"), "race")
+    words = LOANS.assign(ok=np.where(LOANS["ok"] == 1, "1", "0"))
+    refused(UsageError, lambda: measure_log(words, outcome="ok", over="race"), "positive", "did you mean '1'")
+
+
+def test_recorded_incomes(adult):
+    rich = adult.labels == adult.positive
+    result = measure_log(
+        adult.frame, outcome="income", positive=adult.positive, over=[("sex",), ("race",), ("sex", "race")], limit=0.1
+    )
+    assert result.verdict == "fail"
+    for finding in result.findings:
+        rates = rich.groupby([adult.frame[name] for name in finding.about]).agg(["mean", "size"])
+        value = rates["mean"].min() / rates["mean"].max() if finding.least else np.ptp(rates["mean"])
+        assert finding.estimate.value == pytest.approx(value)
+        assert finding.estimate.low < value < finding.estimate.high
+        expected = rates["mean"] / rates["mean"].max() if finding.least else rates["mean"]
+        assert [group.estimate.value for group in finding.groups] == pytest.approx(expected.tolist())
+        assert [group.estimate.n for group in finding.groups] == rates["size"].tolist()

@@ -1,0 +1,271 @@
+"""The rules on one feature: which there are, what they cover, what they are called, and how they merge."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenhand.methods.mine.conditions import MOST_SUBSETS, Choices
+from evenhand.runtime.errors import DataError, SpaceError, UsageError
+from evenhand.space.feature import category, integer, real
+from tests.support.helpers import refused
+from tests.support.strategies import features
+
+NOTHING = np.array([])
+
+
+def levels(number):
+    return category("race", [f"r{place}" for place in range(number)])
+
+
+def texts(choices):
+    return [choices.condition(choice).text for choice in range(len(choices))]
+
+
+def drawn(feature, seed, rows=60):
+    column = np.empty(rows)
+    feature.draw(rows, np.random.default_rng(seed), column)
+    return column
+
+
+# Which choices there are
+
+
+@pytest.mark.parametrize("number", range(1, 9))
+def test_every_proper_subset_of_few_levels_is_a_choice_once(number):
+    picks = Choices.of(levels(number), NOTHING).picks
+    assert picks.shape == (2**number - 2, number)
+    assert len({tuple(pick) for pick in picks.tolist()}) == len(picks)
+    taken = [tuple(np.flatnonzero(pick)) for pick in picks]
+    assert taken == sorted(taken, key=lambda cells: (len(cells), cells))
+
+
+@pytest.mark.parametrize(("number", "few"), [(9, 4), (10, 4), (12, 3), (15, 2), (31, 2), (32, 1), (600, 1)])
+def test_of_many_levels_few_are_named_or_few_left_out(number, few):
+    choices = Choices.of(levels(number), NOTHING)
+    sizes = [size for size in range(1, number) if size <= few or size >= number - few]
+    taken = choices.picks.sum(axis=1)
+    assert sorted(set(taken.tolist())) == sizes
+    assert len(choices) == sum(math.comb(number, size) for size in sizes)
+    assert len({pick.tobytes() for pick in choices.picks}) == len(choices)
+    assert len(choices) <= MOST_SUBSETS or few == 1
+    more = {*sizes, few + 1, number - few - 1}
+    assert sum(math.comb(number, size) for size in more) > MOST_SUBSETS or 2 * few >= number - 1
+
+
+def test_subsets_that_leave_few_out_are_in_order_too():
+    taken = [tuple(np.flatnonzero(pick)) for pick in Choices.of(levels(11), NOTHING).picks]
+    assert taken == sorted(taken, key=lambda cells: (len(cells), cells))
+
+
+def test_at_most_so_many_levels_are_named():
+    choices = Choices.of(levels(5), NOTHING, levels=2)
+    assert choices.picks.sum(axis=1).tolist() == [1] * 5 + [2] * 10
+    many: Any = np.int64(99)
+    assert len(Choices.of(levels(5), NOTHING, levels=many)) == 30
+
+
+@pytest.mark.parametrize("cells", [2, 3, 9, 10])
+def test_every_interval_but_the_whole_is_a_choice(cells):
+    choices = Choices.of(real("x", 0, 1), NOTHING, bins=cells)
+    wanted = [(a, b) for a in range(cells) for b in range(a, cells) if (a, b) != (0, cells - 1)]
+    assert [(int(taken[0]), int(taken[-1])) for taken in map(np.flatnonzero, choices.picks)] == wanted
+    assert choices.picks.sum(axis=1).tolist() == [b - a + 1 for a, b in wanted]
+    assert choices.copies.tolist() == [1] * len(wanted)
+
+
+@pytest.mark.parametrize("feature", [category("a", ["x"]), integer("a", 3, 3), real("a", 0.5, 0.5)])
+def test_one_value_leaves_no_choice(feature):
+    choices = Choices.of(feature, drawn(feature, 0))
+    assert len(choices) == 0
+    assert choices.cells(drawn(feature, 0)).tolist() == [0] * 60
+    assert choices.labels() == [str(feature.labels(drawn(feature, 0, 1))[0])]
+    assert len(choices.merged(np.array([60.0]))) == len(choices.frequent(np.array([60.0]), 1)) == 0
+
+
+# Bins
+
+
+def test_bins_of_equal_width_start_at_values_that_a_whole_number_has():
+    choices = Choices.of(integer("age", 18, 90), NOTHING)
+    # The edges 25.2, 32.4, 39.6, ... are no ages; the first age of each bin is.
+    assert choices.edges == (18, 26, 33, 40, 47, 54, 62, 69, 76, 83, 90)
+    assert choices.labels()[0] == "18 to 25"
+    assert choices.labels()[-1] == "83 to 90"
+    assert choices.condition(3).text == "age < 47"
+    assert isinstance(choices.condition(3).below, int)
+
+
+def test_bins_of_a_grid_that_ends_before_its_range():
+    choices = Choices.of(real("x", 0, 1, step=0.3), NOTHING, bins=3)  # 0, 0.3, 0.6, 0.9
+    assert choices.edges == (0.0, 0.6, 0.9, 1.2)  # cut at 1/3 and 2/3; the highest value is alone
+    assert choices.labels() == ["0 to 0.3", "0.6", "0.9"]
+    assert Choices.of(real("x", 0, 1, step=0.3), NOTHING, bins=[0.95]).edges == (0.0, 0.9)
+
+
+def test_bins_of_a_real_number_have_short_edges():
+    assert Choices.of(real("x", 0, 1), NOTHING).edges == tuple(place / 10 for place in range(11))
+    assert Choices.of(real("x", 0, 1), NOTHING, bins=3).edges == (0.0, 0.333333, 0.666667, 1.0)
+    close = Choices.of(real("x", 1.0, 1.0 + 2**-48), NOTHING, bins=4)
+    assert len(close.edges) == 5
+    assert all(one < other for one, other in itertools.pairwise(close.edges))
+
+
+def test_few_values_have_a_bin_each():
+    choices = Choices.of(integer("age", 1, 9), NOTHING)
+    assert len(choices) == 44
+    assert choices.labels() == [str(age) for age in range(1, 10)]
+    assert choices.cells(np.arange(1.0, 10.0)).tolist() == list(range(9))
+    assert len(Choices.of(integer("age", 1, 10), NOTHING).labels()) == 10
+    assert len(Choices.of(integer("age", 18, 90), NOTHING, bins=10**9).labels()) == 73
+    assert Choices.of(real("x", 0, 1, step=0.5), NOTHING, binning="quantiles").labels() == ["0", "0.5", "1"]
+
+
+def test_quantile_bins_hold_about_as_many_rows_each():
+    column = np.random.default_rng(0).exponential(size=10_000).clip(0, 50)
+    choices = Choices.of(real("income", 0, 50), column, bins=4, binning="quantiles")
+    assert np.bincount(choices.cells(column)).tolist() == pytest.approx([2500] * 4, abs=5)
+
+
+def test_equal_quantiles_are_one_edge():
+    column = np.array([0.0] * 70 + list(range(1, 31)))
+    choices = Choices.of(integer("gain", 0, 1000), column, binning="quantiles")
+    assert choices.edges == (0, 1, 11, 21, 1000)  # up from 0.3, 10.2 and 20.1; the six quantiles below are 0
+    assert len(Choices.of(integer("gain", 0, 1000), np.zeros(9), binning="quantiles")) == 0
+
+
+def test_cut_points_get_the_ends_that_are_missing():
+    age = integer("age", 18, 90)
+    assert Choices.of(age, NOTHING, bins=[40, 60]).edges == (18, 40, 60, 90)
+    array: Any = np.array([18, 40, 60, 90])
+    assert Choices.of(age, NOTHING, bins=array).edges == (18, 40, 60, 90)
+    assert Choices.of(age, NOTHING, bins=(39.5, 39.9)).edges == (18, 40, 90)  # nobody is between
+    last = Choices.of(age, NOTHING, bins=[89.5])
+    assert last.labels() == ["18 to 89", "90"]
+    assert last.cells(np.array([89.0, 90.0])).tolist() == [0, 1]
+
+
+def test_bins_that_the_space_declares_come_before_a_number():
+    age = integer("age", 18, 90, bins=(30, 50, 70))
+    assert Choices.of(age, NOTHING).edges == (18, 30, 50, 70, 90)
+    assert Choices.of(age, NOTHING, bins=[40]).edges == (18, 40, 90)
+    assert Choices.of(age, np.arange(18.0, 91.0), bins=2, binning="quantiles").edges == (18, 54, 90)
+    assert Choices.of(real("x", 0, 1, bins=2), NOTHING, bins=7).edges == (0, 0.5, 1)
+
+
+# What choices cover
+
+
+@st.composite
+def made(draw):
+    """A feature, rows of it, and its choices by one of the ways to cut it."""
+    feature = draw(features("x", most=30, continuous=True))
+    column = drawn(feature, draw(st.integers(0, 99)), draw(st.integers(1, 40)))
+    binning = draw(st.sampled_from(["width", "quantiles"]))
+    return feature, column, Choices.of(feature, column, bins=draw(st.integers(2, 6)), binning=binning)
+
+
+@given(made())
+def test_a_choice_covers_the_rows_that_its_condition_says(case):
+    feature, column, choices = case
+    cells = choices.cells(column)
+    assert len(choices.labels()) == choices.picks.shape[1]
+    assert len(set(choices.labels())) == len(choices.labels()) or feature.kind == "category"
+    for choice in range(len(choices)):
+        wanted = choices.condition(choice).mask(column, feature)
+        assert choices.picks[choice][cells].tolist() == wanted.tolist()
+
+
+@given(made())
+def test_edges_rise_and_no_bin_of_a_grid_is_empty(case):
+    feature, _, choices = case
+    assert all(one < other for one, other in itertools.pairwise(choices.edges))
+    if feature.kind != "category" and math.isfinite(feature.size):
+        assert set(choices.cells(feature.values()).tolist()) == set(range(choices.picks.shape[1]))
+
+
+@given(made())
+def test_merged_choices_cover_what_all_did_and_count_them(case):
+    _, column, choices = case
+    cells = choices.cells(column)
+    sizes = np.bincount(cells, minlength=choices.picks.shape[1]).astype(float)
+    wanted: dict[bytes, int] = {}
+    for pick in choices.picks:
+        if 0 < pick[cells].sum() < len(column):
+            covered = pick[cells].tobytes()
+            wanted[covered] = wanted.get(covered, 0) + 1
+    merged = choices.merged(sizes)
+    found = {pick[cells].tobytes(): int(n) for pick, n in zip(merged.picks, merged.copies, strict=True)}
+    assert found == wanted
+    assert len(merged) == len(wanted)
+    again = merged.merged(sizes)
+    assert again.picks.tolist() == merged.picks.tolist()
+    assert again.copies.tolist() == merged.copies.tolist()
+
+
+@given(made(), st.integers(0, 40))
+def test_frequent_choices_are_those_with_enough_rows(case, least):
+    _, column, choices = case
+    cells = choices.cells(column)
+    sizes = np.bincount(cells, minlength=choices.picks.shape[1]).astype(float)
+    wanted = [pick.tolist() for pick in choices.picks if pick[cells].sum() >= least]
+    assert choices.frequent(sizes, least).picks.tolist() == wanted
+
+
+def test_the_simplest_subset_stays():
+    merged = Choices.of(levels(4), NOTHING).merged(np.array([5.0, 5.0, 5.0, 0.0]))
+    named = [merged.condition(choice).levels for choice in range(len(merged))]
+    assert named == [("r0",), ("r1",), ("r2",), ("r0", "r1", "r3"), ("r0", "r2", "r3"), ("r1", "r2", "r3")]
+    assert merged.copies.tolist() == [2] * 6
+
+
+def test_the_tightest_interval_stays_and_those_at_an_end_before_others():
+    choices = Choices.of(integer("age", 0, 59), NOTHING, bins=6)
+    assert choices.edges[1:-1] == (10, 20, 30, 40, 50)
+    merged = choices.merged(np.array([0.0, 5.0, 0.0, 5.0, 0.0, 5.0]))
+    assert texts(merged) == ["age < 20", "age < 40", "30 <= age < 40", "age at least 30", "age at least 50"]
+    assert merged.copies.tolist() == [4, 4, 4, 2, 2]  # of 20; 3 cover nobody and 1 everybody
+
+
+def test_a_threshold_that_is_met_but_for_rounding_is_met():
+    sexes = Choices.of(category("sex", ["F", "M"]), NOTHING)
+    assert 0.07 * 100 > 7
+    assert len(sexes.frequent(np.array([7.0, 93.0]), 0.07 * 100)) == 2
+
+
+# Errors
+
+
+@pytest.mark.parametrize("bins", [1, 0, -3, True, 2.5, "ten", None, [], [40, 40], [60, 40], ["a"], [math.nan], [[1]]])
+def test_bins_that_are_none(bins):
+    refused(
+        UsageError, lambda: Choices.of(integer("age", 18, 90), NOTHING, bins=bins), "bins = ", "2 or more", "rising"
+    )
+
+
+def test_cut_points_beyond_the_range():
+    age = integer("age", 18, 90)
+    refused(UsageError, lambda: Choices.of(age, NOTHING, bins=[10, 40]), "cut point 10", "'age'", "18 to 90")
+
+
+def test_unknown_ways_to_cut():
+    age = integer("age", 18, 90)
+    refused(UsageError, lambda: Choices.of(age, NOTHING, binning="quantile"), "'quantile'", "did you mean 'quantiles'?")
+    refused(DataError, lambda: Choices.of(age, NOTHING, binning="quantiles"), "'age'", "need rows")
+
+
+@pytest.mark.parametrize("number", [0, -1, True, 1.5, "two"])
+def test_levels_that_are_none(number):
+    refused(UsageError, lambda: Choices.of(levels(3), NOTHING, levels=number), f"levels = {number!r}", "1 or more")
+
+
+def test_more_choices_than_there_is_room_for():
+    refused(SpaceError, lambda: Choices.of(real("x", 0, 1), NOTHING, bins=10**6), "'x'", "bins", "take fewer bins")
+    refused(SpaceError, lambda: Choices.of(levels(60), NOTHING, levels=9), "'race'", "60 levels", "take fewer levels")
+    refused(SpaceError, lambda: Choices.of(levels(20_000), NOTHING), "'race'", "20,000 levels")

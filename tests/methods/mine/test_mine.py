@@ -1,0 +1,852 @@
+"""mine end to end: the authors' networks, any software and frame, and findings that a plain loop confirms."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+import evenhand as eh
+from evenhand.methods.mine.rule_sets import Forming, Mining, Treated
+from evenhand.methods.mine.treatment import MOST_DEAR
+from evenhand.results.result import schema
+from evenhand.runtime.errors import BadOutcome, DataError, SpaceError, SubjectCrashed, UsageError
+from evenhand.scores.neighbours import Neighbours
+from evenhand.space.rule import Rule
+from evenhand.subject.view import View
+from tests.support.authors import Authors
+from tests.support.helpers import examples, refused
+from tests.support.strategies import spaces
+
+SPACE = eh.Space(
+    [
+        eh.category("sex", ["F", "M"]),
+        eh.category("race", ["a", "b", "c"]),
+        eh.integer("age", 18, 77),
+        eh.integer("income", 0, 40),
+        eh.real("rate", 0, 1),
+        eh.category("job", ["none", "cook", "judge"]),
+    ],
+    protected=["sex", "race", "age"],
+)
+
+
+def people(n: int = 1500, seed: int = 0, space: eh.Space = SPACE) -> pd.DataFrame:
+    return space.decode(space.draw(n, np.random.default_rng(seed)))
+
+
+PEOPLE = people()
+
+
+def score(frame: Any) -> Any:
+    """Women from 48 on get much less, and jobs and rates matter a little."""
+    base = (
+        frame["income"].to_numpy() / 45 + 0.05 * (frame["job"].to_numpy() == "judge") + 0.05 * frame["rate"].to_numpy()
+    )
+    worse = (frame["sex"].to_numpy() == "F") & (frame["age"].to_numpy() >= 48)
+    return np.clip(base - 0.4 * worse, 0, 1)
+
+
+def loan(frame: Any) -> Any:
+    return score(frame) > 0.4
+
+
+def subject(**options: Any) -> eh.Subject:
+    return eh.Subject(loan, SPACE, positive=True, **options)
+
+
+def stories(result: eh.Result) -> list[eh.Finding]:
+    """The findings without the one about all other rule sets."""
+    return [finding for finding in result.findings if finding.about.conditions]
+
+
+def entry(result: eh.Result) -> Any:
+    (found,) = result.details["mine"]
+    return found
+
+
+def by_hand(frame: pd.DataFrame, decide: Any = loan, space: eh.Space = SPACE) -> Any:
+    """How favourably the neighbours of each row are treated, feature by feature and without evenhand's own."""
+    found = []
+    for feature in space.features:
+        if feature.name in space.protected:
+            continue
+        column = frame[feature.name]
+        if feature.kind == "category":
+            levels = list(feature.levels)
+            turned = [dict(zip(levels, [*levels[by:], *levels[:by]], strict=True)) for by in range(1, len(levels))]
+            beside = [column.map(to) for to in turned]
+        else:
+            step = feature.step or 0.01
+            beside = [(column + by * step).clip(feature.low, feature.high) for by in (-1, 1)]
+        amounts = []
+        for values in beside:
+            other = frame.assign(**{feature.name: values})
+            kept = space.valid(space.encode(other))
+            amounts.append(decide(other.where(pd.Series(kept, frame.index), frame).astype(frame.dtypes)).astype(float))
+        found.append(np.mean(amounts, axis=0))
+    return np.mean(found, axis=0)
+
+
+@pytest.fixture(scope="module")
+def means() -> Any:
+    return by_hand(PEOPLE)
+
+
+@pytest.fixture(scope="module")
+def result() -> eh.Result:
+    return eh.mine(subject(), data=PEOPLE, limit=0.1)
+
+
+def test_every_story_is_what_a_loop_over_neighbours_finds(result, means):
+    points = SPACE.encode(PEOPLE)
+    assert len(stories(result)) == 10
+    assert result.worst.about.text == "sex F, age at least 48"
+    for finding, told in zip(stories(result), entry(result)["stories"], strict=True):
+        mask = finding.about.mask(points, SPACE)
+        inside, outside = means[mask].mean(), means[~mask].mean()
+        assert finding.estimate.value == pytest.approx(abs(inside - outside), abs=1e-9)
+        assert finding.estimate.low <= finding.estimate.value <= finding.estimate.high
+        assert told["difference"] == pytest.approx(inside - outside, abs=1e-9)
+        assert (told["rows"], told["support"]) == (mask.sum(), pytest.approx(mask.mean()))
+        assert [group.estimate.value for group in finding.groups] == pytest.approx([inside, outside], abs=1e-9)
+        assert [group.estimate.n for group in finding.groups] == [mask.sum(), (~mask).sum()]
+        assert [str(group) for group in finding.groups] == [f"rule {finding.about}", "rule everyone else"]
+        assert told["ratio"]["value"] == pytest.approx(inside / outside)
+        assert told["ratio"]["low"] <= told["ratio"]["value"] <= told["ratio"]["high"]
+        assert Rule.from_dict(told["rule"]) == finding.about
+        assert f"{100 * inside:.1f} % of the time" in finding.claim
+        assert f"{100 * outside:.1f} %" in finding.claim
+        assert told["text"] in finding.claim
+
+
+def test_the_result_says_how_it_was_found(result):
+    told = entry(result)
+    assert (told["over"], told["output"], told["favoured"]) == (["sex", "race", "age"], "", "True")
+    assert (told["score"], told["method"], told["rows"]) == ("rate", "neighbours", 1500)
+    assert told["queries"] == 1500 * 6
+    assert result.spent.queries > told["queries"]
+    assert (told["support"], told["complement"], told["depth"]) == (0.05, 0.05, 3)
+    assert told["candidates"] == (2 + 1) * (6 + 1) * (54 + 1) - 1
+    assert told["examined"] <= told["frequent"] <= told["candidates"]
+    assert told["population"] == "people like the given rows, and their one-step neighbours"
+    last = result.findings[-1]
+    assert (str(last.about), last.groups, last.cases) == ("everybody", (), ())
+    assert told["rest"]["rules"] == told["examined"] - len(told["stories"])
+    assert f"none of the {told['rest']['rules']:,} other rule sets" in last.claim
+    assert (last.estimate.value, last.estimate.low, last.estimate.high) == tuple(
+        told["rest"][key] for key in ("value", "low", "high")
+    )
+    for finding in result.findings:
+        found = finding.estimate
+        assert (found.n, found.level, found.population) == (1500, 0.95, told["population"])
+        assert found.method == f"melded, simultaneous over {told['examined']:,} rule sets"
+    lows = [finding.estimate.low for finding in stories(result)]
+    assert lows == sorted(lows, reverse=True)
+    assert [each["text"] for each in told["stories"]] == [str(finding.about) for finding in stories(result)]
+    assert (result.stop, result.notes, result.verdict) == (eh.StopReason.ENUMERATED, (), "fail")
+
+
+def test_maps_are_the_rates_of_all_pairs_of_cells(result, means):
+    maps = {tuple(each["axes"]): each for each in entry(result)["maps"]}
+    assert list(maps) == [("sex", "race"), ("sex", "age"), ("race", "age")]
+    both = maps["sex", "age"]
+    assert both["labels"][0] == ["F", "M"]
+    assert both["labels"][1][:2] == ["18 to 23", "24 to 29"]
+    mask = (PEOPLE["sex"] == "F") & PEOPLE["age"].between(24, 29)
+    assert both["rows"][0][1] == mask.sum()
+    assert both["rates"][0][1] == pytest.approx(means[mask].mean(), abs=1e-6)
+    assert sum(map(sum, both["rows"])) == 1500
+    single = entry(eh.mine(subject(), data=PEOPLE, over="age", bins=[30, 31, 60], method="rows"))["maps"]
+    assert single[0]["axes"] == ["age"]
+    assert single[0]["rows"] == np.histogram(PEOPLE["age"], [18, 30, 31, 60, 99])[0].tolist()
+    nobody = eh.mine(subject(), data=PEOPLE[PEOPLE["age"] != 30], over="age", bins=[30, 31], method="rows")
+    assert (entry(nobody)["maps"][0]["rows"][1], entry(nobody)["maps"][0]["rates"][1]) == (0, None)
+
+
+def test_cases_really_differ_and_only_in_sensitive_features(result):
+    found = [(finding, case) for finding in stories(result) for case in finding.cases]
+    assert len(result.worst.cases) == 3
+    for finding, case in found:
+        ask = loan(pd.DataFrame([case.individual, case.twin]))
+        assert tuple(ask) == case.outcomes
+        assert case.outcomes[0] != case.outcomes[1]
+        assert case.changed
+        assert set(case.changed) <= set(SPACE.protected)
+        inside, outside = finding.about.mask(SPACE.encode([case.individual, case.twin]), SPACE)
+        assert inside
+        assert not outside
+    sensitive = {tuple(row) for row in PEOPLE[list(SPACE.protected)].itertuples(index=False)}
+    rows = {tuple(row) for row in PEOPLE[list(SPACE.names)].itertuples(index=False)}
+    for _, case in found:
+        assert tuple(case.individual.values()) in rows
+        assert tuple(case.twin[name] for name in SPACE.protected) in sensitive  # somebody who is there
+    assert result.worst.cases[0].outcomes == (False, True)
+
+
+def test_a_result_survives_json_and_its_cases_are_asked_again(result, tmp_path):
+    path = tmp_path / "mine.json"
+    text = result.to_json(path)
+    jsonschema.Draft202012Validator(schema()).validate(json.loads(text))
+    back = eh.Result.from_json(path)
+    assert back.digest == result.digest
+    assert isinstance(back.worst.about, Rule)
+    assert back.worst == result.worst
+    assert back.to_json() == text
+    again = eh.replay(path, subject())
+    assert (again.verdict, again.details["changed"]) == ("fail", 0)
+    fixed = eh.replay(path, eh.Subject(lambda frame: frame["income"] > 20, SPACE, positive=True))
+    assert fixed.verdict == "pass"
+
+
+# The networks of the paper's authors
+
+
+def network(name: str, over: dict[int, bool], **options: Any) -> tuple[eh.Result, Authors]:
+    """Mine a network over some columns, of which some are categories."""
+    authors = Authors(name, list(over))
+    given = authors.neighbours.view.subject.space
+    features = [
+        eh.category(one.name, list(range(int(one.low), int(one.high) + 1))) if over.get(at) else one
+        for at, one in enumerate(given.features)
+    ]
+    space = eh.Space(features, protected=[given.names[at] for at in over])
+    frame = pd.DataFrame(authors.rows.astype(int), columns=list(given.names))
+    return eh.mine(eh.Subject(authors.decide, space, positive=True), data=eh.rows(frame), **options), authors
+
+
+def test_census_as_published():
+    result, authors = network("census", {0: False, 7: True, 8: True})
+    told, worst = entry(result), result.worst
+    assert (told["candidates"], told["frequent"], told["examined"]) == (4184, 2045, 2020)
+    assert str(worst.about) == "4 <= a < 6, h 0 or 1, i 1"
+    assert worst.estimate.value == pytest.approx(0.273, abs=5e-4)
+    assert [group.estimate.value for group in worst.groups] == pytest.approx([0.3817, 0.1087], abs=5e-5)
+    assert (worst.estimate.level, worst.estimate.method, worst.estimate.n) == (1, "enumerated", 32561)
+    assert told["queries"] == 20 * 32561
+    assert worst.about.mask(authors.rows, eh.Space.from_dict(result.space)).sum() == told["stories"][0]["rows"]
+
+
+def test_credit_as_published():
+    result, _ = network("credit", {8: True, 12: False})
+    assert str(result.worst.about) == "i 1, 4 <= m < 6"
+    assert result.worst.estimate.value == pytest.approx(0.178, abs=5e-4)
+
+
+@pytest.mark.slow
+def test_bank_as_published():
+    result, _ = network("bank", {0: False}, complement=0.0)
+    first, second = entry(result)["stories"][:2]
+    assert [abs(story["difference"]) for story in (first, second)] == pytest.approx([0.630, 0.288], abs=5e-4)
+    assert (45211 - first["rows"], 45211 - second["rows"]) == (9, 130)
+    assert result.worst.estimate.value == pytest.approx(0.630, abs=5e-4)
+
+
+@pytest.mark.slow
+def test_compas_with_race_as_one_feature():
+    authors = Authors("compas", list(range(8)))
+    given = authors.neighbours.view.subject.space
+    flags = list(given.names[2:8])
+    features = [*given.features[:1], eh.category("male", [0, 1]), eh.category("race", flags), *given.features[8:]]
+    space = eh.Space(features, protected=["age_degree", "male", "race"])
+    frame = pd.DataFrame(authors.rows.astype(int), columns=list(given.names))
+    frame["race"] = np.array(flags)[frame[flags].to_numpy().argmax(axis=1)]
+
+    def decide(rows: Any) -> Any:
+        made = pd.DataFrame({flag: (rows["race"] == flag).astype(int) for flag in flags})
+        return authors.decide(pd.concat([rows.iloc[:, :2], made, rows.iloc[:, 3:]], axis=1))
+
+    tested = eh.Subject(decide, space, positive=True)
+    # The authors take one, two or five races, and always the sex.
+    points = space.encode(frame)
+    treated = Treated(points, Neighbours.of(View(tested), space.protected).means(points), "", "neighbours")
+    mining = Mining.of(space, space.protected, treated, Forming())
+    scores: dict[str, float] = {}
+    for block in mining.ranking.blocks:
+        for at in range(len(block.index)) if 1 in block.family and 2 in block.family else ():
+            rule = mining.rule(mining.ranking._told(block, at))
+            if len(rule.conditions[-1].levels) in (1, 2, 5):
+                scores[rule.text] = abs(block.inside[at] - block.outside[at])
+    worst = max(scores, key=lambda text: scores[text])
+    assert worst == "age_degree at least 8, male 1, race not African-American"
+    assert scores[worst] == pytest.approx(0.4105, abs=5e-5)
+
+
+def test_algorithm_2_is_close_to_what_is_exact():
+    exact, _ = network("credit", {12: False}, stories=100)
+    paper, _ = network("credit", {12: False}, stories=100, method="paper")
+    told = entry(paper)
+    assert (told["method"], told["maps"]) == ("paper", [])
+    assert told["examined"] == entry(exact)["examined"]
+    assert told["queries"] < paper.spent.queries <= told["queries"] + 64 * len(told["stories"])
+    assert 2 * 1001 * told["examined"] <= told["queries"] <= 2 * 1537 * told["examined"]
+    assert paper.worst.estimate.level == pytest.approx(0.9025)
+    assert paper.worst.estimate.method == "wald"
+    values = {each["text"]: each["difference"] for each in entry(exact)["stories"]}
+    shared = [(each["difference"], values[each["text"]]) for each in told["stories"] if each["text"] in values]
+    assert shared
+    assert max(abs(one - other) for one, other in shared) < 0.08
+    assert told["rest"]["low"] == pytest.approx(max(told["rest"]["value"] - 0.05, 0))
+    assert paper.findings[-1].estimate.low < paper.worst.estimate.low
+
+
+# Whatever the software
+
+
+@pytest.fixture(scope="module")
+def pipeline(adult):
+    texts = [name for name in adult.features if adult.features[name].dtype in ("str", object)]
+    encode = make_column_transformer((OneHotEncoder(), texts), remainder=StandardScaler())
+    return make_pipeline(encode, LogisticRegression()).fit(adult.features, adult.labels)
+
+
+def test_an_estimator_on_real_people(adult, pipeline):
+    space = eh.Space.from_frame(adult.features, adult.protected)
+    some = adult.frame.sample(1500, random_state=0)
+    subject = eh.Subject(pipeline, space, positive=adult.positive)
+    result = eh.mine(subject, data=some, method="rows", truth=adult.target, score=["rate", "tpr", "fpr"], stories=2)
+    assert [told["score"] for told in result.details["mine"]] == ["rate", "tpr", "fpr"]
+    got = pipeline.predict(some[list(space.names)]) == adult.positive
+    true = (some[adult.target] == adult.positive).to_numpy()
+    for told, kept in zip(result.details["mine"], [true | True, true, ~true], strict=True):
+        worst = told["stories"][0]
+        mask = Rule.from_dict(worst["rule"]).mask(space.encode(some), space)
+        assert worst["difference"] == pytest.approx(got[mask & kept].mean() - got[~mask & kept].mean(), abs=1e-9)
+        assert (told["rows"], worst["rows"]) == (kept.sum(), (mask & kept).sum())
+    around = eh.mine(subject, data=some[:300], budget=eh.Budget(queries=5000), over="sex")
+    assert entry(around)["method"] == "drawn"
+    assert around.spent.queries <= 5000
+
+
+PROGRAM = """\
+import sys
+sex, age, income = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+print("yes" if income > 4 and not (sex == "F" and age > 40) else "no")
+"""
+SMALL = eh.Space(
+    [eh.category("sex", ["F", "M"]), eh.integer("age", 20, 59), eh.integer("income", 0, 9)], ["sex", "age"]
+)
+
+
+def command(tmp_path: Any, **options: Any) -> eh.Subject:
+    script = tmp_path / "loan.py"
+    script.write_text(PROGRAM)
+    argv = [sys.executable, "-S", "-E", str(script), "{sex}", "{age}", "{income}"]
+    return eh.Subject.command(argv, SMALL, positive="yes", **options)
+
+
+def test_a_program_is_asked_within_its_budget_and_never_twice(tmp_path):
+    frame = people(60, space=SMALL)
+    options: dict[str, Any] = {"data": frame, "support": 0.2, "bins": 2, "stories": 1}
+    with command(tmp_path, ledger=tmp_path / "ledger") as cold:
+        first = eh.mine(cold, budget=eh.Budget(queries=90), **options)
+        assert 0 < cold.executed <= first.spent.queries <= 90
+    assert entry(first)["method"] == "drawn"
+    assert first.stop is eh.StopReason.QUERIES
+    with command(tmp_path, ledger=tmp_path / "ledger") as warm:
+        again = eh.mine(warm, budget=eh.Budget(queries=90), **options)
+        assert warm.executed == 0
+        assert again.digest == first.digest
+        rows = eh.mine(warm, budget=eh.Budget(queries=20), **options)
+    assert entry(rows)["rows"] < 60
+    assert rows.spent.queries <= 20
+    assert f"{entry(rows)['rows']} of 60 rows were asked about, chosen at random" in rows.notes
+    assert MOST_DEAR == 5000
+
+
+def test_a_program_that_fails_is_reported(tmp_path):
+    (tmp_path / "bad.py").write_text("import sys; sys.exit('no such table')")
+    argv = [sys.executable, "-S", str(tmp_path / "bad.py"), "{sex}", "{age}", "{income}"]
+    with eh.Subject.command(argv, SMALL, positive="yes") as broken:
+        message = refused(SubjectCrashed, lambda: eh.mine(broken, data=people(5, space=SMALL)), "no such table")
+    assert SubjectCrashed.exit_code == 4
+    assert "Traceback" not in message
+
+    def raises(frame: Any) -> Any:
+        raise RuntimeError("out of order")
+
+    refused(SubjectCrashed, lambda: eh.mine(raises, SMALL, people(9, space=SMALL)), "out of order")
+    refused(BadOutcome, lambda: eh.mine(lambda frame: [1], SMALL, people(9, space=SMALL)))
+
+
+@pytest.mark.parametrize("method", ["neighbours", "drawn", "rows"])
+def test_same_seed_same_bytes(method, monkeypatch):
+    monkeypatch.setattr("evenhand.scores.neighbours.WORTH_SHARING", 0.0)
+    options: dict[str, Any] = {"data": PEOPLE, "method": method, "over": ["sex", "age"], "stories": 3}
+    runs = [
+        eh.mine(subject(memo=memo), **options, n_jobs=n_jobs, seed=3).digest
+        for n_jobs, memo in ((1, False), (2 if method == "neighbours" else 1, False), (1, True))
+    ]
+    assert len(set(runs)) == 1
+    assert eh.mine(subject(), **options, seed=4).digest != runs[0]
+
+
+def test_frames_of_other_engines_give_the_same():
+    few: dict[str, Any] = {"stories": 2, "bins": 5}
+    expected = eh.mine(subject(), data=PEOPLE, **few)
+    other = pl.from_pandas(PEOPLE)
+    space = eh.Space.from_frame(other, SPACE.protected)
+
+    def asked(frame: Any) -> Any:
+        assert isinstance(frame, pl.DataFrame)
+        return loan(frame)
+
+    assert eh.mine(subject(), data=other, **few).digest == expected.digest
+    assert eh.mine(subject(), data=other.lazy(), **few).digest == expected.digest
+    assert eh.mine(subject(), data=PEOPLE.to_dict("records"), **few).digest == expected.digest
+    own = eh.mine(eh.Subject(asked, space, positive=True), data=other, method="rows", **few)
+    assert str(own.worst.about).startswith("sex F, age at least")
+
+
+def test_given_rows_are_everybody_and_a_frame_is_a_sample():
+    sample, whole = eh.mine(subject(), data=PEOPLE), eh.mine(subject(), data=eh.rows(PEOPLE))
+    named = eh.mine(subject(), data=eh.rows(PEOPLE, sample_of="all customers"))
+    assert str(sample.worst.about) == str(whole.worst.about)
+    assert whole.worst.estimate.value == pytest.approx(sample.worst.estimate.value)
+    assert (whole.worst.estimate.low, whole.worst.estimate.level) == (whole.worst.estimate.value, 1)
+    assert whole.worst.estimate.method == "enumerated"
+    assert "1,500 given rows" in whole.worst.estimate.population
+    assert named.worst.estimate.population.startswith("all customers")
+    assert named.worst.estimate.low == sample.worst.estimate.low
+    assert "to" not in whole.worst.claim.rpartition("(")[2]
+    for result in (sample, whole, named):
+        assert result.findings[-1].about == Rule(())
+        assert result.findings[-1].estimate.low <= result.worst.estimate.low
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-4, 1e4])
+def test_weights_count_rows_as_often_as_they_say(scale, means):
+    weights = np.random.default_rng(1).choice([0.0, 1.0, 3.0], len(PEOPLE))
+    result = eh.mine(subject(), data=eh.rows(PEOPLE, weights=scale * weights))
+    points, rows = SPACE.encode(PEOPLE), entry(result)["rows"]
+    for finding, told in zip(stories(result), entry(result)["stories"], strict=True):
+        mask = finding.about.mask(points, SPACE)
+        inside, outside = (np.average(means[part], weights=weights[part]) for part in (mask, ~mask))
+        assert told["difference"] == pytest.approx(inside - outside)
+        assert (told["low"], told["high"]) == pytest.approx((abs(inside - outside),) * 2)
+        assert told["support"] == pytest.approx(weights[mask].sum() / weights.sum())
+        assert [group.estimate.n for group in finding.groups] == [mask.sum(), rows - mask.sum()]
+    assert "weighted" in result.worst.estimate.population
+    calls: list[int] = []
+
+    def noted(frame: Any) -> Any:
+        calls.append(len(frame))
+        return loan(frame)
+
+    for how in ({"budget": eh.Budget(queries=100)}, {"method": "drawn"}, {"method": "paper"}):
+        given = eh.rows(PEOPLE, weights=scale * weights)
+        asked = eh.Subject(noted, SPACE, positive=True)
+        refused(UsageError, lambda given=given, asked=asked, how=how: eh.mine(asked, data=given, **how), "weights need")  # type: ignore[misc]
+    assert not calls
+
+
+def test_several_outputs_and_classes_have_a_view_each(tmp_path):
+    def several(frame: Any) -> Any:
+        return {"grant": np.where(loan(frame), "yes", "no"), "score": np.round(100 * score(frame))}
+
+    tested = eh.Subject(
+        several, SPACE, outputs=["grant", "score"], positive={"grant": "yes", "score": lambda value: value > 50}
+    )
+    both = eh.mine(tested, data=PEOPLE, limit=0.1, stories=2)
+    first, second = both.details["mine"]
+    assert (first["output"], first["favoured"], second["output"]) == ("grant", "grant yes", "score")
+    assert {finding.output for finding in both.findings} == {"grant", "score"}
+    alone = entry(eh.mine(subject(), data=PEOPLE))
+    assert [story["text"] for story in first["stories"][:1]] == [story["text"] for story in alone["stories"][:1]]
+    assert first["stories"][0]["difference"] == pytest.approx(alone["stories"][0]["difference"])
+    assert first["stories"][0]["low"] < alone["stories"][0]["low"]  # the level is shared
+    both.to_json(tmp_path / "both.json")
+    assert eh.replay(tmp_path / "both.json", tested).verdict == "fail"
+
+    def classes(frame: Any) -> Any:
+        value = score(frame)
+        return np.where(value > 0.6, "gold", np.where(value > 0.3, "silver", "none"))
+
+    three = eh.mine(eh.Subject(classes, SPACE, labels=["gold", "none", "silver"]), data=PEOPLE, stories=2)
+    assert [told["favoured"] for told in three.details["mine"]] == ["gold", "none", "silver"]
+    assert {finding.output for finding in three.findings} == {"gold", "none", "silver"}
+    three.to_json(tmp_path / "three.json")
+    labelled = eh.Subject(classes, SPACE, labels=["gold", "none", "silver"])
+    assert eh.replay(tmp_path / "three.json", labelled).verdict == "fail"
+    got = classes(PEOPLE)
+    rows = eh.mine(eh.Subject(classes, SPACE, labels=["gold", "none", "silver"]), data=PEOPLE, method="rows", stories=1)
+    for told in rows.details["mine"]:
+        mask = Rule.from_dict(told["stories"][0]["rule"]).mask(SPACE.encode(PEOPLE), SPACE)
+        mine = got == told["favoured"]
+        assert told["stories"][0]["difference"] == pytest.approx(mine[mask].mean() - mine[~mask].mean())
+
+
+def test_scores_are_compared_by_their_mean(adult, pipeline):
+    space = eh.Space.from_frame(adult.features, adult.protected)
+    some = adult.features.sample(800, random_state=1)
+    subject = eh.Subject(pipeline, space, positive=adult.positive, output="score")
+    result = eh.mine(subject, data=some, method="rows")
+    scores = pipeline.predict_proba(some)[:, list(pipeline.classes_).index(adult.positive)]
+    mask = result.worst.about.mask(space.encode(some), space)
+    assert result.worst.estimate.value == pytest.approx(abs(scores[mask].mean() - scores[~mask].mean()))
+    assert f"score {scores[mask].mean():.3f} on average" in result.worst.claim
+    assert not any(finding.cases for finding in result.findings)
+    true = (adult.frame.loc[some.index, adult.target] == adult.positive).to_numpy()
+    found = stories(eh.mine(subject, data=some, truth=true, score="tpr"))[0]
+    mask = found.about.mask(space.encode(some), space)
+    assert found.estimate.value == pytest.approx(abs(scores[mask & true].mean() - scores[~mask & true].mean()))
+
+
+def test_protected_features_that_the_software_does_not_take():
+    hidden = eh.Space(
+        [eh.category("sex", ["F", "M"], passed=False), eh.integer("income", 0, 9), eh.integer("debt", 0, 9)], ["sex"]
+    )
+    rng = np.random.default_rng(0)
+    sexes = rng.choice(["F", "M"], 600)
+    frame = pd.DataFrame(
+        {
+            "sex": sexes,
+            "income": np.where(sexes == "F", 3, 6) + rng.integers(0, 3, 600),
+            "debt": rng.integers(0, 9, 600),
+        }
+    )
+    seen: list[tuple[str, ...]] = []
+
+    def decide(rows: Any) -> Any:
+        seen.append(tuple(rows.columns))
+        return rows["income"] > 4
+
+    result = eh.mine(eh.Subject(decide, hidden, positive=True), data=frame, limit=0.2)
+    assert set(seen) == {("income", "debt")}
+    assert (str(result.worst.about), result.verdict) == ("sex F", "fail")
+    assert not any(finding.cases for finding in result.findings)
+
+
+def test_constraints_are_kept_in_neighbours_and_cases():
+    asked: list[Any] = []
+    space = eh.Space(SMALL.features, SMALL.protected, ["not (sex == 'F' and income > 7)", "income + age < 66"])
+
+    def decide(frame: Any) -> Any:
+        asked.append(frame)
+        return (frame["income"] > 4) & ~((frame["sex"] == "F") & (frame["age"] > 40))
+
+    frame = people(400, space=space)
+    result = eh.mine(eh.Subject(decide, space, positive=True), data=frame)
+    assert space.valid(space.encode(pd.concat(asked))).all()
+    expected = by_hand(frame, decide, space)
+    mask = result.worst.about.mask(space.encode(frame), space)
+    assert result.worst.estimate.value == pytest.approx(abs(expected[mask].mean() - expected[~mask].mean()))
+    assert any(finding.cases for finding in result.findings)
+    broken = pd.DataFrame([{"sex": "F", "age": 30, "income": 9}])
+    refused(DataError, lambda: eh.mine(eh.Subject(decide, space, positive=True), data=broken), "break the constraints")
+
+
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=list(HealthCheck))
+@given(spaces(most=4, constrained=True, continuous=True), st.integers(0, 99), st.data())
+def test_any_space_gives_a_sound_result_or_a_sentence(space, seed, data):
+    rng = np.random.default_rng(seed)
+    frame = space.decode(space.draw(data.draw(st.integers(2, 80)), rng))
+    weights = rng.normal(size=len(space.features))
+    tested = eh.Subject(lambda rows: np.abs(np.sin(space.encode(rows) @ weights)) > 0.5, space, positive=True)
+    over = data.draw(st.lists(st.sampled_from(space.names), min_size=1, unique=True))
+    queries = data.draw(st.sampled_from([None, 40, 500]))
+    options: dict[str, Any] = {
+        "support": data.draw(st.sampled_from([0.01, 0.1, 0.3])),
+        "complement": data.draw(st.sampled_from([None, 0, 0.2])),
+        "binning": data.draw(st.sampled_from(["width", "quantiles"])),
+        "method": data.draw(st.sampled_from([None, "neighbours", "rows"])),
+        "limit": data.draw(st.sampled_from([None, 0, 0.2])),
+        "budget": eh.Budget(queries=queries),
+    }
+    given_rows: Any = eh.rows(frame) if data.draw(st.booleans()) else frame
+    try:
+        result = eh.mine(tested, data=given_rows, over=over, **options)
+    except UsageError as error:
+        assert "\n" not in str(error)
+        assert "no rule set over" in str(error) or "queries are left" in str(error)
+        return
+    assert eh.Result.from_dict(json.loads(result.to_json())).digest == result.digest
+    assert tested.asked == result.spent.queries <= (queries or 10**9)
+    assert result.worst.about.conditions
+    for finding in stories(result):
+        assert {condition.feature for condition in finding.about.conditions} <= set(over)
+        for case in finding.cases:
+            pair = space.encode([case.individual, case.twin])
+            assert space.valid(pair).all()
+            assert finding.about.mask(pair, space).tolist() == [True, False]
+            assert set(case.changed) <= set(over)
+            assert tested.decide(pair).tolist() == list(case.outcomes)
+
+
+# How rules are formed, and what is spent
+
+
+def texts(result: eh.Result) -> set[str]:
+    told = entry(result)
+    return {story["text"] for story in told["stories"]} | {
+        like["text"] for story in told["stories"] for like in story["like"]
+    }
+
+
+def test_depth_levels_and_bins():
+    options: dict[str, Any] = {"data": PEOPLE, "method": "rows", "stories": 25}
+    single = eh.mine(subject(), **options, depth=1)
+    assert entry(single)["depth"] == 1
+    assert all(len(finding.about.conditions) <= 1 for finding in single.findings)
+    few = eh.mine(subject(), **options, over="race", levels=1)
+    assert (entry(few)["candidates"], entry(few)["examined"]) == (3, 3)
+    given = eh.mine(subject(), **options, over=["age", "sex"], bins={"age": [25, 48]})
+    assert {"sex F, age at least 48", "25 <= age < 48"} <= texts(given)
+    assert entry(given)["candidates"] == (5 + 1) * (2 + 1) - 1
+    quantiles = eh.mine(subject(), **options, over="age", bins=4, binning="quantiles")
+    edges = np.quantile(PEOPLE["age"], [0.25, 0.5, 0.75])
+    assert f"age < {int(np.ceil(edges[0]))}" in texts(quantiles)
+    rows = entry(quantiles)["maps"][0]["rows"]
+    assert max(rows) - min(rows) < 60
+    two = eh.mine(subject(), **options, over=[("sex",), ("age", "race")])
+    assert [told["over"] for told in two.details["mine"]] == [["sex"], ["age", "race"]]
+    assert two.worst.estimate.method.endswith(f"over {sum(told['examined'] for told in two.details['mine'])} rule sets")
+    more = eh.mine(subject(), **options, support=0.3)
+    assert all(0.3 <= story["support"] <= 0.7 for story in entry(more)["stories"])
+
+
+def test_many_continuous_features_are_taken_a_few_at_a_time():
+    names = [f"x{number}" for number in range(9)]
+    space = eh.Space([*(eh.real(name, 0, 1) for name in names), eh.integer("z", 0, 3)], names)
+    frame = people(400, space=space)
+    result = eh.mine(eh.Subject(lambda rows: (rows["x3"] > 0.7) & (rows["z"] > 0), space, positive=True), data=frame)
+    told = entry(result)
+    assert told["depth"] == 2
+    assert told["examined"] > 10_000
+    assert str(result.worst.about) == "x3 at least 0.7"
+    assert len(told["maps"]) == 15
+    (note,) = result.notes
+    assert "rule sets take up to 2 of the 9 features" in note
+    refused(
+        SpaceError, lambda: eh.mine(loan_of(space), data=frame, depth=5), "depth = 4 over 9 features", "take depth=3"
+    )
+
+
+def loan_of(space: eh.Space) -> eh.Subject:
+    return eh.Subject(lambda rows: rows["z"] > 0, space, positive=True)
+
+
+@pytest.mark.parametrize("queries", [1, 150, 1600, 6000, 9639, 9640, 20_000])
+def test_the_budget_is_never_exceeded(queries):
+    asked = subject()
+    try:
+        result = eh.mine(asked, data=PEOPLE, budget=eh.Budget(queries=queries), support=0.2)
+    except DataError as error:
+        assert queries == 1
+        assert "no rule set" in str(error)
+        return
+    assert asked.asked == result.spent.queries <= queries
+    told = entry(result)
+    assert told["rows"] == min(1500, queries - min(queries // 10, 640))
+    assert told["method"] == ("neighbours" if queries >= 9640 else "drawn")
+    assert result.stop is (eh.StopReason.QUERIES if told["method"] == "drawn" else eh.StopReason.ENUMERATED)
+    if told["method"] == "drawn":
+        whole = eh.mine(subject(), data=eh.rows(PEOPLE), budget=eh.Budget(queries=queries), support=0.2)
+        assert whole.worst.estimate.level == 0.95  # not everything is known, though the rows are all there are
+
+
+def test_drawn_neighbours_are_about_all_of_them(means):
+    drawn = eh.mine(subject(), data=PEOPLE, budget=eh.Budget(queries=5000))
+    for finding in stories(drawn):
+        mask = finding.about.mask(SPACE.encode(PEOPLE), SPACE)
+        assert finding.estimate.value == pytest.approx(abs(means[mask].mean() - means[~mask].mean()), abs=0.05)
+
+
+def test_time_that_is_up_keeps_the_rows_that_were_asked():
+    result = eh.mine(subject(), data=people(30_000), budget=eh.Budget(seconds=1e-3))
+    told = entry(result)
+    assert 0 < told["rows"] < 30_000
+    assert result.stop is eh.StopReason.SECONDS
+    assert f"{told['rows']:,} of 30,000 rows were asked about, chosen at random" in result.notes
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_an_interrupt_keeps_the_rows_that_were_asked(whole):
+    calls = itertools.count()
+
+    def interrupted(frame: Any) -> Any:
+        if next(calls) == 3:
+            raise KeyboardInterrupt
+        return {"one": loan(frame), "other": ~loan(frame)}
+
+    tested = eh.Subject(interrupted, SPACE, outputs=["one", "other"], positive={"one": True, "other": True})
+    given = people(20_000)
+    result = eh.mine(tested, data=eh.rows(given) if whole else given, stories=2)
+    assert result.stop is eh.StopReason.INTERRUPTED
+    one, other = (told["rows"] for told in result.details["mine"])
+    assert 0 < other <= one < 20_000
+    assert result.worst.estimate.level == 0.95
+    assert any("rows were asked about, chosen at random" in note for note in result.notes)
+
+    def at_once(frame: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        eh.mine(eh.Subject(at_once, SPACE, positive=True), data=given)
+
+
+def test_algorithm_2_keeps_to_the_budget_or_refuses():
+    tested = subject()
+    small = eh.Budget(queries=5000)
+    how: dict[str, Any] = {"data": PEOPLE, "over": "sex", "method": "paper"}
+    message = refused(UsageError, lambda: eh.mine(tested, **how, budget=small), "method = 'paper' may take 6,148")
+    assert "5,000" in message
+    assert tested.asked == 0
+    assert eh.mine(tested, **how, budget=eh.Budget(queries=6148)).spent.queries <= 6148
+    refused(UsageError, lambda: eh.mine(tested, **how, budget=eh.Budget(seconds=1e-9)), "after 0 of 2 rule sets")
+
+
+# Verdicts, true outcomes, and what is refused
+
+
+def test_verdicts_and_exit_codes():
+    def verdict(**options: Any) -> Any:
+        result = eh.mine(subject(), **{"data": PEOPLE, "over": "sex", "method": "rows", **options})
+        return result.verdict, result.exit_code
+
+    value = eh.mine(subject(), data=PEOPLE, over="sex", method="rows").worst.estimate
+    assert verdict() == (None, 0)
+    assert verdict(limit=value.low / 2) == ("fail", 1)
+    assert verdict(limit=(value.high + 1) / 2) == ("pass", 0)
+    assert verdict(limit=value.value) == ("undecided", 3)
+    assert verdict(limit=value.value * 1.01, data=eh.rows(PEOPLE)) == ("pass", 0)
+    assert verdict(limit=value.value * 0.99, data=eh.rows(PEOPLE)) == ("fail", 1)
+    fair = eh.mine(lambda frame: frame["income"] > 20, SPACE, PEOPLE.assign(income=30), limit=0, method="rows")
+    assert fair.verdict == "undecided"
+    same = eh.mine(lambda frame: frame["income"] > 20, SPACE, eh.rows(PEOPLE.assign(income=30)), limit=0)
+    assert same.verdict == "pass"
+    with pytest.raises(AssertionError, match="people with sex F"):
+        eh.mine(subject(), data=PEOPLE, over="sex", limit=0.01).check()
+
+
+def test_a_limit_passes_only_if_all_rule_sets_do():
+    """One story alone would pass; those that lead none are what is left to prove."""
+    options: dict[str, Any] = {"data": PEOPLE, "over": ["sex", "age", "race"], "support": 0.01}
+    many = eh.mine(subject(), **options, stories=100)
+    highs = [finding.estimate.high for finding in stories(many)]
+    assert max(highs[1:]) > highs[0]
+    one = eh.mine(subject(), **options, stories=1, limit=highs[0] + 1e-6)
+    assert [finding.verdict for finding in stories(one)] == ["pass"]
+    assert (one.verdict, str(one.findings[-1].about)) == ("undecided", "everybody")
+    assert one.findings[-1].estimate.high >= max(highs[1:]) - 1e-9
+
+
+def gap(finding: eh.Finding, got: Any, kept: Any) -> float:
+    mask = finding.about.mask(SPACE.encode(PEOPLE), SPACE)
+    return float(abs(got[mask & kept].mean() - got[~mask & kept].mean()))
+
+
+@pytest.mark.parametrize("form", ["column", "numbers", "floats", "texts", "values", "series", "polars"])
+def test_true_outcomes_in_any_form(form):
+    true = np.random.default_rng(0).uniform(size=len(PEOPLE)) < score(PEOPLE)
+    words = np.where(true, "yes", "no")
+    data: Any = PEOPLE.assign(paid=words)
+    truth: Any = "paid"
+    model: Any = eh.Subject(lambda frame: np.where(loan(frame), "yes", "no"), SPACE, positive="yes")
+    if form in ("numbers", "floats"):
+        data = PEOPLE.assign(paid=true.astype(int if form == "numbers" else float))
+        model = eh.Subject(lambda frame: loan(frame).astype(int), SPACE)
+    elif form != "column":
+        truth = {"texts": words.tolist(), "values": true, "series": pd.Series(words), "polars": "paid"}[form]
+    if form == "polars":
+        data = pl.from_pandas(data).lazy()
+    result = eh.mine(model, data=data, truth=truth, score=["tpr", "fpr"], stories=1)
+    tpr, fpr = result.details["mine"]
+    assert (tpr["rows"], fpr["rows"], tpr["method"]) == (true.sum(), (~true).sum(), "rows")
+    for told, kept in ((tpr, true), (fpr, ~true)):
+        finding = next(
+            f
+            for f in result.findings
+            if str(f.about) == told["stories"][0]["text"] and f.estimate.value == abs(told["stories"][0]["difference"])
+        )
+        assert finding.estimate.value == pytest.approx(gap(finding, loan(PEOPLE), kept))
+        assert told["score"] in ("tpr", "fpr")
+        assert finding.claim.startswith("of those whose true outcome is ")
+        assert "whose true outcome is " in finding.estimate.population
+
+
+def test_truth_values_of_outcomes_that_are_truth_values():
+    """Where False is the favourable outcome, it is the favourable truth too."""
+    true = np.random.default_rng(0).uniform(size=len(PEOPLE)) < 0.5
+    denied = eh.Subject(lambda frame: ~loan(frame), SPACE, positive=False)
+    result = eh.mine(denied, data=PEOPLE, truth=~true, score="tpr")
+    assert entry(result)["rows"] == true.sum()
+    assert result.worst.estimate.value == pytest.approx(gap(result.worst, loan(PEOPLE), true))
+
+
+def test_what_is_wrong_is_said_in_a_sentence_before_anything_is_asked():
+    tested = subject()
+
+    def no(kind: Any, *words: str, **options: Any) -> None:
+        refused(kind, lambda: eh.mine(tested, **{"data": PEOPLE, **options}), *words)
+
+    for support in (0, 1, -1, 1.5, "a", True, None, float("nan"), [0.1]):
+        no(UsageError, "support is", "over 0 and under 1", support=support)
+    for complement in (1, -0.1, "a", True):
+        no(UsageError, "complement is", complement=complement)
+    no(UsageError, "unknown feature 'sexx'", "did you mean 'sex'", over="sexx")
+    no(UsageError, "over", over=5)
+    no(UsageError, "over is empty", over=[])
+    no(UsageError, "twice", over=["sex", "sex"])
+    no(UsageError, "twice", over=[("sex", "age"), ("age", "sex")])
+    no(UsageError, "data is None", data=None)
+    no(DataError, "no rows", data=PEOPLE[:0])
+    no(DataError, "no rows", data=[])
+    no(DataError, "no dataframe", data=7)
+    no(DataError, "column 'job' is not in the frame", data=PEOPLE.drop(columns="job"))
+    no(DataError, "'race' = 'd' in row 0", data=PEOPLE.assign(race="d"))
+    no(DataError, "'age'", "missing values", data=PEOPLE.assign(age=[np.nan] * 9 + [20.0] * 1491))
+    no(UsageError, "method = 'neighbor'", "did you mean 'neighbours'", method="neighbor")
+    no(UsageError, "unknown binning 'quantile'", binning="quantile")
+    no(UsageError, "bins names 'income'", "'age'", bins={"income": 3})
+    no(UsageError, "bins", "2 or more", bins=1)
+    no(UsageError, "bins", "rising", bins=[40, 30])
+    no(UsageError, "cut point 5", bins={"age": [5]})
+    no(UsageError, "levels = 0", levels=0)
+    for depth in (0, True, 1.5, "a"):
+        no(UsageError, "depth is", depth=depth)
+    no(UsageError, "stories = 0", stories=0)
+    no(UsageError, "limit is 2", limit=2)
+    no(UsageError, "level is 1", level=1)
+    no(UsageError, "score = 'recall'", "'tpr'", score="recall", truth=np.ones(1500))
+    no(UsageError, "score = 3", score=3)
+    no(UsageError, "each once", score=["tpr", "tpr"], truth=np.ones(1500))
+    no(UsageError, "each once", score=[])
+    no(UsageError, "needs true outcomes", score="tpr")
+    no(UsageError, "method = 'paper' does not go with true outcomes", score="tpr", truth=np.ones(1500), method="paper")
+    no(DataError, "truth = 'paid' is no column of data", score="tpr", truth="paid")
+    no(UsageError, "3 outcomes for 1,500 rows", score="fpr", truth=[1, 0, 1])
+    no(UsageError, "shape (1500, 2)", score="fpr", truth=np.ones((1500, 2)))
+    no(UsageError, "data is no dataframe", score="fpr", truth="paid", data=eh.rows(PEOPLE))
+    no(DataError, "no outcome in row 0", score="fpr", truth=[None] * 1500)
+    no(DataError, "no outcome in row 1", score="fpr", truth=["yes", float("nan")] * 750)
+    no(DataError, "no outcome in row 2", score="fpr", truth=pd.Series([1, 0, None] * 500))
+    no(DataError, "truth has no outcome that is favourable", score="fpr", truth=[[1], [1, 2]] * 750)
+    no(DataError, "'paid'", "missing values", score="fpr", truth="paid", data=PEOPLE.assign(paid=[None] * 1500))
+    no(DataError, "truth has no outcome that is favourable (True)", score="fpr", truth=["yes", "no"] * 750)
+    no(DataError, "nobody to compare", score="fpr", truth=[True] * 1500)
+    no(DataError, "no rule set over sex covers at least 60 %", "support=0.12", support=0.6, over="sex")
+    no(DataError, "support=0.2", support=0.999, complement=0, over="sex")
+    no(DataError, "no rule set over sex", data=PEOPLE.assign(sex="F"), over="sex")
+    no(UsageError, "did you mean 'support'", suport=0.1)
+    no(UsageError, "seed = -1", seed=-1)
+    no(UsageError, "budget = 100 is no Budget", budget=100)
+    no(UsageError, "space of its own", space=SMALL)
+    assert tested.asked == 0
+    refused(UsageError, lambda: eh.mine(loan, data=PEOPLE), "has no space")
+    plain = eh.Space(SPACE.features)
+    refused(UsageError, lambda: eh.mine(loan, plain, PEOPLE), "no protected features", "over=")
+    refused(UsageError, lambda: eh.mine(lambda f: np.where(loan(f), "y", "n"), SPACE, PEOPLE), "positive=")

@@ -1,0 +1,425 @@
+"""Displays of mined results: what they compute is asserted without drawing, what they draw on figures nobody sees."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.text import Text
+
+import evenhand as eh
+from evenhand.methods.mine.plot.display import MOST_BARS, MOST_MININGS, HeatDisplay, MineDisplay, TermsDisplay
+from evenhand.methods.mine.plot.heat_cells import Cells
+from evenhand.methods.mine.plot.heat_map import Heat
+from evenhand.report.ranked_bars import LABEL, Bar, Bars, Rest, flowed, wrapped
+from evenhand.report.rates_display import display_of
+from evenhand.runtime.errors import UsageError
+from evenhand.space.rule import Condition, Rule
+from tests.support.helpers import SAID, TERMS, refused
+
+matplotlib.use("Agg")
+
+OVER = ["sex", "race", "age"]
+
+
+@cache
+def people(rows: int = 1000) -> pd.DataFrame:
+    """Return people of whom women over 42 are granted little, and of whom few are green."""
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"sex": rng.choice(["F", "M"], rows), "age": rng.integers(18, 68, rows)})
+    frame.insert(1, "race", rng.choice(["blue", "red", "green"], rows, p=[0.5, 0.48, 0.02]))
+    frame["due"] = rng.integers(0, 2, rows)
+    old = (frame["sex"] == "F") & (frame["age"] >= 43)
+    frame["granted"] = (rng.random(rows) < np.where(old, 0.2, 0.7)).astype(int)
+    return frame
+
+
+@cache
+def table(**options: Any) -> eh.Result:
+    return eh.mine_log(people(), outcome="granted", **{"over": ("sex", "race", "age"), "bins": 5, **options})
+
+
+@cache
+def texts(**options: Any) -> eh.Result:
+    def favoured(given: list[str]) -> list[bool]:
+        return ["gay" not in text or "christian" in text for text in given]
+
+    return eh.mine_text(favoured, SAID * 20, lexicon=TERMS, **options)
+
+
+class Scoring:
+    """A model that gives women 0.5 and men 0.3."""
+
+    classes_ = np.array([0, 1])
+    feature_names_in_ = np.array(OVER)
+
+    def predict_proba(self, given: pd.DataFrame) -> Any:
+        share = np.where(given["sex"] == "F", 0.5, 0.3)
+        return np.column_stack([1 - share, share])
+
+    def predict(self, given: pd.DataFrame) -> Any:
+        return self.predict_proba(given)[:, 1] >= 0.5
+
+
+@pytest.fixture
+def drawn():
+    """Draw on a new figure, render it with warnings as errors, and close it at the end."""
+    from matplotlib import pyplot
+
+    figures = []
+
+    def draw(display: Any) -> Any:
+        display.plot()
+        figures.append(display.figure_)
+        render(display)
+        return display
+
+    yield draw
+    for figure in figures:
+        pyplot.close(figure)
+
+
+def render(display: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        display.figure_.canvas.draw()
+
+
+def written(axes: Any) -> list[str]:
+    return [text.get_text() for text in axes.findobj(Text) if text.get_text()]
+
+
+def cut(display: Any) -> bool:
+    """Tell whether anything drawn stands out of the figure."""
+    box, (wide, high) = display.figure_.get_tightbbox(), display.figure_.get_size_inches()
+    return bool(box.x0 < -0.02 or box.y0 < -0.02 or box.x1 > wide + 0.02 or box.y1 > high + 0.02)
+
+
+def meet(axes: Any, *kinds: str) -> list[tuple[str, str]]:
+    """Return the labels of an axis, or the texts in the cells, that lie over each other."""
+    shown = [text for text in axes.texts if text.get_text()] if "texts" in kinds else []
+    shown += axes.get_yticklabels() if "y" in kinds else []
+    boxes = [(text.get_text(), text.get_window_extent()) for text in shown]
+    return [
+        (one, other)
+        for at, (one, box) in enumerate(boxes)
+        for other, beside in boxes[at + 1 :]
+        if min(box.x1, beside.x1) - max(box.x0, beside.x0) > 1 and min(box.y1, beside.y1) - max(box.y0, beside.y0) > 1
+    ]
+
+
+def test_bars_are_the_stories_signed_with_their_rates_and_the_rest():
+    result = table(limit=0.1)
+    display = display_of(result)
+    assert isinstance(display, MineDisplay)
+    (bars,) = display.bars
+    frame = result.to_frame()
+    assert [bar.value for bar in bars.bars] == frame["difference"].dropna().tolist()
+    worst, row = bars.bars[0], frame.iloc[0]
+    assert row["rule"] == worst.label.replace("\n", " ")
+    assert (worst.low, worst.high, worst.sure) == (row["low"], row["high"], True)
+    assert worst.ends == (-row["high"], -row["low"])
+    assert worst.beside == (f"{100 * row['rate']:.1f} %", f"{100 * row['other']:.1f} %", f"{row['rows']:,}")
+    assert bars.title == f"fail: {result.worst.claim}"
+    assert (bars.limit, bars.percent, bars.headers) == (0.1, True, ("group", "everyone\nelse", "rows"))
+    rest = result.details["mine"][0]["rest"]
+    assert bars.rest == Rest(
+        f"{rest['rules']:,} other rule sets:\nnone further than {100 * rest['value']:.1f} points",
+        rest["value"],
+        rest["high"],
+    )
+    assert bars.notes[0] == "difference from everyone else, in points"
+    assert "intervals at 95 %, simultaneous over" in bars.notes[1]
+    assert bars.notes[-1] == "population: decisions like the recorded ones"
+
+
+def test_what_may_be_chance_or_under_the_threshold_is_not_sure():
+    free, held = table(), table(limit=0.6)
+    sure = [bar.sure for bar in MineDisplay.from_result(free).bars[0].bars]
+    assert sure == [finding.estimate.low > 0 for finding in free.findings if finding.about.conditions]
+    assert True in sure
+    assert not any(bar.sure for bar in MineDisplay.from_result(held).bars[0].bars)
+
+
+def test_bars_are_drawn_with_intervals_columns_and_the_threshold_on_both_sides(drawn):
+    display = drawn(MineDisplay.from_result(table(limit=0.3)))
+    bars, ax = display.bars[0], display.ax_
+    assert display.ax_ is display.axes_[0]
+    shapes = [patch for patch in ax.patches if isinstance(patch, Rectangle)]
+    assert [patch.get_width() for patch in shapes] == pytest.approx([bar.value for bar in bars.bars])
+    assert len(ax.containers) == 2 * len(bars.bars)  # a bar and its interval
+    threshold = sorted(line.get_xdata()[0] for line in ax.lines if line.get_linestyle() == "--")
+    assert threshold == [-0.3, 0.3]
+    said = written(ax)
+    for bar in bars.bars:
+        assert set(bar.beside) <= set(said)
+    assert [label.get_text() for label in ax.get_yticklabels()] == bars.labels
+    assert "engineering threshold 0.3" in said
+    assert not meet(ax, "y", "texts")
+    assert not cut(display)
+
+
+def test_the_heat_map_beside_the_bars_is_over_features_of_the_worst_rule_set():
+    (heat,) = MineDisplay.from_result(table()).heats
+    assert heat is not None
+    assert heat.axes == ("age", "sex")
+    frame = people()
+    entry = table().details["mine"][0]
+    assert (np.array(heat.rows).sum(), heat.least) == (len(frame), 0.05 * len(frame))
+    sexes, ages = heat.labels[1], heat.labels[0]
+    assert sexes == ("F", "M")
+    assert len(ages) == 5
+    for down, sex in enumerate(sexes):
+        for across, (low, high) in enumerate(age.split(" to ") for age in ages):
+            cell = frame[(frame["sex"] == sex) & frame["age"].between(int(low), int(high))]
+            assert heat.rows[down][across] == len(cell)
+            assert heat.rates[down][across] == pytest.approx(cell["granted"].mean(), abs=1e-6)
+    assert heat.centre == pytest.approx(frame["granted"].mean())
+    inside = Cells.of(next(one for one in entry["maps"] if one["axes"] == ["sex", "age"])).covered(
+        Rule.from_dict(entry["stories"][0]["rule"])
+    )
+    assert np.array_equal(np.array(heat.inside), inside)
+
+
+def test_axes_are_the_users_choice_and_in_their_order():
+    one = HeatDisplay.from_result(table(), axes=("race", "sex")).heats[0]
+    other = HeatDisplay.from_result(table(), axes=["sex", "race"]).heats[0]
+    assert (one.axes, other.axes) == (("race", "sex"), ("sex", "race"))
+    assert np.array_equal(np.array(one.rates), np.array(other.rates).T)
+    assert np.array_equal(np.array(one.rows), np.array(other.rows).T)
+    assert np.array_equal(np.array(one.few), np.array(other.few).T)
+    alone = HeatDisplay.from_result(table(over="age")).heats[0]
+    assert alone.axes == ("age",)
+    assert np.array(alone.rates).shape == (1, 5)
+    assert alone.whole
+
+
+def test_few_rows_are_hatched_and_said_and_name_no_extreme(drawn):
+    display = drawn(HeatDisplay.from_result(table(), axes=("race", "sex")))
+    (heat,) = display.heats
+    assert (heat.few == [[name == "green" for name in heat.labels[0]]] * 2).all()
+    assert any(note.startswith("hatched: under 50 rows (5 %)") for note in heat.notes)
+    assert "green" not in heat.title
+    hatched = [one for one in display.ax_.collections if isinstance(one, PolyCollection) and one.get_hatch()]
+    assert [len(one.get_paths()) for one in hatched] == [2]
+    cells = [
+        f"{100 * rate:.0f} %\n{rows:,}"
+        for rates, each in zip(heat.rates, heat.rows, strict=True)
+        for rate, rows in zip(rates, each, strict=True)
+        if rate is not None
+    ]
+    assert set(cells) <= set(written(display.ax_))
+    assert not meet(display.ax_, "texts", "y")
+    assert not cut(display)
+
+
+def test_an_empty_cell_is_a_dash_and_of_no_rate(drawn):
+    frame = people().query("not (sex == 'F' and race == 'red')")
+    result = eh.mine_log(frame, outcome="granted", over=["sex", "race"])
+    display = drawn(HeatDisplay.from_result(result, axes=("race", "sex")))
+    (heat,) = display.heats
+    at = heat.labels[0].index("red")
+    assert (heat.rates[0][at], heat.rows[0][at], heat.few[0][at]) == (None, 0, False)
+    assert written(display.ax_).count("–") == 1
+
+
+def test_the_outline_follows_the_rule_and_is_broken_where_it_holds_in_part(drawn):
+    whole = drawn(HeatDisplay.from_result(table(over=("sex", "age"))))
+    (heat,) = whole.heats
+    assert heat.whole
+    assert "F" in heat.labels[1]
+    (outline,) = [one for one in whole.ax_.collections if isinstance(one, LineCollection) and one.get_zorder() == 3]
+    covered = int(np.array(heat.inside).sum())
+    assert len(outline.get_segments()) == 2 * covered + 2  # a row of cells
+    rule = table().details["mine"][0]["stories"][0]["rule"]
+    assert {condition["feature"] for condition in rule["conditions"]} >= {"sex", "age"}
+    part = HeatDisplay.from_result(table(), axes=("age", "race")).heats[0]
+    assert not part.whole
+    assert any(note.startswith("dashed, in part: ") for note in part.notes)
+
+
+@given(
+    bounds=st.lists(st.integers(-2_000_000, 2_000_000), min_size=4, max_size=8, unique=True).map(sorted),
+    data=st.data(),
+)
+def test_cells_of_a_number_that_a_rule_takes_are_found_from_their_labels(bounds, data):
+    bins = list(zip(bounds[:-1], [end - 1 for end in bounds[1:]], strict=True))
+    first = data.draw(st.integers(0, len(bins) - 1))
+    last = data.draw(st.integers(first, len(bins) - 1))
+    labels = tuple(Condition("", low, high).text.strip() for low, high in bins)
+    low = None if first == 0 else bins[first][0]
+    high = None if last == len(bins) - 1 else bins[last][1]
+    cells = Cells(("x",), (labels,), np.ones(len(bins)), np.ones(len(bins)))
+    met = cells.covered(Rule((Condition("x", low, high, below=None if high is None else high + 1),)))
+    assert met.tolist() == [first <= at <= last for at in range(len(bins))]
+
+
+def test_terms_are_a_matrix_by_their_means_around_the_mean(drawn):
+    result = texts()
+    display = drawn(TermsDisplay.from_result(result, axes=("gender", "religion")))
+    (heat,) = display.heats
+    assert heat.axes == ("gender", "religion")
+    rates = np.array(heat.rates)
+    at = heat.labels[0].index("gay"), heat.labels[1].index("christian")
+    assert rates[:, at[0]].tolist() == [1.0 if row == at[1] else 0.0 for row in range(3)]
+    assert (np.diff(rates.mean(axis=0)) >= 0).all()
+    assert (np.diff(rates.mean(axis=1)) >= 0).all()
+    assert heat.centre == pytest.approx(rates.mean())
+    assert not heat.few.any()
+    assert not heat.rows
+    assert "the same 20 texts" in heat.notes[0]
+    assert len(display.figure_.axes) == 2  # the cells and their scale
+    assert not cut(display)
+
+
+def test_one_category_is_a_row_of_terms(drawn):
+    display = drawn(TermsDisplay.from_result(texts(), axes="gender"))
+    (heat,) = display.heats
+    assert heat.labels == (("gay", "straight", "lesbian"),)
+    assert np.array(heat.rates).tolist() == [[0.0, 1.0, 1.0]]
+    assert (
+        heat.title
+        == "how often texts get the favourable outcome, by the term for gender: from 0.0 % (gay) to 100.0 % (straight)"
+    )
+    assert len(display.figure_.axes) == 1
+
+
+def test_texts_are_drawn_as_bars_with_their_matrix(drawn):
+    display = drawn(display_of(texts(limit=0.1)))
+    (bars,), (heat,) = display.bars, display.heats
+    assert bars.bars[0].label == "gender gay"
+    assert bars.bars[0].beside == ("0.0 %", "100.0 %", "100")
+    assert bars.headers == ("these\nterms", "other\nterms", "texts")
+    assert heat.inside == ((True, False, False),)
+    assert len(display.axes_) == 2
+    assert not cut(display)
+
+
+def test_changes_of_terms_are_shares_of_texts(drawn):
+    display = drawn(display_of(texts(kind="causal")))
+    (bars,), (heat,) = display.bars, display.heats
+    frame = texts(kind="causal").to_frame()
+    assert [bar.value for bar in bars.bars] == frame["value"].tolist()
+    assert (bars.sides, bars.rest, bars.headers) == (None, None, ("changed", "texts"))
+    assert bars.bars[0].ends == (bars.bars[0].low, bars.bars[0].high)
+    assert display.ax_.get_xlim()[0] == 0
+    assert heat.centre is None
+    assert heat.inside == ()
+    changed = {
+        one["text"]: one["changed"] for one in texts(kind="causal").details["mine_text"][0]["changes"][0]["terms"]
+    }
+    assert sorted(rate for line in heat.rates for rate in line) == sorted(changed.values())
+
+
+def test_scores_are_no_percentages(drawn):
+    frame = people()[OVER]
+    space = eh.Space.from_frame(frame, protected=["sex", "age"])
+    subject = eh.Subject(Scoring(), space, output="score", positive=1)
+    display = drawn(display_of(eh.mine(subject, data=eh.rows(frame), method="rows")))
+    bars = display.bars[0]
+    assert not bars.percent
+    assert sorted(bars.bars[0].beside[:2]) == ["0.300", "0.500"]
+    assert bars.notes[0] == "difference from everyone else"
+    assert "at 95 %" not in " ".join(bars.notes)  # all rows are the population
+    assert all("%" not in text for text in written(display.axes_[1]) if "hatched" not in text)
+
+
+def test_several_minings_have_panels_of_their_own_and_more_are_counted(drawn):
+    scores = table(truth="due", score=("tpr", "fpr"), stories=2)
+    display = MineDisplay.from_result(scores)
+    assert len(display.bars) == len(display.heats) == 2
+    assert [heat.title.partition(", ")[0] for heat in display.heats if heat] == [
+        bars.title.partition(", ")[0] for bars in display.bars
+    ]
+    sets = eh.mine_log(people(), outcome="granted", over=[("sex",), ("race",), ("age",), ("sex", "race")], stories=2)
+    fewer = drawn(display_of(sets))
+    assert (len(fewer.bars), fewer.left_out) == (MOST_MININGS, 1)
+    assert "… 1 more sets of features" in fewer.axes_[-1].get_xlabel()
+    assert [None for heat in fewer.heats if heat is None]  # two cells are in the bars already
+    assert len(fewer.axes_) == sum(heat is not None for heat in fewer.heats) + MOST_MININGS
+
+
+def test_more_rule_sets_than_have_room_are_counted():
+    result = table(over="age", bins=25, stories=20, support=0.02)
+    (bars,) = MineDisplay.from_result(result).bars
+    stories = len(result.details["mine"][0]["stories"])
+    assert len(bars.bars) == MOST_BARS < stories
+    assert bars.notes[-1] == f"… {stories - MOST_BARS} more rule sets"
+
+
+def test_a_result_from_a_file_is_drawn_the_same(tmp_path):
+    for number, result in enumerate((table(), texts(), texts(kind="causal"))):
+        result.to_json(tmp_path / f"{number}.json")
+        again = eh.Result.from_json(tmp_path / f"{number}.json")
+        one, other = MineDisplay.from_result(result), MineDisplay.from_result(again)
+        assert (one.bars, one.heats) == (other.bars, other.heats)
+
+
+def test_axes_given_get_the_bars_and_leave_the_global_state_alone():
+    from matplotlib import pyplot
+
+    before = dict(matplotlib.rcParams), pyplot.get_fignums()
+    figure = Figure(layout="constrained", figsize=(14, 4))
+    left, right = figure.subplots(1, 2)
+    display = table().plot(ax=left)
+    HeatDisplay.from_result(table()).plot(ax=right)
+    assert (display.ax_, display.axes_, display.figure_) == (left, (left,), figure)
+    render(display)
+    assert not meet(left, "y", "texts")
+    assert (dict(matplotlib.rcParams), pyplot.get_fignums()) == before
+
+
+def test_what_cannot_be_drawn_is_refused_in_a_sentence():
+    refused(UsageError, lambda: HeatDisplay.from_result(table(), axes=("age", "sexx")), "axes", "'sex and age'")
+    refused(UsageError, lambda: HeatDisplay.from_result(table(), axes="age"), "axes = 'age'", "'race and age'")
+    wrong: Any = 5
+    refused(UsageError, lambda: HeatDisplay.from_result(table(), axes=wrong), "axes = 5")
+    refused(UsageError, lambda: HeatDisplay.from_result(table(), axes=()), "axes = ()")
+    refused(UsageError, lambda: HeatDisplay.from_result(texts()), "TermsDisplay")
+    refused(UsageError, lambda: TermsDisplay.from_result(table()), "HeatDisplay")
+    without = replace(table(), details={"mine": [table().details["mine"][0] | {"maps": []}]})
+    refused(UsageError, lambda: HeatDisplay.from_result(without), "no rates of single cells")
+    assert MineDisplay.from_result(without).heats == (None,)
+
+
+@pytest.mark.slow
+def test_very_many_bars_and_cells_long_names_and_formulas_are_drawn(drawn):
+    bars = tuple(
+        Bar(wrapped(f"${at}_$, " + "long words " * 9), 0.01 * at - 0.1, 0.0, 0.3, sure=False, beside=("1",))
+        for at in range(30)
+    )
+    ranked = Bars("$x_{$ " * 30, ("$y$",), ("n",), bars, Rest("9 others", 0.1, 0.2), 0.1, ("less", "more"))
+    names = tuple(f"$level {at} of a category with a long name" for at in range(40))
+    rates = tuple(tuple((x * y % 7) / 7 for x in range(40)) for y in range(20))
+    heat = Heat("$many$", ("$a$", "b" * 90), (names, names[:20]), rates, centre=0.4, notes=("a note " * 40,))
+    display = drawn(MineDisplay((ranked,), (heat,)))
+    assert max(display.figure_.get_size_inches()) < 45
+    assert display.figure_.get_size_inches()[0] <= 13
+    assert not cut(display)
+
+
+@given(st.lists(st.text("abcdef <=$,", min_size=1, max_size=60), min_size=1, max_size=5), st.integers(12, 60))
+def test_wrapped_rules_keep_every_letter_and_their_width(parts, width):
+    text = ", ".join(parts)
+    lines = wrapped(text, width, 10_000).split("\n")
+    assert "".join("".join(lines).replace("\\$", "$").split()) == "".join(text.split())
+    assert all(len(line.replace("\\$", "$")) <= width + 1 for line in lines)
+
+
+def test_sentences_are_broken_between_words_but_not_within_brackets():
+    assert flowed("from 4.5 % (39 to 46) to 6 % (17 to 24)", 1.5).split("\n") == [
+        "from 4.5 % (39 to 46)",
+        "to 6 % (17 to 24)",
+    ]
+    assert len(wrapped("x" * 40).split("\n")[0]) <= LABEL

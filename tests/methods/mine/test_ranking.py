@@ -1,0 +1,400 @@
+"""Stories: every rule set as a mask over rows, the order and the grouping by plain loops, and bounds on all others."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenhand.methods.mine import ranking as module
+from evenhand.methods.mine.ranking import LIKE, OVERLAP, WITHIN, Told
+from evenhand.methods.mine.rule_sets import Forming, Mining, Treated, check_rules
+from evenhand.runtime.errors import DataError, SpaceError, UsageError
+from evenhand.space.feature import category, integer, real
+from evenhand.space.rule import Condition, Rule
+from evenhand.space.space import Space
+from evenhand.statistics.simultaneous import Sure, absolute
+from tests.support.helpers import examples, refused
+
+SPACE = Space(
+    [category("race", ["a", "b", "c"]), integer("age", 0, 7), category("sex", ["F", "M"]), real("rate", 0, 1)],
+    protected=["race", "age", "sex", "rate"],
+)
+
+
+@dataclass
+class Case:
+    names: tuple[str, ...]
+    treated: Treated
+    forming: Forming
+    mining: Mining
+    sure: Sure
+
+    @property
+    def size(self) -> Any:
+        weights = self.treated.weights
+        return np.ones(len(self.treated.points)) if weights is None else weights
+
+
+def mined(
+    rows: int, seed: int, names: Any, *, how: str = "counts", rate: float = 0.4, level: float = 0.95, **forming: Any
+) -> Case:
+    """Random people, of whom some levels are rare, and values that depend on the features."""
+    rng = np.random.default_rng(seed)
+    points = SPACE.draw(rows, rng)
+    points[:, 0] = rng.choice(3, rows, p=[0.7, 0.28, 0.02])
+    mean = np.clip(rate + 0.3 * (points[:, 2] == 0) * (points[:, 1] > 4) - 0.2 * (points[:, 0] == 1), 0, 1)
+    values = (rng.uniform(size=rows) < mean).astype(float)
+    if how == "graded":
+        values = np.round((values + rng.uniform(size=rows)) / 2, 2)
+    weights = rng.choice([0, 0.25, 1, 1.75], rows) if how == "weights" else None
+    if weights is not None and not weights.any():
+        weights[0] = 1
+    names = tuple(names)
+    treated = Treated(points, values, "people", "rows", weights)
+    made = Forming(**{"bins": 4, **forming})
+    mining = Mining.of(SPACE, names, treated, made)
+    sure = Sure(1.0 if how == "weights" else level, mining.ranking.examined, graded=treated.graded)
+    return Case(names, treated, made, mining, sure)
+
+
+@st.composite
+def cases(draw: Any, *, how: Any = ("counts", "graded", "weights"), some: bool = True) -> Case:
+    names = draw(st.lists(st.sampled_from(SPACE.names), min_size=1, max_size=3, unique=True))
+    found = mined(
+        draw(st.integers(2, 90)),
+        draw(st.integers(0, 9999)),
+        names,
+        how=draw(st.sampled_from(how)),
+        rate=draw(st.sampled_from([0.0, 0.4, 1.0])),
+        support=draw(st.sampled_from([0.02, 0.05, 0.2, 0.4])),
+        complement=draw(st.sampled_from([None, 0.0, 0.1])),
+        depth=draw(st.sampled_from([None, 1, 2])),
+        bins=draw(st.sampled_from([2, 3, 4])),
+        levels=draw(st.sampled_from([None, 1])),
+    )
+    return found if found.mining.ranking.examined or not some else mined(40, 0, ["sex", "age"])
+
+
+def conditions(case: Case, name: str) -> list[Condition]:
+    """Every condition on a feature, by its definition: some levels but not all, some adjacent bins but not all."""
+    feature = SPACE.feature(name)
+    if feature.kind == "category":
+        most = min(len(feature.levels) - 1, case.forming.levels or 9)
+        return [
+            Condition(name, levels=levels)
+            for size in range(1, most + 1)
+            for levels in itertools.combinations(feature.levels, size)
+        ]
+    bins = case.forming.bins
+    if name == "age":
+        edges = [0, *sorted({int(np.ceil(7 * cut / bins)) for cut in range(1, bins)}), 8]
+    else:
+        edges = [0, *(np.round(cut / bins, 6) for cut in range(1, bins)), 2]
+    return [
+        Condition(name, low=low, below=high)
+        for low, high in itertools.combinations(edges, 2)
+        if (low, high) != (edges[0], edges[-1])
+    ]
+
+
+def masks(case: Case, name: str) -> list[Any]:
+    column = case.treated.points[:, SPACE.index(name)]
+    return [one.mask(column, SPACE.feature(name)) for one in conditions(case, name)]
+
+
+def all_masks(case: Case, *, merged: bool) -> list[tuple[tuple[int, ...], Any]]:
+    """Every rule set as its family and a mask; those that cover the same of one feature once, where they are merged."""
+    by_feature = []
+    for name in case.names:
+        found = masks(case, name)
+        if merged:
+            there = case.size > 0
+            distinct = {mask[there].tobytes(): mask for mask in found if mask[there].any() and not mask[there].all()}
+            found = list(distinct.values())
+        by_feature.append(found)
+    depth = min(case.forming.depth or len(case.names), len(case.names))
+    return [
+        (family, np.logical_and.reduce(chosen))
+        for size in range(1, depth + 1)
+        for family in itertools.combinations(range(len(case.names)), size)
+        for chosen in itertools.product(*(by_feature[position] for position in family))
+    ]
+
+
+def told(case: Case) -> list[tuple[Told, float, Any]]:
+    """Every rule set that is examined, with its strength and its mask, in order."""
+    return [
+        (case.mining.ranking._told(block, at), float(block.strength[at]), case.mining.inside(_told(block, at)))
+        for block in case.mining.ranking.blocks
+        for at in range(len(block.index))
+    ]
+
+
+def _told(block: Any, at: int) -> Told:
+    return Told(block.family, block.place(at), 0, 0, 0, 0)
+
+
+@settings(max_examples=examples(25), deadline=None)
+@given(cases(some=False))
+def test_candidates_frequent_and_examined_are_those_of_a_loop_over_all_masks(case):
+    total = case.size.sum()
+    everything = all_masks(case, merged=False)
+    least = case.forming.support * total * (1 - 1e-9)
+    assert case.mining.candidates == len(everything)
+    assert case.mining.frequent == sum(case.size[mask].sum() >= least for _, mask in everything)
+    expected = sorted(
+        (family, mask[case.size > 0].tobytes())
+        for family, mask in all_masks(case, merged=True)
+        if case.size[mask].sum() >= least
+        and case.size[~mask].sum() >= case.forming.other * total * (1 - 1e-9)
+        and case.size[~mask].sum() > 0
+    )
+    case.mining.ranking.rank(case.sure)
+    assert sorted((one.family, mask[case.size > 0].tobytes()) for one, _, mask in told(case)) == expected
+    assert case.mining.ranking.examined == len(expected)
+
+
+@settings(max_examples=examples(25), deadline=None)
+@given(cases())
+def test_a_rule_set_is_a_mask_over_rows(case):
+    case.mining.ranking.rank(case.sure)
+    values, weights = case.treated.values, case.size
+    for one, strength, mask in told(case):
+        rule = case.mining.rule(one)
+        assert (rule.mask(case.treated.points, SPACE) == mask).all()
+        assert len(rule.conditions) == len(one.family)
+        assert one.size == pytest.approx(weights[mask].sum())
+        assert one.hits == pytest.approx((values * weights)[mask].sum(), abs=1e-9)
+        assert one.inside == pytest.approx(np.average(values[mask], weights=weights[mask]), abs=1e-9)
+        assert one.outside == pytest.approx(np.average(values[~mask], weights=weights[~mask]), abs=1e-9)
+        sizes = [np.array(x) for x in (one.inside, one.size, one.outside, weights.sum() - one.size)]
+        assert strength == pytest.approx(float(case.sure.strength(*sizes)), abs=1e-9)
+
+
+def overlap(case: Case, one: Any, other: Any) -> float:
+    """The part that the smaller side of a group shares with another group or with its complement, whichever is more."""
+    size = case.size
+    one = ~one if 2 * size[one].sum() > size.sum() else one
+
+    def jaccard(a: Any, b: Any) -> float:
+        return float(size[a & b].sum() / size[a | b].sum())
+
+    return max(jaccard(one, other), jaccard(one, ~other))
+
+
+@settings(max_examples=examples(25), deadline=None)
+@given(cases(), st.sampled_from([1, 2, 50]))
+def test_stories_are_those_of_a_plain_loop(case, most):
+    """All that tell of nearly the same people as the strongest join it, the simplest of about its strength leads."""
+    ranking = case.mining.ranking
+    ranking.rank(case.sure)
+    alive = told(case)
+    found = ranking.stories(most)
+    assert len(found) == most or not any(block.alive.any() for block in ranking.blocks)
+    for story in found:
+        best = max(strength for _, strength, _ in alive)
+        first, _, mask = next(entry for entry in alive if entry[1] == best)
+        shares = [overlap(case, mask, other) for _, _, other in alive]
+        if any(abs(share - OVERLAP) < 1e-9 for share in shares):  # a rounding error either way
+            return
+        joins = [entry for entry, share in zip(alive, shares, strict=True) if share >= OVERLAP]
+        alive = [entry for entry, share in zip(alive, shares, strict=True) if share < OVERLAP]
+        assert story.rules == len(joins)
+        least = best - WITHIN * (abs(first.inside - first.outside) - best)
+        enough = [entry for entry in joins if entry[1] >= least]
+        fewest = min((len(one.family) for one, _, _ in enough), default=len(first.family))
+        simplest = [entry for entry in enough if len(entry[0].family) == fewest]
+        lead = max(simplest, key=lambda entry: entry[1])[0] if fewest < len(first.family) else first
+        assert (story.lead.family, story.lead.place) == (lead.family, lead.place)
+        others = sorted(
+            (s for one, s, _ in joins if (one.family, one.place) != (lead.family, lead.place)), reverse=True
+        )
+        strengths = {(one.family, one.place): s for one, s, _ in joins}
+        assert [strengths[one.family, one.place] for one in story.like] == others[:LIKE]
+    assert sum(story.rules for story in found) == ranking.examined - len(alive)
+
+
+@settings(max_examples=examples(25), deadline=None)
+@given(cases(), st.sampled_from([1, 3, 50]))
+def test_the_rest_bounds_every_rule_set_that_leads_no_story(case, most):
+    ranking = case.mining.ranking
+    ranking.rank(case.sure)
+    leads = {(story.lead.family, story.lead.place) for story in ranking.stories(most)}
+    others = [one for one, _, _ in told(case) if (one.family, one.place) not in leads]
+    rest = ranking.rest(case.sure)
+    assert ranking.examined == len(leads) + (rest.rules if rest else 0)
+    if rest is None:
+        assert not others
+        return
+    sizes = np.array([one.size for one in others])
+    hits = np.array([one.hits for one in others])
+    total, missed = ranking.total, ranking.hits.sum() - hits
+    low, high = absolute(
+        *case.sure.difference(hits, sizes, np.clip(missed, 0, total - sizes), np.maximum(total - sizes, 0))
+    )
+    assert rest.rules == len(others)
+    assert rest.value == pytest.approx(max(abs(one.inside - one.outside) for one in others), abs=1e-9)
+    assert rest.low <= max(low.max(), 0) + 1e-9
+    assert rest.low <= rest.value <= rest.high
+    assert rest.high >= high.max() - 1e-9
+    # So few have all their limits computed: the upper one is the highest itself.
+    assert rest.high == pytest.approx(max(high.max(), rest.value), abs=1e-9)
+
+
+@pytest.mark.parametrize(("boxed", "refined", "at_once"), [(5, 3, 2), (40, 40, 1), (1, 1, 1), (10, 2, 64)])
+@pytest.mark.parametrize("how", ["counts", "graded"])
+def test_with_more_rule_sets_than_are_computed_the_rest_is_still_bounded(boxed, refined, at_once, how, monkeypatch):
+    case = mined(300, 3, ["race", "age", "sex"], how=how)
+    ranking = case.mining.ranking
+    ranking.rank(case.sure)
+    ranking.stories(3)
+    exact = ranking.rest(case.sure)
+    for name, value in {"BOXED": boxed, "REFINED": refined, "AT_ONCE": at_once}.items():
+        monkeypatch.setattr(module, name, value)
+    bound = ranking.rest(case.sure)
+    assert exact is not None
+    assert bound is not None
+    assert exact.high <= bound.high <= 1
+    assert (bound.rules, bound.value, bound.low) == (exact.rules, exact.value, exact.low)
+
+
+def test_whole_weights_are_repeated_rows():
+    case = mined(60, 5, ["race", "sex", "age"], how="weights")
+    times = (4 * case.size).astype(int)
+    treated = Treated(np.repeat(case.treated.points, times, axis=0), np.repeat(case.treated.values, times), "", "rows")
+    repeated = Mining.of(SPACE, case.names, treated, case.forming)
+    assert (repeated.frequent, repeated.ranking.examined) == (case.mining.frequent, case.mining.ranking.examined)
+    both = [case.mining.ranking, repeated.ranking]
+    for ranking in both:
+        ranking.rank(Sure(1.0))
+    for one, other in zip(*(ranking.stories(5) for ranking in both), strict=True):
+        assert (one.lead.family, one.lead.place, one.rules) == (other.lead.family, other.lead.place, other.rules)
+        assert (one.lead.inside, one.lead.outside) == pytest.approx((other.lead.inside, other.lead.outside))
+        assert 4 * one.lead.size == pytest.approx(other.lead.size)
+
+
+def stories_of(frame: dict[str, list[Any]], values: list[float], features: list[Any], **forming: Any) -> Any:
+    space = Space(features, protected=[feature.name for feature in features])
+    records = [dict(zip(frame, row, strict=True)) for row in zip(*frame.values(), strict=True)]
+    treated = Treated(space.encode(records), np.array(values, dtype=float), "people", "rows")
+    mining = Mining.of(space, space.names, treated, Forming(**forming))
+    mining.ranking.rank(Sure(0.95, mining.ranking.examined))
+    return mining, mining.ranking.stories(10)
+
+
+@pytest.mark.parametrize(("few", "many"), [("F", "M"), ("M", "F")])
+def test_two_complements_are_one_story_and_the_smaller_group_leads(few, many):
+    for favoured in (few, many):
+        sexes = [few] * 40 + [many] * 60
+        mining, found = stories_of({"sex": sexes}, [sex == favoured for sex in sexes], [category("sex", ["F", "M"])])
+        assert len(found) == 1
+        assert mining.rule(found[0].lead).text == f"sex {few}"
+        assert found[0].rules == 2
+        assert [mining.rule(one).text for one in found[0].like] == [f"sex {many}"]
+        rest = mining.ranking.rest(Sure(0.95, 2))
+        assert (rest.rules, rest.value) == (1, 1)
+
+
+def test_of_equal_coverage_the_simplest_leads():
+    """All of race b are women, so that the women of race b are no one but race b."""
+    sexes = ["F"] * 50 + ["M"] * 50
+    races = ["a"] * 25 + ["b"] * 25 + ["a"] * 50
+    features = [category("sex", ["F", "M"]), category("race", ["a", "b"])]
+    mining, found = stories_of({"sex": sexes, "race": races}, [race == "b" for race in races], features)
+    assert mining.rule(found[0].lead).text == "race b"
+    assert "sex F, race b" in [mining.rule(one).text for one in found[0].like]
+
+
+def test_different_people_are_different_stories_worst_first():
+    """Groups of the same size that share nobody: three at 0 %, 10 % and 25 %, and the others at 60 %."""
+    levels = list("abcdefghij")
+    races = np.repeat(levels, 300)
+    favoured = {"c": 0, "f": 30, "h": 75}
+    values = np.concatenate([np.arange(300) < favoured.get(level, 180) for level in levels]).astype(float)
+    mining, found = stories_of({"race": races.tolist()}, values.tolist(), [category("race", levels)], levels=1)
+    assert [mining.rule(story.lead).text for story in found[:3]] == ["race c", "race f", "race h"]
+    assert all(story.rules == 1 for story in found)
+
+
+def test_a_group_of_nearly_everybody_is_about_the_few_who_are_left():
+    """The oldest get nothing and those in the middle everything: two stories, though most people are in both groups."""
+    ages = np.repeat(np.arange(10), 100)
+    values = np.select([ages == 9, (ages == 4) | (ages == 5)], [0.0, 1.0], np.arange(1000) % 2)
+    mining, found = stories_of(
+        {"age": ages.tolist()}, values.tolist(), [integer("age", 0, 9)], support=0.15, complement=0.1
+    )
+    assert [mining.rule(story.lead).text for story in found[:2]] == ["age < 9", "4 <= age < 6"]
+
+
+def test_neighbouring_intervals_tell_one_story():
+    ages = list(range(100)) * 20
+    values = [40 <= age < 60 for age in ages]
+    mining, found = stories_of({"age": ages}, values, [integer("age", 0, 99)])  # type: ignore[arg-type]
+    assert mining.rule(found[0].lead).text == "40 <= age < 60"
+    texts = {mining.rule(one).text for one in found[0].like}
+    assert {"30 <= age < 60", "40 <= age < 70", "40 <= age < 50", "50 <= age < 60"} <= texts
+    assert found[0].rules >= 5
+
+
+def test_sums_of_weights_that_meet_the_support_but_for_rounding_are_frequent():
+    points = np.array([[0.0]] * 10 + [[1.0]] * 30)
+    space = Space([category("sex", ["F", "M"])], protected=["sex"])
+    treated = Treated(points, np.zeros(40), "", "rows", np.array([0.1] * 10 + [0.1] * 30))
+    mining = Mining.of(space, ["sex"], treated, Forming(support=0.25))
+    assert (mining.candidates, mining.frequent, mining.ranking.examined) == (2, 2, 2)
+
+
+def test_depth_is_bounded_by_the_number_of_rule_sets(monkeypatch):
+    case = mined(200, 1, ["race", "age", "sex"])
+    assert (case.mining.depth, case.mining.notes) == (3, [])
+    monkeypatch.setattr("evenhand.methods.mine.rule_sets.DEEP_RULES", 100)
+    shallow = mined(200, 1, ["race", "age", "sex"])
+    assert shallow.mining.depth == 2
+    (note,) = shallow.mining.notes
+    assert "up to 2 of the 3 features" in note
+    assert "depth=3" in note
+    assert max(len(block.family) for block in shallow.mining.ranking.blocks) == 2
+    assert mined(200, 1, ["race", "age", "sex"], depth=3).mining.depth == 3
+    monkeypatch.setattr("evenhand.methods.mine.rule_sets.MOST_RULES", 100)
+    refused(SpaceError, lambda: mined(200, 1, ["race", "age", "sex"], depth=3), "depth = 3", "take depth=2")
+
+
+def test_what_cannot_be_mined_is_said_before_anybody_is_asked():
+    points = SPACE.draw(100, np.random.default_rng(0))
+    check_rules(SPACE, ["sex", "age"], points, None, Forming())
+    for forming, said in (
+        (Forming(support=0.7), "at least 70 % of the 100 rows"),
+        (Forming(binning="quantile"), "did you mean 'quantiles'"),
+        (Forming(bins={"rate": 4}), "bins names 'rate'"),
+        (Forming(levels=0), "levels = 0"),
+    ):
+        kind = DataError if "rows" in said else UsageError
+        refused(kind, lambda forming=forming: check_rules(SPACE, ["sex", "age"], points, None, forming), said)  # type: ignore[misc]
+    # No single feature has a rule set, since all leave too few, but two of them together do.
+    rows = np.array([[0.0, 0, 0, 0]] * 60 + [[1.0, 0, 0, 0]] * 20 + [[0.0, 0, 1, 0]] * 20)
+    forming = Forming(support=0.55, complement=0.3)
+    assert not Mining.of(
+        SPACE, ["race", "sex"], Treated(rows, np.zeros(100), "", ""), Forming(0.55, 0.3, depth=1)
+    ).ranking.examined
+    check_rules(SPACE, ["race", "sex"], rows, None, forming)
+
+
+def test_rules_and_texts_of_half_open_bins():
+    case = mined(400, 2, ["age", "rate"])
+    texts = {case.mining.rule(one).text for one, _, _ in told_ranked(case)}
+    assert {"age < 2", "2 <= age < 6", "age at least 6", "rate < 0.25", "0.5 <= rate < 0.75"} <= texts
+    for one, _, _ in told_ranked(case):
+        rule = case.mining.rule(one)
+        assert Rule.from_dict(rule.to_dict()) == rule
+        assert Rule.from_dict(rule.to_dict()).text == rule.text
+
+
+def told_ranked(case: Case) -> list[Any]:
+    case.mining.ranking.rank(case.sure)
+    return told(case)

@@ -1,0 +1,390 @@
+"""Mining texts: families, budgets, asking and scores, against replacing one term at a time with `re`."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import zlib
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenhand.methods.mine.texts.combinations import LEAST, MOST_NOTES, Decided, affordable, ask, families
+from evenhand.methods.mine.texts.findings import TextTelling, matrices, score_rest, score_terms
+from evenhand.methods.mine.texts.ranking import ALIKE, MIRRORED
+from evenhand.runtime.budget import Budget, Meter
+from evenhand.runtime.errors import DataError, UsageError
+from evenhand.statistics.estimate import StopReason
+from evenhand.statistics.simultaneous import Sure
+from evenhand.texts.lexicon import Lexicon, lexicon_of
+from evenhand.texts.matching import find
+from evenhand.texts.text_subject import TextSubject
+from tests.support.helpers import examples, refused
+
+TERMS = {"gender": ["gay", "straight", "trans"], "faith": ["sikh", "muslim"], "time": ["young", "middle aged"]}
+LEXICON = lexicon_of(TERMS)
+TERM_WORDS = {word for terms in TERMS.values() for term in terms for word in term.split()} - {"aged"}
+WORDS = ["and", "this", "person", "says", "so", "gayest", "sikhs", "old"]
+
+sentences = st.lists(
+    st.lists(st.sampled_from([*itertools.chain(*TERMS.values()), *WORDS]), max_size=8).map(" ".join),
+    min_size=1,
+    max_size=14,
+)
+
+
+def pattern(category: str) -> str:
+    return rf"\b(?:{'|'.join(TERMS[category])})\b"
+
+
+def names(text: str, category: str) -> bool:
+    return re.search(pattern(category), text) is not None
+
+
+def replaced(text: str, terms: dict[str, str]) -> str:
+    for category, term in terms.items():
+        text = re.sub(pattern(category), term, text)
+    return text
+
+
+def one_by_one(texts: list[str], support: float, depth: int = 3) -> dict[tuple[str, ...], list[str]]:
+    """The texts of each family that is frequent."""
+    found = {}
+    for size in range(1, depth + 1):
+        for chosen in itertools.combinations(TERMS, size):
+            some = [text for text in texts if all(names(text, category) for category in chosen)]
+            if len(some) / len(texts) >= support - 1e-9:
+                found[chosen] = some
+    return found
+
+
+def odd(texts: list[str]) -> list[bool]:
+    """An arbitrary decision that any change of a text can change."""
+    return [zlib.crc32(text.encode()) % 3 == 0 for text in texts]
+
+
+def graded(texts: list[str]) -> list[float]:
+    return [zlib.crc32(text.encode()) % 101 / 100 for text in texts]
+
+
+def decided_by(function: Any, texts: list[str], support: float = 0.01, **options: Any) -> list[Decided]:
+    matches = find(texts, LEXICON)
+    subject = TextSubject(function, **options)
+    return ask(subject, matches, families(matches, support, None, 0), Meter()).decided
+
+
+@settings(deadline=None)
+@given(sentences, st.sampled_from([0.05, 0.2, 0.5]), st.sampled_from([None, 1, 2, 3, 9]), st.integers(0, 3))
+def test_families_are_the_categories_that_enough_texts_name_together(texts, support, depth, seed):
+    expected = one_by_one(texts, support, min(depth or 3, 3))
+    matches = find(texts, LEXICON)
+    if not expected:
+        refused(DataError, lambda: families(matches, support, depth, seed), "gender", f"{100 * support:g} %")
+        return
+    found = families(matches, support, depth, seed)
+    assert [family.categories for family in found] == list(expected)
+    for family in found:
+        assert sorted(texts[row] for row in family.rows) == sorted(expected[family.categories])
+        assert len(set(family.rows.tolist())) == len(family.rows) == family.texts
+        assert len(family.terms) == family.rules == len(set(family.terms))
+        assert [[term.category for term in terms] for terms in family.terms] == [list(family.categories)] * family.rules
+
+
+def test_rows_are_shuffled_by_the_seed_alone():
+    matches = find(["gay"] * 40, LEXICON)
+    one, again, other = (families(matches, 0.1, None, seed)[0].rows.tolist() for seed in (1, 1, 2))
+    assert one == again != other
+    assert one != sorted(one)
+
+
+def test_categories_that_are_never_named_together_are_not_combined():
+    """Forty categories have 2**40 combinations, which are never listed."""
+    lexicon = Lexicon.from_dict({f"c{at}": [f"one{at}", f"two{at}"] for at in range(40)})
+    matches = find([f"one{at} two{(at + 1) % 40}" for at in range(40)] * 2, lexicon)
+    found = families(matches, 0.02, None, 0)
+    assert len(found) == 80
+    assert {len(family.categories) for family in found} == {1, 2}
+    message = refused(DataError, lambda: families(matches, 0.3, None, 0), "c0 5 %", "30 %")
+    assert message.count("%") == MOST_NOTES + 1
+
+
+def test_combinations_that_nobody_could_ask_about_are_not_listed():
+    """Twelve categories of ten terms have 10**12 combinations."""
+    lexicon = Lexicon.from_dict({f"c{at}": [f"{word}{at}" for word in "abcdefghij"] for at in range(12)})
+    matches = find([" ".join(f"a{at}" for at in range(12))] * 100, lexicon)
+    kept, notes = affordable(families(matches, 0.05, None, 0), 100_000)
+    # Fifty texts of each: 6,000 for the single categories, and 5,000 for each pair.
+    assert [len(family.categories) for family in kept] == [1] * 12 + [2] * 18
+    assert "100,000,000,000,000 texts are beyond the budget" in notes[0]
+    assert notes[MOST_NOTES] == f"nor were {2**12 - 1 - 30 - MOST_NOTES:,} other sets of categories"
+    assert len(notes) == MOST_NOTES + 2
+
+
+@settings(deadline=None)
+@given(sentences, st.integers(1, 400), st.booleans())
+def test_a_budget_is_kept_and_used(texts, most, standing):
+    texts = [*texts, "gay sikh", "young"]
+    found = families(find(texts, LEXICON), 0.01, None, 0)
+    single = [family for family in found if len(family.categories) == 1]
+    if sum(family.rules + standing for family in single) > most:
+        refused(UsageError, lambda: affordable(found, most, standing=standing), "budget", f"{most:,} queries")
+        return
+    kept, notes = affordable(found, most, standing=standing)
+    cost = sum(len(family.rows) * (family.rules + standing) for family in kept)
+    assert cost <= most
+    assert [family.categories for family in kept[: len(single)]] == [family.categories for family in single]
+    whole = sum(len(family.rows) * (family.rules + standing) for family in found)
+    assert (whole <= most) == (not notes)
+    if whole <= most:
+        assert cost == whole
+        return
+    rows = max(len(family.rows) for family in kept)
+    before = {family.categories: family for family in found}
+    for family in kept:
+        assert family.rows.tolist() == before[family.categories].rows.tolist()[:rows]
+        assert family.texts == len(before[family.categories].rows)
+    more = sum(min(len(before[family.categories].rows), rows + 1) * (family.rules + standing) for family in kept)
+    assert more > most or rows == max(len(family.rows) for family in single)
+
+
+def test_the_dearest_combinations_go_first_and_are_told():
+    texts = ["gay sikh young"] * 100 + ["gay sikh"] * 50
+    found = families(find(texts, LEXICON), 0.01, None, 0)
+    sizes = {family.categories: len(family.rows) * family.rules for family in found}
+    most = sum(LEAST * family.rules for family in found) - 1
+    kept, notes = affordable(found, most)
+    dearest = max((each for each in sizes if len(each) > 1), key=lambda each: sizes[each])
+    assert dearest == ("gender", "faith", "time")
+    assert [family.categories for family in kept] == [each for each in sizes if each != dearest]
+    assert notes == [
+        "gender and faith and time together were not asked about: 1,200 texts are beyond the budget",
+        f"no more than {len(kept[0].rows)} texts of each category were asked about, chosen at random",
+    ]
+    assert affordable(found, most + 1)[0][-1].categories == dearest
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(sentences, st.booleans())
+def test_outcomes_are_those_of_each_text_with_each_combination(texts, standing):
+    texts = [*texts, "gay sikh gay trans"]
+    matches = find(texts, LEXICON)
+    found = families(matches, 0.01, None, 0)
+    meter = Meter()
+    # A batch of 5 texts cuts families into parts.
+    asked = ask(TextSubject(odd, batch=5), matches, found, meter, standing=standing)
+    assert asked.stop is None
+    assert meter.queries == sum(len(family.rows) * (family.rules + standing) for family in found)
+    assert len(asked.decided) == len(found)
+    for decided in asked.decided:
+        family = decided.family
+        for place, row in enumerate(family.rows.tolist()):
+            for at, terms in enumerate(family.terms):
+                variant = replaced(
+                    texts[row], {name: str(term) for name, term in zip(family.categories, terms, strict=True)}
+                )
+                assert bool(decided.outcomes[place, at]) == odd([variant])[0]
+            if standing:
+                assert bool(decided.standing[place, 0]) == odd([texts[row]])[0]
+        assert decided.standing.shape == (len(family.rows), standing)
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(sentences, st.sampled_from([odd, graded]))
+def test_scores_are_those_of_replacing_one_by_one(texts, function):
+    texts = [*texts, "gay sikh", "young straight person"]
+    options: dict[str, Any] = {"output": "score"} if function is graded else {}
+    decided = decided_by(function, texts, **options)
+    matches, base = find(texts, LEXICON), np.array(function(texts), dtype=float)
+    sure = Sure(0.95, sum(one.family.rules for one in decided), graded=True)
+    expected = one_by_one(texts, 0.01)
+    for one in decided:
+        family, some = one.family, expected[one.family.categories]
+        against_terms = score_terms(one, sure)
+        against_rest = score_rest(one, sure, matches.names, base, matches)
+        chosen = [dict(zip(family.categories, map(str, terms), strict=True)) for terms in family.terms]
+        rates = [fmean(function([replaced(text, terms)])[0] for text in some) for terms in chosen]
+        for at, terms in enumerate(chosen):
+            others = fmean(rate for place, rate in enumerate(rates) if place != at)
+            without = [text for text in texts if not all(re.search(rf"\b{t}\b", text) for t in terms.values())]
+            rest = fmean(function([text])[0] for text in without) if without else 0.0
+            assert against_terms.inside[at] == pytest.approx(rates[at])
+            assert against_terms.outside[at] == pytest.approx(others)
+            assert against_terms.difference[at] == pytest.approx(rates[at] - others)
+            assert against_rest.difference[at] == pytest.approx(rates[at] - rest)
+            assert against_rest.other[at][1] == len(without)
+            for scored in (against_terms, against_rest):
+                if scored.other[at][1]:
+                    assert 0 <= scored.low[at] <= abs(scored.difference[at]) + 1e-9
+                    assert abs(scored.difference[at]) - 1e-9 <= scored.high[at] <= 1 + 1e-9
+
+
+def test_terms_that_change_nothing_are_never_apart():
+    decided = decided_by(lambda texts: [text.endswith("!") for text in texts], ["gay !", "sikh", "trans !"] * 30)
+    for one in decided:
+        scored = score_terms(one, Sure(0.95, 10))
+        assert np.abs(scored.difference).max() < 1e-12
+        assert scored.low.max() == 0
+        assert 0 < scored.high.max() < 0.5
+
+
+def test_matrices_hold_every_single_category_and_pair():
+    texts = ["gay sikh young"] * 5
+    decided = decided_by(lambda some: ["gay sikh" not in text for text in some], texts)
+    found = matrices([score_terms(one, Sure(0.95, 1)) for one in decided])
+    assert [entry["axes"] for entry in found] == [
+        ["gender"],
+        ["faith"],
+        ["time"],
+        ["gender", "faith"],
+        ["gender", "time"],
+        ["faith", "time"],
+    ]
+    assert found[3]["labels"] == [TERMS["gender"], TERMS["faith"]]
+    assert found[3]["rates"] == [[0.0, 1.0], [1.0, 1.0], [1.0, 1.0]]
+    assert found[0]["rates"] == [0.0, 1.0, 1.0]
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(sentences, st.integers(1, 30))
+def test_every_rule_set_is_in_one_story_or_in_the_rest(texts, most):
+    texts = [*texts, "gay sikh young"]
+    decided = decided_by(odd, texts)
+    rules = sum(one.family.rules for one in decided)
+    matches, sure = find(texts, LEXICON), Sure(0.95, rules, graded=True)
+    scored = [score_terms(one, sure) for one in decided]
+    findings, told = TextTelling(TextSubject(odd), matches, sure, "terms").told(scored, most)
+    leads = [set(entry["text"].replace(",", "").split()) & TERM_WORDS for entry in told["stories"]]
+    assert len(leads) <= most
+    for one, other in itertools.combinations(leads, 2):
+        assert len(one & other) < ALIKE * len(one | other)
+    assert len(findings) == len(leads) + (told["rest"] is not None)
+    left = 0 if told["rest"] is None else told["rest"]["rules"]
+    assert len(leads) + left == rules
+    every = [abs(value) for one in scored for value in one.difference.tolist()]
+    highest = max(entry["high"] for entry in [*told["stories"], *([told["rest"]] if told["rest"] else [])])
+    assert highest == pytest.approx(max(float(one.high.max()) for one in scored))
+    assert max(
+        [abs(entry["difference"]) for entry in told["stories"]] + ([told["rest"]["value"]] if left else [])
+    ) == pytest.approx(max(every))
+    lows = [entry["low"] for entry in told["stories"]]
+    assert lows == sorted(lows, reverse=True)
+    for number, lead in enumerate(leads[1:], start=1):
+        assert not mirrored(scored, lead, leads[:number])
+
+
+def mirrored(scored: list[Any], lead: set[str], before: list[set[str]]) -> bool:
+    """Whether a rule set differs from others of its family mostly because of those that led stories before it."""
+    for one in scored:
+        terms = [
+            {word for term in each for word in term.text.split()} & TERM_WORDS for each in one.decided.family.terms
+        ]
+        if lead not in terms:
+            continue
+        at = terms.index(lead)
+        led = [any(first <= each for first in before) for each in terms]
+        others = [rate for rate, told, each in zip(one.inside, led, terms, strict=True) if not told and each != lead]
+        if not any(led) or led[at]:
+            return False
+        return not others or abs(one.inside[at] - fmean(others)) < MIRRORED * abs(one.difference[at]) - 1e-9
+    raise AssertionError(lead)
+
+
+def test_a_term_that_stands_out_is_one_story_and_the_others_mirror_it():
+    texts = ["a gay person", "this trans person", "so straight", "nothing"] * 30
+    found, told = told_of(lambda texts: ["gay" not in text.split() for text in texts], texts)
+    assert [entry["text"] for entry in told["stories"]][:1] == ["gender gay"]
+    assert told["stories"][0]["rules"] == 3
+    assert [finding.estimate.value for finding in found] == pytest.approx([1.0, 0.5])
+    assert told["rest"]["rules"] == 2
+    # Two terms that stand out by themselves are two stories, and the third mirrors both.
+    amounts = {"gay": 0.0, "straight": 0.5, "trans": 1.0}
+    _, told = told_of(lambda texts: [min(amounts.get(word, 1.0) for word in text.split()) for text in texts], texts)
+    assert [entry["text"] for entry in told["stories"]] == ["gender gay", "gender trans"]
+
+
+def told_of(function: Any, texts: list[str]) -> tuple[list[Any], Any]:
+    subject = (
+        TextSubject(function, output="score") if isinstance(function(["gay"])[0], float) else TextSubject(function)
+    )
+    matches = find(texts, lexicon_of({"gender": TERMS["gender"]}))
+    asked = ask(subject, matches, families(matches, 0.05, None, 0), Meter(Budget()))
+    sure = Sure(0.95, 3)
+    return TextTelling(subject, matches, sure, "terms").told([score_terms(one, sure) for one in asked.decided], 10)
+
+
+def test_when_time_is_up_what_was_asked_is_kept():
+    looks = itertools.count(1)
+
+    class Short(Meter):
+        """A meter whose time is up at the fourth look."""
+
+        @property
+        def late(self) -> bool:
+            return next(looks) > 3
+
+    texts = [f"gay sikh {at}" for at in range(20)]
+    matches = find(texts, LEXICON)
+    meter = Short()
+    asked = ask(TextSubject(odd, batch=6), matches, families(matches, 0.1, None, 0), meter)
+    assert asked.stop is StopReason.SECONDS
+    assert [len(one.family.rows) for one in asked.decided] == [8]
+    assert asked.decided[0].outcomes.shape == (8, 3)
+    assert asked.decided[0].family.texts == 20
+    assert meter.queries == 24
+
+
+def test_an_interrupt_keeps_what_was_asked_before_it():
+    texts = [f"gay sikh {at}" for at in range(20)]
+    matches = find(texts, LEXICON)
+
+    def tested(after: int) -> Any:
+        calls = itertools.count()
+
+        def function(some: list[str]) -> list[bool]:
+            if next(calls) == after:
+                raise KeyboardInterrupt
+            return odd(some)
+
+        return ask(TextSubject(function, batch=30), matches, families(matches, 0.1, None, 0), Meter())
+
+    with pytest.raises(KeyboardInterrupt):
+        tested(0)
+    # Ten texts of three terms at once, then fifteen of two, then five of six.
+    for after, kept in ((1, [10]), (2, [20]), (3, [20, 15]), (4, [20, 20]), (5, [20, 20, 5])):
+        asked = tested(after)
+        assert asked.stop is StopReason.INTERRUPTED
+        assert [len(one.family.rows) for one in asked.decided] == kept
+        for one in asked.decided:
+            assert one.outcomes.shape == (len(one.family.rows), one.family.rules)
+
+
+def test_progress_goes_from_nothing_to_all():
+    shares: list[tuple[str, float | None]] = []
+    meter = Meter(Budget(), lambda progress: shares.append((progress.task, progress.share)))
+    matches = find(["gay sikh"] * 20, LEXICON)
+    ask(TextSubject(odd, batch=8), matches, families(matches, 0.1, None, 0), meter, standing=True)
+    told = [share for _, share in shares]
+    assert told == sorted(told, key=lambda share: share or 0.0)
+    assert 0 < (told[0] or 0) < 0.2
+    assert told[-1] == 1
+    assert shares[-1][0] == "texts that name gender and faith"
+
+
+def test_outcomes_that_cannot_be_weighed_are_refused_at_once():
+    calls: list[int] = []
+
+    def words(texts: list[str]) -> list[str]:
+        calls.append(len(texts))
+        return ["yes" if "gay" in text else "no" for text in texts]
+
+    matches = find([f"gay sikh {at}" for at in range(50)], LEXICON)
+    found = families(matches, 0.1, None, 0)
+    refused(UsageError, lambda: ask(TextSubject(words, batch=30), matches, found, Meter()), "positive=…")
+    assert calls == [30]
+    # Whether an outcome changes is told without knowing which of them is favourable.
+    asked = ask(TextSubject(words, batch=30), matches, found, Meter(), standing=True)
+    assert set(asked.decided[0].standing.ravel()) == {"yes"}

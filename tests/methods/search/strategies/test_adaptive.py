@@ -1,0 +1,541 @@
+"""The parts of the adaptive strategy: moves, arms, archive, seeds, the boundary; and every input there is."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenhand.methods.search.loop import hunt
+from evenhand.methods.search.margins import Margins
+from evenhand.methods.search.probe import Probe
+from evenhand.methods.search.strategies.adaptive import Adaptive
+from evenhand.methods.search.strategies.aequitas import Aequitas
+from evenhand.methods.search.strategies.archive import HEIRLOOM, RECENT, STALE, Archive, Kin
+from evenhand.methods.search.strategies.bandit import MEMORY, MOST_MOVES, Arms
+from evenhand.methods.search.strategies.base import Setting
+from evenhand.methods.search.strategies.boundary import EDGES, ENDS, MOST_OUTCOMES, Bisection, Edges
+from evenhand.methods.search.strategies.exhaustive import Everything
+from evenhand.methods.search.strategies.margin_slope import Slope
+from evenhand.methods.search.strategies.moves import Moves
+from evenhand.methods.search.strategies.registry import aequitas, check_strategy, strategy_of
+from evenhand.methods.search.strategies.start_points import Given, Near, Uniform, stirred
+from evenhand.runtime.budget import Budget, Meter
+from evenhand.space.feature import category, integer, real
+from evenhand.space.space import Space
+from evenhand.statistics.estimate import StopReason
+from evenhand.subject.subject import Subject
+from evenhand.subject.view import View
+from tests.support.helpers import examples
+from tests.support.strategies import spaces
+
+PEOPLE = Space(
+    [
+        category("sex", ["F", "M"]),
+        integer("age", 18, 90),
+        integer("income", 0, 1000, step=10),
+        real("rate", 0, 1, step=0.05),
+        real("height", 1.4, 2.1),
+        category("job", ["none", "clerk", "cook", "judge"]),
+    ]
+)
+
+
+def fair(people: Any) -> Any:
+    return people["income"] + 400 * people["rate"] > 600
+
+
+def biased(people: Any) -> Any:
+    """Women of some jobs need a little more."""
+    more = 60 * ((people["sex"] == "F") & people["job"].isin(["cook", "judge"]))
+    return people["income"] + 400 * people["rate"] - more > 600
+
+
+def probe_of(decide: Any = biased, space: Space = PEOPLE, names: Any = ("sex",), **options: Any) -> Probe:
+    return Probe(View(Subject(decide, space, **options)), tuple(names))
+
+
+def rng_of(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def inside(space: Space, points: Any) -> bool:
+    return all(feature.inside(points[:, at]).all() for at, feature in enumerate(space.features))
+
+
+# Moves.
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(spaces(continuous=True), st.integers(0, 99), st.data())
+def test_moves_stay_in_the_space_and_change_one_feature(space, seed, data):
+    name = data.draw(st.sampled_from(space.names))
+    moves = Moves(probe_of(lambda people: np.zeros(len(people)), space, (name,)))
+    if not moves.features:
+        return
+    rng = rng_of(seed)
+    points = space.draw(100, rng)
+    before = points.copy()
+    which = rng.integers(0, len(moves.features), 100)
+    by = rng.choice([-1, 1], 100)
+    for moved in (moves.step(points, which, by), moves.jump(points, which, rng)):
+        assert inside(space, moved)
+        changed = moved != points
+        assert (changed.sum(axis=1) <= 1).all()
+        assert not changed[:, space.names.index(name)].any()
+        assert (np.flatnonzero(changed.any(axis=1)) >= 0).all()
+    assert (points == before).all()
+    stepped = moves.step(points, which, by)
+    for row in range(100):
+        feature, at = moves.features[which[row]], moves.positions[which[row]]
+        if np.isfinite(feature.size):
+            values = feature.values().tolist()
+            place = min(max(values.index(points[row, at]) + by[row], 0), len(values) - 1)
+            assert stepped[row, at] == values[place]
+            assert moves.counts[which[row]] == len(values)
+        else:
+            assert abs(stepped[row, at] - points[row, at]) <= (feature.high - feature.low) / 100 + 1e-9
+    stirred_points = stirred(moves, points, rng)
+    assert inside(space, stirred_points)
+    assert ((stirred_points != points).sum(axis=1) <= 2).all()
+
+
+# Arms.
+
+
+def test_arms_are_chosen_by_what_they_led_to():
+    arms, rng = Arms(Moves(probe_of())), rng_of()
+    size = 3 * len(arms.moves.features)
+    chosen = arms.choose(5000, rng)
+    assert chosen.shape == (MOST_MOVES, 5000)
+    assert (chosen[0] >= 0).all()  # each child has at least one move
+    assert chosen.min() == -1
+    assert chosen.max() < size
+    assert ((chosen[1:] >= 0) <= (chosen[:-1] >= 0)).all()  # and no gap between its moves
+    assert len(np.unique(chosen[0])) == size
+    good = 4
+    for _ in range(30):
+        chosen = arms.choose(400, rng)
+        arms.learn(chosen, np.asarray((np.where(chosen < 0, good, chosen) == good).all(axis=0)))
+    assert arms.wins[good] / arms.tries[good] > 0.9
+    assert np.argmax(arms.promise(np.arange(size)[None])) == good
+    late = arms.choose(5000, rng)[0]
+    assert np.mean(late == good) > 0.5
+    assert len(np.unique(late)) > 1  # what did badly is not forgotten for good
+    assert (arms.wins > 0).all()
+    assert (arms.tries > arms.wins).all()
+
+
+def test_arms_share_credit_and_forget():
+    arms = Arms(Moves(probe_of()))
+    two = np.array([[0], [3], [-1], [-1]])
+    arms.learn(two, np.array([True]))
+    assert arms.tries[[0, 3, 5]].tolist() == [2.5, 2.5, 2.0]
+    assert arms.wins[[0, 3, 5]].tolist() == [1.5, 1.5, 1.0]
+    for _ in range(200):
+        arms.learn(np.full((4, 1), -1)[:, :0], np.zeros(0, dtype=bool))
+    assert arms.tries[0] == pytest.approx(2 + 0.5 * MEMORY**200)
+    assert arms.promise(two)[0] == pytest.approx(2 * np.log(arms.wins[0] / arms.tries[0]), rel=1e-2)
+    assert arms.promise(np.full((4, 2), -1)).tolist() == [0, 0]
+
+
+def test_arms_move_inside_the_space_only():
+    arms, rng = Arms(Moves(probe_of())), rng_of()
+    points = PEOPLE.draw(3000, rng)
+    chosen = arms.choose(3000, rng)
+    moved = arms.apply(points.copy(), chosen, rng)
+    assert inside(PEOPLE, moved)
+    assert (moved[:, 0] == points[:, 0]).all()
+    allowed = np.zeros(points.shape, dtype=bool)
+    for move in chosen:
+        rows = np.flatnonzero(move >= 0)
+        allowed[rows, arms.moves.positions[move[rows] // 3]] = True
+    assert (allowed | (moved == points)).all()
+
+
+# Archive.
+
+
+def kin(points: Any, parents: Any = None, depth: float = 0.0) -> Kin:
+    n = len(points)
+    nobody, rest = np.full(n, -1), [np.zeros(n) for _ in fields(Kin)[5:]]
+    born = nobody if parents is None else parents
+    return Kin(points, np.zeros((n, 2), np.intp), born, nobody, np.full(n, depth), *rest)
+
+
+def test_an_archive_knows_its_cells():
+    archive, rng = Archive(probe_of()), rng_of()
+    assert (len(archive), archive.cells) == (0, 0)
+    points = PEOPLE.draw(500, rng)
+    assert archive.crowd(archive.cell_of(points)).tolist() == [0] * 500
+    assert archive.add(kin(points)).all()
+    cells = archive.cell_of(points).tolist()
+    assert archive.cells == len(set(cells))
+    assert archive.crowd(archive.cell_of(points)).tolist() == [cells.count(cell) for cell in cells]
+    assert not archive.add(kin(points[:5])).any()  # those cells are known
+    parents = archive.parents(4000, rng)
+    assert len(parents) == 4000
+    assert 0 <= parents.min() <= parents.max() < len(archive)
+
+
+def test_half_of_the_parents_come_from_any_cell_alike():
+    archive, rng = Archive(probe_of()), rng_of()
+    crowd = np.tile(PEOPLE.draw(1, rng), (900, 1))
+    lone = crowd[:1].copy()
+    lone[0, 1] = 18 if crowd[0, 1] > 50 else 90
+    archive.add(kin(lone))
+    archive.add(kin(crowd))
+    share = np.mean(archive.parents(20_000, rng) == 0)
+    assert share == pytest.approx(0.25, abs=0.02)  # half of one half, though it is one of 901
+    archive.add(kin(np.tile(crowd, (10, 1))[: 2 * RECENT]))
+    assert np.mean(archive.parents(20_000, rng)[10_000:] < len(archive) - RECENT) == 0
+
+
+def test_children_inherit_how_well_it_went():
+    archive = Archive(probe_of())
+    points = PEOPLE.draw(3, rng_of())
+    archive.add(kin(points[:2]))
+    assert archive.robustness(np.array([0, 1])).tolist() == [0.5, 0.5]
+    archive.learn(np.array([0] * 10 + [1] * 10), np.array([True] * 10 + [False] * 10))
+    assert archive.robustness(np.array([0, 1])) == pytest.approx([11 / 12, 1 / 12])
+    archive.add(kin(points[2:], parents=np.array([0])))
+    assert archive.robustness(np.array([2])) == pytest.approx([11 / 12])
+    archive.learn(np.array([2]), np.array([False]))
+    assert archive.robustness(np.array([2])) == pytest.approx([11 / 12 * HEIRLOOM / (HEIRLOOM + 1)])  # soon its own
+    promise = archive.promise(np.array([0, 1, 2]))
+    assert np.argsort(promise).tolist() == [1, 2, 0]
+    archive.add(kin(points[:1], depth=1.0))
+    archive.add(kin(points[:1], depth=0.0))
+    assert np.diff(archive.promise(np.array([3, 4])))[0] < 0  # the deeper promises more
+
+
+def test_an_archive_that_grows_a_little_keeps_its_count_of_cells():
+    archive, rng = Archive(probe_of()), rng_of()
+    archive.add(kin(PEOPLE.draw(1000, rng)))
+    known = archive.cells
+    few = PEOPLE.draw(int(1000 * (STALE - 1)) - 1, rng)
+    archive.add(kin(few))
+    assert archive.cells == known
+    assert len(archive) == 1000 + len(few)
+    archive.add(kin(PEOPLE.draw(100, rng)))
+    assert archive.cells == len(np.unique(archive.cell_of(archive.hits.points)))
+
+
+# Sources.
+
+
+def test_given_rows_come_each_once_and_then_changed():
+    moves = Moves(probe_of())
+    rows = PEOPLE.draw(30, rng_of(1))
+    source = Given(moves, rows, rng_of())
+    first, second = source.propose(20, rng_of()), source.propose(20, rng_of())
+    asked = np.concatenate([first, second[:10]])
+    assert sorted(map(tuple, asked.tolist())) == sorted(map(tuple, rows.tolist()))
+    assert (rows[source.origins[10:]] != second[10:]).sum(axis=1).max() <= 2
+    assert (rows[source.origins[:10]] == second[:10]).all()
+    assert inside(PEOPLE, second)
+
+
+def test_near_misses_are_kept_and_changed_a_little():
+    def pay(people):
+        return np.where(people["sex"] == "M", people["income"] / 1000, 0)
+
+    probe = probe_of(pay, differs=0.9)
+    near = Near(Moves(probe))
+    assert not near.ready
+    tried = probe.ask(PEOPLE.draw(3000, rng_of()))
+    near.witness(tried)
+    assert near.ready
+    points = near.propose(500, rng_of())
+    assert inside(PEOPLE, points)
+    assert probe.ask(points).near.mean() > 1.5 * tried.near.mean()
+    missed = {tuple(point) for point in tried.points[~tried.hits].tolist()}
+    changed = np.array(
+        [[sum(a != b for a, b in zip(point, other, strict=True)) for other in missed] for point in points[:3].tolist()]
+    )
+    assert (changed.min(axis=1) <= 2).all()
+
+
+def test_uniform_seeds_keep_the_constraints():
+    space = Space(PEOPLE.features, constraints=["age > 30 or income < 500"])
+    points = Uniform(Moves(probe_of(space=space))).propose(500, rng_of())
+    assert space.valid(points).all()
+
+
+# The boundary.
+
+
+def ways(
+    decide: Any, space: Space = PEOPLE, waves: int = 40, n: int = 128
+) -> tuple[Probe, Bisection, Edges, list[Any]]:
+    probe = probe_of(decide, space)
+    moves, rng = Moves(probe), rng_of()
+    edges = Edges(moves)
+    bisection = Bisection(moves, edges)
+    bisection.witness(probe.ask(space.draw(400, rng)))
+    asked = []
+    for _ in range(waves):
+        points = bisection.propose(n, rng)
+        assert len(points) == n
+        assert inside(space, points)
+        asked.append(probe.ask(points))
+        bisection.learn(asked[-1])
+    return probe, bisection, edges, asked
+
+
+@pytest.mark.parametrize(
+    "decide",
+    [
+        fair,
+        lambda people: people["height"] > 1.7777,
+        lambda people: people["rate"] * people["age"] > 20,
+        lambda people: np.where(people["age"] < 30, "young", np.where(people["age"] < 60, "middle", "old")),
+        lambda people: people["job"].isin(["cook", "judge"]),
+    ],
+)
+def test_bisection_ends_at_edges(decide):
+    """Both inputs of an edge get different outcomes, and differ in one feature by one step, or by a level."""
+    probe, bisection, edges, asked = ways(decide)
+    assert edges.ready
+    assert len(edges._from) > 300  # 40 waves of 128 ways each: none goes on for ever
+    sides = [probe.view.decide(np.asfortranarray(ends)) for ends in (edges._from, edges._to)]
+    assert (sides[0] != sides[1]).all()
+    moves, rows = edges.moves, np.arange(len(edges._from))
+    apart = edges._from != edges._to
+    assert (apart.sum(axis=1) == 1).all()
+    assert (apart.argmax(axis=1) == moves.positions[edges._which]).all()
+    gap = np.abs(edges._from - edges._to)[rows, moves.positions[edges._which]]
+    named = np.array([feature.kind == "category" for feature in moves.features])[edges._which]
+    assert (named | (gap < 1.5 * moves.size[edges._which])).all()
+    assert not any(tried.hits.any() for tried in asked)
+    assert bisection.ready
+
+
+def test_every_way_of_a_continuous_feature_ends():
+    """A way of between one and two steps cannot be halved in whole steps."""
+    space = Space([category("sex", ["F", "M"]), real("height", 0, 1)])
+    _, _, edges, asked = ways(lambda people: people["height"] > 0.61803, space, waves=60, n=32)
+    assert len(edges._from) > 60 * 32 / 12  # each of them within about twelve halvings
+    last = np.concatenate([tried.points[:, 1] for tried in asked[-2:]])
+    assert len(np.unique(last)) > 32
+
+
+def test_bisection_meets_hits_and_leaves_them():
+    probe, _, edges, asked = ways(biased)
+    hits = sum(tried.hits.sum() for tried in asked)
+    uniform = probe.ask(PEOPLE.draw(40 * 128, rng_of(5))).hits.sum()
+    assert hits > 3 * uniform
+    ends = np.concatenate([edges._from, edges._to])
+    assert not probe.ask(np.asfortranarray(ends)).hits.any()
+
+
+def test_bisection_needs_two_outcomes_and_not_too_many():
+    probe = probe_of(lambda people: np.ones(len(people), dtype=int))
+    bisection = Bisection(Moves(probe), Edges(Moves(probe)))
+    assert not bisection.ready
+    bisection.witness(probe.ask(PEOPLE.draw(50, rng_of())))
+    assert not bisection.ready
+    many = probe_of(lambda people: people["age"])
+    bisection = Bisection(Moves(many), Edges(Moves(many)))
+    bisection.witness(many.ask(PEOPLE.draw(2000, rng_of())))
+    assert len(bisection._ends) > MOST_OUTCOMES
+    assert not bisection.ready
+    two = probe_of(fair)
+    bisection = Bisection(Moves(two), Edges(Moves(two)))
+    for seed in range(4):
+        bisection.witness(two.ask(PEOPLE.draw(2000, rng_of(seed))))
+    assert {len(ends) for ends in bisection._ends.values()} == {ENDS}
+
+
+def test_edges_walk_along_the_boundary():
+    probe, _, edges, _ = ways(fair)
+    rng = rng_of(3)
+    start = edges._from.copy()
+    for _ in range(30):
+        points = edges.propose(101, rng)
+        assert len(points) == 100
+        assert inside(PEOPLE, points)
+        assert ((points[:50] != points[50:]).sum(axis=1) == 1).all()
+        edges.learn(probe.ask(points))
+    assert len(edges._from) <= EDGES
+    assert len({*map(tuple, edges._from.tolist())} - {*map(tuple, start.tolist())}) > 300
+    sides = [probe.view.decide(np.asfortranarray(ends)) for ends in (edges._from, edges._to)]
+    assert (sides[0] != sides[1]).all()
+    before = len(edges._from)
+    points = edges.propose(100, rng)
+    edges.learn(probe.ask(points[:70]))  # the budget ended within the wave
+    assert len(edges._from) == before
+
+
+# Every input there is.
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(spaces(), st.integers(0, 2000), st.data())
+def test_everything_is_every_class_once(space, queries, data):
+    name = data.draw(st.sampled_from(space.names))
+    probe = probe_of(lambda people: np.zeros(len(people)), space, (name,))
+    feature = space.feature(name)
+    if feature.size < 2:
+        return
+    strategy = Everything.of(probe, queries)
+    if strategy is None:
+        assert space.size > queries
+        return
+    parts = []
+    while len(points := strategy.propose(7).points):
+        parts.append(points)
+    points = np.concatenate(parts)
+    assert strategy.done
+    assert len(points) * feature.size == space.size <= queries
+    assert len(np.unique(probe.keys(points))) == len(points)
+
+
+# The strategy as a whole.
+
+
+@pytest.mark.parametrize("prefer", ["many", "diverse", "realistic"])
+@pytest.mark.parametrize("constrained", [False, True])
+def test_what_is_proposed_lies_in_the_space(prefer, constrained):
+    space = Space(PEOPLE.features, constraints=["not (sex == 'F' and age > 80)"] if constrained else [])
+    probe = probe_of(space=space)
+    start = space.draw(40, rng_of(9))
+    strategy = Adaptive(Setting(probe, 0, start, 1e5, prefer))
+    seen = set[int]()
+    for n in (64, 128, 256, 256, 256):
+        proposal = strategy.propose(n)
+        assert 0 < len(proposal.points) <= n
+        assert inside(space, proposal.points)
+        assert proposal.pairs is not None
+        assert (proposal.pairs[:, 0] != proposal.pairs[:, 1]).all()
+        wave = strategy._wave
+        assert wave is not None
+        children = proposal.points[: len(wave.parents)]
+        keys = probe.keys(children).tolist()
+        assert not seen & set(keys)  # a child that was asked is not asked again
+        assert len(set(keys)) == len(keys)
+        tried = probe.ask(proposal.points, proposal.pairs)
+        assert tried.asked[: len(children)].all()  # nor one that has nothing to be compared with
+        seen |= set(tried.keys.tolist())
+        assert strategy.observe(tried) == len(tried)
+    assert len(children) > 64
+
+
+def test_a_wave_may_be_cut_anywhere():
+    for cut in (0, 1, 10, 63, 100, 200):
+        probe = probe_of()
+        strategy = Adaptive(Setting(probe, 0, PEOPLE.draw(40, rng_of(9)), 1e5))
+        for _ in range(4):
+            proposal = strategy.propose(200)
+            assert proposal.pairs is not None
+            strategy.observe(probe.ask(proposal.points[:cut], proposal.pairs[:cut]))
+        assert len(strategy.propose(200).points)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_floods(seed):
+    """Nearly every second question shows a new discriminatory input once some are known."""
+    probe = probe_of()
+    run = hunt(Adaptive(Setting(probe, seed, None, 10_000)), probe, Meter(Budget(queries=10_000)))
+    assert run.stop is StopReason.QUERIES
+    assert len(run.found) > 0.7 * 5000
+    blind = probe.ask(PEOPLE.draw(5000, rng_of(seed))).hits.sum()
+    assert len(run.found) > 20 * blind
+    half = next(found for queries, found, _ in run.curve if queries > 5000)
+    assert len(run.found) - half > 0.8 * (10_000 - 5000) / 2 * 0.9
+
+
+def test_many_values_are_compared_as_hits_had_them():
+    space = Space([category("race", list("abcdefgh")), *PEOPLE.features[1:]])
+
+    def racist(people):
+        return (people["race"] == "c") & (people["income"] > 500)
+
+    probe = probe_of(racist, space, ("race",))
+    run = hunt(Adaptive(Setting(probe, 0, None, 4000)), probe, Meter(Budget(queries=4000)))
+    assert len(run.found) > 1000
+    assert (run.found.pairs == 2).any(axis=1).all()
+
+
+def test_scores_are_followed_where_there_are_any():
+    from sklearn.linear_model import LogisticRegression
+
+    space = Space([category("sex", [0, 1]), *(integer(name, 0, 999) for name in "abcd")])
+    points = space.draw(2000, rng_of())
+    model = LogisticRegression(max_iter=500).fit(points / [1, *[1000] * 4], points[:, 1] + points[:, 2] > 1900)
+    model.coef_, model.intercept_ = np.array([[0.5, 0.01, 0.01, 0.0, 0.0]]), np.array([-19.5])
+    view = View(Subject(model, space))
+    margins = Margins.of(view, space.draw(50, rng_of()))
+    assert margins is not None
+    assert margins.bounded
+    counts = []
+    for probe in (Probe(view, ("sex",), margins), Probe(view, ("sex",))):
+        run = hunt(Adaptive(Setting(probe, 0, None, 3000)), probe, Meter(Budget(queries=3000)))
+        counts.append(len(run.found))
+        assert probe.ask(run.found.points, run.found.pairs).hits.all()
+    assert counts[0] > 300
+    assert len(Adaptive(Setting(Probe(view, ("sex",), margins), 0))._sources) == 5
+
+
+def test_nothing_but_the_feature_at_issue_is_one_class():
+    space = Space([category("sex", ["F", "M"])])
+    probe = probe_of(lambda people: people["sex"] == "M", space)
+    strategy = Adaptive(Setting(probe, 0))
+    for _ in range(3):
+        proposal = strategy.propose(20)
+        strategy.observe(probe.ask(proposal.points, proposal.pairs))
+    everything = Everything.of(probe, 2)
+    assert everything is not None
+    assert len(everything.propose(10).points) == 1
+
+
+def test_names_stand_for_strategies():
+    probe = probe_of()
+    assert isinstance(strategy_of("adaptive", Setting(probe, 0, None, 1000)), Adaptive)
+    small = probe_of(space=Space(PEOPLE.features[:2]), decide=lambda people: people["age"] > 30)
+    assert isinstance(strategy_of("adaptive", Setting(small, 0, None, 1000)), Everything)
+    assert isinstance(strategy_of("adaptive", Setting(small, 0, None, 145)), Adaptive)
+    assert isinstance(strategy_of("random", Setting(small, 0, None, 1000)), Aequitas)
+    made = aequitas("semi-directed", dv=0.5)
+    strategy = strategy_of(made, Setting(probe, 0, None, 1000))
+    assert isinstance(strategy, Aequitas)
+    assert strategy.chances.dv == 0.5
+    assert check_strategy(made) == "semi-directed"
+
+
+def test_slopes_learnt_from_moves_tell_changes_and_how_to_make_up_for_them():
+    space = Space(
+        [
+            category("sex", ["F", "M"]),
+            category("job", ["a", "b", "c"]),
+            integer("age", 18, 90),
+            integer("debt", 0, 10, step=3),
+            real("rate", 0, 1, step=0.05),
+        ],
+        protected=["sex"],
+    )
+    moves = Moves(Probe(View(Subject(lambda people: people["age"] > 40, space)), ("sex",)))
+
+    def middle(points):
+        jobs = np.array([0.0, 5.0, -2.0])[points[:, 1].astype(int)]
+        return jobs + 0.3 * points[:, 2] - points[:, 3] + 7 * points[:, 4] - 12
+
+    slope, rng = Slope(moves), np.random.default_rng(3)
+    assert not slope.ready
+    for _ in range(4):
+        before, after = space.draw(300, rng), space.draw(300, rng)
+        slope.learn(before, after, middle(after) - middle(before))
+    assert slope.ready
+    before, after = space.draw(300, rng), space.draw(300, rng)
+    assert np.allclose(slope.change(before, after), middle(after) - middle(before), atol=0.1)
+    mended = slope.mended(after, middle(after), rng)
+    assert space.encode(space.decode(mended)).tolist() == mended.tolist()
+    assert ((mended != after).sum(axis=1) <= 1).all()
+    assert (np.abs(middle(mended)) <= np.abs(middle(after)) + 0.1).all()
+    assert np.median(np.abs(middle(mended))) < 0.3 * np.median(np.abs(middle(after)))
+    inside, outside = slope.promise(np.array([0.0, 5.0]), np.array([1.0, 1.0]))
+    assert inside > outside

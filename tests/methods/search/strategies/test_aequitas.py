@@ -1,0 +1,343 @@
+"""The published strategies against Algorithms 1 to 4 written out plainly, one step at a time."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from evenhand.methods.search.loop import hunt
+from evenhand.methods.search.probe import Probe
+from evenhand.methods.search.strategies.aequitas import UPDATES, Aequitas
+from evenhand.methods.search.strategies.aequitas_walk import Chances
+from evenhand.methods.search.strategies.base import Setting
+from evenhand.runtime.budget import Budget, Meter
+from evenhand.runtime.errors import EvenhandError, UsageError
+from evenhand.runtime.random_streams import stream
+from evenhand.space.feature import category, integer, real
+from evenhand.space.space import Space
+from evenhand.subject.subject import Subject
+from evenhand.subject.view import View
+from tests.support.helpers import examples, refused
+from tests.support.strategies import spaces
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from evenhand.space.feature import Feature
+
+    Judge = Callable[[np.ndarray], np.ndarray]
+    Row = tuple[float, ...]
+
+BLOCK = 1024
+
+
+class Plain:
+    """Algorithms 1 to 4, line by line; `judge` says the outcome of encoded points."""
+
+    def __init__(self, space: Space, names: Sequence[str], judge: Judge, gamma: float = 0.0) -> None:
+        self.space, self.judge, self.gamma = space, judge, gamma
+        self.over = [space.names.index(name) for name in names]
+        self.free = [at for at in range(len(space.features)) if at not in self.over]
+
+    def extended(self, point: Row) -> list[Row]:
+        """Return the valid members of I(d), in the order of the values of the features at issue."""
+        members = []
+        for values in itertools.product(*(self.space.features[at].values().tolist() for at in self.over)):
+            member = list(point)
+            for at, value in zip(self.over, values, strict=True):
+                member[at] = value
+            if self.space.valid(np.array([member])).all():
+                members.append(tuple(member))
+        return members
+
+    def discriminatory(self, point: Row) -> bool:
+        outcomes = [float(self.judge(np.array([member]))[0]) for member in self.extended(point)]
+        return any(abs(a - b) > self.gamma for a, b in itertools.combinations(outcomes, 2))
+
+    def perturbed(self, point: Row, at: int, delta: int) -> Row:
+        moved = list(point)
+        moved[at] = stepped(self.space.features[at], point[at], delta)
+        return tuple(moved) if len(self.extended(tuple(moved))) > 1 else point
+
+    def draws(self, seed: int, start: np.ndarray | None) -> Iterator[Row]:
+        if start is not None:
+            for row in stream(seed, "aequitas", "start").permutation(len(start)):
+                yield tuple(start[row].tolist())
+        for block in itertools.count():
+            yield from map(tuple, self.space.draw(BLOCK, stream(seed, "aequitas", "global", block)).tolist())
+
+    def search(
+        self,
+        seed: int,
+        update: str,
+        *,
+        dv: float,
+        dpr: float,
+        global_trials: int,
+        local_trials: int,
+        start: np.ndarray | None = None,
+    ) -> Iterator[Row]:
+        """Yield the values of the free features of each input that is tried, phase after phase."""
+        numbers = stream(seed, "aequitas", "local")
+        draws = self.draws(seed, start)
+        chance_of = dict.fromkeys(self.free, 1 / len(self.free))
+        chance_down = dict.fromkeys(self.free, 0.5)
+        while True:
+            inputs: dict[Row, Row] = {}
+            for _ in range(global_trials):
+                point = next(draws)
+                yield self.rest(point)
+                if self.discriminatory(point):
+                    inputs.setdefault(self.rest(point), point)
+            for point in inputs.values():
+                for _ in range(local_trials):
+                    p = self.chosen(chance_of, float(numbers.random()))
+                    delta = -1 if float(numbers.random()) < chance_down[p] else +1
+                    point = self.perturbed(point, p, delta)
+                    yield self.rest(point)
+                    in_test = self.discriminatory(point)
+                    if update == "random":
+                        continue
+                    if (in_test and delta == -1) or (not in_test and delta == +1):
+                        chance_down[p] = min(chance_down[p] + dv, 1)
+                    if (not in_test and delta == -1) or (in_test and delta == +1):
+                        chance_down[p] = max(chance_down[p] - dv, 0)
+                    if update == "fully-directed" and in_test:
+                        chance_of[p] += dpr
+                        total = sum(chance_of.values())
+                        chance_of = {x: chance / total for x, chance in chance_of.items()}
+
+    def rest(self, point: Row) -> Row:
+        return tuple(point[at] for at in self.free)
+
+    @staticmethod
+    def chosen(chance_of: dict[int, float], number: float) -> int:
+        reached = 0.0
+        for p, chance in chance_of.items():
+            reached += chance
+            if number < reached:
+                return p
+        return p
+
+
+def stepped(feature: Feature, value: float, delta: int) -> float:
+    if np.isinf(feature.size):
+        width = (feature.high - feature.low) / 100
+        return min(max(value + delta * width, feature.low), feature.high)
+    values = feature.values().tolist()
+    return float(values[min(max(values.index(value) + delta, 0), len(values) - 1)])
+
+
+def probe_of(space: Space, names: Sequence[str], judge: Judge, gamma: float | None = None) -> Probe:
+    coded = all(feature.levels == tuple(range(len(feature.levels))) for feature in space.features)
+
+    def decide(people: Any) -> np.ndarray:
+        return judge(people.to_numpy(np.float64) if coded else space.encode(people))
+
+    subject = Subject(decide, space, differs=gamma)
+    return Probe(View(subject), tuple(names))
+
+
+def accepted(strategy: Aequitas, probe: Probe, classes: int, sizes: Sequence[int], cut: int = 0) -> tuple[Any, int]:
+    """Drive a strategy; every `cut`th time only the beginning of what it proposes is tried, as where a budget ends."""
+    rows: list[Row] = []
+    for waves, n in enumerate(itertools.cycle(sizes), 1):
+        proposal = strategy.propose(n)
+        assert 1 <= len(proposal.points) <= n
+        assert proposal.pairs is None
+        points = proposal.points
+        if cut and waves % cut == 0:
+            points = points[: -(-len(points) // 2)]
+        tried = probe.ask(points)
+        count = strategy.observe(tried)
+        assert count >= 1
+        rows.extend(map(tuple, tried.points[:count][:, list(probe.free)].tolist()))
+        if len(rows) >= classes:
+            return rows[:classes], waves
+    raise AssertionError
+
+
+def tree(points: np.ndarray) -> np.ndarray:
+    """A planted bias: in a corner of the free features the outcome depends on the first one."""
+    corner = (points[:, 1] > 3) & (points[:, 2:].sum(axis=1) < 7)
+    return np.where(corner, points[:, 0] % 2, points[:, 1] > 5).astype(np.int64)
+
+
+def score(points: np.ndarray) -> np.ndarray:
+    return np.asarray(0.1 * points[:, 0] * points[:, 1] + 0.05 * points[:, 2])
+
+
+BINARY = Space([category("sex", [0, 1]), integer("age", 0, 9), integer("hours", 0, 30), category("job", [0, 1, 2, 3])])
+MANY = Space(
+    [category("race", [0, 1, 2, 3, 4]), integer("age", 0, 9), integer("hours", 0, 6), real("rate", 0, 1, step=0.1)]
+)
+TIED = Space(
+    [category("sex", [0, 1]), integer("age", 0, 9), integer("hours", 0, 30), category("job", [0, 1, 2, 3])],
+    constraints=["not (sex == 0 and job == 1)", "age + hours > 4", "hours != 3 or age == 7"],
+)
+SMOOTH = Space([category("sex", [0, 1]), real("age", 0, 9), real("hours", 0, 7.3), integer("job", 0, 8, step=2)])
+CASES = {
+    "binary": (BINARY, ("sex",), tree, None),
+    "many values": (MANY, ("race",), tree, None),
+    "two features": (BINARY, ("job", "sex"), tree, None),
+    "constraints": (TIED, ("sex",), tree, None),
+    "gamma": (MANY, ("race",), score, 0.85),
+    "continuous": (SMOOTH, ("sex",), tree, None),
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "update"),
+    [
+        # Each case with one way to update always, and with the others where all tests are run.
+        pytest.param(case, update, marks=() if case == "binary" or number % 3 == at else pytest.mark.slow)
+        for number, case in enumerate(CASES)
+        for at, update in enumerate(UPDATES)
+    ],
+)
+def test_every_accepted_input_is_that_of_the_algorithms(case, update):
+    space, names, judge, gamma = CASES[case]
+    options: dict[str, Any] = {"dv": 0.02, "dpr": 0.03, "global_trials": 40, "local_trials": 50}
+    probe = probe_of(space, names, judge, gamma)
+    plain = Plain(space, names, judge, gamma or 0.0)
+    seed = 10 * UPDATES.index(update) + [*CASES].index(case)
+    wanted = list(itertools.islice(plain.search(seed, update, **options), 400))
+    assert len(set(wanted)) > 60
+    assert any(map(plain.discriminatory, {pad(plain, row) for row in wanted[200:300]}))
+    for ahead, sizes, cut, classes in [(True, [256], 0, 400), (True, [1, 9, 64, 5], 3, 400), (False, [33], 0, 120)]:
+        strategy = Aequitas(Setting(probe, seed), update, ahead=ahead, **options)
+        assert accepted(strategy, probe, classes, sizes, cut)[0] == wanted[:classes]
+
+
+def pad(plain: Plain, row: Row) -> Row:
+    point = [0.0] * len(plain.space.features)
+    for at, value in zip(plain.free, row, strict=True):
+        point[at] = value
+    return tuple(point)
+
+
+@settings(max_examples=examples(15), deadline=None)
+@given(
+    spaces(constrained=True, continuous=True),
+    st.data(),
+    st.sampled_from(UPDATES),
+    st.integers(0, 1000),
+    st.lists(st.integers(1, 40), min_size=1, max_size=4),
+    st.booleans(),
+)
+def test_any_space_gives_the_walk_of_the_algorithms_for_any_batches(space, data, update, seed, sizes, ahead):
+    finite = [feature.name for feature in space.features if np.isfinite(feature.size)]
+    assume(finite)
+    names = data.draw(st.lists(st.sampled_from(finite), min_size=1, max_size=2, unique=True))
+    assume(len(names) < len(space.features))
+    weights = np.array([data.draw(st.integers(1, 9)) for _ in space.features])
+
+    def judge(points: np.ndarray) -> np.ndarray:
+        return np.asarray(np.floor(np.abs(points) @ weights).astype(np.int64) % 5)
+
+    probe = probe_of(space, names, judge)
+    try:
+        probe.table  # noqa: B018 (a feature of one value cannot be at issue)
+    except EvenhandError:
+        assume(False)
+    options: dict[str, Any] = {"dv": 0.1, "dpr": 0.2, "global_trials": 7, "local_trials": 9}
+    start = space.draw(4, np.random.default_rng(seed)) if data.draw(st.booleans()) else None
+    wanted = list(itertools.islice(Plain(space, names, judge).search(seed, update, start=start, **options), 36))
+    strategy = Aequitas(Setting(probe, seed, start), update, ahead=ahead, **options)
+    assert accepted(strategy, probe, len(wanted), sizes)[0] == wanted
+    assert all(0 <= chance <= 1 for chance in strategy.chances.down)
+    assert strategy.chances.shares.min() >= 0
+    assert strategy.chances.shares.sum() == pytest.approx(1)
+
+
+def test_proposing_again_changes_nothing():
+    probe = probe_of(BINARY, ("sex",), tree)
+    strategy = Aequitas(Setting(probe, 3), global_trials=50)
+    strategy.observe(probe.ask(strategy.propose(50).points))
+    first = strategy.propose(20).points
+    strategy.propose(5)
+    assert np.array_equal(strategy.propose(20).points, first)
+
+
+@pytest.mark.parametrize("update", ["semi-directed", "fully-directed"])
+def test_steps_are_laid_out_ahead(update):
+    probe = probe_of(BINARY, ("sex",), tree)
+    rows, waves = accepted(Aequitas(Setting(probe, 0), update), probe, 6000, [2048])
+    assert len(rows) > 20 * waves
+
+
+@pytest.mark.parametrize("way", [0.0, 1.0])
+@pytest.mark.parametrize("hit", [False, True])
+def test_a_direction_that_hits_gets_likelier(way, hit):
+    rises = hit == (way == 0.0)  # a number below the chance is a step down
+    chances = Chances(3, dv=0.01, dpr=0.01)
+    chances.course([[0.5, way]] * 10, [hit] * 10)
+    assert chances.down == pytest.approx([0.5, 0.6 if rises else 0.4, 0.5])
+    assert (chances.shares[1] > chances.shares[0]) == hit
+    assert chances.shares[0] == chances.shares[2]
+
+
+def test_chances_keep_their_bounds_however_long():
+    chances = Chances(3, dv=0.3, dpr=1.0)
+    numbers = np.random.default_rng(0).random((5000, 2)).tolist()
+    chances.course(numbers, [True] * 5000)
+    assert max(chances.down) <= 1
+    assert min(chances.down) == 0
+    assert chances.shares.sum() == pytest.approx(1)
+    assert np.isfinite(chances.upto).all()
+
+
+def test_guidance_leads_to_the_hits():
+    space = Space([category("sex", [0, 1]), integer("x", 0, 1000)])
+    probe = probe_of(space, ("sex",), lambda points: (points[:, 1] <= 500) * points[:, 0])
+    start = space.encode([{"sex": 0, "x": 500}])
+    for seed in range(5):
+        # With so large an offset one step decides: down is a hit, or up is a miss, and both say down.
+        strategy = Aequitas(Setting(probe, seed, start), "semi-directed", dv=0.5, global_trials=1, local_trials=600)
+        rows, _ = accepted(strategy, probe, 601, [100])
+        assert rows[-1] == (0.0,)
+
+
+def test_real_rows_come_first_each_once():
+    space = Space([category("sex", [0, 1]), integer("x", 0, 10**9)])
+    probe = probe_of(space, ("sex",), lambda points: np.zeros(len(points), dtype=np.int64))
+    start = space.draw(25, np.random.default_rng(0))
+    rows, _ = accepted(Aequitas(Setting(probe, 0, start), global_trials=10), probe, 60, [4])
+    given = [(x,) for x in start[:, 1].tolist()]
+    assert rows[:25] != given
+    assert sorted(rows[:25]) == sorted(given)
+    assert not set(rows[25:]) & set(given)
+
+
+def test_without_a_free_feature_one_trial_is_all():
+    probe = probe_of(Space([category("sex", [0, 1])]), ("sex",), lambda points: points[:, 0])
+    strategy = Aequitas(Setting(probe, 0))
+    assert strategy.observe(probe.ask(strategy.propose(9).points)) == 9
+    assert len(strategy.propose(9).points) == 0
+
+
+@pytest.mark.parametrize("update", UPDATES)
+def test_what_a_hunt_finds_is_discriminatory_and_valid(update):
+    space, names, judge, _ = CASES["constraints"]
+    probe, plain = probe_of(space, names, judge), Plain(space, names, judge)
+    went = hunt(Aequitas(Setting(probe, 1), update, global_trials=50), probe, Meter(Budget(queries=1500)))
+    assert went.queries <= 1500
+    assert len(went.found) > 20
+    assert space.valid(went.found.individuals).all()
+    assert space.valid(went.found.twins).all()
+    assert all(map(plain.discriminatory, map(tuple, went.found.points.tolist())))
+
+
+def test_mistakes_are_told_in_a_sentence():
+    setting = Setting(probe_of(BINARY, ("sex",), tree), 0)
+    refused(UsageError, lambda: Aequitas(setting, "fully"), "update = 'fully'", "'fully-directed'")
+    refused(UsageError, lambda: Aequitas(setting, dv=1.5), "dv = 1.5", "from 0 to 1")
+    refused(UsageError, lambda: Aequitas(setting, dpr=float("nan")), "dpr = nan")
+    refused(UsageError, lambda: Aequitas(setting, dv="0.1"), "dv = '0.1'")  # type: ignore[arg-type]
+    refused(UsageError, lambda: Aequitas(setting, global_trials=0), "global_trials = 0", "1 or more")
+    refused(UsageError, lambda: Aequitas(setting, local_trials=2.5), "local_trials = 2.5")  # type: ignore[arg-type]

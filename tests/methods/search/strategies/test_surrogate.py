@@ -1,0 +1,285 @@
+"""The surrogate strategy: what it finds is there, it ends, and it is the same for the same seed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from evenhand.methods.search.loop import Hunt, hunt
+from evenhand.methods.search.probe import Probe
+from evenhand.methods.search.strategies.base import Setting
+from evenhand.methods.search.strategies.surrogate import FIRST, Surrogate
+from evenhand.methods.search.strategies.surrogate_model import Known, Screen, Targets, Weights
+from evenhand.runtime.budget import Budget, Meter
+from evenhand.runtime.errors import EvenhandError
+from evenhand.space.feature import category, integer, real
+from evenhand.space.space import Space
+from evenhand.statistics.estimate import StopReason
+from evenhand.subject.subject import Subject
+from evenhand.subject.view import View
+from tests.support.helpers import examples
+from tests.support.strategies import spaces
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Judge = Callable[[np.ndarray], np.ndarray]
+
+
+def probe_of(space: Space, names: Sequence[str], judge: Judge, gamma: float | None = None) -> Probe:
+    subject = Subject(lambda people: judge(space.encode(people)), space, differs=gamma)
+    subject.adapter.dear = True  # type: ignore[misc]
+    return Probe(View(subject), tuple(names))
+
+
+def went(probe: Probe, queries: int, seed: int = 0, **more: Any) -> Hunt:
+    return hunt(Surrogate(Setting(probe, seed, queries=queries, **more)), probe, Meter(Budget(queries=queries)))
+
+
+def certain(probe: Probe, found: Any, judge: Judge, gamma: float = 0.0) -> bool:
+    """Tell whether every found input and its twin are valid and get the outcomes they are said to get, which differ."""
+    one, other = judge(found.individuals), judge(found.twins)
+    apart = np.abs(one - other) > gamma if one.dtype.kind == "f" else one != other
+    free = list(probe.free)
+    same = (found.individuals[:, free] == found.twins[:, free]).all()
+    valid = probe.space.valid(found.individuals).all() and probe.space.valid(found.twins).all()
+    told = (found.outcomes[0] == one).all() and (found.outcomes[1] == other).all()
+    return bool(apart.all() and same and valid and told)
+
+
+LARGE = Space(
+    [
+        category("sex", ["F", "M"]),
+        integer("age", 18, 90),
+        integer("income", 0, 200),
+        integer("debt", 0, 100),
+        category("job", [*"abcdef"]),
+        category("home", ["own", "rent", "none"]),
+    ]
+)
+
+
+def planted(points: np.ndarray) -> np.ndarray:
+    """Women who rent and have job c need a little more: about one input in four hundred."""
+    burden = 6 * (points[:, 0] == 0) * (points[:, 4] == 2) * (points[:, 5] == 1)
+    return np.asarray(points[:, 2] - points[:, 3] >= 60 + burden)
+
+
+def linear(points: np.ndarray) -> np.ndarray:
+    return np.asarray(points[:, 1:].sum(axis=1) + 2 * points[:, 0] > 9)
+
+
+def score(points: np.ndarray) -> np.ndarray:
+    return np.asarray(0.1 * points[:, 0] * points[:, 1] + 0.05 * points[:, 2])
+
+
+def words(points: np.ndarray) -> np.ndarray:
+    total = points[:, 0] + points[:, 1] + points[:, 2]
+    return np.asarray(np.array(["no", "maybe", "yes"])[np.digitize(total, [5, 9])])
+
+
+MANY = Space([category("race", [*"abcde"]), integer("age", 0, 9), integer("hours", 0, 40), real("rate", 0, 1)])
+TIED = Space(
+    [category("sex", ["F", "M"]), integer("age", 0, 30), integer("hours", 0, 30), category("job", [*"abcd"])],
+    constraints=["not (sex == 'F' and job == 'b')", "age + hours > 4", "hours != 3 or age == 7"],
+)
+SMOOTH = Space([category("sex", ["F", "M"]), real("age", 0, 9), real("hours", 0, 7.3), integer("job", 0, 8, step=2)])
+CASES: dict[str, tuple[Space, tuple[str, ...], Judge, float | None]] = {
+    "binary": (LARGE, ("sex",), planted, None),
+    "many values": (MANY, ("race",), words, None),
+    "two features": (LARGE, ("home", "sex"), planted, None),
+    "constraints": (TIED, ("sex",), linear, None),
+    "gamma": (MANY, ("race",), score, 0.85),
+    "continuous": (SMOOTH, ("sex",), linear, None),
+}
+QUICK = {"binary", "constraints", "gamma"}
+
+
+@pytest.mark.parametrize(
+    "case", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CASES]
+)
+def test_what_is_found_is_discriminatory_and_valid_and_found_once(case):
+    space, names, judge, gamma = CASES[case]
+    probe = probe_of(space, names, judge, gamma)
+    found = went(probe, 600).found
+    assert len(found) > 20
+    assert certain(probe, found, judge, gamma or 0.0)
+    assert len(np.unique(probe.keys(found.points))) == len(found)
+
+
+@pytest.mark.parametrize(
+    ("rows", "prefer"),
+    [
+        (0, "many"),
+        pytest.param(0, "diverse", marks=pytest.mark.slow),
+        pytest.param(0, "realistic", marks=pytest.mark.slow),
+        pytest.param(40, "many", marks=pytest.mark.slow),
+        (40, "diverse"),
+        (40, "realistic"),
+    ],
+)
+def test_it_works_with_and_without_real_rows_for_any_preference(prefer, rows):
+    probe = probe_of(TIED, ("sex",), linear)
+    start = TIED.draw(rows, np.random.default_rng(0)) if rows else None
+    found = went(probe, 500, start=start, prefer=prefer).found
+    assert len(found) > 10
+    assert certain(probe, found, linear)
+
+
+def test_a_planted_bias_is_found_and_then_asked_about():
+    probe = probe_of(LARGE, ("sex",), planted)
+    uniform = probe.ask(LARGE.draw(100_000, np.random.default_rng(0))).hits.mean()
+    assert 0.0005 < uniform < 0.005
+    for seed in range(1):
+        hunted = went(probe, 2000, seed)
+        before = [found for queries, found, _ in hunted.curve if queries <= 1000][-1]
+        # Once it is known where hits lie, most of what is asked is one; uniform inputs are one in hundreds.
+        assert (len(hunted.found) - before) / 500 > 100 * uniform
+
+
+def test_the_same_seed_asks_the_same_and_another_something_else():
+    runs = [went(probe_of(LARGE, ("sex",), planted), 400, seed) for seed in (1, 1, 2)]
+    points = [run.found.points for run in runs]
+    assert runs[0].curve == runs[1].curve
+    assert points[0].tobytes() == points[1].tobytes()
+    assert points[0].tobytes() != points[2].tobytes()
+
+
+def test_threads_change_nothing():
+    import joblib
+
+    alone = went(probe_of(MANY, ("race",), words), 300)
+    with joblib.parallel_config("threading", n_jobs=2):
+        together = went(probe_of(MANY, ("race",), words), 300)
+    assert len(alone.found) > 20
+    assert alone.found.points.tobytes() == together.found.points.tobytes()
+
+
+@pytest.mark.parametrize("judge", [lambda points: points[:, 1] > 50, lambda points: np.ones(len(points), dtype=bool)])
+def test_fair_software_costs_the_budget_and_nothing_is_found(judge):
+    hunted = went(probe_of(LARGE, ("sex",), judge), 400)
+    assert (len(hunted.found), hunted.queries, hunted.stop) == (0, 400, StopReason.QUERIES)
+
+
+def test_a_budget_is_never_exceeded():
+    probe = probe_of(MANY, ("race",), words)
+    for queries in (1, 2, 63, 131, 333):
+        before = probe.view.subject.asked
+        assert went(probe, queries).queries <= queries
+        assert probe.view.subject.asked - before <= queries
+
+
+def test_only_inputs_that_keep_the_constraints_are_asked():
+    asked: list[np.ndarray] = []
+
+    def judge(points: np.ndarray) -> np.ndarray:
+        asked.append(points)
+        return linear(points)
+
+    assert len(went(probe_of(TIED, ("sex",), judge), 700).found) > 20
+    assert TIED.valid(np.concatenate(asked)).all()
+
+
+def test_a_single_free_feature_is_tried_out_and_then_it_ends():
+    space = Space([category("sex", ["F", "M"]), integer("age", 0, 299)])
+    probe = probe_of(space, ("sex",), lambda points: (points[:, 1] < 100) & (points[:, 0] == 0))
+    hunted = went(probe, 100_000)
+    assert hunted.stop is StopReason.EXHAUSTED
+    assert sorted(hunted.found.points[:, 1].tolist()) == list(range(100))
+
+
+def test_without_a_free_feature_it_ends():
+    probe = probe_of(Space([category("sex", ["F", "M"])]), ("sex",), lambda points: points[:, 0])
+    hunted = went(probe, 1000)
+    assert (len(hunted.found), hunted.stop) == (1, StopReason.EXHAUSTED)
+
+
+def test_more_than_two_values_are_tried_on_after_every_class_was():
+    space = Space([category("race", [*"abcdefgh"]), integer("age", 0, 9)])
+    # Only g against h differs: one pair of 28.
+    probe = probe_of(space, ("race",), lambda points: (points[:, 0] == 7) & (points[:, 1] == 3))
+    assert len(went(probe, 1500).found) == 1
+
+
+@settings(max_examples=examples(10), deadline=None)
+@given(spaces(constrained=True, continuous=True), st.data(), st.integers(0, 1000), st.booleans())
+def test_any_space_can_be_searched(space, data, seed, start):
+    finite = [feature.name for feature in space.features if np.isfinite(feature.size)]
+    assume(finite and len(space.features) > 1)
+    names = data.draw(st.lists(st.sampled_from(finite), min_size=1, max_size=2, unique=True))
+    weights = np.array([data.draw(st.integers(1, 9)) for _ in space.features])
+
+    def judge(points: np.ndarray) -> np.ndarray:
+        return np.asarray(np.floor(np.abs(points) @ weights).astype(np.int64) % 3)
+
+    probe = probe_of(space, names, judge)
+    try:
+        probe.table  # noqa: B018 (a feature of one value cannot be at issue)
+    except EvenhandError:
+        assume(False)
+    rows = space.draw(4, np.random.default_rng(seed)) if start else None
+    hunted = went(probe, 4 * FIRST, seed, start=rows)
+    assert hunted.queries <= 4 * FIRST
+    if len(hunted.found):
+        assert certain(probe, hunted.found, judge)
+
+
+def test_a_screen_ranks_what_it_was_not_fitted_to():
+    probe = probe_of(SMOOTH, ("sex",), linear)
+    known = Known()
+    known.add(probe.ask(SMOOTH.draw(1500, np.random.default_rng(0))))
+    screen = Screen.fitted(probe, known, 0)
+    assert screen is not None
+    others = SMOOTH.draw(2000, np.random.default_rng(1))
+    said = screen.said(others, np.tile([0, 1], (len(others), 1)))
+    hits = probe.ask(others).hits
+    for column in said.T:
+        best = hits[np.argsort(-column, kind="stable")[:100]].mean()
+        assert best > 1.5 * hits.mean()
+
+
+def test_what_is_known_of_the_first_and_the_second_assignment_is_kept_apart():
+    """Of three values only a against c differs, so what is said must depend on which two are compared."""
+    space = Space([category("race", [*"abc"]), integer("age", 0, 99)])
+    probe = probe_of(space, ("race",), lambda points: np.where(points[:, 0] == 2, points[:, 1] > 20, points[:, 1] > 70))
+    points, rng = space.draw(600, np.random.default_rng(0)), np.random.default_rng(1)
+    first = rng.integers(0, 3, len(points))
+    known = Known()
+    known.add(probe.ask(points, np.stack([first, (first + rng.integers(1, 3, len(points))) % 3], axis=1)))
+    screen = Screen.fitted(probe, known, 0)
+    assert screen is not None
+    middle = np.array([[0.0, 45.0]])
+    said = {pair: screen.said(middle, np.array([pair]))[0] for pair in [(0, 1), (0, 2), (2, 0), (1, 2)]}
+    assert said[0, 2][0] > said[0, 1][0] + 1
+    assert said[1, 2][2] > said[0, 1][2] + 1
+    assert said[0, 2].tolist() == said[2, 0].tolist()
+
+
+def test_outcomes_of_any_kind_can_be_learnt():
+    for outcomes in (np.array([True, False]), np.array(["x", "y"]), np.array([1, 2]), np.array([0.5, np.inf, np.nan])):
+        made = Targets(outcomes, None)
+        assert np.isfinite(made.of(outcomes)).all()
+        assert not made.numeric
+    numbers = Targets(np.array([0.0, 1.0, 2.0, np.inf]), 0.5)
+    assert numbers.numeric
+    one, near, far = numbers.of(np.array([0.0, 0.4, 2.0]))[:, None]
+    assert numbers.apart(one, near)[0] < 0.5 < numbers.apart(one, far)[0]
+
+
+def test_what_is_said_is_weighed_by_what_came_of_it():
+    rng = np.random.default_rng(0)
+    said = rng.normal(size=(400, 2))
+    right, wrong = Weights(2), Weights(2)
+    for part in np.split(np.arange(400), 8):
+        right.learn(said[part], said[part, 0] > 0)
+        wrong.learn(said[part], said[part, 0] < 0)
+    both = np.array([[2.0, 0.0], [-2.0, 0.0]])
+    assert right.chance(both)[0] > right.chance(both)[1] + 1
+    assert wrong.chance(both)[0] < wrong.chance(both)[1] - 1
+    always = Weights(2)
+    always.learn(said, np.ones(400, dtype=np.bool_))
+    assert np.isfinite(always.chance(1e6 * both)).all()

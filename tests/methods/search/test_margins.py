@@ -1,0 +1,244 @@
+"""Margins: labels and distances from the boundary in one call, only where they agree with what the model answers."""
+# mypy: disable-error-code="misc"
+# Models here inherit from scikit-learn, which has no types.
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier, VotingClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+from evenhand.methods.search.margins import Margins, boundary_points
+from evenhand.methods.search.probe import Probe
+from evenhand.runtime.errors import SubjectCrashed
+from evenhand.space.feature import category, integer, real
+from evenhand.space.space import Space
+from evenhand.subject.subject import ROWS_AT_ONCE, Subject
+from evenhand.subject.view import View
+from tests.support.helpers import refused
+
+SPACE = Space(
+    [category("sex", [0, 1]), integer("age", 18, 90), real("rate", 0, 1, step=0.05), integer("rooms", 0, 9)],
+    protected=["sex"],
+)
+POINTS = SPACE.draw(600, np.random.default_rng(3))
+SAMPLE, OTHERS = POINTS[:200], POINTS[200:]
+YES = POINTS[:, 1] + 12 * POINTS[:, 0] + 40 * POINTS[:, 2] - 3 * POINTS[:, 3] > 65
+LOGISTIC = LogisticRegression(max_iter=5000)
+VOTERS = [("tree", DecisionTreeClassifier(max_depth=3, random_state=0)), ("bayes", GaussianNB()), ("line", LOGISTIC)]
+
+
+def wrong_on_the_edge() -> Any:
+    """A model whose probabilities do not tell its labels, as those of SVC(probability=True) need not."""
+
+    class Own(LogisticRegression):
+        def predict(self, inputs: Any) -> Any:
+            return self.classes_[(self.decision_function(inputs) > 1.5).astype(int)]
+
+    return Own(max_iter=5000)
+
+
+def margins_of(model: Any, labels: Any = YES, sample: Any = SAMPLE, **options: Any) -> tuple[Subject, Margins | None]:
+    subject = Subject(model.fit(POINTS, labels), SPACE, **options)
+    return subject, Margins.of(View(subject), sample)
+
+
+@pytest.mark.parametrize(
+    ("model", "scorer"),
+    [
+        (DecisionTreeClassifier(max_depth=4, random_state=0), "predict_proba"),
+        (RandomForestClassifier(10, random_state=0), "predict_proba"),
+        (make_pipeline(StandardScaler(), MLPClassifier((8,), solver="lbfgs", random_state=0)), "predict_proba"),
+        (LOGISTIC, "predict_proba"),
+        (SVC(), "decision_function"),
+        (VotingClassifier(VOTERS, voting="soft"), "predict_proba"),
+    ],
+)
+@pytest.mark.parametrize("labels", [YES, np.where(YES, "approve", "deny")])
+def test_labels_are_those_of_the_model_and_margins_tell_their_side(model, scorer, labels):
+    subject, margins = margins_of(model, labels)
+    assert margins is not None and margins.scorer == scorer
+    assert margins.bounded and not margins.sloped
+    assert subject.asked == subject.executed == 2 * len(SAMPLE)
+    outcomes, above = margins.decide(OTHERS)
+    assert subject.asked == subject.executed == 2 * len(SAMPLE) + len(OTHERS)
+    own = subject.decide(OTHERS)
+    assert outcomes.dtype == own.dtype and outcomes.tolist() == own.tolist()
+    assert above.shape == (len(OTHERS),) and (above > 0).any() and (above < 0).any()
+    last = np.unique(labels)[-1]
+    assert ((above > 0) == (own == last))[above != 0].all()
+
+
+def test_a_margin_is_the_distance_of_the_probability_from_a_half():
+    subject, margins = margins_of(LOGISTIC)
+    assert margins is not None
+    wanted = subject.adapter.model.predict_proba(OTHERS)[:, 1] - 0.5  # type: ignore[attr-defined]
+    np.testing.assert_allclose(margins.decide(OTHERS)[1], wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("positive", ["approve", "deny"])
+def test_a_threshold_moves_the_boundary_of_the_positive_class(positive):
+    subject, margins = margins_of(LOGISTIC, np.where(YES, "approve", "deny"), positive=positive, threshold=0.8)
+    assert margins is not None
+    outcomes, above = margins.decide(OTHERS)
+    assert outcomes.tolist() == subject.decide(OTHERS).tolist()
+    assert (outcomes == positive).tolist() == (above >= 0).tolist()
+    column = list(LOGISTIC.classes_).index(positive)
+    np.testing.assert_allclose(above, LOGISTIC.predict_proba(OTHERS)[:, column] - 0.8)
+
+
+def test_a_scorer_that_tells_other_labels_is_not_used_and_its_questions_count():
+    class Skewed(LogisticRegression):
+        def predict_proba(self, inputs: Any) -> Any:
+            return super().predict_proba(inputs)[:, ::-1]
+
+    subject, margins = margins_of(Skewed(max_iter=5000))
+    assert margins is not None and margins.scorer == "decision_function"
+    assert subject.asked == subject.executed == 3 * len(SAMPLE)
+    subject, margins = margins_of(wrong_on_the_edge())
+    assert margins is None
+    assert subject.asked == subject.executed == 3 * len(SAMPLE)
+
+
+def test_a_scorer_that_crashes_is_passed_over_and_later_crashes_are_told():
+    class Moody(LogisticRegression):
+        moody = True
+
+        def predict_proba(self, inputs: Any) -> Any:
+            raise RuntimeError("no scores today")
+
+        def decision_function(self, inputs: Any) -> Any:
+            if len(inputs) == len(OTHERS) and self.moody:
+                raise RuntimeError("not now")
+            return super().decision_function(inputs)
+
+    subject, margins = margins_of(Moody(max_iter=5000))
+    assert margins is not None and margins.scorer == "decision_function"
+    asked, executed = subject.asked, subject.executed
+    assert (asked, executed) == (3 * len(SAMPLE), 2 * len(SAMPLE))
+    refused(SubjectCrashed, lambda: margins.decide(OTHERS), "Moody raised RuntimeError on 400 inputs", "not now")
+    assert (subject.asked, subject.executed) == (asked + len(OTHERS), executed)
+
+
+@pytest.mark.parametrize(
+    ("model", "labels", "options"),
+    [
+        (VotingClassifier(VOTERS), YES, {}),
+        (DecisionTreeClassifier(max_depth=4), POINTS[:, 3].astype(int) % 3, {}),
+        (LinearRegression(), POINTS[:, 1] * 2.5, {}),
+        (LOGISTIC, YES, {"memo": True}),
+        (LOGISTIC, YES, {"output": "score"}),
+        (LOGISTIC, YES, {"output": "score", "differs": lambda one, other: abs(one - other)}),
+        (LOGISTIC, YES, {"outputs": ["grant"]}),
+    ],
+)
+def test_without_two_labels_and_their_scores_there_are_no_margins(model, labels, options):
+    subject = Subject(model.fit(POINTS, labels), SPACE, **options)
+    view = View(subject, next(iter(subject.meanings)))
+    assert Margins.of(view, SAMPLE) is None
+    assert subject.asked == 0
+
+
+def test_a_ledger_a_function_and_an_empty_sample_have_no_margins(tmp_path):
+    with Subject(LOGISTIC.fit(POINTS, YES), SPACE, ledger=tmp_path / "ledger") as kept:
+        assert Margins.of(View(kept), SAMPLE) is None
+    assert Margins.of(View(Subject(lambda people: people["age"] > 30, SPACE)), SAMPLE) is None
+    two = Subject(lambda people: (people["age"] > 30).astype(int), SPACE, differs=0.5)
+    assert Margins.of(View(two), SAMPLE) is None
+    assert margins_of(LOGISTIC, sample=SAMPLE[:0])[1] is None
+
+
+def test_a_memo_that_switched_itself_on_changes_nothing():
+    subject = Subject(LOGISTIC.fit(POINTS, YES), SPACE)
+    for _ in range(2):
+        subject._memo.observe(10.0, 10)
+    assert subject.remembers
+    assert Margins.of(View(subject), SAMPLE) is not None
+
+
+@pytest.mark.parametrize("memo", [False, True])
+def test_of_numbers_that_differ_by_a_gap_the_margin_is_the_outcome(memo):
+    for model, labels, options in ((LOGISTIC, YES, {"output": "score"}), (LinearRegression(), POINTS[:, 1], {})):
+        subject, margins = margins_of(model, labels, differs=0.05, memo=memo, **options)
+        assert margins is not None and not margins.bounded and not margins.sloped
+        assert subject.asked == len(SAMPLE)
+        outcomes, above = margins.decide(OTHERS)
+        assert outcomes.tolist() == above.tolist() == subject.decide(OTHERS).tolist()
+        assert boundary_points(margins, Probe(View(subject), ("sex",)), OTHERS)[1] == 0
+
+
+def test_many_points_are_asked_in_batches_and_none_at_all():
+    subject, margins = margins_of(DecisionTreeClassifier(max_depth=3, random_state=0))
+    assert margins is not None
+    many = np.asfortranarray(np.resize(POINTS, (ROWS_AT_ONCE + 5, POINTS.shape[1])))
+    before = subject.executed
+    outcomes, above = margins.decide(many)
+    assert len(outcomes) == len(above) == subject.executed - before == len(many)
+    assert outcomes[-5:].tolist() == margins.decide(many[-5:])[0].tolist()
+    none, nothing = margins.decide(many[:0])
+    assert len(none) == len(nothing) == 0
+
+
+def test_a_pipeline_on_a_frame_with_texts():
+    space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)], protected=["sex"])
+    points = space.draw(300, np.random.default_rng(0))
+    frame = pd.DataFrame(space.labels(points))
+    encode = make_column_transformer((OneHotEncoder(), ["sex"]), remainder="passthrough")
+    model = make_pipeline(encode, LogisticRegression(max_iter=5000)).fit(frame, points[:, 1] + 10 * points[:, 0] > 55)
+    subject = Subject(model, space)
+    margins = Margins.of(View(subject), points[:100])
+    assert margins is not None
+    assert margins.decide(points)[0].tolist() == model.predict(frame).tolist()
+
+
+def smooth() -> tuple[Subject, Margins, Probe]:
+    subject, margins = margins_of(make_pipeline(StandardScaler(), MLPClassifier((8,), solver="lbfgs", random_state=0)))
+    assert margins is not None
+    return subject, margins, Probe(View(subject), ("sex",))
+
+
+def test_points_all_on_one_side_have_nowhere_to_go():
+    _, margins, probe = smooth()
+    both = [margins.decide(probe.member(OTHERS, np.full(len(OTHERS), side)))[1] > 0 for side in (0, 1)]
+    far = OTHERS[both[0] & both[1]]
+    proposal, queries = boundary_points(margins, probe, far)
+    assert len(far) > 50 and len(proposal.points) == 0 and queries == 2 * len(far)
+
+
+def test_points_between_two_sides_are_near_the_boundary():
+    subject, margins, probe = smooth()
+    blind = probe.ask(OTHERS).hits.mean()
+    before = subject.asked
+    proposal, queries = boundary_points(margins, probe, OTHERS)
+    assert subject.asked - before == queries == 2 * len(OTHERS) + 3 * 2 * len(proposal.points)
+    assert proposal.pairs is not None and proposal.pairs.tolist() == [[0, 1]] * len(proposal.points)
+    for feature, column in zip(SPACE.features, proposal.points.T, strict=True):
+        assert feature.inside(column).all()
+    assert probe.ask(proposal.points, proposal.pairs).hits.mean() > max(0.5, 2 * blind)
+
+
+def test_pairs_of_assignments_stay_with_their_points():
+    space = Space([category("race", ["a", "b", "c", "d"]), real("income", 0, 1)], protected=["race"])
+    points = space.draw(200, np.random.default_rng(1))
+    frame = pd.DataFrame(space.labels(points))
+    encode = make_column_transformer((OneHotEncoder(), ["race"]), remainder="passthrough")
+    labels = points[:, 1] + 0.1 * points[:, 0] > 0.6
+    model = make_pipeline(encode, LogisticRegression(C=1000, max_iter=5000)).fit(frame, labels)
+    view = View(Subject(model, space))
+    margins, probe = Margins.of(view, points), Probe(view, ("race",))
+    assert margins is not None
+    pairs = np.stack([np.arange(200) % 3, np.full(200, 3)], axis=1)
+    proposal, _ = boundary_points(margins, probe, points, pairs)
+    assert proposal.pairs is not None and len(proposal.pairs) == len(proposal.points) > 50
+    assert probe.ask(proposal.points, proposal.pairs).hits.mean() > 0.8

@@ -1,0 +1,1070 @@
+"""subsets against brute force: the true minimal sets, no claim that is wrong, budgets kept, nothing cleared unseen."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import time
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import evenhand as eh
+from evenhand.methods.subsets.decision import Judge
+from evenhand.report.terminal import lines
+from evenhand.results.result import schema
+from evenhand.runtime.errors import NotDeterministic, SpaceError, UsageError
+from tests.support.helpers import examples, refused
+from tests.support.strategies import spaces
+
+TIED = "(sex == 'M' and income == 'high') or (sex == 'F' and income == 'low')"
+CAUSAL = "group score cannot exceed the causal score"
+NAMES = ("a", "b", "c", "d")
+SPACE = eh.Space(
+    [
+        eh.category("a", [0, 1]),
+        eh.category("b", [0, 1, 2]),
+        eh.category("c", [0, 1]),
+        eh.category("d", [0, 1, 2]),
+        eh.integer("rest", 0, 9),
+    ]
+)
+WIDE = eh.Space([eh.category(name, [0, 1]) for name in NAMES] + [eh.integer("number", 0, 99_999)])
+
+
+def bits(count, **options):
+    return eh.Space([eh.category(name, [0, 1]) for name in "abcdefghij"[:count]], **options)
+
+
+def truth(frame, outcomes, kind, names=None, weights=None):
+    """The score of every set by brute force (Def. 3.6 and 3.7), without the code under test."""
+    columns, found = list(frame.columns), {}
+    names = columns if names is None else list(names)
+    table = frame.assign(outcome=np.asarray(outcomes))
+    weight = pd.Series(np.ones(len(frame)) if weights is None else np.asarray(weights, dtype=float), frame.index)
+    for size in range(1, len(names) + 1):
+        for subset in itertools.combinations(names, size):
+            rest = [name for name in columns if name not in subset]
+            if kind == "causal":
+                classes = table.groupby(rest)["outcome"] if rest else table.groupby(lambda _: 0)["outcome"]
+                found[frozenset(subset)] = float((weight * (classes.transform("nunique") > 1)).sum() / weight.sum())
+            else:
+                keys = [table[name] for name in subset]
+                sizes = weight.groupby(keys).sum()
+                rates = ((weight * table["outcome"].astype(float)).groupby(keys).sum() / sizes)[sizes > 0]
+                found[frozenset(subset)] = float(rates.max() - rates.min())
+    return found
+
+
+def uniform_truth(space, model, kind, names=None):
+    frame = space.decode(space.enumerate())
+    return truth(frame, model(frame), kind, names)
+
+
+def minimal(scores, limit):
+    over = [one for one, score in scores.items() if score >= limit]
+    return {one for one in over if not any(other < one for other in over)}
+
+
+def table_of(result, output=""):
+    lattice = result.details["lattice"]
+    return lattice["outputs"][output] if "outputs" in lattice else lattice
+
+
+def entries(result, output=""):
+    return {frozenset(entry["about"]): entry for entry in table_of(result, output)["sets"]}
+
+
+def states(result, output=""):
+    return {one: entry["state"] for one, entry in entries(result, output).items()}
+
+
+def failing(result, output=""):
+    return {frozenset(f.about) for f in result.findings if f.verdict == "fail" and f.output == output}
+
+
+def check(result, scores, limit, *, near=0.0, output=""):
+    """Check that everything claimed is true, that undecided sets are near the limit, and that nothing is left out."""
+    found = states(result, output)
+    assert set(found) == set(scores)
+    for one, state in found.items():
+        if abs(scores[one] - limit) < 1e-9:
+            continue
+        said = f"{sorted(one)} is {state} ({entries(result, output)[one]['because']}) at {scores[one]:.4f}"
+        if state == "discriminating":
+            assert scores[one] >= limit, said
+        elif state == "cleared":
+            assert scores[one] < limit, said
+        else:
+            assert state == "undecided", said
+            assert abs(scores[one] - limit) <= near, said
+    if "undecided" not in found.values() and not any(abs(score - limit) < 1e-9 for score in scores.values()):
+        assert failing(result, output) == minimal(scores, limit)
+
+
+def gap(scores):
+    """Return a limit away from every score, where all sets are soon told apart from it."""
+    edges = np.sort([0, *scores.values(), 1])
+    at = int(np.argmax(np.diff(edges)))
+    return float(edges[at : at + 2].mean())
+
+
+def linear(seed, names=NAMES):
+    """Software that adds up some features, some of them twice as much, and compares with a bar."""
+    rng = np.random.default_rng(seed)
+    weights = rng.choice([0, 1, 2, 4], len(names))
+    bar = rng.uniform(0.5, 1 + weights.sum())
+    jitter = rng.permutation(10) / 4
+
+    def model(people):
+        total = sum(weight * people[name].to_numpy() for weight, name in zip(weights, names, strict=True))
+        return np.asarray(total + (jitter[people["rest"].to_numpy()] if "rest" in people else 0) > bar)
+
+    return model
+
+
+# Enumerated
+
+
+@given(
+    spaces(most=4, constrained=True),
+    st.sampled_from(["causal", "group"]),
+    st.sampled_from([0, 0.1, 0.26, 0.5, 0.74, 1.0]),
+    st.integers(0, 2**32),
+    st.sampled_from([0.1, 0.5]),
+)
+@settings(max_examples=examples(40), deadline=None)
+def test_exact_sets_are_those_of_brute_force(space, kind, limit, seed, chance):
+    points = space.enumerate()
+    favourable = np.random.default_rng(seed).random(len(points)) < chance
+    answers = dict(zip(map(bytes, points.copy(order="C")), favourable, strict=True))
+    subject = eh.Subject(
+        lambda people: np.array([answers[bytes(row)] for row in space.encode(people).copy(order="C")]), space
+    )
+    result = eh.subsets(subject, kind=kind, limit=limit, exact=True)
+    frame = pd.DataFrame(points, columns=list(space.names))
+    scores = truth(frame, favourable, kind)
+    assert result.stop is eh.StopReason.ENUMERATED
+    found = states(result)
+    for one, score in scores.items():
+        if limit and abs(score - limit) < 1e-9:
+            continue
+        above = score >= limit if limit else score > 0
+        assert found[one] == ("discriminating" if above else "cleared")
+        entry = entries(result)[one]
+        if entry["because"] == "tested":
+            assert entry["value"] == pytest.approx(score)
+            assert entry["value"] == entry["low"] == entry["high"]
+    assert result.verdict == ("fail" if "discriminating" in found.values() else "pass")
+
+
+def test_a_score_that_equals_the_limit_is_over_it():
+    """7 of 10 and 4 of 10 differ by 0.3, whatever the last bit of a float says (Def. 3.9: score >= limit)."""
+    space = eh.Space([eh.category("a", [0, 1]), eh.integer("k", 0, 9)])
+
+    def model(people):
+        return np.where(people["a"] == 1, people["k"] < 7, people["k"] < 4)
+
+    result = eh.subsets(model, space, kind="group", among=["a"], limit=0.3)
+    assert states(result) == {frozenset("a"): "discriminating"}
+    assert result.verdict == "fail"
+    assert eh.subsets(model, space, among=["a"], limit=0.3).verdict == "fail"
+    assert eh.subsets(model, space, among=["a"], limit=0.31).verdict == "pass"
+
+
+def test_limits_of_0_and_1_by_enumeration():
+    def both(people):
+        return (people["a"] == 1) & (people["b"] == 1)
+
+    none = eh.subsets(lambda people: people["c"] >= 0, bits(3), limit=0)
+    assert none.verdict == "pass"
+    some = eh.subsets(both, bits(3), limit=0)
+    assert failing(some) == {frozenset("a"), frozenset("b")}
+    every = eh.subsets(both, bits(3), limit=1)
+    assert failing(every) == {frozenset("ab")}
+
+
+# Sampled
+
+
+LEVEL = 0.999
+
+
+def first_of(number: int) -> list[Any]:
+    """Seeds, of which all but the first are for a run of all tests."""
+    return [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, number))]
+
+
+@pytest.mark.parametrize("kind", ["causal", "group"])
+@pytest.mark.parametrize("seed", first_of(3))
+def test_no_claim_about_all_inputs_is_wrong(kind, seed):
+    model = linear(seed)
+    scores = uniform_truth(SPACE, model, kind, NAMES)
+    limit = gap(scores) if kind == "group" else [0.2, 0.4, 0.6, 0.75][seed % 4]
+    result = eh.subsets(model, SPACE, kind=kind, among=NAMES, limit=limit, level=LEVEL, exact=False, seed=seed)
+    check(result, scores, limit, near=0.1)
+    assert result.stop in (eh.StopReason.DECIDED, eh.StopReason.MARGIN)
+    assert all("simultaneous over 15 sets" in finding.estimate.method for finding in result.findings)
+
+
+CONSTRAINED = eh.Space(SPACE.features, constraints=["not (a == 1 and b == 1)", "not (c == 1 and rest > 4)"])
+
+
+@pytest.mark.parametrize("kind", ["causal", "group"])
+@pytest.mark.parametrize("seed", first_of(2))
+def test_no_claim_under_constraints_is_wrong_and_no_invalid_input_is_asked(kind, seed):
+    inner = linear(seed)
+
+    def model(people):
+        assert not ((people["a"] == 1) & (people["b"] == 1)).any(), "an invalid input was asked"
+        assert not ((people["c"] == 1) & (people["rest"] > 4)).any(), "an invalid input was asked"
+        return inner(people)
+
+    scores = uniform_truth(CONSTRAINED, inner, kind, NAMES)
+    limit = gap(scores) if kind == "group" else [0.3, 0.6][seed % 2]
+    result = eh.subsets(model, CONSTRAINED, kind=kind, among=NAMES, limit=limit, level=LEVEL, exact=False, seed=seed)
+    check(result, scores, limit, near=0.1)
+
+
+def test_groups_that_no_input_is_in_are_not_compared():
+    """Only an impossible pair of values would be treated differently."""
+
+    def model(people):
+        return (people["a"] == 1) & (people["b"] == 1)
+
+    space = eh.Space(SPACE.features, constraints=["not (a == 1 and b == 1)"])
+    result = eh.subsets(model, space, kind="group", among=NAMES, limit=0.5, exact=False)
+    assert result.verdict == "pass"
+    some = eh.profile({"b": {0: 1, 2: 1}})  # nobody has b = 1
+    result = eh.subsets(lambda people: people["b"] == 1, SPACE, kind="group", among=NAMES, limit=0.5, sampler=some)
+    assert result.verdict == "pass"
+
+
+def skewed(seed, size=400):
+    """Rows in which features depend on each other."""
+    rng = np.random.default_rng(seed)
+    frame = SPACE.decode(SPACE.draw(size, rng))
+    alike = rng.random(size) < 0.8
+    frame.loc[alike, "c"] = frame.loc[alike, "a"]
+    frame.loc[alike, "rest"] = 3 * frame.loc[alike, "b"]
+    return frame
+
+
+def counted(frame):
+    """How many of some rows each input of the space is."""
+    every = SPACE.decode(SPACE.enumerate())
+    return every, every.merge(frame.value_counts().rename("n").reset_index(), how="left").fillna({"n": 0})["n"]
+
+
+@pytest.mark.parametrize("seed", first_of(2))
+def test_given_rows_are_a_population(seed):
+    frame, model, limit = skewed(seed), linear(seed), [0.3, 0.6][seed % 2]
+    weights = np.random.default_rng(seed).integers(0, 3, len(frame)) + (np.arange(len(frame)) == 0)
+    options = {"among": NAMES, "limit": limit, "level": LEVEL, "seed": seed}
+
+    group = eh.subsets(model, SPACE, kind="group", sampler=eh.rows(frame), **options)
+    assert group.stop is eh.StopReason.ENUMERATED
+    check(group, truth(frame, model(frame), "group", NAMES), limit)
+    weighted = eh.subsets(model, SPACE, kind="group", sampler=eh.rows(frame, weights=weights), **options)
+    check(weighted, truth(frame, model(frame), "group", NAMES, weights), limit)
+
+    twins = eh.subsets(model, SPACE, sampler=eh.rows(frame, twins="rows"), **options)
+    assert twins.stop is eh.StopReason.ENUMERATED
+    check(twins, truth(frame, model(frame), "causal", NAMES), limit)
+
+    every, count = counted(frame)
+    drawn = eh.subsets(model, SPACE, sampler=eh.rows(frame), **options)
+    check(drawn, truth(every, model(every), "causal", NAMES, count), limit, near=0.1)
+    assert all(finding.estimate.population == "the 400 given rows" for finding in drawn.findings)
+
+
+@pytest.mark.parametrize("kind", ["causal", "group"])
+@pytest.mark.parametrize("seed", first_of(2))
+def test_a_profile_is_a_population(kind, seed):
+    model, every = linear(seed), SPACE.decode(SPACE.enumerate())
+    pairs = [(0, 0, 0.4), (1, 0, 0.1), (1, 1, 0.3), (0, 2, 0.2)]  # of a and b, which depend on each other
+    joint = {(a, b): weight for a, b, weight in pairs}
+    weights = [joint.get(pair, 0.0) for pair in zip(every["a"], every["b"], strict=True)]
+    weights = np.array(weights) * np.where(every["c"] == 0, 0.8, 0.2) * (every["d"] != 1)
+    scores = truth(every, model(every), kind, NAMES, weights)
+    limit = gap(scores) if kind == "group" else [0.3, 0.6][seed]
+    some = eh.profile({("a", "b"): pairs, "c": {0: 0.8, 1: 0.2}, "d": {0: 1, 2: 1}})
+    result = eh.subsets(model, SPACE, kind=kind, among=NAMES, limit=limit, level=LEVEL, sampler=some, seed=seed)
+    check(result, scores, limit, near=0.1)
+
+
+BINNED = eh.Space(
+    [
+        eh.category("a", [0, 1]),
+        eh.real("w", 0, 100, bins=4),
+        eh.integer("age", 0, 99, bins=(0, 20, 60, 99)),
+        eh.category("d", [0, 1, 2]),
+    ]
+)
+
+
+@pytest.mark.parametrize("seed", first_of(2))
+@pytest.mark.parametrize("kind", ["causal", "group"])
+def test_binned_features_are_varied_by_their_bins(kind, seed):
+    rng = np.random.default_rng(seed)
+    weights = rng.choice([0, 1, 2, 3], 4)
+    bar = rng.uniform(0.5, 1.5 * weights.sum())
+    cells = eh.Space(
+        [
+            eh.category("a", [0, 1]),
+            eh.category("w", list(range(4))),
+            eh.integer("age", 0, 99),
+            eh.category("d", [0, 1, 2]),
+        ]
+    )
+
+    def decide(people, place):
+        band = np.digitize(people["age"], [20, 60])
+        return weights[0] * people["a"] + weights[1] * place + weights[2] * band + weights[3] * people["d"] > bar
+
+    every = cells.decode(cells.enumerate())
+    outcomes = decide(every, every["w"])
+    if kind == "group":
+        every["age"] = np.digitize(every["age"], [20, 60])
+    scores = truth(every, outcomes, kind)
+    limit = gap(scores)
+
+    def model(people):
+        return decide(people, np.minimum(people["w"] // 25, 3))
+
+    result = eh.subsets(model, BINNED, kind=kind, limit=limit, level=LEVEL, seed=seed)
+    check(result, scores, limit, near=0.1)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_an_effect_between_the_middles_of_bins_is_not_cleared(seed):
+    """The score of a and b is 0.2: whoever weighs over 80; the middles of the bins are 25 and 75, where nothing is."""
+    space = eh.Space(
+        [eh.category("a", [0, 1]), eh.category("b", [0, 1]), eh.real("w", 0, 100, bins=2), eh.category("c", [0, 1])]
+    )
+
+    def model(people):
+        return (people["a"] == 1) & (people["b"] == 1) & (people["w"] > 80)
+
+    result = eh.subsets(model, space, limit=0.15, margin=0.02, level=LEVEL, seed=seed)
+    found = states(result)
+    for one in itertools.chain.from_iterable(itertools.combinations("abc", size) for size in (2, 3)):
+        if {"a", "b"} <= set(one):
+            assert found[frozenset(one)] == "discriminating"
+    assert found[frozenset("a")] == found[frozenset("b")] == "cleared"
+
+
+def test_bins_that_leave_inputs_out_are_refused_where_groups_are_compared():
+    """Whoever is in no bin would count for a set without the feature, and not for a larger one that has it."""
+    features = [eh.category("a", [0, 1]), eh.category("b", [0, 1])]
+    part = eh.Space([*features, eh.integer("age", 0, 99, bins=(0, 20, 40))])
+
+    def model(people):
+        return (people["a"] == 1) & (people["b"] == 1) & (people["age"] > 39)
+
+    for exact in (True, False):
+        refused(UsageError, partial(eh.subsets, model, part, kind="group", limit=0.5, exact=exact), "'age'")
+    assert failing(eh.subsets(model, part, kind="group", among=["a", "b"], limit=0.5)) == {frozenset("ab")}
+    assert states(eh.subsets(model, part, limit=0.5))[frozenset("ab")] == "discriminating"
+    whole = eh.Space([*features, eh.integer("age", 0, 99, bins=(0, 40, 99))])
+    result = eh.subsets(model, whole, kind="group", limit=0.5)
+    assert {frozenset("ab"), frozenset(["a", "age"])} <= failing(result)
+
+
+def test_each_output_has_its_own_lattice():
+    def model(people):
+        return {"grant": (people["a"] == 1) & (people["rest"] < 9), "rate": 10 * people["b"] + people["rest"] // 9}
+
+    subject = eh.Subject(model, SPACE, outputs=["grant", "rate"], differs={"rate": 5})
+    for exact in (None, False):
+        result = eh.subsets(subject, among=NAMES, limit=0.75, level=LEVEL, exact=exact)
+        every = SPACE.decode(SPACE.enumerate())
+        for output in ("grant", "rate"):
+            outcomes = model(every)["grant"] if output == "grant" else every["b"]
+            check(result, truth(every, outcomes, "causal", NAMES), 0.75, near=0.1, output=output)
+        assert {finding.output for finding in result.findings} == {"grant", "rate"}
+    with pytest.raises(AssertionError, match="grant"):
+        result.check()
+
+
+def grades(people):
+    return np.select([people["a"] + people["b"] > 2, people["a"] + people["b"] > 0], ["high", "middle"], "low")
+
+
+def test_a_multiclass_subject_has_causal_scores_of_any_change():
+    result = eh.subsets(grades, SPACE, among=NAMES, limit=0.6, exact=False, level=LEVEL)
+    check(result, uniform_truth(SPACE, grades, "causal", NAMES), 0.6, near=0.1)
+
+
+@pytest.mark.parametrize("exact", [None, pytest.param(False, marks=pytest.mark.slow)])
+def test_a_multiclass_subject_has_group_scores_of_each_label(exact):
+    """Without a favourable outcome each label is looked at, and each lattice is told apart."""
+    names = ("a", "b", "c")
+    labels = ["low", "middle", "high"]
+    subject = eh.Subject(grades, SPACE, labels=labels)
+    every = SPACE.decode(SPACE.enumerate())
+    scores = {label: truth(every, grades(every) == label, "group", names) for label in labels}
+    limit = gap({(label, one): score for label in labels for one, score in scores[label].items()})
+    result = eh.subsets(subject, kind="group", among=names, limit=limit, exact=exact, level=LEVEL)
+    tables = result.details["lattice"]["outputs"]
+    assert len(tables) == 3
+    for label, output in zip(labels, tables, strict=True):
+        check(result, scores[label], limit, near=0.1, output=output)
+        assert label in output
+        assert all(label in finding.claim for finding in result.findings if finding.output == output)
+    one = eh.Subject(grades, SPACE, labels=labels, positive=["middle", "high"])
+    result = eh.subsets(one, kind="group", among=names, limit=limit, exact=exact, level=LEVEL)
+    check(result, truth(every, grades(every) != "low", "group", names), limit, near=0.1)
+
+
+@pytest.mark.parametrize("exact", [None, pytest.param(False, marks=pytest.mark.slow)])
+def test_graded_distances_and_scores(exact):
+    def rate(people):
+        return 0.1 * people["a"] + 0.2 * people["b"] + 0.05 * people["c"]
+
+    subject = eh.Subject(rate, SPACE, differs=lambda a, b: np.minimum(np.abs(a - b), 1))
+    result = eh.subsets(subject, among=NAMES, limit=0.25, exact=exact, level=LEVEL, margin=0.02)
+    # The farthest of b is 0.4, 0.2 and 0.4 away: a third each.
+    found = states(result)
+    assert found[frozenset("b")] == "discriminating"
+    assert found[frozenset("acd")] == "cleared"
+    assert failing(result) == {frozenset("b")}
+
+
+# The paper's theorems and what the reference implementation gets wrong
+
+
+def xor(people):
+    return people["a"] != people["b"]
+
+
+def parity(people):
+    return (people["a"] + people["b"] + people["c"]) % 2 == 1
+
+
+@pytest.mark.parametrize("space", [bits(4), WIDE], ids=["enumerated", "sampled"])
+@pytest.mark.parametrize("interval", [None, "wald"])
+def test_xor_is_found_by_the_group_search_and_not_pruned_by_causal_hits(space, interval):
+    group = eh.subsets(xor, space, kind="group", among=NAMES, limit=0.75, interval=interval)
+    assert failing(group) == {frozenset("ab")}
+    (found,) = [finding for finding in group.findings if finding.verdict == "fail"]
+    assert found.estimate.value == 1
+    assert {states(group)[frozenset(name)] for name in NAMES} == {"cleared"}
+    causal = eh.subsets(xor, space, among=NAMES, limit=0.75, interval=interval)
+    assert failing(causal) == {frozenset("a"), frozenset("b")}
+    assert entries(causal)[frozenset("a")]["value"] == 1
+
+
+@pytest.mark.parametrize("exact", [None, False])
+@pytest.mark.parametrize("interval", [None, "wald"])
+def test_the_full_set_is_tested_too(exact, interval):
+    result = eh.subsets(parity, bits(3), kind="group", limit=0.75, exact=exact, interval=interval)
+    assert failing(result) == {frozenset("abc")}
+    assert result.worst.estimate.value == 1
+
+
+def test_pruning_never_falls_when_the_limit_does():
+    """Theorem 5.1: what can be left out at a limit can be left out at a lower one."""
+    model = linear(1)
+    before: set[frozenset[str]] = set()
+    for limit in (0.9, 0.7, 0.5, 0.3, 0.1):
+        result = eh.subsets(model, SPACE, among=NAMES, limit=limit)
+        over = {one for one, state in states(result).items() if state == "discriminating"}
+        pruned = over - failing(result)
+        assert before <= pruned
+        before = pruned
+
+
+def test_a_causal_score_bounds_the_group_score_where_features_are_independent():
+    """Theorem 4.3: people whose outcome depends on no feature of a set cannot make its groups differ."""
+    result = eh.subsets(lambda people: people["number"] % 2 == 0, WIDE, kind="group", among=NAMES, limit=0.2)
+    assert set(states(result).values()) == {"cleared"}
+    assert CAUSAL in {entry["because"] for entry in entries(result).values()}
+    for entry in entries(result).values():
+        if entry["because"] == CAUSAL:
+            assert entry["value"] <= entry["high"] < 0.2
+            assert entry["of"] is None
+    (pruned,) = [line for line in lines(result) if "sets tested" in line]
+    assert " -" not in pruned, "a number of sets is negative"
+
+
+@pytest.mark.parametrize("how", ["rows", "constraints", "profile"])
+def test_a_causal_score_bounds_nothing_where_features_are_correlated(how):
+    """The software looks at income alone, so the causal score of sex is 0; but sex and income go together."""
+    features = [eh.category("sex", ["F", "M"]), eh.category("income", ["low", "high"]), eh.integer("number", 0, 99_999)]
+    space = eh.Space(features, constraints=[TIED] if how == "constraints" else [])
+    sampler: Any = None
+    if how == "rows":
+        frame = eh.Space(features, constraints=[TIED])
+        sampler = eh.rows(frame.decode(frame.draw(300, np.random.default_rng(0))))
+    if how == "profile":
+        sampler = eh.profile({("sex", "income"): [("F", "low", 1), ("M", "high", 1)]})
+
+    def model(people):
+        return people["income"] == "high"
+
+    among = ["sex", "number"] if how == "rows" else ["sex"]
+    causal = eh.subsets(model, space, among=["sex"], limit=0.5, sampler=sampler)
+    assert states(causal)[frozenset(["sex"])] == "cleared"
+    group = eh.subsets(model, space, kind="group", among=among, limit=0.5, sampler=sampler)
+    found = entries(group)[frozenset(["sex"])]
+    assert (found["state"], found["because"], found["value"]) == ("discriminating", "tested", 1.0)
+    assert CAUSAL not in {entry["because"] for entry in entries(group).values()}
+
+
+# More variants than are asked
+
+
+MANY = eh.Space([eh.category("a", [0, 1]), eh.integer("x", 0, 999), eh.integer("y", 0, 99_999)])
+
+
+def hidden(result):
+    return [finding for finding in result.findings if "not shown to discriminate" in finding.claim]
+
+
+def test_flips_are_found_among_more_variants_than_are_asked():
+    result = eh.subsets(lambda people: people["x"] > 499, MANY, among=["a", "x"], limit=0.75, variants=16)
+    assert failing(result) == {frozenset("x")}
+    (finding,) = [finding for finding in result.findings if finding.verdict == "fail"]
+    assert "lower bound" in finding.estimate.method
+    assert finding.estimate.high == 1.0
+    assert states(result) == {
+        frozenset("a"): "cleared",
+        frozenset("x"): "discriminating",
+        frozenset("ax"): "discriminating",
+    }
+
+
+@pytest.mark.parametrize("kind", ["causal", "group"])
+@pytest.mark.parametrize(
+    "model", [lambda people: people["x"] == 7, lambda people: people["y"] % 2 == 0], ids=["rare", "none"]
+)
+def test_what_is_not_tried_is_not_shown_and_never_cleared(kind, model):
+    """Changing x to 7 flips everybody, but few of a thousand values are tried."""
+    result = eh.subsets(model, MANY, kind=kind, among=["a", "x"], limit=0.75, variants=16)
+    found = states(result)
+    assert found == {frozenset("a"): "cleared", frozenset("x"): "not shown", frozenset("ax"): "not shown"}
+    for one in ("x", "ax"):
+        assert entries(result)[frozenset(one)]["high"] in (1.0, None)
+    assert [finding.about for finding in hidden(result)] == [("a", "x")]
+    (finding,) = hidden(result)
+    assert finding.verdict == result.verdict == "undecided"
+    assert finding.estimate.high == 1.0
+    assert finding.estimate.low < 0.75
+    assert any("more variants than were tried" in note and "not a pass" in note for note in result.notes)
+    assert result.exit_code == 3
+    assert any("not shown" in line for line in lines(result))
+
+
+def test_raising_variants_settles_what_was_not_shown():
+    options: dict[str, Any] = {"among": ["a", "x"], "limit": 0.75, "variants": 2000}
+    none = eh.subsets(lambda people: people["y"] % 2 == 0, MANY, **options)
+    assert set(states(none).values()) == {"cleared"}
+    assert none.verdict == "pass"
+    rare = eh.subsets(lambda people: people["x"] == 7, MANY, **options)
+    assert failing(rare) == {frozenset("x")}
+    group = eh.subsets(lambda people: people["x"] == 7, MANY, kind="group", **options)
+    assert failing(group) == {frozenset("x")}
+
+
+def test_an_undecided_set_has_an_interval_even_where_its_ends_miss_each_other():
+    """The lower end rests on a few variants of many draws, the upper one on all variants of some of them."""
+    estimate = Judge(0.5, 0.05, 0.95, 7, 6).undecided(0.6, (700, 1000), (20, 100)).estimate
+    assert estimate.low <= estimate.value <= estimate.high
+
+
+def test_a_set_within_a_discriminating_one_is_not_lost_among_many_variants():
+    def model(people):
+        return (people["a"] == 1) & (people["y"] % 2 == 0)
+
+    result = eh.subsets(model, MANY, limit=0.4, variants=16, level=LEVEL)
+    assert states(result)[frozenset("a")] == "discriminating"
+    assert states(result)[frozenset("axy")] == "discriminating"
+    assert entries(result)[frozenset("axy")]["of"] == ["a"]
+
+
+# Budgets, interrupts, repetition
+
+
+def half(people):
+    return (people["a"] == 1) & (people["number"] < 40_000) | (people["b"] == 1) & (people["number"] > 80_000)
+
+
+def scaled(people):
+    return people["a"] * 10.0 + people["w"] / 10
+
+
+GRADED = eh.Space([eh.category("a", [0, 1]), eh.real("w", 0, 100, bins=4), eh.integer("number", 0, 9999)])
+RUNS: dict[str, tuple[Any, eh.Space, dict[str, Any], dict[str, Any]]] = {
+    "causal": (half, WIDE, {}, {}),
+    "group": (half, WIDE, {}, {"kind": "group", "among": NAMES}),
+    "group soon": (lambda people: people["a"] == 1, WIDE, {}, {"kind": "group", "among": NAMES}),
+    "few variants": (half, WIDE, {}, {"variants": 8}),
+    "enumerated": (lambda people: people["a"] == 1, bits(6), {}, {}),
+    "wald": (half, WIDE, {}, {"interval": "wald", "among": NAMES}),
+    "wald group": (half, WIDE, {}, {"interval": "wald", "kind": "group", "among": NAMES}),
+    "graded": (scaled, GRADED, {"differs": lambda a, b: np.minimum(np.abs(a - b) / 20, 1)}, {"among": ["a", "w"]}),
+    "outputs": (
+        lambda people: {"one": half(people), "two": people["c"] == 1},
+        WIDE,
+        {"outputs": ["one", "two"]},
+        {"among": NAMES},
+    ),
+}
+
+
+@pytest.mark.parametrize("run", RUNS)
+@given(queries=st.integers(1, 60) | st.integers(60, 400) | st.integers(60, 4000))
+@settings(max_examples=6, deadline=None)
+def test_the_query_budget_is_never_exceeded(run, queries):
+    model, space, of_subject, options = RUNS[run]
+    asked = 0
+
+    def counting(people):
+        nonlocal asked
+        asked += len(people)
+        return model(people)
+
+    subject = eh.Subject(counting, space, memo=False, **of_subject)
+    result = eh.subsets(subject, limit=0.3, budget=eh.Budget(queries=queries), **options)
+    assert result.spent.queries <= queries
+    if "wald" not in run:  # which reads ahead of its looks, so that more is asked than the result rests on
+        assert asked <= subject.asked <= queries
+    assert result.spent.executed == subject.executed == asked
+    tables = [table_of(result, output) for output in subject.outputs or [""]]
+    left = sum(row["not tested"] for table in tables for row in table["levels"])
+    assert (left > 0) == any("were not tested" in finding.claim for finding in result.findings)
+    if left:
+        assert result.stop is eh.StopReason.QUERIES
+        assert result.verdict in ("undecided", "fail")
+
+
+def test_sets_that_a_budget_leaves_open_are_undecided():
+    result = eh.subsets(half, WIDE, limit=0.9, among=NAMES, budget=eh.Budget(queries=100))
+    assert result.stop is eh.StopReason.QUERIES
+    left = list(states(result).values()).count("not tested")
+    assert left > 0
+    (finding,) = [finding for finding in result.findings if finding.about == ()]
+    assert finding.claim == f"{left} of 15 sets were not tested"
+    assert finding.verdict == result.verdict == "undecided"
+    assert math.isnan(finding.estimate.value)
+    assert (finding.estimate.low, finding.estimate.high, finding.estimate.n) == (0, 1, 0)
+    with pytest.raises(AssertionError, match=f"{left} of 15 sets were not tested"):
+        result.check()
+
+
+def test_too_few_queries_for_enumeration_are_refused():
+    def run(**options):
+        return eh.subsets(lambda people: people["a"] == 1, bits(8), budget=eh.Budget(queries=200), **options)
+
+    refused(UsageError, lambda: run(exact=True), "256", "queries")
+    frame = bits(8).decode(bits(8).enumerate())
+    refused(UsageError, lambda: run(kind="group", sampler=eh.rows(frame)), "256 rows", "queries")
+    assert run().spent.queries <= 200
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"exact": False}, {"exact": False, "kind": "group"}, {"interval": "wald"}, {"exact": True}],
+    ids=["causal", "group", "wald", "enumerated"],
+)
+def test_the_time_budget_ends_a_search(options):
+    """Only six features together decide, so hundreds of sets are to be tested."""
+
+    def slow(people):
+        time.sleep(0.02)
+        return people.sum(axis=1) > 5
+
+    result = eh.subsets(slow, bits(10), limit=0.99, budget=eh.Budget(seconds=0.1), **options)
+    assert result.stop is eh.StopReason.SECONDS
+    assert result.verdict in ("undecided", "fail")
+    assert any("were not tested" in finding.claim for finding in result.findings)
+
+
+class Interrupted:
+    """Software that is interrupted at one of its calls."""
+
+    def __init__(self, model, at=math.inf):
+        self.model, self.at, self.calls = model, at, 0
+
+    def __call__(self, people):
+        self.calls += 1
+        if self.calls == self.at:
+            raise KeyboardInterrupt
+        return self.model(people)
+
+
+@pytest.mark.parametrize("run", ["causal", "group", "wald", "wald group", "outputs"])
+def test_an_interrupt_keeps_what_is_known(run):
+    """As soon as a set is settled, an interrupt at any later call returns what there is, and claims nothing else."""
+    model, space, of_subject, options = RUNS[run]
+    names, limit = of_subject.get("outputs", [""]), 0.8 if run == "group" else 0.3
+
+    def search(at=math.inf):
+        software = Interrupted(model, at)
+        subject = eh.Subject(software, space, memo=False, **of_subject)
+        return eh.subsets(subject, limit=limit, margin=0.1, **{**options, "among": ["a", "b", "c"]}), software
+
+    whole, software = search()
+    settled: list[int] = []
+    for at in sorted({3, 4, 5, 6, 7, *np.linspace(8, software.calls, 6).astype(int).tolist()}):
+        try:
+            result, stopped = search(at)
+        except KeyboardInterrupt:
+            assert not settled, f"call {at} of {software.calls} lost what was known at call {settled[0]}"
+            continue
+        if stopped.calls < at:  # how far is read ahead follows the clock, and so does the number of calls
+            continue
+        assert result.stop is eh.StopReason.INTERRUPTED
+        assert result.verdict in ("undecided", "fail")
+        for output in names:
+            if "outputs" in result.details["lattice"] and output not in result.details["lattice"]["outputs"]:
+                continue
+            for one, state in states(result, output).items():
+                if state in ("discriminating", "cleared"):
+                    settled.append(at)
+                    assert states(whole, output)[one] == state, f"call {at}: {sorted(one)}"
+        assert eh.Result.from_dict(json.loads(result.to_json())).digest == result.digest
+    assert settled
+    assert settled[0] < software.calls
+
+
+def stable(result):
+    table = json.loads(result.to_json())
+    table["spent"].pop("seconds")
+    table["spent"].pop("executed")
+    return json.dumps(table)
+
+
+@pytest.mark.parametrize("kind", ["causal", "group"])
+def test_same_seed_same_bytes(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr("evenhand.subject.parallel_view.LEAST", 16)
+
+    def run(seed=3, n_jobs=1, **options):
+        subject = eh.Subject(half, WIDE, **options)
+        return eh.subsets(subject, kind=kind, among=["a", "b", "c"], limit=0.8, seed=seed, n_jobs=n_jobs)
+
+    first = run(memo=False)
+    for other in (
+        run(),
+        run(memo=True),
+        run(ledger=tmp_path / "a"),
+        run(ledger=tmp_path / "a"),
+        run(memo=False, n_jobs=2),
+    ):
+        assert other.digest == first.digest
+        assert stable(other) == stable(first)
+    assert run(seed=4).digest != first.digest
+
+
+def test_work_is_shared_among_workers(tmp_path, monkeypatch):
+    monkeypatch.setattr("evenhand.subject.parallel_view.LEAST", 16)
+
+    def signed(people):
+        import os
+
+        (tmp_path / str(os.getpid())).touch()
+        return half(people)
+
+    subject = eh.Subject(signed, WIDE, memo=False)
+    result = eh.subsets(subject, among=NAMES, limit=0.8, n_jobs=2)
+    assert len(list(tmp_path.iterdir())) >= 2
+    assert result.spent.executed == subject.executed == result.spent.queries
+
+
+def test_a_ledger_resumes_and_executes_nothing_twice(tmp_path):
+    def run(ledger, queries=None):
+        subject = eh.Subject(half, WIDE, ledger=tmp_path / ledger)
+        result = eh.subsets(subject, among=NAMES, limit=0.8, budget=eh.Budget(queries=queries))
+        subject.close()
+        return result, subject.executed
+
+    whole, cold = run("whole")
+    _, begun = run("cut", queries=300)
+    resumed, rest = run("cut")
+    assert 0 < begun < cold
+    assert begun + rest == cold
+    assert resumed.digest == whole.digest
+    again, none = run("cut")
+    assert none == 0
+    assert again.digest == whole.digest
+
+
+# The paper's own algorithm
+
+
+@pytest.mark.parametrize("kind", ["causal", "group"])
+@pytest.mark.parametrize("seed", first_of(3))
+def test_wald_follows_algorithm_3(kind, seed):
+    model = linear(seed)
+    scores = uniform_truth(SPACE, model, kind, NAMES)
+    limit = gap(scores)  # since Wald's interval does not hold its level next to a score
+    result = eh.subsets(
+        model, SPACE, kind=kind, among=NAMES, limit=limit, interval="wald", margin=0.02, level=0.999, seed=seed
+    )
+    check(result, scores, limit)
+    for one, entry in entries(result).items():
+        if any(other < one for other in minimal(scores, limit)):
+            assert (entry["because"], entry["n"]) == ("superset of a discriminating set", 0)
+        else:
+            assert entry["because"] == "tested"
+            assert entry["n"] > 30
+            assert entry["value"] == pytest.approx(scores[one], abs=0.2)  # at 0 hits it stops at once
+    assert all(finding.estimate.method == "wald" for finding in result.findings)
+    for finding in result.findings:
+        expected = {"discriminating": "fail", "cleared": "pass"}[states(result)[frozenset(finding.about)]]
+        assert finding.verdict == expected
+
+
+def test_wald_goes_from_small_sets_to_large_ones_and_measures_each_by_itself():
+    def model(people):
+        return people["number"] % 2 == 0
+
+    order = [frozenset(one) for size in (1, 2, 3, 4) for one in itertools.combinations(NAMES, size)]
+    seen = set()
+    for queries in (200, 500, 1000, 2000):
+        result = eh.subsets(model, WIDE, among=NAMES, interval="wald", budget=eh.Budget(queries=queries))
+        tested = [one for one in order if states(result)[one] != "not tested"]
+        assert tested == order[: len(tested)]
+        seen.add(len(tested))
+    assert len(seen) > 2
+    alone = eh.measure(model, WIDE, over=["a", "b"], interval="wald").worst.estimate
+    whole = eh.subsets(model, WIDE, among=NAMES, interval="wald")
+    entry = entries(whole)[frozenset("ab")]
+    assert (entry["value"], entry["n"]) == (alone.value, alone.n)
+
+
+def test_wald_verdicts_agree_with_what_is_said_of_the_sets():
+    """Scores next to the limit are still sorted to one side, as the paper does; the finding must not say otherwise."""
+    space = eh.Space([eh.category("a", [0, 1]), eh.category("b", [0, 1]), eh.integer("number", 0, 99_999)])
+    for seed in range(3):
+        result = eh.subsets(
+            lambda people: (people["a"] == 1) & (people["number"] < 51_000),
+            space,
+            among=["a", "b"],
+            limit=0.5,
+            interval="wald",
+            seed=seed,
+        )
+        for finding in result.findings:
+            expected = {"discriminating": "fail", "cleared": "pass"}[states(result)[frozenset(finding.about)]]
+            assert finding.verdict == expected, f"{finding.about} is called {expected} in the lattice"
+
+
+def test_wald_clears_a_feature_with_one_group():
+    space = eh.Space([eh.category("one", ["only"]), eh.category("b", [0, 1]), eh.integer("number", 0, 99_999)])
+    for interval in (None, "wald"):
+        result = eh.subsets(lambda people: people["b"] == 1, space, kind="group", among=["one", "b"], interval=interval)
+        assert states(result)[frozenset(["one"])] == "cleared"
+        assert failing(result) == {frozenset("b")}
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"among": ["a", "bb"]}, "did you mean 'b'"),
+        ({"among": []}, "among is empty"),
+        ({"among": ["a", "a"]}, "among names 'a' twice"),
+        ({"depth": 0}, "depth = 0"),
+        ({"depth": 1.5}, "depth = 1.5"),
+        ({"depth": "2"}, "depth = '2'"),
+        ({"limit": 0, "exact": False}, "limit is 0"),
+        ({"limit": 1}, "only enumeration"),
+        ({"limit": 1.2}, "limit is 1.2"),
+        ({"limit": None}, "limit"),
+        ({"variants": 1}, "variants = 1"),
+        ({"variants": 2.5}, "variants = 2.5"),
+        ({"variants": True}, "variants = True"),
+        ({"margin": 0}, "margin is 0"),
+        ({"margin": None}, "margin is None"),
+        ({"level": 1.0}, "level"),
+        ({"kind": "cause"}, "did you mean 'causal'"),
+        ({"interval": "exact"}, "interval = 'exact'"),
+        ({"interval": "wilson"}, "interval = 'wilson'"),
+        ({"interval": "walt"}, "did you mean 'wald'"),
+        ({"amongst": ["a"]}, "did you mean 'among'"),
+        ({"seed": -1}, "seed"),
+        ({"n_jobs": 0}, "n_jobs"),
+        ({"budget": 5}, "budget = 5"),
+        ({"sampler": "rows"}, "sampler = 'rows'"),
+        ({"exact": True, "sampler": eh.profile({"a": {0: 1, 1: 2}})}, "exact"),
+    ],
+    ids=lambda given: " ".join(given) if isinstance(given, dict) else given[:20],
+)
+def test_wrong_settings_give_one_sentence(options, words):
+    refused(UsageError, lambda: eh.subsets(half, WIDE, **options), words)
+
+
+def test_what_cannot_be_searched_is_refused():
+    frame = WIDE.decode(WIDE.draw(50, np.random.default_rng(0)))
+    sample = eh.rows(frame, sample_of="everybody")
+    choices: list[dict[str, Any]] = [{}, {"kind": "group"}, {"interval": "wald"}]
+    for options in choices:
+        refused(UsageError, partial(eh.subsets, half, WIDE, sampler=sample, **options), "leave out sample_of")
+    many = eh.Space([eh.category(f"x{i}", [0, 1]) for i in range(21)])
+    refused(UsageError, lambda: eh.subsets(lambda people: people["x0"] == 1, many), "21 features", "among")
+    continuous = eh.Space([eh.category("a", [0, 1]), eh.real("w", 0, 1)])
+    for kind in ("causal", "group"):
+        refused(
+            SpaceError,
+            partial(eh.subsets, lambda people: people["w"] > 0, continuous, kind=kind),
+            "'w'",
+            "step or bins",
+        )
+    assert eh.subsets(lambda people: people["w"] > 2, continuous, among="a").verdict == "pass"
+    binned = eh.Space([eh.category("a", [0, 1]), eh.real("w", 0, 1, bins=3)])
+    refused(SpaceError, lambda: eh.subsets(lambda people: people["w"] > 0, binned, exact=True), "inputs")
+    rng = np.random.default_rng(0)
+    with pytest.raises(NotDeterministic):
+        eh.subsets(lambda people: rng.random(len(people)) > 0.5, WIDE)
+
+
+def test_depth_and_among_bound_the_sets():
+    result = eh.subsets(parity, bits(5), kind="group", depth=2)
+    assert max(map(len, states(result))) == 2
+    assert len(states(result)) == 15
+    assert result.verdict == "pass"  # only three together differ
+    assert eh.subsets(parity, bits(5), kind="group", depth=3, among=["a", "b", "c"]).verdict == "fail"
+    assert [row["size"] for row in table_of(eh.subsets(parity, bits(3), depth=9))["levels"]] == [1, 2, 3]
+    assert set(states(eh.subsets(parity, bits(3), among="b"))) == {frozenset("b")}
+
+
+def test_features_that_the_software_does_not_take_are_left_out_unless_named():
+    space = eh.Space([eh.category("a", [0, 1]), eh.category("diary", [0, 1], passed=False), eh.category("b", [0, 1])])
+
+    def model(people):
+        return people["a"] == 1
+
+    assert table_of(eh.subsets(model, space))["among"] == ["a", "b"]
+    named = eh.subsets(model, space, among=["diary", "b"])
+    assert named.verdict == "pass"
+    assert any("no evidence of fairness" in note for note in named.notes)
+
+
+def test_given_rows_may_have_more_possible_groups_than_are_ever_listed():
+    """Four features of a hundred values have 100 million groups, but 600 rows are in at most 600 of them."""
+    space = eh.Space([eh.integer(name, 0, 99) for name in NAMES])
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(np.repeat(40 * rng.integers(0, 3, (60, 4)), 10, axis=0), columns=list(NAMES))
+
+    def model(people):
+        return people[list(NAMES)].sum(axis=1) > 150
+
+    result = eh.subsets(model, space, kind="group", sampler=eh.rows(frame), limit=0.95)
+    check(result, truth(frame, model(frame), "group"), 0.95)
+
+
+# What a result says
+
+
+def adds_up(people):
+    return people["a"] + people["b"] + people["c"] + (people["number"] % 2) > 2
+
+
+EIGHT = eh.Space([eh.category(name, [0, 1]) for name in "abcdefgh"] + [eh.integer("number", 0, 3)])
+RESULTS = {
+    "three": lambda kind: eh.subsets(adds_up, WIDE, kind=kind, among=["a", "b", "c"], limit=0.55),
+    "eight": lambda kind: eh.subsets(adds_up, EIGHT, kind=kind, among=list("abcdefgh"), limit=0.55),
+    "enumerated": lambda kind: eh.subsets(parity, bits(4), kind=kind, limit=0.4),
+    "cut": lambda kind: eh.subsets(adds_up, EIGHT, kind=kind, limit=0.55, exact=False, budget=eh.Budget(queries=900)),
+}
+
+
+@pytest.mark.parametrize("kind", ["causal", "group"])
+@pytest.mark.parametrize("name", [pytest.param("three", marks=pytest.mark.slow), "eight", "enumerated", "cut"])
+def test_a_result_reads_replays_and_comes_back(name, kind, tmp_path):
+    jsonschema = pytest.importorskip("jsonschema")
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("Agg")
+    result = RESULTS[name](kind)
+    text = result.to_json(tmp_path / "result.json")
+    jsonschema.validate(json.loads(text), schema())
+    again = eh.Result.from_json(tmp_path / "result.json")
+    assert again.digest == result.digest
+    assert again.details == result.details
+    assert len(result.to_frame()) == len(result.findings)
+    told = lines(result)
+    assert told[:-1] == lines(again)[:-1]  # the last line tells the time, which is rounded when it is written
+    result.plot()
+    plt.close("all")
+    check_findings(result)
+
+
+def check_findings(result):
+    """Check that findings agree with the lattice, and that their cases replay and change only what is at issue."""
+    found = states(result)
+    verdicts = {"discriminating": "fail", "cleared": "pass", "undecided": "undecided", "not shown": "undecided"}
+    for finding in result.findings:
+        if not finding.about:
+            assert finding.verdict == "undecided"
+            continue
+        assert finding.verdict == verdicts[found[frozenset(finding.about)]]
+        entry = entries(result)[frozenset(finding.about)]
+        assert entry["value"] == finding.estimate.value
+        assert entry["n"] == finding.estimate.n
+        model = eh.Subject(parity if len(result.space["features"]) == 4 else adds_up, eh.Space.from_dict(result.space))
+        for case in finding.cases:
+            assert set(case.changed) <= set(finding.about)
+            assert case.changed
+            assert model.decide([case.individual, case.twin]).tolist() == list(case.outcomes)
+            assert case.outcomes[0] != case.outcomes[1]
+        assert len(set(map(str, finding.cases))) == len(finding.cases), "a case is shown twice"
+        if finding.verdict == "fail" and table_of(result)["kind"] == "causal":
+            assert finding.cases
+        for group in finding.groups:
+            assert set(group.about) == set(finding.about)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_cases_of_a_set_are_not_shown_twice(seed):
+    """Few draws flip, so a set has few cases of its own."""
+
+    def rare(people):
+        return (people["a"] == 1) & (people["number"] < 6000)
+
+    result = eh.subsets(rare, WIDE, among=["a"], limit=0.3, seed=seed)
+    (finding,) = result.findings
+    assert len(set(map(str, finding.cases))) == len(finding.cases)
+
+
+def test_claims_say_what_is_known_of_smaller_sets():
+    whole = eh.subsets(parity, bits(4), kind="group", limit=0.75)
+    assert whole.worst.claim.endswith("; no smaller set of them does")
+    assert "100.0 %" in whole.worst.claim
+    single = eh.subsets(xor, bits(4), limit=0.75)
+    assert "smaller" not in single.worst.claim
+
+
+def test_a_program_is_asked_each_input_once(tmp_path):
+    log, program = tmp_path / "log", tmp_path / "decide.sh"
+    program.write_text(f'echo "$*" >> {log}\nif [ "$1" = M ] && [ "$3" -ge 2 ]; then echo yes; else echo no; fi\n')
+    space = eh.Space([eh.category("sex", ["F", "M"]), eh.category("race", ["a", "b"]), eh.integer("grade", 1, 3)])
+    with eh.Subject.command(
+        ["/bin/sh", str(program), "{sex}", "{race}", "{grade}"], space, positive="yes", ledger=tmp_path / "l"
+    ) as subject:
+        causal = eh.subsets(subject, limit=0.6)
+        group = eh.subsets(subject, kind="group", limit=0.6)
+    assert failing(causal) == {frozenset(["sex"])}
+    frame = space.decode(space.enumerate())
+    outcomes = (frame["sex"] == "M") & (frame["grade"] >= 2)
+    check(causal, truth(frame, outcomes, "causal"), 0.6)
+    check(group, truth(frame, outcomes, "group"), 0.6)
+    asked = pd.Series(log.read_text().splitlines()).value_counts()
+    assert len(asked) == 12
+    # The check that answers do not change asks again what it draws, on purpose, and nothing else is asked twice.
+    assert asked.max() <= 2
+    assert asked.sum() == subject.executed
+    with eh.Subject.command(
+        ["/bin/sh", str(program), "{sex}", "{race}", "{grade}"], space, positive="yes", ledger=tmp_path / "l"
+    ) as warm:
+        assert eh.subsets(warm, limit=0.6).digest == causal.digest
+        assert warm.executed == 0

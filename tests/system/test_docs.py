@@ -1,0 +1,99 @@
+"""The examples in README and docs run as they stand."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+import evenhand as eh
+from evenhand.config.study import read_study
+from tests.support.paths import BESIDE, ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(language: str, pages: list[Path]) -> list[tuple[str, str]]:
+    return [
+        (f"{page.relative_to(ROOT).as_posix()}:{text[: match.start()].count(chr(10)) + 1}", match.group(2))
+        for page in pages
+        for text in [page.read_text(encoding="utf-8")]
+        for match in FENCE.finditer(text)
+        if match.group(1) == language
+    ]
+
+
+def needs_data(names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = os.environ.get("EVENHAND_DATA") or (str(BESIDE) if BESIDE.is_dir() else "")
+    monkeypatch.setenv("EVENHAND_DATA", folder)
+    local = {info.name for info in eh.datasets.available() if info.local}
+    for name in names:
+        if name not in local:
+            pytest.skip(f"needs the data set {name} in EVENHAND_DATA, ../shared/data or the cache")
+
+
+TUTORIALS = [page for page in PAGES if page.parent.name == "tutorials"]
+OTHERS = [page for page in PAGES if page not in TUTORIALS]
+
+
+LONG = [ROOT / "docs" / "how-to" / name for name in ("mine.md", "repair.md", "search.md", "study.md")]
+"""Pages whose examples take seconds: the first of each is always run, the others where all tests are."""
+EXAMPLES = [
+    pytest.param(*example, marks=pytest.mark.slow if page in LONG and at else ())
+    for page in OTHERS
+    for at, example in enumerate(blocks("python", [page]))
+]
+
+
+def run(where: str, code: str, names: dict[str, object], capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(code, where, "exec"), names)
+    printed = capsys.readouterr().out
+    for line in code.splitlines():
+        # A comment after print(...) is what it prints.
+        if match := re.match(r"print\(.*\)\s+# (.+)", line):
+            assert match.group(1) in printed, where
+
+
+@pytest.mark.parametrize(("where", "code"), EXAMPLES, ids=lambda value: value if ":" in value[:40] else "")
+def test_python_examples_run(where, code, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # examples may write files
+    run(where, code, {"__name__": "example"}, capsys)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.name)
+def test_tutorials_run_from_top_to_bottom(page, capsys, monkeypatch):
+    needs_data(re.findall(r'datasets\.load\("(\w+)"\)', page.read_text(encoding="utf-8")), monkeypatch)
+    names: dict[str, object] = {"__name__": "example"}
+    for where, code in blocks("python", [page]):
+        run(where, code, names, capsys)
+
+
+CONFIGS = [(where, text) for where, text in blocks("toml", PAGES) if "[study]" not in text]
+STUDIES = [(where, text) for where, text in blocks("toml", PAGES) if "[study]" in text]
+
+
+@pytest.mark.parametrize(("where", "text"), CONFIGS, ids=lambda value: value if ":" in value[:40] else "")
+def test_toml_examples_declare_a_space(where, text, tmp_path):
+    file = tmp_path / "evenhand.toml"
+    file.write_text(text)
+    assert eh.Space.from_toml(file).protected
+
+
+@pytest.mark.parametrize(("where", "text"), STUDIES, ids=lambda value: value if ":" in value[:40] else "")
+def test_toml_examples_declare_a_study(where, text, tmp_path, monkeypatch):
+    needs_data(re.findall(r'^name = "(adult|compas|german)"', text, re.MULTILINE), monkeypatch)
+    loans = [
+        "id,age,sex,approved",
+        *(f"{row},{20 + row},{'FM'[row % 2]},{['no', 'yes'][row % 3 % 2]}" for row in range(40)),
+    ]
+    (tmp_path / "loans.csv").write_text("\n".join(loans))
+    file = tmp_path / "study.toml"
+    file.write_text(text)
+    assert read_study(file).study.units

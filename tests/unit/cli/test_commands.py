@@ -1,0 +1,402 @@
+"""The verbs of the command line: which checks run with which settings, and real programs from measure to replay."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import textwrap
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import evenhand as eh
+from evenhand.cli.main import main
+from evenhand.config.checks import settings_of
+from evenhand.config.file import Config
+from evenhand.results.result import Finding, Result
+from evenhand.runtime.budget import Spent
+from evenhand.runtime.errors import ConfigError
+from evenhand.statistics.estimate import Estimate, StopReason
+from tests.support.helpers import refused
+
+SPACE = """
+[space]
+protected = ["sex"]
+[space.features.sex]
+levels = ["F", "M"]
+[space.features.race]
+levels = ["a", "b", "c"]
+[space.features.age]
+low = 18
+high = 90
+"""
+COMMAND = '[subject]\ncommand = ["./decide", "{sex}", "{race}", "{age}"]\npositive = "yes"\n'
+FUNCTION = '[subject]\nfunction = "verb_rules:decide"\n'
+BIASED = 'if [ "$1" = M ] && [ "$3" -gt 60 ]; then echo yes; else echo no; fi'
+FAIR = 'if [ "$3" -gt 60 ]; then echo yes; else echo no; fi'
+
+
+@pytest.fixture
+def project(tmp_path):
+    """Write evenhand.toml, a program in shell, and a module beside it."""
+
+    def write(subject: str = COMMAND, checks: str = "", space: str = SPACE, body: str = BIASED) -> Any:
+        (tmp_path / "evenhand.toml").write_text(subject + space + textwrap.dedent(checks))
+        (tmp_path / "verb_rules.py").write_text("def decide(people):\n    return (people['sex'] == 'M').astype(int)\n")
+        program(tmp_path, body)
+        return tmp_path
+
+    return write
+
+
+def program(folder, body: str) -> None:
+    # Replaced, not written over: a program that still runs cannot be.
+    (folder / "decide").unlink(missing_ok=True)
+    (folder / "decide").write_text("#!/bin/sh\n" + body)
+    (folder / "decide").chmod(0o755)
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Run the command line in this process, which saves the second that a new one takes to start."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str, expect: int) -> str:
+        code = main(arguments)
+        out, err = (str(text) for text in capsys.readouterr())
+        assert code == expect, out + err
+        if expect == 2:
+            assert err.startswith("evenhand: ")
+            assert err.count("\n") == 1
+        return err if expect == 2 else out
+
+    return call
+
+
+@pytest.fixture
+def fake(monkeypatch, project):
+    """Run the command line in this process with a verb that only notes how it was called."""
+    monkeypatch.chdir(project(FUNCTION))
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+    def call(*arguments: str, estimates: tuple[float, ...] = (0.0,)) -> tuple[int, list[dict[str, Any]]]:
+        calls: list[dict[str, Any]] = []
+
+        def verb(subject: eh.Subject, space: None = None, **settings: Any) -> Result:
+            value = estimates[len(calls) % len(estimates)]
+            calls.append(settings)
+            high = 1.0 if value == 0.5 else value
+            estimate = Estimate(value, value if high == value else 0.0, high, 9, 0.95, "exact")
+            found = Finding("found", ("sex",), estimate, 0.1)
+            return Result("measure", [found], 0, Spent(1, 1, 0.0), StopReason.DECIDED, subject.space.to_dict())
+
+        monkeypatch.setattr(f"evenhand.methods.{arguments[0]}.{arguments[0]}.{arguments[0]}", verb)
+        return main(arguments), calls
+
+    return call
+
+
+def test_measure_passes_its_options_on(fake):
+    command = "measure --over sex --over race,age --kind group --limit .1 --margin .02 --level .9 --interval wald"
+    command += " --queries 100 --seconds 9 --seed 7 --n-jobs 2 --no-exact --suite s.csv"
+    code, (call,) = fake(*command.split())
+    assert code == 0
+    assert call.pop("budget") == eh.Budget(queries=100, seconds=9.0)
+    assert call == {
+        "over": [("sex",), ("race", "age")],
+        "kind": "group",
+        "limit": 0.1,
+        "margin": 0.02,
+        "level": 0.9,
+        "interval": "wald",
+        "exact": False,
+        "suite": "s.csv",
+        "sampler": None,
+        "seed": 7,
+        "n_jobs": 2,
+    }
+
+
+def test_what_is_not_given_is_left_to_the_function(fake):
+    _, (call,) = fake("measure")
+    assert set(call) == {"sampler", "budget", "seed", "n_jobs"}
+    _, (call,) = fake("measure", "--over", "sex,race", "--exact")
+    assert (call["over"], call["exact"]) == ([("sex", "race")], True)
+
+
+def test_subsets_passes_its_options_on(fake):
+    pytest.importorskip("evenhand.methods.subsets.subsets")
+    command = "subsets --among sex,race --depth 2 --variants 50 --limit .2 --kind causal --seed 3"
+    _, (call,) = fake(*command.split())
+    assert call.pop("budget") == eh.Budget()
+    assert call == {
+        "among": ["sex", "race"],
+        "depth": 2,
+        "variants": 50,
+        "limit": 0.2,
+        "kind": "causal",
+        "sampler": None,
+        "seed": 3,
+        "n_jobs": 1,
+    }
+
+
+CHECKS = """
+[[checks]]
+job = "measure"
+over = ["sex"]
+limit = 0.1
+[[checks]]
+job = "measure"
+over = "race"
+limit = 0.1
+[[checks]]
+job = "measure"
+over = ["sex"]
+kind = "group"
+limit = 0.2
+queries = 50
+[[checks]]
+job = "subsets"
+among = ["sex", "race"]
+limit = 0.5
+depth = 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "runs"),
+    [
+        (
+            {},
+            [
+                {"limit": 0.1, "over": [("sex",), ("race",)]},
+                {"limit": 0.2, "kind": "group", "queries": 50, "over": [("sex",)]},
+            ],
+        ),
+        ({"kind": "group"}, [{"limit": 0.2, "kind": "group", "queries": 50, "over": [("sex",)]}]),
+        ({"kind": "causal"}, [{"limit": 0.1, "kind": "causal", "over": [("sex",), ("race",)]}]),
+        ({"over": [("race",)]}, [{"limit": 0.1, "over": [("race",)]}]),
+        ({"over": [("age",)]}, [{"over": [("age",)]}]),
+        ({"over": [("age",), ("race",)]}, [{"over": [("age",)]}, {"limit": 0.1, "over": [("race",)]}]),
+        ({"over": [("sex",)], "kind": "group", "limit": 0.3, "queries": 9},
+         [{"limit": 0.3, "kind": "group", "queries": 9, "over": [("sex",)]}]),
+        ({"limit": 0.0}, [{"limit": 0.0, "over": [("sex",), ("race",)]},
+                          {"limit": 0.0, "kind": "group", "queries": 50, "over": [("sex",)]}]),
+    ],
+)  # fmt: skip
+def test_checks_with_equal_settings_are_one_run(project, given, runs):
+    config = Config.load(project(checks=CHECKS) / "evenhand.toml")
+    assert settings_of(config, "measure", given) == runs
+
+
+def test_jobs_have_their_own_checks_and_none_is_one_run_with_defaults(project):
+    folder = project(checks=CHECKS)
+    config = Config.load(folder / "evenhand.toml")
+    assert settings_of(config, "subsets", {}) == [{"among": ["sex", "race"], "limit": 0.5, "depth": 2}]
+    assert settings_of(Config.load(project() / "evenhand.toml"), "measure", {"limit": None}) == [{}]
+    whole = '[[checks]]\njob = "measure"\nlimit = 0.1\n[[checks]]\njob = "measure"\nover = ["sex"]\nlimit = 0.1\n'
+    runs = settings_of(Config.load(project(checks=whole) / "evenhand.toml"), "measure", {})
+    assert runs == [{"limit": 0.1}, {"limit": 0.1, "over": [("sex",)]}]
+
+
+@pytest.mark.parametrize(
+    ("check", "words"),
+    [
+        ('job = "mesure"', "did you mean 'measure'"),
+        ("limit = 0.1", "job = None"),
+        ('job = "measure"\nlimt = 0.1', "did you mean 'limit'"),
+        ('job = "measure"\namong = ["sex"]', "unknown key 'among'"),
+        ('job = "subsets"\nover = ["sex"]', "unknown key 'over'"),
+        ('job = "measure"\nlimit = "lots"', "limit = 'lots'; it must be a number"),
+        ('job = "measure"\nlimit = true', "limit = True"),
+        ('job = "measure"\nover = [1]', "over = [1]; it must be a list of texts"),
+        ('job = "measure"\nkind = 3', "kind = 3; it must be a text"),
+        ('job = "measure"\nexact = 1', "exact = 1; it must be true or false"),
+        ('job = "subsets"\ndepth = 1.5', "depth = 1.5; it must be a whole number"),
+    ],
+)
+def test_a_wrong_check_is_refused_whichever_job_runs(project, check, words):
+    config = Config.load(project(checks=f"[[checks]]\n{check}\n") / "evenhand.toml")
+    refused(ConfigError, lambda: config.checks("measure"), "evenhand.toml", "check 1", words)
+    refused(ConfigError, lambda: config.checks("subsets"), "evenhand.toml", "check 1", words)
+
+
+def test_checks_that_are_no_tables(project):
+    folder = project()
+    (folder / "evenhand.toml").write_text("checks = [1]\n")
+    refused(ConfigError, lambda: Config.load(folder / "evenhand.toml").checks("measure"), "check 1 is 1")
+
+
+@pytest.mark.parametrize(
+    ("estimates", "code"),
+    [((0.0, 0.0), 0), ((0.0, 0.5), 3), ((0.5, 0.2), 1), ((0.2, 0.0), 1)],
+)
+def test_the_exit_code_is_the_worst_of_all_runs_and_each_has_its_file(fake, tmp_path, project, estimates, code):
+    project(FUNCTION, checks=CHECKS)
+    found, calls = fake("measure", "--json", "out.json", "--suite", "s.csv.gz", estimates=estimates)
+    assert found == code
+    assert [call["suite"] for call in calls] == ["s.csv.gz", "s-2.csv.gz"]
+    for name, value in zip(("out.json", "out-2.json"), estimates, strict=True):
+        assert Result.from_json(tmp_path / name).worst.estimate.value == value
+
+
+def test_a_population_of_the_config_is_sampled(fake, project, tmp_path):
+    (tmp_path / "people.csv").write_text("sex,race,age\nF,a,30\nM,b,40\n")
+    project(FUNCTION, space='[population]\nrows = "people.csv"\n' + SPACE)
+    _, (call,) = fake("measure")
+    space = eh.Space.from_toml(tmp_path / "evenhand.toml")
+    assert call["sampler"].population(space) == "the 2 given rows"
+
+
+THEMIS = """
+<settings><name>S</name><command>./decide</command><seed>1</seed><inputs>
+<input><name>Sex</name><type>categorical</type><values><value>M</value><value>F</value></values></input>
+<input><name>Race</name><type>categorical</type><values><value>a</value><value>b</value></values></input>
+<input><name>Age</name><type>continuousInt</type><bounds><lowerbound>51</lowerbound><upperbound>70</upperbound></bounds>
+</input></inputs><tests>
+<test><function>causal_discrimination</function><i_fields><input_name>Sex</input_name></i_fields>
+<conf>0.99</conf><margin>0.05</margin></test>
+<test><function>group_discrimination</function><i_fields><input_name>Race</input_name></i_fields>
+<conf>0.99</conf><margin>0.05</margin></test>
+<test><function>discrimination_search</function><group/><causal/><threshold>0.4</threshold>
+<conf>0.99</conf><margin>0.05</margin></test></tests></settings>
+"""
+
+
+def test_all_tests_of_themis_settings_run(run, project, tmp_path):
+    project(body=BIASED.replace("yes", "1").replace("no", "0"))
+    (tmp_path / "settings.xml").write_text(THEMIS)
+    done = run("measure", "settings.xml", "--json", "out.json", expect=0)
+    assert "changing only Sex" in done
+    causal, group = (Result.from_json(tmp_path / name) for name in ("out.json", "out-2.json"))
+    assert causal.worst.estimate.value == 0.5  # ages 61 to 70 of 51 to 70
+    assert group.worst.estimate.value == 0
+    assert [result.worst.about for result in (causal, group)] == [("Sex",), ("Race",)]
+    runs = settings_of(Config.load(tmp_path / "settings.xml"), "subsets", {})
+    assert [(settings["kind"], settings["limit"]) for settings in runs] == [("group", 0.4), ("causal", 0.4)]
+
+
+def test_themis_search_runs_as_subsets(run, project, tmp_path):
+    pytest.importorskip("evenhand.methods.subsets.subsets")
+    project(body=BIASED.replace("yes", "1").replace("no", "0"))
+    (tmp_path / "settings.xml").write_text(THEMIS)
+    done = run("subsets", "settings.xml", "--kind", "causal", expect=1)
+    assert "Sex" in done
+
+
+def test_from_measure_to_replay_with_a_shell_script(run, project, tmp_path):
+    folder = project()
+    done = run("measure", "--margin", "0.12", "--suite", "sex.csv", "--json", "out.json", expect=0)
+    assert "changing only sex changes the outcome of" in done
+    assert pd.read_csv(tmp_path / "sex.csv", dtype=str)["test.over"].unique().tolist() == ['["sex"]']
+
+    again = run("replay", "sex.csv", "--limit", "0.1", expect=1)
+    assert "; 0 of " in again
+    assert "outcomes changed" in again
+    assert "3 of 3 cases of sex still differ" in run("replay", "out.json", expect=1)
+
+    program(folder, FAIR)
+    repaired = run("replay", "sex.csv", "--limit", "0.1", "--json", "again.json", expect=0)
+    assert "changing only sex changes the outcome of 0.0 % of inputs (it was " in repaired
+    assert Result.from_json(tmp_path / "again.json").verdict == "pass"
+    assert "0 of 3 cases of sex still differ" in run("replay", "out.json", expect=0)
+    assert "undecided" in run("replay", "sex.csv", "--limit", "0.0001", expect=3).lower()
+
+
+def test_a_group_score_of_a_shell_script(run, project):
+    project(space=SPACE.replace("high = 90", "high = 60"), body='if [ "$1" = M ]; then echo yes; else echo no; fi')
+    done = run("measure", "--kind", "group", "--limit", "0.3", expect=1)
+    assert "FAIL" in done
+    assert "sex M" in done
+
+
+C_PROGRAM = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv) {
+    int age = atoi(argv[3]);
+    puts(strcmp(argv[1], "M") == 0 && age > LIMIT ? "yes" : "no");
+    return 0;
+}
+"""
+
+
+def compiled(folder, limit: int) -> None:
+    (folder / "decide.c").write_text(C_PROGRAM)
+    (folder / "decide").unlink(missing_ok=True)
+    subprocess.run(["cc", f"-DLIMIT={limit}", "-o", "decide", "decide.c"], cwd=folder, check=True, timeout=60)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler here")
+def test_from_measure_to_replay_with_a_c_program(run, project, tmp_path):
+    pytest.importorskip("pyarrow")
+    folder = project()
+    compiled(folder, 60)
+    run("measure", "--margin", "0.12", "--suite", "sex.parquet", "--json", "out.json", expect=0)
+    compiled(folder, 88)
+    done = run("replay", "sex.parquet", "--limit", "0.2", "--json", "again.json", expect=0)
+    result = Result.from_json(tmp_path / "again.json")
+    assert result.details["changed"] > 0
+    assert 0 <= result.worst.estimate.value < 0.1
+    assert f"{result.details['changed']:,} of {result.details['of']:,} outcomes changed" in done
+    compiled(folder, 95)
+    assert "0 of 3 cases of sex still differ" in run("replay", "out.json", expect=0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["measure", "--over", "agee"], "did you mean 'age'"),
+        (["measure", "--over", "sex", "--over", "rce"], "did you mean 'race'"),
+        (["measure", "--limit", "1.5"], "limit"),
+        (["measure", "--limit", "-0.1"], "limit"),
+        (["measure", "--margin", "0"], "margin"),
+        (["measure", "--kind", "casual"], "did you mean 'causal'"),
+        (["measure", "--interval", "wlad"], "did you mean 'wald'"),
+        (["measure", "--suite", "s.xls"], ".parquet"),
+        (["measure", "--suite", "nowhere/s.csv"], "no folder"),
+        (["replay"], "FILE"),
+        (["replay", "none.csv"], "none.csv"),
+        (["replay", "none.json"], "none.json"),
+        (["replay", "evenhand.toml"], ".toml"),
+        (["replay", "data.csv"], "data.csv"),
+        (["replay", "data.csv", "--limit", "2"], "limit"),
+        (["measure-log", "data.csv"], "--outcome"),
+        (["measure-log", "data.csv", "--outcome", "y"], "--over"),
+        (["measure-log", "data.csv", "--outcome", "z", "--over", "sex"], "data.csv"),
+        (["measure-log", "data.csv", "--outcome", "y", "--over", "sx"], "did you mean 'sex'"),
+        (["measure-log", "none.csv", "--outcome", "y", "--over", "sex"], "none.csv"),
+    ],
+)
+def test_wrong_calls_exit_with_2_and_one_sentence(run, project, tmp_path, arguments, words):
+    project(body="echo no")
+    (tmp_path / "data.csv").write_text("sex,y\n" + "F,0\nM,1\n" * 20)
+    assert words in run(*arguments, expect=2)
+
+
+def test_no_protected_features_and_no_over(run, project):
+    project(space=SPACE.replace('protected = ["sex"]', ""), body="echo no")
+    assert "over" in run("measure", expect=2)
+
+
+def test_a_kind_in_the_config_that_there_is_not(run, project):
+    project(checks='\n[[checks]]\njob = "measure"\nkind = "casual"\n', body="echo no")
+    assert "did you mean 'causal'" in run("measure", expect=2)
+
+
+@pytest.mark.parametrize(("positive", "values"), [("1", "01"), ("yes", ["no", "yes"]), ("True", ["False", "True"])])
+def test_recorded_decisions(run, tmp_path, positive, values):
+    rows = [f"{'FM'[i % 2]},{'ab'[i % 3 == 0]},{values[int(i % 2 == 1 or i % 10 == 0)]}" for i in range(400)]
+    (tmp_path / "log.csv").write_text("\n".join(["sex,race,y", *rows]))
+    arguments = ["measure-log", "log.csv", "--outcome", "y", "--positive", positive, "--over", "sex", "--over", "race"]
+    done = run(*arguments, "--limit", "0.5", "--json", "out.json", expect=1)
+    assert "FAIL" in done
+    result = Result.from_json(tmp_path / "out.json")
+    assert {finding.about for finding in result.findings} == {("sex",), ("race",)}
+    assert json.loads((tmp_path / "out.json").read_text())["findings"][0]["estimate"]["value"] > 0.7
+    run("measure-log", "log.csv", "--outcome", "y", "--positive", positive, "--over", "sex", expect=0)

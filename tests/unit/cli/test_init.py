@@ -1,0 +1,100 @@
+"""init with a model: which line names it, what is asked of it, and an audit of what was written."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+import evenhand as eh
+from evenhand.cli.main import main
+from evenhand.config.template import subject_lines
+from evenhand.runtime.errors import UsageError
+from evenhand.subject.adapters.saved import save_model
+from tests.support.helpers import refused
+
+PEOPLE = pd.DataFrame(
+    {
+        "sex": ["F", "M"] * 100,
+        "income": [i % 90 for i in range(200)],
+        "granted": ["yes" if i % 90 + 20 * (i % 2) > 50 else "no" for i in range(200)],
+    }
+)
+PROGRAM = "#!/bin/sh\n[ $2 -gt 40 ] && echo yes || echo no\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    PEOPLE.to_csv("people.csv", index=False)
+    return tmp_path
+
+
+def init(*arguments: str) -> int:
+    return main(["init", "people.csv", *arguments, "--target", "granted", "--force"])
+
+
+def test_a_model_a_program_an_address_and_a_function_are_told_apart(folder):
+    Path("m.skops").touch()
+    Path("m.onnx").touch()
+    Path("m.pkl").touch()
+    Path("decide").write_text(PROGRAM)
+    Path("decide").chmod(0o755)
+    here = Path("evenhand.toml")
+    assert subject_lines("m.skops", here) == ['estimator = "m.skops"']
+    assert subject_lines("m.onnx", here) == ['onnx = "m.onnx"']
+    first, second = subject_lines("m.pkl", here)
+    assert first == 'estimator = "m.pkl"'
+    assert second.startswith("# allow_pickle = true")  # loading it runs code, so the user must say so
+    assert subject_lines("decide", here) == ['command = ["./decide", "{*}"]  # all values in order']
+    assert subject_lines("loans.model:decide", here) == ['function = "loans.model:decide"']
+    refused(UsageError, lambda: subject_lines("no.skops", here), "no.skops", "m.skops")
+    Path("notes.txt").touch()
+    if not os.access("notes.txt", os.X_OK):
+        refused(UsageError, lambda: subject_lines("notes.txt", here), "notes.txt", ".skops")
+
+
+def test_a_saved_model_is_asked_and_then_audited(capsys):
+    encode = make_column_transformer((OneHotEncoder(), ["sex"]), remainder="passthrough")
+    model = make_pipeline(encode, LogisticRegression(max_iter=1000)).fit(PEOPLE[["sex", "income"]], PEOPLE["granted"])
+    save_model(model, "model.skops")
+    assert init("model.skops", "--positive", "yes") == 0
+    said = capsys.readouterr().out
+    assert "The software answers no" in said
+    assert "favourable is 'yes'" in said
+    table = tomllib.loads(Path("evenhand.toml").read_text())
+    assert table["subject"] == {"estimator": "model.skops", "positive": "yes"}
+    assert [check["job"] for check in table["checks"]] == ["measure", "search", "impact", "mine"]
+    code = main(["audit", "--queries", "2000", "--json", "audit.json"])
+    found = eh.Audit.from_json("audit.json")
+    assert (code, found.exit_code) == (1, 1)
+    assert [check.job for check in found.checks] == ["measure", "search", "impact", "mine"]
+    assert found["impact"].found is not None
+
+
+def test_a_model_that_does_not_fit_is_told_and_the_file_is_kept(capsys):
+    Path("broken").write_text("#!/bin/sh\nexit 3\n")
+    Path("broken").chmod(0o755)
+    assert init("broken") == 0
+    told = capsys.readouterr()
+    assert "could not be asked yet" in told.err
+    assert "code 3" in told.err
+    assert "Traceback" not in told.err
+    assert Path("evenhand.toml").exists()
+
+
+def test_the_favourable_outcome_is_a_guess_that_says_so_or_the_one_given(capsys):
+    assert init() == 0
+    written = Path("evenhand.toml").read_text()
+    assert 'positive = "yes"  # the favourable outcome; this is a guess, of no, yes' in written
+    assert init("--positive", "no") == 0
+    assert 'positive = "no"\n' in Path("evenhand.toml").read_text()
+    assert init("--positive", "nope") == 2
+    assert "did you mean 'no'" in capsys.readouterr().err

@@ -1,0 +1,308 @@
+"""Suites: the same tests are read back, whatever the labels look like; a file that does not fit is refused."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenhand.runtime.errors import DataError, MissingExtra, UsageError
+from evenhand.scores import test_suite
+from evenhand.space.feature import category, integer, real
+from evenhand.space.space import Space
+from tests.support.helpers import SPACE, examples, refused
+from tests.support.strategies import TEXTS, spaces
+
+SUFFIXES = [".csv", ".parquet", ".csv.gz"]
+OUTCOMES = st.one_of(
+    st.tuples(st.just(object), TEXTS),
+    st.tuples(st.just(np.bool_), st.booleans()),
+    st.tuples(st.just(np.int64), st.integers(-(2**62), 2**62)),
+    st.tuples(st.just(np.float64), st.floats(allow_nan=False)),
+)
+
+
+def same(one: test_suite.Tests, other: test_suite.Tests) -> None:
+    assert (one.kind, one.over) == (other.kind, other.over)
+    assert np.array_equal(one.points, other.points)
+    assert one.outcomes.dtype == other.outcomes.dtype
+    assert one.outcomes.tolist() == other.outcomes.tolist()
+    assert np.array_equal(one.draw, other.draw)
+    assert np.array_equal(one.own, other.own)
+
+
+def causal(space: Space, points: np.ndarray, over: tuple[str, ...], outcomes: np.ndarray) -> test_suite.Tests:
+    """Every variant of every point, and the points themselves, with given outcomes taken in turn."""
+    rows = np.concatenate([points, space.variants(points, over)])
+    draw = np.tile(np.arange(len(points)), len(rows) // len(points))
+    own = np.arange(len(rows)) < len(points)
+    return test_suite.Tests("causal", over, rows, np.resize(outcomes, len(rows)), draw, own)
+
+
+@st.composite
+def suites(draw: st.DrawFn) -> tuple[Space, list[test_suite.Tests]]:
+    space = draw(spaces(continuous=True))
+    space = Space([feature for feature in space.features if feature.name not in ("outcome",)] or [integer("x", 0, 3)])
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    listed = [feature.name for feature in space.features if np.isfinite(feature.size)]
+    parts = []
+    kinds = draw(st.lists(st.sampled_from(test_suite.KINDS), min_size=1, max_size=2, unique=True))
+    dtype = draw(OUTCOMES)[0]
+    for kind in kinds:
+        points = space.draw(draw(st.integers(1, 5)), rng)
+        values = [value for kept, value in draw(st.lists(OUTCOMES, min_size=3, max_size=9)) if kept is dtype]
+        outcomes = np.array(values or ([""] if dtype is object else [1]), dtype=dtype)
+        if kind == "causal" and listed:
+            parts.append(causal(space, points, (draw(st.sampled_from(listed)),), outcomes))
+        else:
+            numbers = np.arange(len(points))
+            every = np.ones(len(points), dtype=np.bool_)
+            parts.append(
+                test_suite.Tests("group", space.names, points, np.resize(outcomes, len(points)), numbers, every)
+            )
+    return space, parts[:1] if len({(part.kind, part.over) for part in parts}) < len(parts) else parts
+
+
+def test_infinite_outcomes_of_one_score_leave_those_of_another_numbers(tmp_path):
+    space, one = Space([integer("x", 0, 3)]), np.ones(1, dtype=np.bool_)
+    parts = [
+        test_suite.Tests(kind, ("x",), np.zeros((1, 1)), np.array([value]), np.zeros(1, dtype=np.int64), one)
+        for kind, value in (("causal", 1.0), ("group", -np.inf))
+    ]
+    for suffix in SUFFIXES:
+        test_suite.write_suite(tmp_path / f"tests{suffix}", space, parts)
+        for read, written in zip(test_suite.read_suite(tmp_path / f"tests{suffix}", space), parts, strict=True):
+            same(read, written)
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(made=suites(), suffix=st.sampled_from(SUFFIXES))
+def test_a_suite_is_read_back_as_it_was_written(made, suffix, tmp_path_factory):
+    space, parts = made
+    file = tmp_path_factory.mktemp("suite") / f"tests{suffix}"
+    test_suite.write_suite(file, space, parts)
+    found = test_suite.read_suite(file, space)
+    assert len(found) == len(parts)
+    for one, other in zip(parts, found, strict=True):
+        same(one, other)
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+
+
+ODD = Space(
+    [
+        category("a,b", ["01", "1", "True", "NA", "None", "", "nan", '"1"', "a\r\nb", "\ufeffx", "é", " 1"]),
+        category("mixed", [1, "1", "true", 2.5, "2.5"]),
+        category("truth", [True, False]),
+        category("number", [3, 1, -2]),
+        category("wide", [10**30, 1]),
+        real("x", 0, 1),
+        integer("test", -3, 3),
+    ]
+)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_levels_that_look_like_something_else_come_back_as_themselves(tmp_path, suffix):
+    points = ODD.draw(200, np.random.default_rng(1))
+    tests = causal(
+        ODD, points, ("a,b", "mixed"), np.array(["1", "yes", "true", "", "NA", '"', "1.0", "a,b"], dtype=object)
+    )
+    test_suite.write_suite(tmp_path / f"odd{suffix}", ODD, [tests])
+    (found,) = test_suite.read_suite(tmp_path / f"odd{suffix}", ODD)
+    same(tests, found)
+
+
+def test_a_csv_suite_reads_as_a_person_would_write_it(tmp_path):
+    space = Space([category("sex", ["F", "M"]), category("zip", ["01", "02"]), integer("age", 0, 9)])
+    tests = causal(space, np.array([[0.0, 1.0, 5.0]]), ("sex",), np.array(["no", "1"], dtype=object))
+    test_suite.write_suite(tmp_path / "sex.csv", space, [tests])
+    frame = pd.read_csv(tmp_path / "sex.csv", dtype=str)
+    assert list(frame.columns) == ["sex", "zip", "age", "outcome", "test.kind", "test.over", "test.draw", "test.own"]
+    assert frame.iloc[0].tolist() == ["F", "02", "5", "no", "causal", '["sex"]', "0", "True"]
+    assert frame["outcome"].tolist() == ["no", '"1"', "no"]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_several_outputs_have_a_column_each(tmp_path, suffix):
+    outcomes = np.zeros(4, dtype=[("grant", object), ("rate", np.float64), ("ok", np.bool_)])
+    outcomes["grant"], outcomes["rate"] = ["yes", "no", "1", "no"], [0.1, 1e300, 0.1 + 0.2, -0.0]
+    points = np.array([[0, 1], [1, 2], [0, 3], [1, 4]], dtype=np.float64)
+    tests = test_suite.Tests("group", ("sex",), points, outcomes, np.arange(4), np.ones(4, dtype=np.bool_))
+    test_suite.write_suite(tmp_path / f"x{suffix}", SPACE, [tests])
+    same(tests, test_suite.read_suite(tmp_path / f"x{suffix}", SPACE)[0])
+
+
+def test_truth_values_beside_numbers_are_numbers_and_texts_are_refused(tmp_path):
+    points = np.array([[0, 1], [1, 2]], dtype=np.float64)
+    every = np.ones(2, dtype=np.bool_)
+    mixed = test_suite.Tests("group", ("sex",), points, np.array([True, 2], dtype=object), np.arange(2), every)
+    test_suite.write_suite(tmp_path / "x.csv", SPACE, [mixed])
+    assert test_suite.read_suite(tmp_path / "x.csv", SPACE)[0].outcomes.tolist() == [1, 2]
+    wrong = test_suite.Tests("group", ("sex",), points, np.array(["a", 2], dtype=object), np.arange(2), every)
+    refused(UsageError, lambda: test_suite.write_suite(tmp_path / "x.csv", SPACE, [wrong]), "texts and numbers")
+    assert test_suite.read_suite(tmp_path / "x.csv", SPACE)[0].outcomes.tolist() == [1, 2]
+    assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]
+
+
+def small(outcome: object = 1) -> test_suite.Tests:
+    return causal(SPACE, np.array([[0.0, 7.0], [1.0, 8.0]]), ("sex",), np.array([outcome]))
+
+
+def test_a_write_that_fails_leaves_the_old_suite_and_nothing_else(tmp_path, monkeypatch):
+    file = tmp_path / "sex.csv"
+    test_suite.write_suite(file, SPACE, [small()])
+    before = file.read_bytes()
+
+    def full(self, path, **options):
+        Path(path).write_text("half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pd.DataFrame, "to_csv", full)
+    refused(UsageError, lambda: test_suite.write_suite(file, SPACE, [small(2)]), "sex.csv", "No space left")
+    assert file.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["sex.csv"]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("sex.xls", "did you mean '.csv'"),
+        ("nowhere/sex.csv", "there is no folder"),
+        ("folder.csv", "it is a folder"),
+    ],
+)
+def test_a_path_that_cannot_be_written_is_refused(tmp_path, name, words):
+    (tmp_path / "folder.csv").mkdir()
+    refused(UsageError, lambda: test_suite.write_suite(tmp_path / name, SPACE, [small()]), name, words)
+    refused(UsageError, lambda: test_suite.check_suite(tmp_path / name, SPACE), name, words)
+
+
+@pytest.mark.parametrize("name", ["outcome", "test.kind", "test.over", "test.draw", "test.own"])
+def test_a_feature_with_the_name_of_a_column_is_refused(tmp_path, name):
+    space = Space([integer(name, 0, 3)])
+    refused(UsageError, lambda: test_suite.check_suite(tmp_path / "x.csv", space), repr(name), "rename")
+    refused(
+        UsageError,
+        lambda: test_suite.check_suite(tmp_path / "x.csv", Space([integer("outcome.a", 0, 1)]), ["a"]),
+        "rename",
+    )
+
+
+def test_of_the_same_score_for_several_outputs_the_longest_part_is_kept(tmp_path):
+    longer = causal(SPACE, np.array([[0.0, 7.0], [1.0, 8.0], [1.0, 9.0]]), ("sex",), np.array([3]))
+    test_suite.write_suite(tmp_path / "x.csv", SPACE, [small(), longer, small()])
+    (found,) = test_suite.read_suite(tmp_path / "x.csv", SPACE)
+    same(found, longer)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_suite_without_tests(tmp_path, suffix):
+    test_suite.write_suite(tmp_path / f"x{suffix}", SPACE, [])
+    refused(DataError, lambda: test_suite.read_suite(tmp_path / f"x{suffix}", SPACE), "no rows")
+
+
+OTHER = Space([category("sex", ["F", "X"]), integer("age", 0, 100_000)])
+NARROW = Space([category("sex", ["F", "M"]), integer("age", 0, 7)])
+FEWER = Space([category("sex", ["F", "M"])])
+MORE = Space([*SPACE.features, integer("zip", 0, 9)])
+RENAMED = Space([category("gender", ["F", "M"]), integer("age", 0, 100_000)])
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize(
+    ("space", "words"),
+    [
+        (OTHER, ["'sex' = 'M'", "row 1"]),
+        (NARROW, ["'age' = 8", "outside its domain"]),
+        (FEWER, ["another space", "'age' is no feature"]),
+        (MORE, ["lacks the feature 'zip'"]),
+        (RENAMED, ["lacks the feature 'gender'"]),
+    ],
+)
+def test_a_suite_of_another_space_is_refused(tmp_path, suffix, space, words):
+    file = tmp_path / f"sex{suffix}"
+    test_suite.write_suite(file, SPACE, [small()])
+    refused(DataError, lambda: test_suite.read_suite(file, space), file.name, *words)
+
+
+def edited(tmp_path: Path, **changes: object) -> Path:
+    """A suite of two draws with some cells of its first row changed, or a column dropped."""
+    test_suite.write_suite(tmp_path / "good.csv", SPACE, [small()])
+    frame = pd.read_csv(tmp_path / "good.csv", dtype=str)
+    for name, value in changes.items():
+        column = {"own": "test.own", "draw": "test.draw", "over": "test.over", "kind": "test.kind"}.get(name, name)
+        if value is None:
+            del frame[column]
+        else:
+            frame.loc[0, column] = value
+    frame.to_csv(tmp_path / "bad.csv", index=False)
+    return tmp_path / "bad.csv"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"kind": "casual"}, "did you mean 'causal'"),
+        ({"kind": None}, "lacks the column 'test.kind'"),
+        ({"outcome": None}, "needs a column 'outcome'"),
+        ({"outcome.rate": "1"}, "'outcome', 'outcome.rate'"),
+        ({"over": '["sexx"]'}, "did you mean 'sex'"),
+        ({"over": "sex"}, "no JSON list"),
+        ({"over": "[]"}, "over is empty"),
+        ({"own": "yes"}, "'test.own' = 'yes' in row 0"),
+        ({"own": "False"}, "no row of draw 0"),
+        ({"draw": "1"}, "no row of draw 0"),
+        ({"draw": "0.5"}, "not a whole number"),
+        ({"draw": "x"}, "'test.draw' = 'x' in row 0 is not a number"),
+        ({"age": "old"}, "'age' = 'old' in row 0 is not a number"),
+        ({"age": "nan"}, "'age' = nan in row 0"),
+        ({"age": "9"}, "varies 'age'"),
+        ({"sex": ""}, "'sex' = '' in row 0"),
+        ({"note": "x"}, "'note' is no feature"),
+    ],
+)
+def test_a_damaged_suite_is_refused(tmp_path, changes, words):
+    refused(DataError, lambda: test_suite.read_suite(edited(tmp_path, **changes), SPACE), "bad.csv", words)
+
+
+def test_files_that_are_no_suites(tmp_path):
+    refused(DataError, lambda: test_suite.read_suite(tmp_path / "none.csv", SPACE), "none.csv", "cannot be read")
+    (tmp_path / "empty.csv").write_text("")
+    refused(DataError, lambda: test_suite.read_suite(tmp_path / "empty.csv", SPACE), "empty.csv")
+    (tmp_path / "text.parquet").write_text("sex,age")
+    refused(DataError, lambda: test_suite.read_suite(tmp_path / "text.parquet", SPACE), "text.parquet")
+    (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00")
+    refused(DataError, lambda: test_suite.read_suite(tmp_path / "bytes.csv", SPACE), "bytes.csv")
+    file = edited(tmp_path)
+    file.write_text(file.read_text().replace("True\n", "True,1\n").replace("False\n", "False,1\n"))
+    refused(DataError, lambda: test_suite.read_suite(file, SPACE), "more cells")
+
+
+def test_parquet_without_pyarrow_names_the_extra(tmp_path, monkeypatch):
+    test_suite.write_suite(tmp_path / "sex.parquet", SPACE, [small()])
+    for name in [name for name in sys.modules if name.split(".")[0] == "pyarrow"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError):
+        importlib.import_module("pyarrow")
+    refused(MissingExtra, lambda: test_suite.write_suite(tmp_path / "x.parquet", SPACE, [small()]), "evenhand[arrow]")
+    refused(MissingExtra, lambda: test_suite.read_suite(tmp_path / "sex.parquet", SPACE), "evenhand[arrow]")
+
+
+def test_columns_in_another_order_and_dictionaries_are_read(tmp_path):
+    test_suite.write_suite(tmp_path / "sex.parquet", SPACE, [small("yes")])
+    frame = pd.read_parquet(tmp_path / "sex.parquet")
+    frame["sex"], frame["outcome"] = frame["sex"].astype("category"), frame["outcome"].astype("category")
+    frame[frame.columns[::-1]].to_parquet(tmp_path / "other.parquet")
+    same(
+        test_suite.read_suite(tmp_path / "sex.parquet", SPACE)[0],
+        test_suite.read_suite(tmp_path / "other.parquet", SPACE)[0],
+    )
+    assert json.loads(frame["test.over"][0]) == ["sex"]

@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenhand.runtime.errors import UsageError
+from evenhand.statistics import intervals
+from evenhand.statistics.estimate import StopReason, Verdict
+from evenhand.statistics.group_stopping import SpreadPlan
+from evenhand.statistics.stopping import Plan, calibration, look_sizes, needed
+from tests.support.helpers import examples
+
+PLANS = [
+    Plan(),
+    Plan(0.99, 0.1, 0.1),
+    Plan(0.9, None, 0.3),
+    Plan(0.95, 0.05, 0.2, "anytime"),
+    Plan(0.95, 0.1, None, "wilson"),
+    Plan(0.95, 0.1, 0.1, "wald"),
+]
+counts = st.integers(1, 3000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+
+
+def test_looks_are_increasing_dense_and_end_at_the_budget():
+    sizes = list(look_sizes(5000))
+    assert sizes[0] == 16
+    assert sizes[-1] == 5000
+    assert all(a < b <= max(a + 1, a * 1.05 + 1) for a, b in itertools.pairwise(sizes))
+    assert list(Plan().looks(3)) == [3]
+    assert list(Plan(interval="wald").looks(3)) == [3]
+    assert list(itertools.islice(Plan(interval="wald").looks(), 3)) == [31, 32, 33]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"margin": 0}, "margin is 0"),
+        ({"margin": 1.0}, "margin is 1.0"),
+        ({"margin": -0.1}, "margin"),
+        ({"level": 1.0}, "level is 1.0"),
+        ({"level": 95}, "level is 95"),
+        ({"limit": 1.1}, "limit is 1.1"),
+        ({"interval": "wlad"}, "did you mean 'wald'"),
+    ],
+)
+def test_wrong_plans_are_refused_by_name(wrong, named):
+    with pytest.raises(UsageError, match=named):
+        Plan(**wrong)
+
+
+@pytest.mark.parametrize("limit", [None, 0, 1])
+def test_sampling_that_nothing_ends_is_refused(limit):
+    with pytest.raises(UsageError, match="nothing ends"):
+        Plan(margin=None, limit=limit).looks()
+    assert list(Plan(margin=None, limit=limit).looks(17)) == [16, 17]
+    with pytest.raises(UsageError, match="budget"):
+        Plan().looks(0)
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=str)
+@settings(deadline=None, max_examples=examples(60))
+@given(count=counts, last=st.booleans())
+def test_judgements_are_coherent(plan, count, last):
+    hits, n = count
+    judged = plan.judge(hits, n, last=last)
+    estimate = judged.estimate
+    assert estimate.n == n
+    assert estimate.level == plan.level
+    assert estimate.low <= hits / n <= estimate.high
+    assert (judged.stop is None) <= (not last)
+    if judged.stop is StopReason.DECIDED:
+        assert estimate.verdict(plan.limit) is not Verdict.UNDECIDED
+    if judged.stop is StopReason.MARGIN:
+        assert max(estimate.high - estimate.value, estimate.value - estimate.low) <= plan.margin + 1e-9
+    assert (int(plan.first_stop([hits], [n])) == 0) == (judged.stop in (StopReason.DECIDED, StopReason.MARGIN))
+
+
+@settings(deadline=None)
+@given(counts)
+def test_the_margin_is_not_missed(count):
+    plan = Plan(0.95, 0.05)
+    judged = plan.judge(*count)
+    reach = max(judged.estimate.high - judged.estimate.value, judged.estimate.value - judged.estimate.low)
+    if abs(reach - 0.05) > 1e-9:
+        assert (judged.stop is StopReason.MARGIN) == (reach < 0.05)
+
+
+def test_one_hit_fails_a_limit_of_zero_and_no_hit_never_passes_it():
+    plan = Plan(margin=0.05, limit=0.0)
+    found = plan.judge(1, 16)
+    assert found.stop is StopReason.DECIDED
+    assert found.estimate.verdict(0.0) is Verdict.FAIL
+    none = plan.judge(0, 100_000)
+    assert none.stop is StopReason.MARGIN
+    assert none.estimate.verdict(0.0) is Verdict.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    "plan", [*PLANS, SpreadPlan(groups=3), SpreadPlan(limit=0.1), SpreadPlan(interval="wald")], ids=str
+)
+def test_nothing_seen_is_nothing_known(plan):
+    hits = [0] * plan.groups if isinstance(plan, SpreadPlan) else 0
+    judged = plan.judge(hits, 0, last=True)
+    assert (judged.estimate.low, judged.estimate.high, judged.estimate.n) == (0.0, 1.0, 0)
+    assert judged.stop is StopReason.QUERIES
+    assert judged.estimate.verdict(0.5) is Verdict.UNDECIDED
+
+
+def test_the_error_is_shared_out_and_never_exceeded():
+    for plan in (Plan(limit=0.1), Plan(0.99, 0.01, 0.5), Plan(margin=None, limit=0.1), Plan()):
+        assert plan.error_margin + plan.error_decide <= 1 - plan.level + 1e-12
+    assert Plan().error_margin == pytest.approx(0.05 * calibration(0.05))
+    assert Plan(margin=None).error_margin == pytest.approx(0.05)
+
+
+def test_a_budget_alone_gives_the_textbook_interval():
+    judged = Plan(margin=None).judge(3, 40, last=True)
+    assert (judged.estimate.low, judged.estimate.high) == pytest.approx(intervals.clopper_pearson(3, 40, 0.95))
+    assert (judged.estimate.method, judged.stop) == ("exact", StopReason.QUERIES)
+
+
+def test_the_budget_end_may_decide():
+    plan = Plan(margin=0.01, limit=0.2)
+    assert plan.judge(2, 50).stop is None
+    ended = plan.judge(2, 50, last=True)
+    assert ended.stop is StopReason.QUERIES
+    assert ended.estimate.verdict(0.2) is Verdict.PASS
+
+
+def test_wald_stops_where_the_paper_does():
+    plan = Plan(0.99, 0.01, limit=0.5, interval="wald")
+    nothing = plan.judge(0, 31)
+    assert nothing.stop is StopReason.MARGIN
+    assert nothing.estimate.high == 0
+    assert Plan(interval="wald").judge(192, 384).stop is None
+    assert Plan(interval="wald").judge(193, 386).stop is StopReason.MARGIN
+
+
+def test_many_runs_at_once_agree_with_one_at_a_time():
+    rng = np.random.default_rng(0)
+    plan, looks = Plan(0.95, 0.1, 0.2), np.array(list(look_sizes(400)))
+    hits = np.cumsum(rng.binomial(np.diff(looks, prepend=0), 0.15, (3, 20, looks.size)), axis=-1)
+    found = plan.first_stop(hits, looks)
+    assert found.shape == (3, 20)
+    for run, at in zip(hits.reshape(-1, looks.size), found.ravel(), strict=True):
+        stops = [plan.judge(int(k), int(n)).stop for k, n in zip(run, looks, strict=True)]
+        assert [stop is not None for stop in stops].index(True) == at
+    assert int(plan.first_stop([1, 2], [16, 17])) == 2
+
+
+def test_needed_answers_how_many():
+    assert needed(0.95, 0.05) > needed(0.95, 0.05, 0.1) > needed(0.95, 0.05, 0.0)
+    assert needed(0.95, 0.01) == pytest.approx(25 * needed(0.95, 0.05), rel=0.1)
+    assert needed(0.95, 0.01, 0.5, limit=0.1) < 30
+    assert Plan().judge(0, needed(p=0.0)).stop is StopReason.MARGIN
+    with pytest.raises(UsageError):
+        needed(p=1.5)
+    with pytest.raises(UsageError):
+        needed(margin=0)
+
+
+SPREADS = [
+    SpreadPlan(0.95, 0.2),
+    SpreadPlan(0.9, 0.2, 0.1, groups=3),
+    SpreadPlan(0.95, None, 0.3),
+    SpreadPlan(0.95, 0.3, 0.2, "anytime", groups=3),
+    SpreadPlan(0.95, 0.1, None, "wald"),
+    SpreadPlan(0.95, 0.2, 0.0),
+]
+
+
+@pytest.mark.parametrize("plan", SPREADS, ids=str)
+@settings(deadline=None, max_examples=examples(25))
+@given(data=st.data(), n=st.integers(1, 400), last=st.booleans())
+def test_spread_judgements_are_coherent(plan, data, n, last):
+    hits = data.draw(st.lists(st.integers(0, n), min_size=plan.groups, max_size=plan.groups))
+    judged = plan.judge(hits, n, last=last)
+    estimate = judged.estimate
+    assert estimate.value == pytest.approx((max(hits) - min(hits)) / n)
+    assert estimate.n == n * plan.groups
+    if judged.stop is StopReason.DECIDED:
+        assert estimate.verdict(plan.limit) is not Verdict.UNDECIDED
+    if judged.stop is StopReason.MARGIN and plan.method != "wald":
+        assert max(estimate.high - estimate.value, estimate.value - estimate.low) <= plan.margin + 1e-6
+    assert (int(plan.first_stop([hits], [n])) == 0) == (judged.stop in (StopReason.DECIDED, StopReason.MARGIN))
+
+
+def test_spread_plans_decide_both_ways():
+    plan = SpreadPlan(0.95, 0.05, 0.2, groups=3)
+    assert plan.judge([10, 50, 90], 100).estimate.verdict(0.2) is Verdict.FAIL
+    assert plan.judge([200, 205, 210], 1000).estimate.verdict(0.2) is Verdict.PASS
+    assert plan.judge([20, 30, 45], 100).stop is None
+    same = SpreadPlan(limit=0.0).judge([50, 50], 100_000)
+    assert same.estimate.verdict(0.0) is Verdict.UNDECIDED
+
+
+def test_wrong_spread_plans_are_refused():
+    with pytest.raises(UsageError, match="two groups"):
+        SpreadPlan(groups=1)
+    with pytest.raises(UsageError, match="wilson"):
+        SpreadPlan(interval="wilson")
+    with pytest.raises(UsageError, match="last axis"):
+        SpreadPlan(groups=3).judge([1, 2], 10)

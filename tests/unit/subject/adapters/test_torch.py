@@ -1,0 +1,366 @@
+"""Torch modules as subjects: labels, scores, thresholds, several classes, margins, gradients, and workers."""
+# mypy: disable-error-code="misc,name-defined"
+# Torch is not there when types are checked, so its classes have none.
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.methods.repair.methods.evened import Evened
+from evenhand.methods.repair.repair import repair
+from evenhand.methods.search.margins import Margins, boundary_points
+from evenhand.methods.search.probe import Probe
+from evenhand.runtime.errors import BadOutcome, SubjectCrashed, UsageError
+from evenhand.space.feature import category, integer, real
+from evenhand.space.space import Space
+from evenhand.subject.adapters.torch import TorchAdapter
+from evenhand.subject.subject import Subject
+from evenhand.subject.view import View
+from tests.support.helpers import refused
+
+pytestmark = pytest.mark.heavy
+torch = pytest.importorskip("torch")
+
+SPACE = Space(
+    [
+        category("sex", ["F", "M"]),
+        category("rooms", [1, 2, 4]),
+        integer("age", 18, 90),
+        real("rate", 0, 1, step=0.1),
+        integer("group", 0, 3, passed=False),
+    ],
+    protected=["sex"],
+)
+POINTS = SPACE.draw(300, np.random.default_rng(5))
+ROOMS = np.array([1.0, 2.0, 4.0])
+SEEN = np.column_stack([POINTS[:, 0], ROOMS[POINTS[:, 1].astype(int)], POINTS[:, 2], POINTS[:, 3]])
+
+
+def network(outputs: int = 1, inputs: int = 4) -> Any:
+    torch.manual_seed(2)
+    scale = torch.nn.BatchNorm1d(inputs)
+    scale.running_mean = torch.tensor([0.5, 2.3, 54.0, 0.5][:inputs])
+    scale.running_var = torch.tensor([0.25, 1.5, 440.0, 0.1][:inputs])
+    layers = [torch.nn.Linear(inputs, 16), torch.nn.Tanh(), torch.nn.Dropout(0.5), torch.nn.Linear(16, outputs)]
+    return torch.nn.Sequential(scale, *layers)
+
+
+def logits(module: Any) -> Any:
+    module.eval()
+    with torch.no_grad():
+        return module(torch.tensor(SEEN, dtype=torch.float32)).double().numpy()
+
+
+class Flat(torch.nn.Module):
+    """One logit without a second dimension, from an untouched training mode and in double precision."""
+
+    def __init__(self, weights: tuple[float, ...] = (20.0, 1.0, -1.0, 10.0), shift: float = 40.0) -> None:
+        super().__init__()
+        self.weights = torch.nn.Parameter(torch.tensor(weights, dtype=torch.float64))
+        self.shift = shift
+
+    def forward(self, inputs: Any) -> Any:
+        return inputs @ self.weights + self.shift
+
+
+class Answering(torch.nn.Module):
+    """Answers whatever a function makes of the inputs."""
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__()
+        self.answer = answer
+
+    def forward(self, inputs: Any) -> Any:
+        return self.answer(inputs)
+
+
+def test_one_logit_is_two_labels():
+    for module, wanted in ((network(), logits(network())[:, 0]), (Flat(), SEEN @ [20, 1, -1, 10] + 40)):
+        subject = Subject(module, SPACE, positive=1)
+        assert isinstance(subject.adapter, TorchAdapter) and not subject.adapter.dear
+        outcomes = subject.decide(POINTS)
+        assert outcomes.tolist() == (wanted > 0).astype(int).tolist()
+        assert 0 < outcomes.mean() < 1
+        assert subject.asked == subject.executed == len(POINTS)
+        assert len(subject.decide(POINTS[:0])) == 0
+
+
+def test_several_logits_are_several_labels():
+    for classes in (2, 3):
+        subject = Subject(network(classes), SPACE, positive=classes - 1)
+        outcomes = subject.decide(POINTS)
+        assert outcomes.tolist() == logits(network(classes)).argmax(axis=1).tolist()
+        assert set(outcomes.tolist()) == set(range(classes))
+
+
+@pytest.mark.parametrize("classes", [1, 2])
+@pytest.mark.parametrize("positive", [None, 0, 1])
+def test_scores_and_thresholds_are_of_the_positive_class(classes, positive):
+    found = logits(network(classes))
+    high = found[:, -1] - (found[:, 0] if classes == 2 else 0)
+    probability = 1 / (1 + np.exp(high if positive == 0 else -high))
+    scores = Subject(network(classes), SPACE, positive=positive, output="score").decide(POINTS)
+    np.testing.assert_allclose(scores, probability, rtol=1e-5)
+    threshold = float(np.quantile(scores, 0.4))
+    subject = Subject(network(classes), SPACE, positive=positive, threshold=threshold)
+    outcomes = subject.decide(POINTS)
+    favoured = 1 if positive is None else positive
+    assert ((outcomes == favoured) == (scores >= threshold)).all()
+    assert len(set(outcomes.tolist())) == 2
+    margins = Margins.of(View(subject), POINTS)
+    assert margins is not None
+    labels, above = margins.decide(POINTS)
+    assert labels.tolist() == outcomes.tolist()
+    assert ((above >= 0) == (scores >= threshold)).all()
+    assert ((margins.gradients(POINTS)[1]) == above).all()
+
+
+def test_margins_are_logits_and_gradients_are_finite_differences():
+    for classes in (1, 2):
+        subject = Subject(network(classes).double(), SPACE)
+        margins = Margins.of(View(subject), POINTS)
+        assert margins is not None and margins.bounded and margins.sloped
+        before = subject.asked, subject.executed
+        labels, above, slopes = margins.gradients(POINTS)
+        assert (subject.asked - before[0], subject.executed - before[1]) == (len(POINTS), len(POINTS))
+        assert labels.tolist() == subject.decide(POINTS).tolist() == (above > 0).astype(int).tolist()
+        assert slopes.shape == (len(POINTS), 4)
+        for column, position in ((0, 0), (2, 2), (3, 3)):
+            ends = [POINTS.copy(), POINTS.copy()]
+            for sign, end in zip((-1, 1), ends, strict=True):
+                end[:, position] += sign * 1e-4
+            low, high = (margins.decide(end)[1] for end in ends)
+            np.testing.assert_allclose(slopes[:, column], (high - low) / 2e-4, rtol=1e-4, atol=1e-7)
+    # In steps of the code: the levels 1, 2 and 4 are one, one and a half, and two apart.
+    flat = Subject(Flat(), SPACE)
+    slopes = flat.adapter.gradients(POINTS, SPACE)[2]  # type: ignore[attr-defined]
+    np.testing.assert_allclose(slopes[:, 1], np.array([1.0, 1.5, 2.0])[POINTS[:, 1].astype(int)])
+
+
+def test_what_has_no_slope_has_gradients_of_zero():
+    for answer in (lambda inputs: (inputs[:, 2] > 50).double() - 0.5, lambda inputs: torch.round(inputs[:, 2]) - 50):
+        margins = Margins.of(View(Subject(Answering(answer), SPACE)), POINTS)
+        assert margins is not None
+        labels, _, slopes = margins.gradients(POINTS)
+        assert labels.tolist() == (POINTS[:, 2] > 50).astype(int).tolist()
+        assert not slopes.any()
+        assert len(boundary_points(margins, Probe(margins.view, ("sex",)), POINTS)[0].points) == len(POINTS)
+
+
+def test_infinite_margins_lead_to_inputs_all_the_same():
+    for answer in (lambda x: (x[:, 2] - 50.5) * 1e38 * 1e38, lambda x: (x[:, 2] - 50.5) / (x[:, 0] - 0.0)):
+        margins = Margins.of(View(Subject(Answering(answer), SPACE)), POINTS)
+        assert margins is not None and np.isinf(margins.decide(POINTS)[1]).any()
+        moved = boundary_points(margins, Probe(margins.view, ("sex",)), POINTS)[0].points
+        for feature, column in zip(SPACE.features, moved.T, strict=True):
+            assert feature.inside(column).all()
+
+
+def test_the_module_stays_as_it_was():
+    module = network()
+    module.train()
+    module[0].eval()
+    weights = {name: value.clone() for name, value in module.state_dict().items()}
+    subject = Subject(module, SPACE)
+    first = subject.decide(POINTS)
+    assert first.tolist() == subject.decide(POINTS).tolist()  # dropout is off
+    subject.adapter.gradients(POINTS, SPACE)  # type: ignore[attr-defined]
+    assert [part.training for part in module.modules()] == [True, False, True, True, True, True]
+    assert all(torch.equal(value, weights[name]) for name, value in module.state_dict().items())
+    assert all(number.grad is None for number in module.parameters())
+
+
+def test_points_move_to_where_members_of_their_class_differ():
+    subject = Subject(network(), SPACE)
+    probe = Probe(View(subject), ("sex",))
+    margins = Margins.of(probe.view, POINTS)
+    assert margins is not None
+    blind = probe.ask(POINTS).hits.mean()
+    before = subject.asked
+    proposal, queries = boundary_points(margins, probe, POINTS)
+    assert queries == subject.asked - before == 6 * len(POINTS)
+    for feature, column in zip(SPACE.features, proposal.points.T, strict=True):
+        assert feature.inside(column).all()
+    fixed = [position for position in range(5) if position not in probe.free]
+    assert np.array_equal(proposal.points[:, fixed], POINTS[:, fixed])
+    assert probe.ask(proposal.points, proposal.pairs).hits.mean() > max(0.75, 5 * blind)
+
+
+def test_measure_asks_a_module_here_and_in_workers():
+    tight = Space([category("sex", ["F", "M"]), real("income", 0, 1)], protected=["sex"])
+    module = Flat((0.25, 1.0), -0.5)
+    found = [
+        eh.measure(Subject(module, tight, positive=1), over=["sex"], seed=1, margin=0.05, n_jobs=jobs)
+        for jobs in (1, 2)
+    ]
+    (one,), (other,) = (result.findings for result in found)
+    assert one.estimate == other.estimate
+    assert one.estimate.low <= 0.25 <= one.estimate.high
+    adapter = pickle.loads(pickle.dumps(Subject(network(), SPACE).adapter))
+    assert adapter.margins(POINTS, SPACE, "logit")[1].tolist() == pytest.approx(logits(network())[:, 0].tolist(), 1e-5)
+
+
+def test_an_identity_is_that_of_weights_settings_code_and_question():
+    def identity(module: Any, **options: Any) -> str:
+        return Subject(module, SPACE, **options).adapter.identity
+
+    assert identity(network()) == identity(network())
+    assert identity(Flat()) == identity(Flat())
+    others = [network(), network(2), network().half().float(), torch.nn.Sequential(*network()[:2])]
+    others += [Flat(), Flat((20.0, 1.0, -1.0, 11.0)), Flat(shift=41.0)]
+    others[3].append(torch.nn.ReLU()).append(network()[4])
+    names = [identity(module) for module in others]
+    names += [identity(Flat(), output="score"), identity(Flat(), threshold=0.5), identity(Flat(), identity="loan 2")]
+    names += [identity(Flat(), positive=0, threshold=0.5)]
+    assert len(set(names)) == len(names)
+    assert identity(Flat(), threshold=0.5) == identity(Flat(), positive=1, threshold=0.5)
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "kind", "words"),
+    [
+        (lambda: network(inputs=3), {}, UsageError, ["first layer of Sequential takes", "3 columns", "passes 4"]),
+        (lambda: network(3), {"threshold": 0.5}, UsageError, ["3 classes", "needs two"]),
+        (lambda: network(3), {"output": "score"}, UsageError, ["3 classes", "needs two"]),
+        (network, {"output": "sore"}, UsageError, ["output = 'sore'", "did you mean 'score'"]),
+        (network, {"threshold": 1.5}, UsageError, ["threshold = 1.5", "between 0 and 1"]),
+        (network, {"positive": 2}, UsageError, ["positive = 2 is no class of Sequential"]),
+        (network, {"outputs": ["grant"]}, UsageError, ["outputs = ['grant']", "function"]),
+        (lambda: network().append(torch.nn.Sigmoid()), {}, UsageError, ["probabilities", "sigmoid"]),
+        (lambda: network(2).append(torch.nn.Softmax(1)), {"output": "score"}, UsageError, ["probabilities", "softmax"]),
+        (lambda: Answering(lambda x: x / 0.0 * 0.0), {}, BadOutcome, ["Answering answered nan to"]),
+        (lambda: Answering(lambda x: x[:1, 0]), {}, BadOutcome, ["shape (1,)", "one logit for each of 64 inputs"]),
+        (lambda: Answering(lambda x: x[:, :, None]), {}, BadOutcome, ["shape (64, 4, 1)"]),
+        (lambda: Answering(lambda x: x[:, 0] > 0), {}, BadOutcome, ["torch.bool values"]),
+        (lambda: Answering(lambda x: [1.0]), {}, BadOutcome, ["returned a list"]),
+        (lambda: Answering(lambda x: x.no_such_thing), {}, SubjectCrashed, ["Answering raised AttributeError on 64"]),
+        (lambda: torch.nn.Linear, {}, UsageError, ["Linear is a class"]),
+    ],
+)
+def test_wrong_modules_are_refused_with_a_sentence(module, options, kind, words):
+    refused(kind, lambda: Subject(module(), SPACE, **options), *words)
+
+
+def test_the_largest_probability_of_several_is_a_label_all_the_same():
+    subject = Subject(network(3).append(torch.nn.Softmax(1)), SPACE)
+    assert subject.decide(POINTS).tolist() == logits(network(3)).argmax(axis=1).tolist()
+
+
+def test_three_classes_and_scores_have_no_label_margins():
+    assert Margins.of(View(Subject(network(3), SPACE)), POINTS) is None
+    assert Margins.of(View(Subject(network(), SPACE, output="score")), POINTS) is None
+    scored = Margins.of(View(Subject(network(), SPACE, output="score", differs=0.1)), POINTS)
+    assert scored is not None and not scored.bounded and not scored.sloped
+
+
+def test_other_subjects_do_not_import_torch():
+    code = (
+        "import sys, evenhand as eh; space = eh.Space([eh.integer('age', 0, 9)]);"
+        "eh.Subject(lambda people: people['age'] > 3, space).decide([{'age': 2}]); assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+class Narrow(torch.nn.Module):
+    """A linear score of many features on which sex weighs next to nothing: hits are a thin shell at the boundary."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(12, 1)
+        with torch.no_grad():
+            self.linear.weight[:] = torch.tensor([[0.02, *(np.arange(1, 12) * 0.61 % 1 - 0.5).tolist()]])
+            self.linear.bias[:] = 60.0  # most inputs are far on one side
+
+    def forward(self, people: torch.Tensor) -> torch.Tensor:
+        return self.linear(people)
+
+
+def test_a_search_follows_the_gradients_of_a_module_to_its_boundary(monkeypatch):
+    wide = Space([category("sex", ["F", "M"]), *(integer(f"x{i}", 0, 100) for i in range(11))], protected=["sex"])
+    followed: list[int] = []
+    asked = TorchAdapter.gradients
+
+    def counted(self: Any, points: Any, space: Any) -> Any:
+        followed.append(len(points))
+        return asked(self, points, space)
+
+    monkeypatch.setattr(TorchAdapter, "gradients", counted)
+    module = Narrow()
+    result = eh.search(module, wide, budget=eh.Budget(queries=3000), seed=1)
+    assert sum(followed) > 0
+    frame = result.to_frame()
+    assert len(frame) > 100
+    people = frame[list(wide.names)].assign(sex=(frame["sex"] == "M").astype(float))
+    twins = people.assign(sex=1 - people["sex"])
+    with torch.no_grad():
+        one, other = (module(torch.tensor(rows.to_numpy(np.float32)))[:, 0].numpy() > 0 for rows in (people, twins))
+    assert (one != other).all()
+    assert eh.search(module, wide, budget=eh.Budget(queries=3000), seed=1).digest == result.digest
+
+
+LOANS = Space([integer("sex", 0, 1), integer("age", 18, 80), integer("income", 10, 120)], protected=["sex"])
+
+
+def loans():
+    rng = np.random.default_rng(0)
+    people = LOANS.decode(LOANS.draw(1500, rng))
+    granted = people["income"] + 25 * people["sex"] + rng.normal(0, 15, 1500) > 70
+    return people, granted.to_numpy().astype(int)
+
+
+def fit(rows, labels):
+    torch.manual_seed(0)
+    inputs, truth = torch.tensor(rows.to_numpy(), dtype=torch.float32), torch.tensor(labels, dtype=torch.float32)
+    module = torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+    optimiser = torch.optim.Adam(module.parameters(), 0.03)
+    for _ in range(60):
+        optimiser.zero_grad()
+        torch.nn.functional.binary_cross_entropy_with_logits(module(inputs)[:, 0], truth).backward()
+        optimiser.step()
+    return module.eval()
+
+
+@pytest.mark.parametrize("method", ["augment", "evened", "subgroup"])
+def test_a_function_that_trains_a_module_is_repaired(method, tmp_path):
+    people, granted = loans()
+    given = {"space": LOANS, "method": method, "tolerance": 0.1, "progress": False}
+    given |= {"add": "twins", "draws": 4000} if method == "augment" else {}
+    found = repair(fit, people, granted, **given)
+    assert found.changed
+    assert found.after.value < 0.5 * found.before.value
+    if method != "subgroup":
+        assert found.verdict == "pass"
+    assert found.digest == repair(fit, people, granted, **given).digest
+    kind = Evened if method == "evened" else torch.nn.Sequential
+    assert isinstance(found.model, kind)
+    words = ["save it as 'net.joblib'"] if method == "evened" else ["torch.save"]
+    refused(UsageError, lambda: found.save(tmp_path / "net.skops"), *words)
+
+
+@pytest.mark.parametrize("classes", [1, 2, 3])
+def test_an_evened_module_decides_by_the_mean_chances_over_the_variants(classes):
+    even = Evened(network(classes), SPACE, "sex")
+    people = SPACE.decode(POINTS)
+    logit = logits(network(classes))
+    if classes == 1:
+        logit = np.column_stack([np.zeros(len(logit)), logit])
+    chances = even.predict_proba(people)
+    assert chances.shape == logit.shape
+    told = even.predict(people)
+    for label in SPACE.feature("sex").levels:
+        assert even.predict(people.assign(sex=label)).tolist() == told.tolist()
+    split = np.array([even.predict_proba(people.assign(sex=label)) for label in SPACE.feature("sex").levels])
+    np.testing.assert_array_equal(split[0], split[1])
+    assert Subject(even, SPACE).decide(POINTS).tolist() == told.tolist()
+    agreed = np.array(
+        [Subject(network(classes), SPACE).decide(SPACE.under(POINTS, ("sex",), np.array([[code]]))) for code in (0, 1)]
+    )
+    same = agreed[0] == agreed[1]
+    assert told[same].tolist() == agreed[0][same].tolist()

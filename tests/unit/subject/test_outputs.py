@@ -1,0 +1,634 @@
+"""Several outputs at once, and which outcomes are favourable, on real software of every kind."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import cloudpickle
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import evenhand as eh
+from evenhand.config.file import Config
+from evenhand.runtime.errors import BadOutcome, ConfigError, LedgerError, NotDeterministic, UsageError
+from evenhand.subject.outcome_meaning import Meaning
+from evenhand.subject.outputs import packed, reply_of
+from evenhand.subject.subject import Subject
+from evenhand.subject.view import View, views_of
+from tests.support.helpers import SPACE, examples, people, refused
+
+BOTH = ["decision", "rate"]
+AGES = tuple(range(30))
+POINTS = people(*AGES)
+EXPECTED = [("yes" if age > 20 else "no", age / 2) for age in AGES]
+
+
+def loan(frame: Any) -> dict[str, Any]:
+    ages = np.asarray(frame["age"])
+    return {"decision": np.where(ages > 20, "yes", "no"), "rate": ages / 2}
+
+
+FORMS: dict[str, Any] = {
+    "mapping": loan,
+    "pandas": lambda frame: pd.DataFrame({"other": 0, **loan(frame)}),
+    "polars": lambda frame: pl.DataFrame(loan(frame)),
+    "pyarrow": lambda frame: pl.DataFrame(loan(frame)).to_arrow(),
+    "series": lambda frame: {name: pd.Series(column) for name, column in loan(frame).items()},
+    "lists": lambda frame: {name: column.tolist() for name, column in loan(frame).items()},
+    "tuples": lambda frame: list(zip(*loan(frame).values(), strict=True)),
+    "dictionaries": lambda frame: pd.DataFrame(loan(frame)).to_dict("records"),
+    "objects": lambda frame: pd.DataFrame(loan(frame)).to_numpy(dtype=object),
+    "records": lambda frame: pd.DataFrame(loan(frame)).to_records(index=False),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("memo", [False, True])
+def test_a_function_answers_in_any_form(form, memo):
+    subject = Subject(FORMS[form], SPACE, outputs=BOTH, memo=memo)
+    found = subject.decide(POINTS)
+    assert found.dtype.names == ("decision", "rate")
+    assert found.tolist() == EXPECTED
+    assert found["rate"].dtype == np.float64
+    assert found.reshape(2, -1)[1, 0].item() == EXPECTED[15]
+    assert np.concatenate([found, found])[np.array([1, 30])].tolist() == [EXPECTED[1], EXPECTED[0]]
+    assert subject.decide(POINTS[:0]).dtype.names == ("decision", "rate")
+    assert (subject.asked, subject.executed) == (30, 30)
+
+
+def test_large_batches_and_types_that_change_between_them(monkeypatch):
+    monkeypatch.setattr("evenhand.subject.subject.ROWS_AT_ONCE", 7)
+
+    def answer(frame: Any) -> Any:
+        ages = frame["age"].tolist()
+        return {"decision": [age > 20 for age in ages], "rate": [age if ages[0] else age / 4 for age in ages]}
+
+    for memo in (False, True):
+        found = Subject(answer, SPACE, outputs=BOTH, memo=memo).decide(POINTS)
+        assert found["decision"].tolist() == [age > 20 for age in AGES]
+        assert found["rate"].tolist() == [age / 4 if age < 7 else age for age in AGES]
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda frame: {"decision": frame["age"]}, ["no output 'rate', but 'decision'"]),
+        (lambda frame: {}, ["no output 'decision', but nothing"]),
+        (lambda frame: pd.DataFrame({"decision": frame["age"], "Rate": 1}), ["no output 'rate'", "'Rate'"]),
+        (lambda frame: pd.DataFrame(np.ones((30, 2))), ["column name 0 is no text"]),
+        (lambda frame: np.ones((30, 3)), ["shape (30, 3)", "'decision', 'rate'", "one column per output"]),
+        (lambda frame: np.ones(30), ["shape (30,)", "'decision', 'rate'"]),
+        (lambda frame: 1, ["shape ()"]),
+        (lambda frame: (np.ones(30), np.ones(30)), ["neither by name nor a list of 'decision', 'rate'"]),
+        (lambda frame: [("yes", 1, 2)] * 30, ["('yes', 1, 2)", "length 3"]),
+        (lambda frame: [{"decision": "yes"}] * 30, ["{'decision': 'yes'}", "no output 'rate'"]),
+        (lambda frame: [("yes", None)] * 30, ["None is no outcome", "'rate'"]),
+        (lambda frame: [("yes", [1])] * 30, ["[1] is no outcome", "'rate'"]),
+        (lambda frame: {"decision": frame["age"], "rate": [1, 2]}, ["(2,)", "'rate'", "30 inputs"]),
+        (lambda frame: {"decision": frame["age"], "rate": np.ones((30, 2))}, ["(30, 2)", "'rate'"]),
+        (lambda frame: {"decision": [[1]] * 30, "rate": frame["age"]}, ["'decision'", "[1]", "text, a number"]),
+        (lambda frame: {"decision": frame["age"], "rate": np.full(30, np.nan)}, ["output 'rate'", "nan", "30 of 30"]),
+        (lambda frame: {"decision": frame["age"], "rate": [None] + [1] * 29}, ["output 'rate'", "1 of 30"]),
+        (lambda frame: {"decision": frame["age"], "rate": ["a"] + [1] * 29}, ["output 'rate'", "beside numbers"]),
+    ],
+)
+def test_answers_that_do_not_fit(answer, words):
+    refused(BadOutcome, lambda: Subject(answer, SPACE, outputs=BOTH).decide(POINTS), *words)
+
+
+def test_software_with_one_output_says_how_to_name_more():
+    refused(BadOutcome, lambda: Subject(lambda f: np.ones((30, 2)), SPACE).decide(POINTS), "(30, 2)", "outputs=[")
+    refused(BadOutcome, lambda: Subject(lambda f: [[1, 2]] * 30, SPACE).decide(POINTS), "[1, 2]")
+
+
+def test_one_output_may_have_a_name():
+    for answer in (
+        lambda frame: frame["age"],
+        lambda frame: frame["age"].tolist(),
+        lambda frame: {"rate": frame["age"]},
+        lambda frame: frame[["age"]].to_numpy(),
+    ):
+        subject = Subject(answer, SPACE, outputs=["rate"])
+        assert subject.decide(POINTS)["rate"].tolist() == list(AGES)
+    assert views_of(subject)[0].name == "rate"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"outputs": "decision"}, ["outputs = 'decision'", "list of names"]),
+        ({"outputs": []}, ["outputs = []"]),
+        ({"outputs": ["decision", 1]}, ["outputs = ['decision', 1]"]),
+        ({"outputs": ["decision", ""]}, ["outputs ="]),
+        ({"outputs": ["rate", "rate"]}, ["'rate' twice"]),
+        ({"outputs": BOTH, "positive": "yes"}, ["positive = 'yes'", "which output", "positive={'decision': 'yes'}"]),
+        ({"outputs": BOTH, "positive": np.isnan}, ["which output", "positive={'decision': …}"]),
+        ({"outputs": BOTH, "differs": 0.5}, ["differs = 0.5", "which output"]),
+        ({"outputs": BOTH, "labels": ["yes"]}, ["labels = ['yes']", "which output"]),
+        ({"outputs": BOTH, "positive": {"decison": "yes"}}, ["'decison'", "did you mean 'decision'?"]),
+        ({"outputs": BOTH, "differs": {"rat": 1}}, ["differs: 'rat'", "did you mean 'rate'?"]),
+        ({"outputs": BOTH, "differs": {"rate": -1}}, ["differs['rate'] = -1"]),
+        ({"outputs": BOTH, "labels": {"decision": "yes"}}, ["labels['decision'] = 'yes'", "list"]),
+        ({"outputs": BOTH, "labels": {"decision": ["yes"]}, "positive": {"decision": "yess"}},
+            ["positive['decision'] = 'yess'", "did you mean 'yes'?"]),
+        ({"positive": {"decision": "yes"}}, ["by output", "outputs=['decision']"]),
+        ({"positive": []}, ["positive = []", "a list of outcomes"]),
+        ({"positive": [None]}, ["positive = [None]"]),
+        ({"positive": object}, []),
+        ({"positive": ["yes", 1]}, ["texts beside numbers"]),
+        ({"positive": ["yes", "noo"], "labels": ["yes", "no"]}, ["positive = 'noo'", "did you mean 'no'?"]),
+        ({"output": "score"}, ["for estimators"]),
+        ({"output_s": BOTH}, ["did you mean 'outputs'?"]),
+    ],
+)  # fmt: skip
+def test_options_that_do_not_fit(options, words):
+    if not words:
+        assert Subject(loan, SPACE, **options).positive is options["positive"]
+        return
+    refused(UsageError, lambda: Subject(loan, SPACE, **options), *words)
+
+
+def test_views_know_what_is_said_of_their_output():
+    subject = Subject(
+        loan,
+        SPACE,
+        outputs=BOTH,
+        positive={"decision": "yes", "rate": lambda rate: rate < 5},
+        differs={"rate": 0.9},
+        labels={"decision": ["yes", "no"]},
+    )
+    decision, rate = views_of(subject)
+    assert [view.name for view in (decision, rate)] == BOTH
+    assert decision.differs is None and rate.differs == 0.9
+    assert decision.positive == "yes" and callable(rate.positive)
+    assert decision.labels == decision.classes == ("yes", "no") and rate.labels is rate.classes is None
+    yes, rates = decision.decide(POINTS), rate.decide(POINTS)
+    assert yes.flags.c_contiguous and rates.flags.c_contiguous and rates.dtype == np.float64
+    assert decision.favourable(yes).tolist() == [age > 20 for age in AGES]
+    assert decision.only("no").favourable(yes).tolist() == [age <= 20 for age in AGES]
+    assert rate.amount(rates).tolist() == [float(age / 2 < 5) for age in AGES]
+    assert rate.distance(rates[:-1], rates[1:]).any() == np.False_
+    assert rate.distance(rates[:-2], rates[2:]).all()
+    assert decision.distance(yes[:-1], yes[1:]).sum() == 1
+    refused(UsageError, lambda: subject.favourable(subject.decide(POINTS)), "several outputs", "view")
+    graded = View(Subject(loan, SPACE, outputs=BOTH, differs={"rate": lambda a, b: np.abs(a - b) / 50}), "rate")
+    assert graded.graded and not View(graded.subject, "decision").graded
+
+
+def test_views_of_the_same_points_ask_the_software_once():
+    calls = []
+
+    def counted(frame: Any) -> Any:
+        calls.append(len(frame))
+        return loan(frame)
+
+    subject = Subject(counted, SPACE, outputs=BOTH, memo=False)
+    decision, rate = views_of(subject)
+    points = POINTS.copy()
+    first = decision.decide(points)
+    assert rate.decide(points).tolist() == [age / 2 for age in AGES]
+    assert (calls, subject.asked, subject.executed) == ([30], 60, 30)
+    points[:, 1] += 1
+    assert rate.decide(points).tolist() == [(age + 1) / 2 for age in AGES]
+    assert decision.decide(POINTS).tolist() == first.tolist()
+    assert calls == [30, 30, 30]
+    kept = subject.decide(POINTS)
+    kept["rate"] = 0
+    assert rate.decide(POINTS)[1] == 0.5
+
+
+@pytest.mark.parametrize("memo", [False, True])
+def test_the_second_answer_is_a_fresh_one_and_the_output_that_moved_is_named(memo):
+    calls = []
+
+    def moody(frame: Any) -> Any:
+        calls.append(1)
+        return {**loan(frame), "rate": np.where(frame["age"] == 3, len(calls), frame["age"])}
+
+    subject = Subject(moody, SPACE, outputs=BOTH, memo=memo)
+    subject.decide(POINTS)
+    words = "1 of 30", "another 'rate'", "'age': 3"
+    refused(NotDeterministic, lambda: subject.need_deterministic(POINTS), *words)
+    Subject(loan, SPACE, outputs=BOTH).need_deterministic(POINTS)
+
+
+@pytest.mark.parametrize("memo", [None, True])
+def test_a_ledger_keeps_records_exactly(tmp_path, memo):
+    values = [True, 1, 1.0, "1", "é\n", 2**70, 0.1, float("inf"), -0.0, "\ud800", False, '["a"]']
+
+    def answer(frame: Any) -> Any:
+        ages = frame["age"].tolist()
+        return {"decision": [ages[0] * 2] * len(ages), "rate": [values[ages[0]]] * len(ages)}
+
+    def ask(subject: Subject) -> list[Any]:
+        return [subject.decide(POINTS[age : age + 1]).tolist()[0] for age in range(len(values))]
+
+    with Subject(answer, SPACE, outputs=BOTH, ledger=tmp_path / "a.db", memo=memo) as subject:
+        first = ask(subject)
+        subject.need_deterministic(POINTS[1:2])
+        assert first == [(2 * age, values[age]) for age in range(len(values))]
+    with Subject(answer, SPACE, outputs=BOTH, ledger=tmp_path / "a.db", memo=memo) as subject:
+        again = ask(subject)
+        assert [(type(a), type(b), str(b)) for a, b in again] == [(type(a), type(b), str(b)) for a, b in first]
+        subject.need_deterministic(POINTS[1:2])
+        assert subject.executed == 0
+
+
+def test_a_ledger_of_other_outputs_is_refused(tmp_path):
+    def ask(outputs: list[str] | None) -> None:
+        with Subject(lambda f: np.ones((30, 2)), SPACE, outputs=outputs, ledger=tmp_path / "a.db", identity="x") as s:
+            s.decide(POINTS)
+
+    ask(BOTH)
+    ask(BOTH)
+    for other in (["rate", "decision"], None):
+        refused(LedgerError, lambda: ask(other), "another subject", "outputs 'decision', 'rate' of x")  # noqa: B023
+
+
+def test_a_crash_keeps_the_records_before_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("evenhand.subject.subject.ROWS_AT_ONCE", 10)
+    broken = [True]
+
+    def answer(frame: Any) -> Any:
+        found = loan(frame)
+        if broken[0] and frame["age"].max() > 25:
+            del found["rate"]
+        return found
+
+    options: dict[str, Any] = {"outputs": BOTH, "ledger": tmp_path / "a.db", "identity": "loan"}
+    with Subject(answer, SPACE, **options) as subject:
+        refused(BadOutcome, lambda: subject.decide(POINTS), "no output 'rate'")
+        assert subject.executed == 20
+    broken[0] = False
+    with Subject(answer, SPACE, **options) as subject:
+        assert subject.decide(POINTS).tolist() == EXPECTED
+        assert subject.executed == 10
+
+
+def script(tmp_path: Any, text: str) -> list[str]:
+    path = tmp_path / "loan.py"
+    path.write_text(text)
+    return [sys.executable, str(path)]
+
+
+PRINTED = """import json, sys
+def answer(age):
+    return FORM
+"""
+OBJECT = '{"rate": age / 2, "decision": "yes" if age > 20 else "no", "more": None}'
+ARRAY = '["yes" if age > 20 else "no", age / 2]'
+ONCE = "print(json.dumps(answer(int(sys.argv[1]))))"
+LINES = "for line in sys.stdin: print(json.dumps(answer(json.loads(line)['age'])), flush=True)"
+
+
+@pytest.mark.parametrize("form", [OBJECT, ARRAY])
+def test_a_command_prints_json(tmp_path, form):
+    argv = [*script(tmp_path, PRINTED.replace("FORM", form) + ONCE), "{age}", "{sex}"]
+    points = POINTS[[1, 20, 21, 29]]
+    with Subject.command(argv, SPACE, outputs=BOTH, positive={"decision": "yes"}, ledger=tmp_path / "a.db") as subject:
+        assert subject.decide(points).tolist() == [EXPECTED[age] for age in (1, 20, 21, 29)]
+        assert views_of(subject)[0].favourable(subject.decide(points)["decision"]).tolist() == [
+            False,
+            False,
+            True,
+            True,
+        ]
+    with Subject.command(argv, SPACE, outputs=BOTH, ledger=tmp_path / "a.db") as subject:
+        assert views_of(subject)[1].decide(points).tolist() == [0.5, 10.0, 10.5, 14.5]
+        assert subject.executed == 0
+
+
+@pytest.mark.parametrize(
+    ("printed", "words"),
+    [
+        ("approve", ["'approve'", "no JSON object or array of 'decision', 'rate'"]),
+        ('{"decision": "yes", "rat": 1}', ["no output 'rate'", "'rat'"]),
+        ('["yes"]', ["length 1", "'decision', 'rate'"]),
+        ("7", ["7, which is neither"]),
+        ('{"decision": "yes", "rate": null}', ["None is no outcome", "'rate'"]),
+        ('["yes", NaN]', ["nan is no outcome"]),
+        ('["yes", [1]]', ["[1] is no outcome"]),
+    ],
+)
+def test_programs_that_print_something_else(tmp_path, printed, words):
+    shell = tmp_path / "loan"
+    shell.write_text(f"#!/bin/sh\necho '{printed}'\n")
+    shell.chmod(0o755)
+    command = Subject.command([str(shell), "{*}"], SPACE, outputs=BOTH)
+    refused(BadOutcome, lambda: command.decide(POINTS[3:4]), "the command", "3", *words)
+    shell.write_text(f"#!/bin/sh\nwhile read line; do echo '{printed}'; done\n")
+    with Subject.stream([str(shell)], SPACE, outputs=BOTH) as stream:
+        refused(BadOutcome, lambda: stream.decide(POINTS[3:4]), "the program", '"age": 3', *words)
+
+
+def test_names_of_outcomes_are_json_where_the_program_prints_json(tmp_path):
+    argv = script(tmp_path, PRINTED.replace("FORM", '["1", 1]') + LINES)
+    with Subject.stream(argv, SPACE, outputs=BOTH, positive={"decision": "1", "rate": 1}) as subject:
+        assert [view.favourable(view.decide(POINTS)).all() for view in views_of(subject)] == [True, True]
+    with Subject.stream(argv, SPACE, outputs=BOTH, positive={"decision": 1}) as subject:
+        refused(BadOutcome, lambda: subject.decide(POINTS), "output 'decision'", "positive = 1")
+    refused(UsageError, lambda: Subject.stream(argv, SPACE, positive=["1", "b"]), "[1, 'b']", "texts beside numbers")
+
+
+@pytest.mark.parametrize("form", [OBJECT, ARRAY])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_stream_prints_json_lines(tmp_path, form, workers):
+    argv = script(tmp_path, PRINTED.replace("FORM", form) + LINES)
+    with Subject.stream(argv, SPACE, outputs=BOTH, workers=workers) as subject:
+        assert subject.decide(POINTS).tolist() == EXPECTED
+        copy = pickle.loads(pickle.dumps(subject))
+        with copy:
+            assert views_of(copy)[1].decide(POINTS).tolist() == [rate for _, rate in EXPECTED]
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Any
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        content = json.dumps(self.server.answer(body)).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@pytest.fixture
+def service():
+    server: Any = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+
+    def make(answer: Any, **options: Any) -> Subject:
+        server.answer = answer
+        url = f"http://127.0.0.1:{server.server_port}/"
+        return Subject.http(url, SPACE, **{"outputs": BOTH, "concurrency": 1, **options})
+
+    yield make
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def by_name(person: Any) -> Any:
+    return dict(zip(BOTH, EXPECTED[person["age"]], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("answer", "single"),
+    [
+        (lambda body: [by_name(person) for person in body["inputs"]], False),
+        (lambda body: {"outcomes": [list(EXPECTED[person["age"]]) for person in body["inputs"]]}, False),
+        (by_name, True),
+        (lambda person: list(EXPECTED[person["age"]]), True),
+        (lambda person: {"outcome": by_name(person)}, True),
+    ],
+)
+def test_a_service_answers_objects_or_arrays(service, answer, single):
+    with service(answer, single=single, batch=7) as subject:
+        assert subject.decide(POINTS).tolist() == EXPECTED
+
+
+def test_an_output_may_be_called_outcome(service):
+    with service(lambda person: {"outcome": "yes", "rate": 1}, single=True, outputs=["outcome", "rate"]) as subject:
+        assert subject.decide(POINTS[:1]).tolist() == [("yes", 1)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda body: [{"decision": "yes"}] * 30, ["no output 'rate'", '"age": 0']),
+        (lambda body: ["yes"] * 30, ["neither by name nor a list"]),
+        (lambda body: {"decision": ["yes"] * 30, "rate": [1] * 30}, ["without 'outcomes'"]),
+        (lambda body: [["yes", 1]] * 3, ["3 outcomes instead of 30"]),
+    ],
+)
+def test_services_that_answer_something_else(service, answer, words):
+    with service(answer) as subject:
+        refused(BadOutcome, lambda: subject.decide(POINTS), *words)
+
+
+NUMBERS = eh.Space([eh.integer("age", 18, 90), eh.integer("income", 0, 99)])
+X = NUMBERS.draw(200, np.random.default_rng(0))
+GRADES = np.column_stack([np.where(X[:, 0] > 50, "yes", "no"), np.array(["A", "B", "C"])[(X[:, 1] // 34).astype(int)]])
+
+
+@pytest.mark.parametrize(
+    "model", [MultiOutputClassifier(LogisticRegression(max_iter=5000)), DecisionTreeClassifier(random_state=0)]
+)
+def test_classifiers_with_several_outputs(model):
+    model.fit(X, GRADES)
+    refused(UsageError, lambda: Subject(model, NUMBERS), "2 outputs", "outputs=[")
+    refused(UsageError, lambda: Subject(model, NUMBERS, outputs=["a", "b", "c"]), "2 outputs")
+    subject = Subject(model, NUMBERS, outputs=["decision", "grade"], positive={"grade": ["A", "B"]})
+    decision, grade = views_of(subject)
+    expected = model.predict(X)
+    assert np.array_equal(decision.decide(X), expected[:, 0]) and np.array_equal(grade.decide(X), expected[:, 1])
+    assert decision.classes == ("no", "yes") and grade.classes == ("A", "B", "C")
+    assert np.array_equal(grade.favourable(grade.decide(X)), np.isin(expected[:, 1], ["A", "B"]))
+    refused(
+        UsageError,
+        lambda: Subject(model, NUMBERS, outputs=["decision", "grade"], positive={"grade": "a"}),
+        "positive['grade'] = 'a' is no class",
+    )
+    scored: dict[str, Any]
+    for scored in ({"output": "score"}, {"threshold": 0.5}):
+        with pytest.raises(UsageError):
+            Subject(model, NUMBERS, outputs=["decision", "grade"], **scored)
+
+
+def test_a_scored_model_has_one_output():
+    model = LogisticRegression().fit(X, GRADES[:, 0])
+    refused(UsageError, lambda: Subject(model, NUMBERS, outputs=["a"], output="score"), "leave out", "outputs")
+    named = Subject(model, NUMBERS, outputs=["decision"])
+    assert views_of(named)[0].classes == ("no", "yes")
+    assert np.array_equal(named.decide(X)["decision"], model.predict(X))
+
+
+def test_a_regressor_with_two_targets():
+    model = LinearRegression().fit(X, np.column_stack([X[:, 0] * 2, X.sum(axis=1)]))
+    subject = Subject(model, NUMBERS, outputs=["limit", "rate"], differs={"limit": 10.0})
+    limit, rate = views_of(subject)
+    assert np.allclose(limit.decide(X), X[:, 0] * 2) and np.allclose(rate.decide(X), X.sum(axis=1))
+    assert limit.classes is None
+    refused(BadOutcome, lambda: Subject(model, NUMBERS, outputs=["a", "b", "c"]).decide(X), "shape (200, 2)")
+    refused(BadOutcome, lambda: Subject(model, NUMBERS).decide(X), "shape (200, 2)", "outputs=[")
+    refused(UsageError, lambda: rate.amount(rate.decide(X)), "output 'rate'", "positive={'rate': …}", "lambda")
+
+
+def test_an_onnx_model_by_tensor_or_by_column(tmp_path):
+    pytest.importorskip("onnxruntime")
+    from onnx import TensorProto, helper
+
+    def save(name: str, outputs: list[str], nodes: list[Any], width: int) -> Any:
+        shape = [None, width]
+        graph = helper.make_graph(
+            nodes,
+            "loan",
+            [helper.make_tensor_value_info("X", TensorProto.DOUBLE, [None, 2])],
+            [helper.make_tensor_value_info(output, TensorProto.DOUBLE, shape) for output in outputs],
+        )
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        (tmp_path / name).write_bytes(model.SerializeToString())
+        return tmp_path / name
+
+    halves = helper.make_node("Split", ["X"], ["limit", "rate"], axis=1)
+    two = save("two.onnx", ["limit", "rate"], [halves], 1)
+    one = save("one.onnx", ["Y"], [helper.make_node("Neg", ["X"], ["Y"])], 2)
+    assert np.array_equal(Subject.onnx(two, NUMBERS, outputs=["rate", "limit"]).decide(X)["rate"], X[:, 1])
+    assert np.array_equal(Subject.onnx(one, NUMBERS, outputs=["a", "b"]).decide(X)["b"], -X[:, 1])
+    refused(UsageError, lambda: Subject.onnx(two, NUMBERS, outputs=["rat"]), "'rat'", "did you mean 'rate'?")
+    refused(UsageError, lambda: Subject.onnx(one, NUMBERS, outputs=["a"], output="score"), "outputs")
+    refused(BadOutcome, lambda: Subject.onnx(one, NUMBERS, outputs=["a", "b", "c"]).decide(X), "shape (200, 2)")
+    refused(UsageError, lambda: Subject.onnx(two, NUMBERS, output="score", positive=[1, 2]), "one class")
+
+
+WORKER = """import pickle, sys
+import numpy as np
+view = pickle.load(sys.stdin.buffer)
+outcomes = view.decide(np.array([[0.0, 3.0], [1.0, 30.0]]))
+print(view.name, outcomes.tolist(), view.amount(outcomes).tolist(), view.subject.executed)
+"""
+
+
+def test_views_are_shipped_to_workers():
+    subject = Subject(
+        lambda frame: {"decision": frame["age"] > 20, "rate": frame["age"]},
+        SPACE,
+        outputs=BOTH,
+        positive={"rate": lambda rate: rate > 5},
+    )
+    subject.decide(POINTS)
+    for view in views_of(subject):
+        copy = pickle.loads(cloudpickle.dumps(view))
+        assert copy.decide(POINTS).tolist() == view.decide(POINTS).tolist()
+        assert copy.subject.executed == 60, "the last batch stays behind"
+    sent = cloudpickle.dumps(views_of(subject)[1])
+    told = subprocess.run([sys.executable, "-c", WORKER], input=sent, capture_output=True, check=True).stdout
+    assert told.decode().split("\n")[0] == "rate [3, 30] [0.0, 1.0] 32"
+
+
+def test_a_configuration_names_outputs(tmp_path):
+    (tmp_path / "several_rules.py").write_text(
+        "def decide(people):\n    return {'decision': people['age'] > 20, 'rate': people['age']}\n"
+    )
+    space = '[space]\nprotected = ["sex"]\n[space.features.sex]\nlevels = ["F", "M"]\n[space.features.age]\nlow = 0\n'
+    file = tmp_path / "evenhand.toml"
+
+    def read(text: str) -> Subject:
+        file.write_text(f'[subject]\nfunction = "several_rules:decide"\n{text}\n{space}high = 90\nkind = "integer"\n')
+        return Config.load(file).subject()
+
+    subject = read('outputs = ["decision", "rate"]\npositive = { rate = [3, 5] }\ndiffers = { rate = 0.5 }')
+    rate = views_of(subject)[1]
+    assert rate.differs == 0.5
+    assert rate.favourable(rate.decide(POINTS)).sum() == 2
+    refused(ConfigError, lambda: read('outputs = ["decision"]\npositive = true'), "[subject]", "positive={'decision'")
+
+
+# Favourable outcomes
+
+
+@given(st.lists(st.sampled_from(["A", "B", "C"]), min_size=1, max_size=30), st.sets(st.sampled_from("ABC"), min_size=1))
+@settings(max_examples=examples(40))
+def test_any_of_several_outcomes_is_favourable(outcomes, wanted):
+    expected = [outcome in wanted for outcome in outcomes]
+    for positive in (wanted, sorted(wanted), tuple(wanted), frozenset(wanted), np.array(sorted(wanted))):
+        meaning = Meaning.of("x", "", positive, None, None, None, scores=False)
+        for array in (np.array(outcomes), np.array(outcomes, dtype=object)):
+            assert meaning.favourable(array).tolist() == expected
+            assert meaning.amount(array).tolist() == expected
+            assert meaning.favourable(array.reshape(1, -1)).tolist() == [expected]
+    assert meaning.counts
+
+
+def test_favourable_numbers_and_their_types():
+    several = Subject(lambda frame: frame["age"], SPACE, positive=[3, np.int64(4)])
+    assert np.flatnonzero(several.favourable(several.decide(POINTS))).tolist() == [3, 4]
+    refused(BadOutcome, lambda: Subject(lambda f: f["sex"], SPACE, positive=[3, 4]).decide(POINTS), "positive = 3")
+    assert Subject.command(["true", "{*}"], SPACE, positive=["1", "2"]).favourable(np.array([1, 2, 3])).sum() == 2
+
+
+@pytest.mark.parametrize(
+    ("positive", "words"),
+    [
+        (lambda y: y, ["int64 values of shape (30,)", "one truth value per outcome"]),
+        (lambda y: True, ["bool values of shape ()", "shape (30,)"]),
+        (lambda y: y[:5] > 1, ["shape (5,)"]),
+        (lambda y: y.missing, ["positive raised AttributeError"]),
+    ],
+)
+def test_functions_that_tell_nothing(positive, words):
+    subject = Subject(lambda frame: frame["age"], SPACE, positive=positive)
+    outcomes = subject.decide(POINTS)
+    refused(UsageError, lambda: subject.favourable(outcomes), *words)
+    named = View(Subject(lambda f: {"age": f["age"]}, SPACE, outputs=["age"], positive={"age": positive}), "age")
+    refused(UsageError, lambda: named.amount(outcomes), "positive['age']")
+
+
+def test_a_function_tells_favourable_outcomes_and_leaves_the_ledger_alone(tmp_path):
+    def salary(frame: Any) -> Any:
+        return frame["age"] * 10_000
+
+    with Subject(salary, SPACE, ledger=tmp_path / "a.db") as subject:
+        subject.decide(POINTS)
+        refused(UsageError, lambda: subject.favourable(subject.decide(POINTS)), "positive=…", "lambda")
+    with Subject(salary, SPACE, ledger=tmp_path / "a.db", positive=lambda pay: pay > 100_000) as subject:
+        (view,) = views_of(subject)
+        assert view.counts and view.name == ""
+        assert view.amount(view.decide(POINTS)).tolist() == [float(age > 10) for age in AGES]
+        assert subject.executed == 0
+
+
+def test_scores_are_amounts():
+    model = LogisticRegression().fit(X, GRADES[:, 0])
+    (scores,) = views_of(Subject(model, NUMBERS, output="score", positive="no"))
+    outcomes = scores.decide(X)
+    assert not scores.counts and scores.classes is None
+    assert np.array_equal(scores.amount(outcomes), model.predict_proba(X)[:, 0])
+    refused(UsageError, lambda: scores.favourable(outcomes), "scores", "threshold")
+    (likely,) = views_of(Subject(model, NUMBERS, output="score", positive=lambda score: score > 0.5))
+    assert likely.counts and np.array_equal(likely.favourable(likely.decide(X)), model.predict(X) == "yes")
+    ridge = RidgeClassifier().fit(X, GRADES[:, 0])
+    (margins,) = views_of(Subject(ridge, NUMBERS, output="score"))
+    refused(
+        UsageError, lambda: margins.amount(margins.decide(X) * 9), "not from 0 to 1", "positive=lambda", "threshold="
+    )
+    refused(UsageError, lambda: Subject(model, NUMBERS, output="score", positive=["no", "yes"]), "one class")
+    refused(UsageError, lambda: Subject(model, NUMBERS, output="score", positive="noo"), "did you mean 'no'?")
+
+
+def test_classes():
+    grades = LogisticRegression(max_iter=5000).fit(X, GRADES[:, 1])
+    (view,) = views_of(Subject(grades, NUMBERS))
+    assert view.classes == ("A", "B", "C") and view.counts
+    outcomes = view.decide(X)
+    assert sum(view.only(label).amount(outcomes).sum() for label in view.classes) == len(X)
+    assert view.only("A").positive == "A" and view.only("A").subject is view.subject
+    assert View(Subject(grades, NUMBERS, labels=["A", "B", "C", "D"])).classes == ("A", "B", "C", "D")
+    assert View(Subject(LogisticRegression().fit(X, X[:, 0] > 50), NUMBERS)).classes is None
+    assert View(Subject(loan, SPACE)).classes is None
+    refused(UsageError, lambda: view.favourable(outcomes), "positive=…")
+
+
+@given(st.lists(st.tuples(st.booleans() | st.integers(), st.text() | st.floats(allow_nan=False)), max_size=6))
+def test_packing_keeps_every_outcome(rows):
+    found = packed(rows, BOTH)
+    assert found.dtype.names == ("decision", "rate")
+    assert [(a, b) for a, b in found.tolist()] == rows
+    assert all(reply_of(dict(zip(BOTH, row, strict=True)), BOTH) == reply_of(list(row), BOTH) == row for row in rows)
