@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from evenhand.population.rows import profile as profile
     from evenhand.population.rows import rows as rows
     from evenhand.population.samplers import uniform as uniform
-    from evenhand.results.result import Case as Case
-    from evenhand.results.result import Finding as Finding
-    from evenhand.results.result import Group as Group
+    from evenhand.results.evidence import Case as Case
+    from evenhand.results.evidence import Finding as Finding
+    from evenhand.results.evidence import Group as Group
     from evenhand.results.result import Result as Result
     from evenhand.runtime.budget import Budget as Budget
     from evenhand.runtime.errors import EvenhandError as EvenhandError
@@ -66,14 +66,14 @@ if TYPE_CHECKING:
 _HOMES = {
     "Audit": "methods.audit.audit_result",
     "Budget": "runtime.budget",
-    "Case": "results.result",
+    "Case": "results.evidence",
     "Comparison": "methods.compare.comparison",
     "Estimate": "statistics.estimate",
     "Evened": "methods.repair.methods.evened",
     "EvenhandError": "runtime.errors",
     "Feature": "space.feature",
-    "Finding": "results.result",
-    "Group": "results.result",
+    "Finding": "results.evidence",
+    "Group": "results.evidence",
     "Lexicon": "texts.lexicon",
     "Proposal": "methods.search.strategies.base",
     "Repair": "methods.repair.repair_result",

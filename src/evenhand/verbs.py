@@ -1,19 +1,21 @@
 """The registry of verbs: what evenhand can do, each under its name.
 
 To add a verb, write a folder with a `Verb` in its `__init__` and add a line here; another package adds an entry point
-of the group `evenhand.verbs`, and a program calls ``VERBS.register(name, verb)``. All front ends read the record: Python
-for unknown keywords, configurations for `[[checks]]`, the command line for its commands, `evenhand init`, audits, and
-reports.
+of the group `evenhand.verbs`, and a program calls ``VERBS.register(name, verb)``. All front ends read the record:
+Python for unknown keywords, configurations for `[[checks]]`, the command line for its commands, `evenhand init`,
+audits, and reports.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evenhand.runtime.options import NUMBER, WHOLE, Option, Options
 from evenhand.runtime.registry import Deferred, Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 SPEND = Options.of(
     Option("queries", WHOLE, "the most inputs to ask", python=False),
@@ -22,6 +24,14 @@ SPEND = Options.of(
 )
 """What a check may spend, as a configuration and the command line say it; Python has a Budget."""
 BUDGET = SPEND.toml
+
+
+# How the evidence of a verb is shown and read where the verb says nothing else.
+_TEXT = Deferred("evenhand.report.terminal:lines_of_findings")
+_PLOT = Deferred("evenhand.report.rates_display:display_of")
+_SECTION = Deferred("evenhand.report.html_section:section_of_findings")
+_FRAME = Deferred("evenhand.report.finding_table:frame")
+_DOCUMENT = Deferred("evenhand.results.result:document")
 
 
 @dataclass(frozen=True)
@@ -95,11 +105,13 @@ class Verb:
     function: Callable[..., Any]
     options: Options = field(default_factory=Options)
     run: Callable[..., Any] | None = None
-    text: Callable[..., Any] = Deferred("evenhand.report.terminal:lines_of_findings")
-    plot: Callable[..., Any] = Deferred("evenhand.report.rates_display:display_of")
-    section: Callable[..., Any] = Deferred("evenhand.report.html_section:section_of_findings")
-    frame: Callable[..., Any] = Deferred("evenhand.report.finding_table:frame")
-    document: Callable[[], Any] = Deferred("evenhand.results.result:document")
+    text: Callable[..., Any] = _TEXT
+    plot: Callable[..., Any] = _PLOT
+    section: Callable[..., Any] = _SECTION
+    frame: Callable[..., Any] = _FRAME
+    document: Callable[[], Any] = _DOCUMENT
+    page: Callable[..., str] | None = None
+    """Makes a page of its own, where it has a better one than the report of an audit."""
     group_tables: Callable[..., Any] | None = None
     """Makes tables of groups for other documents: ``group_tables(found, most)``."""
     detail: Callable[[Any], Any] | None = None

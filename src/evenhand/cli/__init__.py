@@ -140,8 +140,14 @@ OWN = (
         example="evenhand data fetch adult",
         purpose="Start",
         options=Options.of(
-            Option("action", TEXT, "list what there is, or fetch a data set", choices=("list", "fetch"), positional=True,
-                   required=True),
+            Option(
+                "action",
+                TEXT,
+                "list what there is, or fetch a data set",
+                choices=("list", "fetch"),
+                positional=True,
+                required=True,
+            ),
             Option("name", TEXT, "the data set to fetch, through your own package index", positional=True),
         ),
         run=Deferred("evenhand.cli.data:run"),
@@ -178,7 +184,9 @@ OWN = (
         example="evenhand explore result.json",
         purpose="Look closer",
         options=Options.of(
-            Option("file", FILE, "cases to walk through, or a configuration", metavar="RESULT_OR_CONFIG", positional=True),
+            Option(
+                "file", FILE, "cases to walk through, or a configuration", metavar="RESULT_OR_CONFIG", positional=True
+            ),
             CONFIG,
             Option("port", WHOLE, "the port (default: any that is free)", default=0),
             Option(
@@ -199,9 +207,7 @@ OWN = (
 def commands() -> list[tuple[Command, Verb | None]]:
     """Return all commands, those of registered verbs with the verb that they belong to."""
     found: list[tuple[Command, Verb | None]] = [(command, None) for command in OWN]
-    for verb in VERBS.values():
-        if verb.command is not None:
-            found.append((verb.command, verb))
+    found += [(verb.command, verb) for verb in VERBS.values() if verb.command is not None]
     return found
 
 

@@ -33,7 +33,9 @@ def run_audit(options: Namespace) -> int:
     old = None if options.baseline is None else Audit.from_json(options.baseline)
     each = None if options.quiet else _told_each()
     config = Config.load(options.config)
-    found = audit_config(config, given(options, ("queries", "seconds")), seed=options.seed, n_jobs=options.n_jobs, each=each)
+    found = audit_config(
+        config, given(options, ("queries", "seconds")), seed=options.seed, n_jobs=options.n_jobs, each=each
+    )
     if old is not None:
         found = found.against(old, name=Path(options.baseline).name)
     return _finish(found, options, quiet=options.quiet)

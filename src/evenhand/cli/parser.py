@@ -1,4 +1,4 @@
-"""The argument parser: made of the options that verbs and commands declare, with errors that name the nearest choice."""
+"""The argument parser, made of the options that commands declare; errors name the nearest choice."""
 
 from __future__ import annotations
 

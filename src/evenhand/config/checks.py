@@ -66,8 +66,7 @@ def _chosen(checks: Sequence[Check], sets: Sequence[Sequence[str]], job: str) ->
     found = []
     for names in sets:
         mine = [check for check in checks if check.sets and set(check.sets[0]) == set(names)]
-        for check in mine or [Check(job, {})]:
-            found.append(replace(check, sets=(tuple(names),)))
+        found += [replace(check, sets=(tuple(names),)) for check in mine or [Check(job, {})]]
     return found
 
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.config.checks import checks_of
-from evenhand.methods.audit.real_data import Real, Texts, texts_from_table
 from evenhand.population.rows import Rows, population_from_table, rows
+from evenhand.population.source import Real
 from evenhand.runtime.errors import ConfigError, DataError, EvenhandError, UsageError, nearest
 from evenhand.runtime.table_file import read_frame
 from evenhand.space.space_file import read_themis, read_toml, space_from_table
 from evenhand.subject.subject import SHARED, Subject
+from evenhand.texts.real_texts import Texts, texts_from_table
 from evenhand.texts.text_subject import TextSubject
 
 if TYPE_CHECKING:
@@ -143,15 +143,6 @@ class Config:
         left_out = len(frame) - len(fitting)
         but = f" but for {left_out:,} of {len(frame):,} that are no inputs of the space" if left_out else ""
         return Real(self.file.parent / name, fitting, [f"real rows are those of {name}{but}"])
-
-    def checks(self, job: str) -> list[dict[str, Any]]:
-        """Return the checks of one job, without their job."""
-        return [settings for mine, settings in checks_of(self.file, self.table.get("checks", [])) if mine == job]
-
-    @property
-    def jobs(self) -> list[str]:
-        """The jobs of the checks, each once, in the order of the file."""
-        return list(dict.fromkeys(job for job, _ in checks_of(self.file, self.table.get("checks", []))))
 
     def software(self) -> Subject | TextSubject:
         """Build what is tested: a TextSubject where the file declares [texts]."""

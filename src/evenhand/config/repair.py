@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.config.file import OPTIONS, TEXT_OPTIONS, imported
+from evenhand.methods.repair import REPAIR
 from evenhand.runtime.budget import Budget
 from evenhand.runtime.errors import ConfigError, DataError, MissingExtra, UsageError, clip, nearest
 from evenhand.runtime.table_file import read_frame
@@ -22,21 +23,10 @@ if TYPE_CHECKING:
 
     from evenhand.config.file import Config
 
-_TEXT, _WHOLE, _NUMBER = ((str,), "a text"), ((int,), "a whole number"), ((int, float), "a number")
-KEYS: dict[str, tuple[tuple[type, ...], str]] = {
-    "over": ((str, list), "a list of texts"),
-    **dict.fromkeys(("method", "labels", "add", "estimator", "fit", "output", "target", "weights"), _TEXT),
-    **dict.fromkeys(("patience", "steps", "draws", "queries"), _WHOLE),
-    **dict.fromkeys(("tolerance", "validate", "limit", "level", "differs", "seconds"), _NUMBER),
-    "test": ((int, float, str), "a share of the rows, or the name of a file of other rows"),
-    "positive": ((str, int, float, bool), "a label"),
-    "rule": ((list, dict), "a list of conditions, or for texts a table of terms by category"),
-}
-"""What can be said in a [repair] table."""
 _JUDGING = ("steps", "tolerance", "limit", "level")
 OF_TEXTS = ("estimator", "fit", "target", "method", "output", "positive", "rule", "test", "validate", *_JUDGING)
 """What can be said where there is a [texts] table."""
-PASSED = ("method", "add", "patience", "validate", "draws", *_JUDGING)
+PASSED = ("method", "add", "patience", "validate", "draws", "support", *_JUDGING)
 """What goes to `repair` as it is written."""
 MODELS = (".skops", ".joblib", ".pkl", ".pickle")
 """The kinds of file that a model is written to."""
@@ -78,10 +68,10 @@ Valid choices are 'over', 'method', 'labels', 'add', 'estimator', 'fit', 'output
     settings: dict[str, Any] = {key: table[key] for key in PASSED if key in table}
     if "over" in table:
         settings["over"] = (table["over"],) if isinstance(table["over"], str) else tuple(table["over"])
-    if "labels" in table:
+    if "labelling" in table:
         # The name of a function has a colon, and the name of a way to label none.
-        name, where = table["labels"], f"{config.file}: [repair] labels"
-        settings["labels"] = imported(where, name, config.file.parent) if ":" in name else name
+        name, where = table["labelling"], f"{config.file}: [repair] labelling"
+        settings["labelling"] = imported(where, name, config.file.parent) if ":" in name else name
     if "queries" in table or "seconds" in table:
         settings["budget"] = Budget(queries=table.get("queries"), seconds=table.get("seconds"))
     said = config.table.get("subject", {})
@@ -102,15 +92,10 @@ Valid choices are 'over', 'method', 'labels', 'add', 'estimator', 'fit', 'output
 
 def _check(file: Path, table: Mapping[str, Any]) -> None:
     """Refuse keys that there are not, and values of another kind."""
-    for key, value in table.items():
-        if key not in KEYS:
-            raise ConfigError(f"{file}: [repair] has an unknown key {key!r}; {nearest(key, KEYS)}")
-        types, wanted = KEYS[key]
-        fits = isinstance(value, types) and (bool in types or not isinstance(value, bool))
-        if key == "over" and isinstance(value, list):
-            fits = all(isinstance(name, str) for name in value)
-        if not fits:
-            raise ConfigError(f"{file}: [repair] has {key} = {clip(repr(value))}; it must be {wanted}")
+    try:
+        REPAIR.options.check(table, f"{file}: [repair]")
+    except UsageError as error:
+        raise ConfigError(str(error)) from None
     if "estimator" in table and "fit" in table:
         raise ConfigError(f"{file}: [repair] has both estimator and fit; keep the one that is to be trained")
 

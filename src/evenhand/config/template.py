@@ -8,12 +8,13 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.methods.audit.audit import usual
+from evenhand.methods.audit.checks import usual
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.runtime.table_file import beside, read_frame
 from evenhand.space.feature import plain
 from evenhand.space.space import Space
 from evenhand.subject.adapters.base import parse_outcome
+from evenhand.verbs import VERBS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,13 +41,6 @@ positive = {positive}
 _CHECKS = """\
 # The checks of `evenhand audit`, each of which its own verb runs too. Limits are engineering thresholds: choose yours.
 """
-_SAYS = {
-    "measure": "how much, and how sure",
-    "subsets": "which features and which sets of them",
-    "search": "concrete people; with limit = 0, any that is found fails",
-    "impact": "selection rates and impact ratios of the people in the data",
-    "mine": "readable subgroups that are treated differently from everyone else",
-}
 _COMPARE = """\
 # [[checks]]
 # job = "compare"   # is another model better than blindly giving up accuracy?
@@ -168,7 +162,7 @@ def _config(
     lines += [_CHECKS]
     for check in usual(space, real=True):
         job, settings = check.pop("job"), check
-        lines += ["[[checks]]", f"job = {toml(job):12}  # {_SAYS[job]}"]
+        lines += ["[[checks]]", f"job = {toml(job):12}  # {VERBS[job].says}"]
         lines += [*(f"{key} = {toml(value)}" for key, value in settings.items()), ""]
     if target is not None:
         lines += [_COMPARE.format(truth=toml(target))]

@@ -16,7 +16,8 @@ from evenhand.explore.tabular import Desk
 from evenhand.explore.texts import TextDesk
 from evenhand.methods.audit.audit_result import Audit, gathered
 from evenhand.report.lines import printable
-from evenhand.results.result import Case, Finding, Result
+from evenhand.results.evidence import Case, Finding
+from evenhand.results.result import Result
 from evenhand.runtime import number_text
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.column_file import replacing
@@ -102,22 +103,19 @@ class Shown:
     claim: str = ""
 
 
-def cases_of(found: Audit | Result | None) -> list[Shown]:
+def cases_of(found: Evidence | None) -> list[Shown]:
     """Return the cases of a result or of all checks of an audit, each once, and the first found inputs of a search."""
-    results = [found] if isinstance(found, Result) else [check.found for check in found.checks] if found else []
     shown: dict[str, Shown] = {}
-    for result in results:
-        if not isinstance(result, Result):
-            continue
+    for result in () if found is None else found.parts:
         listed = [Shown(case, finding.claim) for finding in result.findings for case in finding.cases]
-        if "search" in result.details:
+        if result.job == "search":
             listed += [Shown(case, "found by a search") for case in _searched(result)]
         for one in listed:
             shown.setdefault(_key(one.case), one)
     return list(shown.values())
 
 
-def _searched(result: Result) -> list[Case]:
+def _searched(result: Any) -> list[Case]:
     """Return the first inputs that a search found, with their twins."""
     names = [feature["name"] for feature in result.space["features"]]
     frame = result.to_frame().head(MOST_CASES)
@@ -199,7 +197,9 @@ def _finding(about: tuple[str, ...], output: str, cases: Sequence[Case], tried: 
     pairs = number_text.many(len(cases), "pair")
     what = f"the output {output}" if output else "the outcome"
     claim = f"{pairs} saved by hand in which {what} changes with {' and '.join(about)}"
-    return Finding(claim, about, Witnesses.of(len(cases), tried, "by hand"), None, tuple(cases), output=output)
+    return Finding(
+        claim, about, Witnesses.of(len(cases), tried, "by hand"), None, tuple(cases), output=output, score="witnesses"
+    )
 
 
 @dataclass

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.explore.tabular import Misfit, Pair, answers, favoured, wired
-from evenhand.results.result import Case
+from evenhand.results.evidence import Case
 from evenhand.runtime.errors import DataError, UsageError, clip
 from evenhand.space.feature import category, plain
 from evenhand.space.space import Space
 from evenhand.texts.matching import find, unmarked
 
 if TYPE_CHECKING:
-    from evenhand.methods.audit.real_data import Texts
+    from evenhand.texts.real_texts import Texts
     from evenhand.texts.lexicon import Lexicon, Term
     from evenhand.texts.matching import Matches
     from evenhand.texts.text_subject import TextSubject

@@ -137,7 +137,7 @@ def frame(tuning: Tuning) -> Any:
     return tuning.curve
 
 
-def lines(tuning: Tuning, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:  # noqa: ARG001
+def lines(tuning: Tuning, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
     """Tell a tuning as lines."""
     for line in str(tuning).split("\n"):
         yield Line(line)

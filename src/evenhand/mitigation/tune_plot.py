@@ -183,3 +183,8 @@ def _finish(ax: Any, display: TuningDisplay, curve: Curve) -> None:
     ax.grid(axis="y", color="0.92")
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def display_of(tuning: Tuning) -> TuningDisplay:
+    """Return the display of a tuning."""
+    return TuningDisplay.from_tuning(tuning)

@@ -17,10 +17,10 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from evenhand.methods.audit.audit_result import Audit, Checked
-    from evenhand.methods.audit.statements import Statement
+    from evenhand.methods.audit.audit_result import Audit, CheckResult
+    from evenhand.report.statement import Statement
     from evenhand.report.lines import Line
-    from evenhand.results.result import Case
+    from evenhand.results.evidence import Case
 
 FOLDER = ".evenhand"
 VERDICT, EVIDENCE = "evenhand.verdict", "evenhand.evidence"
@@ -153,15 +153,13 @@ def _keep(result: Any, folder: Path, name: str) -> tuple[Path | None, str]:
 
 def _told(result: Any, file: str) -> Iterator[Line]:
     """Tell of a result what does not pass, and how to ask the software again."""
-    from evenhand.methods.audit.audit_result import Audit, Checked
+    from evenhand.methods.audit.audit_result import as_audit
     from evenhand.methods.audit.statements import statements
     from evenhand.report.lines import LEAD, Line
-    from evenhand.results.result import Result
-    from evenhand.statistics.estimate import Verdict
+    from evenhand.statistics.estimate import StopReason, Verdict
 
-    audit = result if isinstance(result, Audit) else None
-    checks = audit.checks if audit else (Checked(job_of(result), job_of(result), {}, result),)
-    for check in checks:
+    audit = as_audit(result)
+    for check in audit.checks:
         if not check.exit_code:
             continue
         failed = [one for one in statements(check) if one.verdict in (Verdict.FAIL, Verdict.UNDECIDED)]
@@ -169,11 +167,12 @@ def _told(result: Any, file: str) -> Iterator[Line]:
             yield from _statement(statement)
         if len(failed) > MOST_STATEMENTS:
             yield Line(f"… {len(failed) - MOST_STATEMENTS:,} more", indent=LEAD)
-        if isinstance(check.found, Result) and check.verdict is not Verdict.FAIL:
-            yield Line(f"{check.name} ended because {check.found.stop}", indent=LEAD)
+        ended = None if check.found is None else check.found.stop
+        if ended not in (None, StopReason.COMPLETED) and check.verdict is not Verdict.FAIL:
+            yield Line(f"{check.name} ended because {ended}", indent=LEAD)
     if file:
         yield Line(f"kept in {file}", indent=LEAD)
-        yield from (Line(text, indent=LEAD) for text in _again(audit, checks, file))
+        yield from (Line(text, indent=LEAD) for text in _again(audit, file))
 
 
 def _statement(statement: Statement) -> Iterator[Line]:
@@ -190,19 +189,17 @@ def _statement(statement: Statement) -> Iterator[Line]:
         yield from shown_cases([_shortened(statement.case)], 2, WIDTH)
 
 
-def _again(audit: Audit | None, checks: tuple[Checked, ...], file: str) -> Iterator[str]:
+def _again(audit: Audit, file: str) -> Iterator[str]:
     """Say how to ask the software again, where there are cases to ask it."""
-    from evenhand.results.result import Result
-
-    found = [check.found for check in checks if isinstance(check.found, Result)]
-    cases = any(finding.cases for result in found for finding in result.findings)
-    config = audit.config.get("file", "") if audit else ""
+    found = [part for part in audit.parts if any(finding.cases for finding in part.findings)]
+    cases = bool(found)
+    config = audit.config.get("file", "")
     if cases and config:
         yield f"ask the software again: evenhand replay {shlex.quote(file)} {shlex.quote(config)}"
     elif cases:
         software = "function" if all(result.job == "mine_text" for result in found) else "subject"
         yield f"ask the software again: eh.replay({json.dumps(file, ensure_ascii=False)}, {software})"
-    if audit and audit.command:
+    if audit.command:
         yield f"audit it again: {audit.command}"
 
 
@@ -232,7 +229,7 @@ def _near(file: Path, place: Path) -> str:
 def _shortened(case: Case) -> Case:
     """Return a case whose long values are cut around the place where they differ; texts are cut where they are shown.
 
-    >>> from evenhand.results.result import Case
+    >>> from evenhand.results.evidence import Case
     >>> short = _shortened(Case({"name": "x" * 5000 + "a"}, {"name": "x" * 5000 + "b"}, (0, 1)))
     >>> short.individual["name"]
     '…xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxa'

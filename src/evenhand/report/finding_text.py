@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from evenhand.results.result import Finding, Group, Result
+    from evenhand.results.evidence import Finding, Group
+    from evenhand.results.result import Result
 
 NO_DATA = "no data, undecided"
 """What is said of a group, or a set of features, of which nothing was observed."""
@@ -27,7 +28,7 @@ def subject_of(finding: Finding) -> str:
     """Return what a finding speaks of: its features or its rule, and the output where there are several.
 
     >>> from evenhand.statistics.estimate import Estimate
-    >>> from evenhand.results.result import Finding
+    >>> from evenhand.results.evidence import Finding
     >>> subject_of(Finding("a claim", ("sex", "race"), Estimate.exact(1, 4), output="rate"))
     'rate: sex, race'
     """
@@ -41,7 +42,7 @@ def shown_groups(groups: Sequence[Group], most: int) -> list[Group | str]:
     A sentence stands where groups are left out.
 
     >>> from evenhand.statistics.estimate import Estimate
-    >>> from evenhand.results.result import Group
+    >>> from evenhand.results.evidence import Group
     >>> groups = [Group({"age": age}, Estimate.exact(age, 50)) for age in range(20, 50)]
     >>> [str(shown) for shown in shown_groups(groups, 3)]
     ['age 20', 'age 21', '… 27 more groups', 'age 49']

@@ -18,7 +18,7 @@ from evenhand.runtime.errors import MissingExtra
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from evenhand.results.result import Case
+    from evenhand.results.evidence import Case
 
 _SHORT = 400
 """How long a value may be before it gets a box of its own to scroll in."""

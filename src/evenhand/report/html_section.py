@@ -28,7 +28,7 @@ MOST_CASES = 5
 MOST_GROUPS = 30
 
 
-def section_of_findings(found: Evidence, told: Sequence[Statement], name: str, room: int) -> Iterator[str]:  # noqa: ARG001
+def section_of_findings(found: Evidence, told: Sequence[Statement], name: str, room: int) -> Iterator[str]:
     """Return the findings of a check as cards, which is all that there is to show of most verbs."""
     yield from cards(told, name)
 
@@ -47,9 +47,8 @@ def limit_text(one: Statement) -> str:
     return f"at least {limit}" if one.least else limit
 
 
-def cards(
-    told: Sequence[Statement], name: str, most: int = MOST_CARDS, *, groups: bool = True
-) -> Iterator[str]:
+def cards(told: Sequence[Statement], name: str, most: int = MOST_CARDS, *, groups: bool = True) -> Iterator[str]:
+    """Return statements as cards, whose bars share an axis; what is too much is in the table of the summary."""
     known = [one for one in told[:most] if drawable(one.estimate)]
     top = top_of([one.estimate for one in known if one.estimate], [one.limit for one in known])
     for number, one in enumerate(told[:most]):
@@ -142,5 +141,3 @@ def _groups(groups: Sequence[Group], name: str) -> str:
         headings,
         [("", rows)],
     )
-
-

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from evenhand.results.result import Case
+    from evenhand.results.evidence import Case
     from evenhand.statistics.estimate import Estimate
 
 LEAD = 10
@@ -95,7 +95,7 @@ def twins(case: Case, width: int | None) -> list[str]:
 def shown_cases(cases: Sequence[Case], most: int, width: int | None) -> Iterator[Line]:
     """Tell some cases: one as a line, more as tables; two texts as a line each, with what differs in sight.
 
-    >>> from evenhand.results.result import Case
+    >>> from evenhand.results.evidence import Case
     >>> case = Case({"text": "I am a ⟦gay⟧ man"}, {"text": "I am a ⟦straight⟧ man"}, ("rude", "fine"))
     >>> print(*shown_cases([case], 1, None), sep="\\n")
               for example

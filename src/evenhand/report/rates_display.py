@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from evenhand.methods.impact.plot import ImpactDisplay
-from evenhand.methods.mine.plot.display import MineDisplay
-from evenhand.methods.mine.table import entries_of
-from evenhand.methods.search.plot import SearchDisplay
-from evenhand.methods.subsets.plot import LatticeDisplay
 from evenhand.report.canvas import (
     BLUE,
     GREEN,
@@ -26,7 +20,7 @@ from evenhand.report.canvas import (
     intervals,
     literal,
 )
-from evenhand.report.finding_text import NO_DATA, searches_of, shown_groups, subject_of
+from evenhand.report.finding_text import NO_DATA, shown_groups, subject_of
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import clip
 from evenhand.statistics.estimate import Verdict
@@ -34,7 +28,8 @@ from evenhand.statistics.estimate import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from evenhand.results.result import Finding, Result
+    from evenhand.results.evidence import Finding
+    from evenhand.results.protocol import Evidence
     from evenhand.statistics.estimate import Estimate
 
 MOST_ROWS = 30
@@ -80,7 +75,7 @@ class RatesDisplay(Display):
     `scores` has a panel for each limit in use, `groups` one for each set of groups, best evidence first.
 
     >>> from evenhand.statistics.estimate import Estimate
-    >>> from evenhand.results.result import Finding, Group
+    >>> from evenhand.results.evidence import Finding, Group
     >>> groups = [Group({"sex": "F"}, Estimate.exact(1, 4)), Group({"sex": "M"}, Estimate.exact(3, 4))]
     >>> found = Finding("sex differs", ("sex",), Estimate.exact(1, 2), 0.1, groups=tuple(groups))
     >>> display = RatesDisplay.from_findings([found])
@@ -119,8 +114,8 @@ class RatesDisplay(Display):
         return self
 
 
-def display_of(result: Result) -> Display:
-    """Return the display that suits a result: of `subsets` the lattice, of `search` its course, of minings bars.
+def display_of(found: Evidence) -> RatesDisplay:
+    """Return the display of what most verbs find.
 
     >>> from evenhand.runtime.budget import Spent
     >>> from evenhand.statistics.estimate import StopReason
@@ -128,15 +123,7 @@ def display_of(result: Result) -> Display:
     >>> type(display_of(Result("measure", [], 0, Spent(0, 0, 0.0), StopReason.MARGIN, {}))).__name__
     'RatesDisplay'
     """
-    if isinstance(result.details.get("lattice"), Mapping):
-        return LatticeDisplay.from_result(result)
-    if searches_of(result):
-        return SearchDisplay.from_result(result)
-    if entries_of(result):
-        return MineDisplay.from_result(result)
-    if result.details.get("impact"):
-        return ImpactDisplay.from_result(result)
-    return RatesDisplay.from_findings(result.findings)
+    return RatesDisplay.from_findings(found.findings)
 
 
 def _scores(findings: list[Finding], limit: float | None, *, least: bool) -> Panel:

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.report.finding_text import subject_of
 from evenhand.runtime import number_text
-from evenhand.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
     from evenhand.results.baseline import BaselineComparison
     from evenhand.results.evidence import Case, Finding
-    from evenhand.statistics.estimate import Verdict
+    from evenhand.statistics.estimate import Estimate, Verdict
 
 NO_LIMIT = "no limit"
 """What stands in place of a verdict where nothing was held against a limit."""

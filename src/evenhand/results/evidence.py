@@ -91,7 +91,7 @@ class Group:
 
 @runtime_checkable
 class Detail(Protocol):
-    """What only one verb knows of a finding: a small frozen dataclass, which the verb's record names to read it back."""
+    """What only one verb knows of a finding: a small frozen dataclass, which the verb can read back."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the detail as JSON holds it."""

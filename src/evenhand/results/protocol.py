@@ -22,7 +22,7 @@ from evenhand.statistics.estimate import StopReason, Verdict
 from evenhand.verbs import VERBS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from os import PathLike
 
     from evenhand.results.evidence import Finding
@@ -88,6 +88,11 @@ class Evidence(ABC):
     #   findings: Sequence       the evidence, best first
 
     @property
+    def parts(self) -> tuple[Evidence, ...]:
+        """What single verbs found, of which this is made: of most evidence, itself."""
+        return (self,)
+
+    @property
     def verdict(self) -> Verdict | None:
         """Fail if any finding fails, undecided if any is undecided, pass if all pass; None where no limit was given."""
         return worst_of(finding.verdict for finding in self.findings)
@@ -103,7 +108,7 @@ class Evidence(ABC):
         return INTERRUPTED if self.interrupted else EXIT_CODES[self.verdict]
 
     def check(self) -> Self:
-        """Return the evidence if it passes; raise an AssertionError that tells the story if it fails or is undecided."""
+        """Return the evidence if it passes; else raise an AssertionError that tells the story."""
         __tracebackhide__ = True  # pytest shows the test, not this
         if self.exit_code:
             raise AssertionError(self.story())
@@ -132,7 +137,8 @@ class Evidence(ABC):
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """Return the evidence as one page that needs nothing from elsewhere, and write it where a path is given."""
-        return json_file.write(path, FORMATS["html"].render(self), "report")
+        page = VERBS[self.job].page or FORMATS["html"].render
+        return json_file.write(path, page(self), "report")
 
     def _repr_html_(self) -> str:
         return str(FORMATS["notebook"].render(self))

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from evenhand.results.evidence import Finding
 from evenhand.results.protocol import (
     FORMAT,
     RANK,
@@ -25,6 +23,10 @@ from evenhand.runtime.errors import UsageError
 from evenhand.space.rule import Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
+
+    from evenhand.results.evidence import Finding
     from evenhand.runtime.budget import Spent
     from evenhand.statistics.estimate import StopReason
 
@@ -78,6 +80,12 @@ class Result(Evidence):
             raise UsageError(f"this {self.job} has no findings")
         return self.findings[0]
 
+    def to_suite(self, path: str | PathLike[str]) -> None:
+        """Write every test behind the scores to a CSV or Parquet file, for `replay`."""
+        if self.tests is None:
+            raise UsageError(f"this {self.job} kept no tests; measure with keep_tests=True to write them to a suite")
+        self.tests.write(path)
+
     def content(self) -> dict[str, Any]:
         """Return all that depends on seed, subject and settings alone, not on how the run went."""
         return {
@@ -101,7 +109,7 @@ class Result(Evidence):
         return "findings" in table and "space" in table
 
     @classmethod
-    def read(cls, table: Mapping[str, Any], where: str) -> Result:  # noqa: ARG003
+    def read(cls, table: Mapping[str, Any], where: str) -> Result:
         """Rebuild a result from JSON of the present format."""
         return cls(
             table["job"],

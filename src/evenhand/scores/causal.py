@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.population.rows import Rows
-    from evenhand.results.result import Group
+    from evenhand.results.evidence import Group
     from evenhand.runtime.budget import Meter
     from evenhand.runtime.workers import Workers
     from evenhand.scores.question import Terms

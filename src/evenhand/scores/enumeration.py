@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.results.result import Case
+    from evenhand.results.evidence import Case
     from evenhand.space.feature import Feature, Points
     from evenhand.space.space import Space
     from evenhand.subject.view import View

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.population.rows import Rows
-    from evenhand.results.result import Case, Group
+    from evenhand.results.evidence import Case, Group
     from evenhand.runtime.budget import Meter
     from evenhand.runtime.workers import Workers
     from evenhand.scores.question import Terms

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.population.samplers import Draws, Within
-from evenhand.results.result import Group
+from evenhand.results.evidence import Group
 from evenhand.runtime.errors import UsageError
 from evenhand.scores.sampling_loop import CASES, Counted
 from evenhand.scores.twins import ROWS, case_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.population.samplers import Sampler
-    from evenhand.results.result import Case
+    from evenhand.results.evidence import Case
     from evenhand.scores.groups import Groups
     from evenhand.space.feature import Points
     from evenhand.statistics.intervals import Floats

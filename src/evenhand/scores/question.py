@@ -14,7 +14,7 @@ import numpy as np
 
 from evenhand.population.rows import Rows
 from evenhand.population.samplers import Uniform
-from evenhand.results.result import Finding
+from evenhand.results.evidence import Finding
 from evenhand.runtime.errors import UsageError
 from evenhand.runtime.random_streams import stream
 from evenhand.scores.enumeration import part, whole
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.population.samplers import Sampler
-    from evenhand.results.result import Case, Group
+    from evenhand.results.evidence import Case, Group
     from evenhand.runtime.budget import Meter
     from evenhand.runtime.workers import Workers
     from evenhand.space.feature import Points
@@ -119,7 +119,14 @@ class Question(ABC):
         estimate = terms.said(score.estimate)
         claim = self.claim(estimate, score.groups)
         finding = Finding(
-            claim, self.names, estimate, terms.limit, tuple(score.cases), score.groups, output=self.view.title
+            claim,
+            self.names,
+            estimate,
+            terms.limit,
+            tuple(score.cases),
+            score.groups,
+            output=self.view.title,
+            score=self.kind,
         )
         return Answer(finding, score.stop, score.notes, score.tests)
 

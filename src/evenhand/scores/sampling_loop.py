@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.population.samplers import Draws
-    from evenhand.results.result import Case
+    from evenhand.results.evidence import Case
     from evenhand.runtime.budget import Meter
     from evenhand.runtime.workers import Workers
     from evenhand.statistics.estimate import Estimate

@@ -90,6 +90,18 @@ def check_suite(path: str | PathLike[str], space: Space, outputs: Sequence[str] 
     return file
 
 
+@dataclass(frozen=True)
+class Suite:
+    """The tests behind the scores of a run, and the space that their inputs are of."""
+
+    space: Space
+    parts: Sequence[Tests]
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write every test to a CSV or Parquet file."""
+        write_suite(path, self.space, self.parts)
+
+
 def write_suite(path: str | PathLike[str], space: Space, parts: Sequence[Tests]) -> None:
     """Write tests to a `.csv`, `.csv.gz` or `.parquet` file, all of them or nothing.
 

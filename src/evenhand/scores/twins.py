@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from evenhand.results.result import Case
+from evenhand.results.evidence import Case
 from evenhand.scores.sampling_loop import CASES, Counted
 from evenhand.space.distribution import numbered
 from evenhand.space.feature import plain

@@ -37,6 +37,7 @@ class StopReason(StrEnum):
     ENUMERATED = "every input was enumerated"
     EXHAUSTED = "there was nothing left to try"
     INTERRUPTED = "the run was interrupted"
+    COMPLETED = "all there was to do was done"
 
 
 def check_limit(limit: float) -> float:
@@ -183,6 +184,11 @@ class Estimate:
         return number_text.between(self.low, self.high, self._digits)
 
     @property
+    def ends_text(self) -> tuple[str, str]:
+        """Both ends of the interval as people read them."""
+        return number_text.percent(self.low, self._digits), number_text.percent(self.high, self._digits)
+
+    @property
     def level_text(self) -> str:
         """The level of the interval as people read it, empty where the value is exact."""
         if self.level == 1:
@@ -193,13 +199,20 @@ class Estimate:
     def _digits(self) -> int:
         return number_text.percent_decimals(self.low, self.high, self.value)
 
-    def __str__(self) -> str:
-        facts = [f"n = {number_text.count(self.n)}", self.method]
-        if self.level < 1:
-            facts = [self.interval_text, self.level_text, *facts]
+    @property
+    def text_without_n(self) -> str:
+        """The estimate as people read it where its n stands elsewhere, as in a table."""
+        return self._text([self.method])
+
+    def _text(self, basis: list[str]) -> str:
+        """Return the estimate as people read it; `basis` says what it rests on."""
+        facts = basis if self.level == 1 else [self.interval_text, self.level_text, *basis]
         if self.population:
-            facts.append(f"population: {self.population}")
+            facts = [*facts, f"population: {self.population}"]
         return f"{self.value_text} ({', '.join(facts)})"
+
+    def __str__(self) -> str:
+        return self._text([f"n = {number_text.count(self.n)}", self.method])
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +277,11 @@ class Witnesses(Estimate):
         """Empty: a count has no level."""
         return ""
 
+    @property
+    def text_without_n(self) -> str:
+        """The count as people read it: how many inputs were tried is part of it."""
+        return str(self)
+
     def __str__(self) -> str:
         every = "every one of " if self.high == self.value else ""
         return f"{self.value_text} by trying {every}{number_text.count(self.n)} inputs ({self.method})"
@@ -300,8 +318,12 @@ class Amount(Estimate):
             return ""
         return number_text.amount_between(self.low, self.high)
 
+    @property
+    def ends_text(self) -> tuple[str, str]:
+        """Both ends of the interval as people read them."""
+        return number_text.amount(self.low), number_text.amount(self.high)
+
     def __str__(self) -> str:
         if self.level == 1:
-            return f"{self.value_text} ({self.method})"
-        facts = [self.interval_text, self.level_text, f"n = {number_text.count(self.n)}", self.method]
-        return f"{self.value_text} ({', '.join(facts)})"
+            return self.text_without_n
+        return self._text([f"n = {number_text.count(self.n)}", self.method])

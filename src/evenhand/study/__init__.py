@@ -9,8 +9,8 @@ from evenhand.verbs import Command, Verb
 STUDY = Verb(
     "study",
     question="Which mitigations are better than blindly giving up accuracy, across data sets, models and splits?",
-    definition="Each method was trained on many splits of each data set, with each model and for each protected column, "
-    "and held against blindly overwriting the predictions of its own original (Fairea, section 5).",
+    definition="Each method was trained on many splits of each data set, with each model and for each protected "
+    "column, and held against blindly overwriting the predictions of its own original (Fairea, section 5).",
     function=Deferred("evenhand.study.study:run"),
     options=Options.of(given=("study", "store", "n_jobs", "progress")),
     text=Deferred("evenhand.study.text:lines"),

@@ -158,7 +158,7 @@ class Cases:
         methods: Sequence[str] | None = None,
         *,
         over: Sequence[str] | None = None,
-        strategy: str = "tightest",
+        overwrite: str = "tightest",
         level: float = 0.95,
     ) -> Comparison:
         """Compare methods with the blind overwriting of their original; parameters as for `trials` and `compare`."""
@@ -168,7 +168,7 @@ class Cases:
             bias=bias,
             performance=performance,
             positive=self.tasks[task].positive,
-            strategy=strategy,
+            overwrite=overwrite,
             level=level,
             test_size=self.test_size,
             seed=self.seed,

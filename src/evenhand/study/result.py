@@ -81,7 +81,7 @@ class StudyResult(Evidence):
         return table.get("job") == "study" and "tables" in table
 
     @classmethod
-    def read(cls, table: Mapping[str, Any], where: str) -> StudyResult:  # noqa: ARG003
+    def read(cls, table: Mapping[str, Any], where: str) -> StudyResult:
         """Rebuild a study from JSON of the present format."""
         spent = spent_of(table)
         return cls(

@@ -12,6 +12,7 @@ from evenhand.study import published_numbers, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
     from rich.console import Console
 
     from evenhand.study.fits import Cases
@@ -86,7 +87,7 @@ def _spent(study: StudyResult) -> str:
     return f"{fits} fits on {study.splits} splits, {seconds} s of training and predicting"
 
 
-def lines(study: StudyResult, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:  # noqa: ARG001
+def lines(study: StudyResult, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
     """Tell a study as lines: its tables as its JSON has them, and what each method is worth."""
     for table in study.tables:
         yield Line(table["title"])

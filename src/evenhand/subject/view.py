@@ -47,6 +47,11 @@ class View:
         return f"{self.name} {said}" if self.name else f"{said}"
 
     @property
+    def names_outcome(self) -> bool:
+        """Whether what counts as favourable is a label, rather than a phrase that describes it."""
+        return self.counts and self.positive is not None and not callable(self.positive)
+
+    @property
     def meaning(self) -> Meaning:
         """What the outcomes of this output mean."""
         found = self.subject.meanings[self.name]

@@ -126,6 +126,11 @@ class TextSubject:
         return self.view.favoured
 
     @property
+    def names_outcome(self) -> bool:
+        """Whether what counts as favourable is a label, rather than a phrase that describes it."""
+        return self.view.names_outcome
+
+    @property
     def counts(self) -> bool:
         """Whether the amount of an outcome is 0 or 1, rather than a score in between."""
         return self.meaning.counts

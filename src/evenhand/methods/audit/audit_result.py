@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -24,7 +23,7 @@ from evenhand.runtime.errors import INTERRUPTED, SubjectError, UsageError, clip,
 from evenhand.statistics.estimate import StopReason, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Container, Mapping
     from os import PathLike
 
     from evenhand.results.evidence import Finding
@@ -164,6 +163,11 @@ class Audit(Evidence):
                 return found[0]
         names = [check.name for check in self.checks]
         raise UsageError(f"this audit has no check {clip(repr(name))}; {nearest(name, names)}")
+
+    @property
+    def parts(self) -> tuple[Evidence, ...]:
+        """What the checks found, of those that could be run."""
+        return tuple(check.found for check in self.checks if check.found is not None)
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -40,7 +40,7 @@ def render_audit(audit: Audit, files: Sequence[str] = (), *, console: Console | 
     show(lambda _: _told(audit, files), console)
 
 
-def lines(audit: Audit, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:  # noqa: ARG001
+def lines(audit: Audit, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
     """Tell an audit as lines."""
     return _told(audit, ())
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.compare import COMPARE
 from evenhand.methods.compare import overwriting as blind
 from evenhand.methods.compare.axes import Axes, as_bias, as_performance, favourable, measured
 from evenhand.methods.compare.bootstrap import resampled
@@ -15,7 +16,6 @@ from evenhand.methods.compare.metrics import check_scores
 from evenhand.methods.compare.predictions import Trials
 from evenhand.methods.compare.standings import Scores, Sureness, check_original, judge
 from evenhand.runtime.errors import UsageError, clip, nearest
-from evenhand.runtime.options import checked_keywords
 from evenhand.runtime.random_streams import stream
 
 if TYPE_CHECKING:
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from evenhand.methods.compare.comparison import Comparison
     from evenhand.space.feature import Label
 
-METHODS = ("exact", "monte-carlo")
+LINES = ("exact", "monte-carlo")
 _USUAL = {"level": 0.95, "test_size": 0.3}
 RESAMPLES, CALLED = 2_000, 200
 """Resamples by default: where scores are known by name, and where functions of the user must be called."""
 
 
-@checked_keywords
+@COMPARE.options.checked
 def compare(
     outcomes: Mapping[str, Any],
     y_true: Any,
@@ -41,11 +41,11 @@ def compare(
     performance: str | Callable[..., float] = "accuracy",
     positive: Label | None = None,
     over: Sequence[str | Sequence[str]] | str | None = None,
-    smallest: float = 0.0,
-    strategy: str = "tightest",
+    support: float = 0.0,
+    overwrite: str = "tightest",
     label: Label | None = None,
     degrees: Sequence[float] = blind.DEGREES,
-    method: str = "exact",
+    line: str = "exact",
     repetitions: int = 50,
     level: float = 0.95,
     resamples: int | None = None,
@@ -78,14 +78,14 @@ def compare(
     over
         Sets of protected columns whose groups are compared; by default each column alone and all together. The worst
         counts.
-    smallest
+    support
         Groups with a smaller share of the rows are left out.
-    strategy, label
+    overwrite, label
         What predictions are overwritten with: the label that makes the "tightest" line, that of the "majority", a
         "label" given, or any label at "random".
     degrees
         The shares of predictions that are overwritten.
-    method, repetitions
+    line, repetitions
         "exact" for the mean over all ways of overwriting, or "monte-carlo" for the paper's mean over some repetitions.
     level, resamples
         The level of all intervals of a kind together (scores, differences to the original and to the line, areas), and
@@ -102,19 +102,19 @@ def compare(
     >>> found.region, found.baseline.label
     ({'less': 'win-win'}, 0)
     """
-    _check(outcomes, baseline, level, test_size, method, repetitions, resamples)
+    _check(outcomes, baseline, level, test_size, line, repetitions, resamples)
     names = [baseline, *(name for name in outcomes if name != baseline)]
     told = {name: outcomes[name] for name in names}
-    trials = Trials.of(told, y_true, protected, over=over, smallest=smallest)
+    trials = Trials.of(told, y_true, protected, over=over, support=support)
     return compare_trials(
         trials,
         bias=bias,
         performance=performance,
         positive=positive,
-        strategy=strategy,
+        overwrite=overwrite,
         label=label,
         degrees=degrees,
-        repetitions=None if method == "exact" else repetitions,
+        repetitions=None if line == "exact" else repetitions,
         level=level,
         resamples=resamples,
         test_size=test_size,
@@ -128,7 +128,7 @@ def compare_trials(
     bias: Any = "spd",
     performance: Any = "accuracy",
     positive: Label | None = None,
-    strategy: str = "tightest",
+    overwrite: str = "tightest",
     label: Label | None = None,
     degrees: Sequence[float] = blind.DEGREES,
     repetitions: int | None = None,
@@ -144,13 +144,13 @@ def compare_trials(
     trials.check(scores[0])
     check_scores(scores, names, trials.tables)
     elsewhere = measured(bias, names, trials.runs) if isinstance(bias, Mapping) else None
-    way = blind.choose(strategy, label, frame.labels, trials.tables[0].sum(axis=0), scores, degrees)
+    way = blind.choose(overwrite, label, frame.labels, trials.tables[0].sum(axis=0), scores, degrees)
     axes = Axes(*scores, way, repetitions, seed)
     runs = axes.score(trials.tables)
     if elsewhere is not None:
         runs = elsewhere.into(runs)
     point = runs.mean()
-    baseline = axes.baseline(point, frame.labels, strategy)
+    baseline = axes.baseline(point, frame.labels, overwrite)
     check_original(names[0], point, baseline)
     rows = trials.rows
     if rows is None:
@@ -199,14 +199,14 @@ def _resampled(axes: Axes, trials: Trials, resamples: int, seed: int) -> Scores:
 
 
 def _check(
-    outcomes: Any, baseline: str, level: float, test_size: float, method: str, repetitions: int, resamples: int | None
+    outcomes: Any, baseline: str, level: float, test_size: float, line: str, repetitions: int, resamples: int | None
 ) -> None:
     if not isinstance(outcomes, Mapping) or len(outcomes) < 2:
         raise UsageError("outcomes must hold the predictions of the original and of a mitigation by name, at least two")
     if baseline not in outcomes:
         raise UsageError(f"baseline = {clip(repr(baseline))} is not among the outcomes; {nearest(baseline, outcomes)}")
-    if method not in METHODS:
-        raise UsageError(f"method = {clip(repr(method))} is none; {nearest(method, METHODS)}")
+    if line not in LINES:
+        raise UsageError(f"unknown line {clip(repr(line))}; {nearest(line, LINES)}")
     for name, share in (("level", level), ("test_size", test_size)):
         if not isinstance(share, int | float) or not (0 < share < 1 or (share == 0 and name == "test_size")):
             raise UsageError(f"{name} = {clip(repr(share))} must lie between 0 and 1, for example {_USUAL[name]}")

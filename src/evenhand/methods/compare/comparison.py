@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import asdict, dataclass, field
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from evenhand.methods.compare.regions import GOOD, REGIONS, WIN_WIN
-from evenhand.results.result import EXIT_CODES, versions
-from evenhand.runtime import json_file
+from evenhand.results.evidence import Finding
+from evenhand.results.protocol import Evidence, head_of, read_stop, spent_of, tail_of, versions, worst_of
+from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import UsageError, clip, nearest
-from evenhand.statistics.estimate import Estimate, Verdict
+from evenhand.statistics.estimate import Estimate, StopReason, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from os import PathLike
 
     from evenhand.space.feature import Label
 
-FORMAT = 1
 BETTER = (REGIONS[GOOD], REGIONS[WIN_WIN])
 """The regions of a mitigation that does better than blind overwriting."""
 
@@ -81,6 +78,11 @@ class Standing:
         return Verdict.PASS if all(better) else Verdict.UNDECIDED if any(better) else Verdict.FAIL
 
     @property
+    def finding(self) -> Finding:
+        """Where it stands as a finding: how much it gains over the line, judged by the regions that are plausible."""
+        return Finding(self.claim, (self.name,), self.gain, score="gain", judged=self.verdict)
+
+    @property
     def claim(self) -> str:
         """What can be said of it in a sentence, which names a region only if no other is plausible."""
         if len(self.plausible) == 1:
@@ -95,8 +97,11 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Evidence):
     """How mitigations stand against the line from an original to the blind overwriting of all its predictions."""
+
+    document: ClassVar[str] = "comparison"
+    job: ClassVar[str] = "compare"
 
     original: str
     start: tuple[Estimate, Estimate]
@@ -110,6 +115,8 @@ class Comparison:
     runs: int
     notes: Sequence[str] = ()
     versions: Mapping[str, str] = field(default_factory=versions)
+    spent: Spent = field(default_factory=lambda: Spent(0, 0, 0.0), compare=False)
+    stop: StopReason = StopReason.COMPLETED
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "standings", tuple(self.standings))
@@ -157,113 +164,120 @@ class Comparison:
         return tuple(standing.name for standing in found if standing.gain.high >= floor)
 
     @property
-    def verdict(self) -> Verdict:
-        """Fail if any mitigation is no better than blind overwriting, undecided if that is open for any."""
-        found = {standing.verdict for standing in self.standings}
-        return next(one for one in (Verdict.FAIL, Verdict.UNDECIDED, Verdict.PASS) if one in found)
-
-    @property
-    def exit_code(self) -> int:
-        """The exit code of the verdict: 0 pass, 1 no better than blind overwriting, 3 undecided."""
-        return EXIT_CODES[self.verdict]
+    def findings(self) -> tuple[Finding, ...]:
+        """A finding for each mitigation, in the order in which they were given."""
+        return tuple(standing.finding for standing in self.standings)
 
     def check(self, name: str | None = None) -> Comparison:
         """Return the comparison if all mitigations, or the one named, beat blind overwriting; else tell the story."""
         __tracebackhide__ = True  # pytest shows the test, not this
         chosen = self.standings if name is None else (self[name],)
-        if bad := [standing for standing in chosen if standing.verdict is not Verdict.PASS]:
-            found = Verdict.FAIL if any(one.verdict is Verdict.FAIL for one in bad) else Verdict.UNDECIDED
-            raise AssertionError("\n".join([f"compare: {found}", *(f"  {standing}" for standing in bad)]))
+        bad = [standing for standing in chosen if standing.verdict is not Verdict.PASS]
+        if bad:
+            raise AssertionError(_story(bad))
         return self
 
-    def to_frame(self) -> Any:
-        """Return one row for each mitigation, as a pandas frame."""
-        import pandas as pd
+    def story(self) -> str:
+        """Return the mitigations that are not surely better than blind overwriting, as text."""
+        return _story([standing for standing in self.standings if standing.verdict is not Verdict.PASS])
 
-        rows = [
-            {
-                "name": one.name,
-                "region": one.region,
-                "plausible": ", ".join(one.plausible),
-                "area": one.area,
-                **{f"{what}{end}": getattr(getattr(one, what), key) for what in ("performance", "bias", "gain")
-                   for end, key in (("", "value"), (".low", "low"), (".high", "high"))},
-                **{f"share.{region}": one.share.get(region, 0.0) for region in REGIONS},
-            }
-            for one in self.standings
-        ]  # fmt: skip
-        return pd.DataFrame(rows)
-
-    def _repr_html_(self) -> str:
-        return str(import_module("evenhand.methods.audit.formats.notebook").table_of(self, "compare"))
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the trade-off plane with matplotlib (extra: plot) and return the display."""
-        display = import_module("evenhand.methods.compare.plot")  # the core knows nothing of reports until asked
-        return display.TradeoffDisplay.from_comparison(self).plot(ax=ax)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as JSON-ready values."""
+    def content(self) -> dict[str, Any]:
+        """Return all that depends on the predictions, the settings and the seed alone."""
         return {
-            "format": FORMAT,
-            "job": "compare",
-            "verdict": self.verdict,
+            **head_of(self),
             "original": self.original,
             "start": [estimate.to_dict() for estimate in self.start],
-            "standings": [
-                {
-                    "name": one.name,
-                    "region": one.region,
-                    "plausible": list(one.plausible),
-                    "area": None if math.isnan(one.area) else one.area,
-                    "share": dict(one.share),
-                    **{key: getattr(one, key).to_dict() for key in ("performance", "bias", "gain")},
-                }
-                for one in self.standings
-            ],
-            "baseline": {
-                key: [None if isinstance(part, float) and math.isnan(part) else part for part in value]
-                if isinstance(value, tuple)
-                else value
-                for key, value in asdict(self.baseline).items()
-            },
-            **{key: getattr(self, key) for key in ("bias", "performance", "level", "seed", "runs")},
-            "notes": list(self.notes),
-            "versions": dict(self.versions),
+            "standings": [_standing_table(one) for one in self.standings],
+            "findings": [finding.to_dict() for finding in self.findings],
+            "baseline": _line_table(self.baseline),
+            "bias": self.bias,
+            "performance": self.performance,
+            "runs": self.runs,
+            **tail_of(self),
         }
 
-    @property
-    def digest(self) -> str:
-        """A hash that two comparisons share exactly when they found the same."""
-        return hashlib.sha256(json_file.dump(self.to_dict()).encode()).hexdigest()
-
-    def to_json(self, path: str | PathLike[str] | None = None) -> str:
-        """Return the comparison as JSON, and write it to `path` where one is given."""
-        return json_file.write(path, json_file.dump({**self.to_dict(), "digest": self.digest}), "comparison")
+    @classmethod
+    def owns(cls, table: Mapping[str, Any]) -> bool:
+        """Tell whether parsed JSON is a comparison."""
+        return table.get("job") == "compare" and "standings" in table
 
     @classmethod
-    def from_json(cls, path: str | PathLike[str]) -> Comparison:
-        """Read a comparison that `to_json` wrote."""
-        return cls.from_dict(json_file.read(path, "comparison"), where=str(path))
-
-    @classmethod
-    def from_dict(cls, table: Any, *, where: str = "comparison") -> Comparison:
-        """Rebuild a comparison from the parsed JSON."""
-        json_file.check(table, where, "comparison", job="compare", holds="standings", known=FORMAT)
-        try:
-            found = [_standing(one) for one in table["standings"]]
-            line: dict[str, Any] = {key: tuple(_number(part) for part in value) if isinstance(value, list) else value
-                    for key, value in table["baseline"].items()}  # fmt: skip
-            performance, bias = (Estimate.from_dict(one) for one in table["start"])
-            rest = {key: table[key] for key in ("bias", "performance", "level", "seed", "runs", "notes", "versions")}
-            return cls(table["original"], (performance, bias), found, Baseline(**line), **rest)
-        except (KeyError, TypeError, ValueError) as error:
-            raise UsageError(
-                f"{where}: this evenhand comparison is damaged ({type(error).__name__}: {error})"
-            ) from None
+    def read(cls, table: Mapping[str, Any], where: str) -> Comparison:
+        """Rebuild a comparison from JSON of the present format."""
+        performance, bias = (Estimate.from_dict(one) for one in table["start"])
+        keys = ("bias", "performance", "level", "seed", "runs", "notes", "versions")
+        return cls(
+            table["original"],
+            (performance, bias),
+            [_standing(one) for one in table["standings"]],
+            Baseline(**_read_line(table["baseline"])),
+            **{key: table[key] for key in keys},
+            spent=spent_of(table),
+            stop=read_stop(table["stop"]),
+        )
 
     def __str__(self) -> str:
         return "\n".join(str(standing) for standing in self.standings)
+
+
+def document() -> type[Comparison]:
+    """Return the class that reads the JSON of a comparison."""
+    return Comparison
+
+
+def frame(comparison: Comparison) -> Any:
+    """Return one row for each mitigation, as a pandas frame."""
+    import pandas as pd
+
+    rows = []
+    for one in comparison.standings:
+        row: dict[str, Any] = {
+            "name": one.name,
+            "region": one.region,
+            "plausible": ", ".join(one.plausible),
+            "area": one.area,
+        }
+        for what in ("performance", "bias", "gain"):
+            score = getattr(one, what)
+            row |= {what: score.value, f"{what}.low": score.low, f"{what}.high": score.high}
+        row |= {f"share.{region}": one.share.get(region, 0.0) for region in REGIONS}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _story(standings: Sequence[Standing]) -> str:
+    verdict = worst_of(standing.verdict for standing in standings)
+    return "\n".join([f"compare: {verdict}", *(f"  {standing}" for standing in standings)])
+
+
+def _standing_table(one: Standing) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "region": one.region,
+        "plausible": list(one.plausible),
+        "area": None if math.isnan(one.area) else one.area,
+        "share": dict(one.share),
+        **{key: getattr(one, key).to_dict() for key in ("performance", "bias", "gain")},
+    }
+
+
+def _line_table(line: Baseline) -> dict[str, Any]:
+    """Return the line as JSON holds it, where what is not defined is null."""
+    found: dict[str, Any] = {}
+    for key, value in asdict(line).items():
+        found[key] = [None if _unknown(part) else part for part in value] if isinstance(value, tuple) else value
+    return found
+
+
+def _unknown(part: Any) -> bool:
+    return isinstance(part, float) and math.isnan(part)
+
+
+def _read_line(table: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        found[key] = tuple(_number(part) for part in value) if isinstance(value, list) else value
+    return found
 
 
 def _standing(table: Mapping[str, Any]) -> Standing:

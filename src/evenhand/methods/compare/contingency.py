@@ -69,7 +69,7 @@ class Frame:
         protected: Mapping[str, Any],
         *,
         over: Sequence[Sequence[str]] | None = None,
-        smallest: float = 0.0,
+        support: float = 0.0,
     ) -> Frame:
         """Return the frame of some labels and columns of protected values.
 
@@ -77,12 +77,12 @@ class Frame:
         ----------
         over
             Sets of features whose groups are compared; by default each alone, and all together.
-        smallest
+        support
             Groups with a smaller share of the rows are left out.
         """
         names = tuple(protected)
-        if not isinstance(smallest, int | float) or not 0 <= smallest < 1:
-            raise UsageError(f"smallest = {clip(repr(smallest))} must be a share of the rows, for example 0.01")
+        if not isinstance(support, int | float) or not 0 <= support < 1:
+            raise UsageError(f"support = {clip(repr(support))} must be a share of the rows, for example 0.01")
         if not names:
             return cls(tuple(labels), (), ((),), ())
         codes, levels = zip(*(coded(protected[name], f"the protected column {name!r}") for name in names), strict=True)
@@ -91,7 +91,7 @@ class Frame:
             tuple(levels[at][code] for at, code in enumerate(row)) for row in places.tolist()
         )  # sorted by code, and so whatever the order of rows
         sets = _sets(over, names)
-        groupings = tuple(_grouping(names, seen, counts, chosen, smallest) for chosen in sets)
+        groupings = tuple(_grouping(names, seen, counts, chosen, support) for chosen in sets)
         return cls(tuple(labels), names, seen, groupings)
 
     def place(self, protected: Mapping[str, Any]) -> Codes:
@@ -246,13 +246,13 @@ def _sets(over: Any, names: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 
 def _grouping(
-    names: tuple[str, ...], seen: Sequence[tuple[Label, ...]], counts: Codes, chosen: tuple[str, ...], smallest: float
+    names: tuple[str, ...], seen: Sequence[tuple[Label, ...]], counts: Codes, chosen: tuple[str, ...], support: float
 ) -> Grouping:
     at = [names.index(name) for name in chosen]
     member = [tuple(combination[place] for place in at) for combination in seen]
     groups = list(dict.fromkeys(member))
     sizes = np.bincount([groups.index(one) for one in member], weights=counts.astype(float))
-    kept = [group for group, size in zip(groups, sizes, strict=True) if size >= smallest * counts.sum()]
+    kept = [group for group, size in zip(groups, sizes, strict=True) if size >= support * counts.sum()]
     if len(kept) < 2:
         said = "rows of every group but one are too few" if len(groups) > 1 else "there is one group"
         only = f" ({', '.join(f'{name} {value!r}' for name, value in zip(chosen, groups[0], strict=True))})"

@@ -245,7 +245,7 @@ def check_defined(bias: Any, table: Floats, who: str) -> None:
     """Refuse a bias that cannot speak of a group: what is undefined must not read as fair."""
     if isinstance(bias, Bias) and (trouble := bias.undefined(table)):
         raise DataError(
-            f"{who}: {bias.name} is undefined for {trouble}; leave small groups out with smallest=…, or choose "
+            f"{who}: {bias.name} is undefined for {trouble}; leave small groups out with the option support, or choose "
             f"another bias"
         )
 

@@ -79,34 +79,34 @@ class Overwriting:
 
 
 def choose(
-    strategy: str,
+    overwrite: str,
     label: Any,
     labels: Sequence[Label],
     table: Floats,
     scores: tuple[Score | None, Score],
     degrees: Sequence[float] = DEGREES,
 ) -> Overwriting:
-    """Return the overwriting that a strategy stands for, given the table of the original and both scores.
+    """Return the overwriting that a overwrite stands for, given the table of the original and both scores.
 
     "tightest" takes the label whose line leaves most performance, which for scores that are linear is the commonest
     true label; "majority" takes that label always, "label" the one given, and "random" gives everyone any label.
     """
-    if strategy not in STRATEGIES:
-        raise UsageError(f"strategy = {clip(repr(strategy))} is none; {nearest(strategy, STRATEGIES)}")
-    if strategy == "label" and label is None:
-        raise UsageError(f"strategy 'label' needs label=…, what to overwrite with; {nearest('', labels)}")
-    if strategy != "label" and label is not None:
+    if overwrite not in STRATEGIES:
+        raise UsageError(f"overwrite = {clip(repr(overwrite))} is none; {nearest(overwrite, STRATEGIES)}")
+    if overwrite == "label" and label is None:
+        raise UsageError(f"overwrite = 'label' needs the option label, what to overwrite with; {nearest('', labels)}")
+    if overwrite != "label" and label is not None:
         raise UsageError(
-            f"strategy {strategy!r} and label = {clip(repr(label))}: a label goes with strategy 'label' alone"
+            f"overwrite = {overwrite!r} and label = {clip(repr(label))}: a label goes with overwrite = 'label' alone"
         )
     steps = check_degrees(degrees)
-    if strategy == "random":
+    if overwrite == "random":
         return Overwriting(steps, None)
-    if strategy == "label":
+    if overwrite == "label":
         if plain(label) not in labels:
             raise UsageError(f"label = {clip(repr(label))} is no label of these predictions; {nearest(label, labels)}")
         return Overwriting(steps, list(labels).index(plain(label)))
-    if strategy == "majority":
+    if overwrite == "majority":
         return Overwriting(steps, int(np.argmax(table.sum(axis=(0, 2)))))
     every = [Overwriting(steps, at) for at in range(len(labels))]
     curves = [curve(each, table, scores) for each in every]

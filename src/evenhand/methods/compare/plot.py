@@ -320,3 +320,8 @@ def _draw_shares(display: SharesDisplay, ax: Any) -> None:
     ax.set_xlabel(display.axis, loc="right", fontsize=9)
     head(ax, display.title)
     ax.spines[["top", "right", "left"]].set_visible(False)
+
+
+def display_of(comparison: Comparison) -> TradeoffDisplay:
+    """Return the display of a comparison."""
+    return TradeoffDisplay.from_comparison(comparison)

@@ -50,7 +50,7 @@ class Trials:
         protected: Any,
         *,
         over: Any = None,
-        smallest: float = 0.0,
+        support: float = 0.0,
     ) -> Trials:
         """Count predictions, of which the first are those of the original.
 
@@ -72,7 +72,7 @@ class Trials:
         labels = _labels(truths, told)
         names = list(columns[0])
         every = {name: np.concatenate([part[name] for part in columns]) for name in names}
-        frame = Frame.of(labels, every, over=over, smallest=smallest)
+        frame = Frame.of(labels, every, over=over, support=support)
         place = [
             frame.place(part) if names else np.zeros(len(t), np.intp) for part, t in zip(columns, truths, strict=True)
         ]

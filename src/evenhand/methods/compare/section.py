@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from evenhand.report.statement import Statement
 
 
-def section(found: Comparison, told: Sequence[Statement], name: str, room: int) -> Iterator[str]:  # noqa: ARG001
+def section(found: Comparison, told: Sequence[Statement], name: str, room: int) -> Iterator[str]:
     """Return a comparison as parts of a page."""
     yield f"<p>{text(about(found))}.</p>"
     for number, (one, standing) in enumerate(zip(told[:MOST_CARDS], found.standings, strict=False)):

@@ -30,6 +30,11 @@ _METHODS = {
 }
 
 
+def lines(comparison: Comparison, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
+    """Tell a comparison as lines."""
+    return _told(comparison, width)
+
+
 def render_comparison(comparison: Comparison, file: IO[str] | None = None, *, console: Console | None = None) -> None:
     """Print a comparison on standard output, or on the file or console given: on a terminal in colour."""
     show(lambda width: _told(comparison, width), _on(file, console))

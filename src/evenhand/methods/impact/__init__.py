@@ -9,9 +9,9 @@ from evenhand.verbs import Command, Verb
 IMPACT = Verb(
     "impact",
     question="How often is each category selected, beside the one that is selected most often?",
-    definition="The selection rate of a category is the share of its people who get the favourable outcome; for scores, "
-    "the share above the median. The impact ratio is that rate divided by the highest one. Categories under 2 % of the "
-    "rows are shown and not compared, unless said otherwise, and unknown ones are counted and left out.",
+    definition="The selection rate of a category is the share of its people who get the favourable outcome; for "
+    "scores, the share above the median. The impact ratio is that rate divided by the highest one. Categories under "
+    "2 % of the rows are shown and not compared, unless said otherwise, and unknown ones are counted and left out.",
     function=Deferred("evenhand.methods.impact.impact:impact"),
     options=Options.of(
         Option("over", FEATURES, "columns that form categories; repeat for more sets", repeat=True),

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.impact.selection_rates import NO_CLAIM, UNKNOWN_LABELS, Measured, remarks, tallied
+from evenhand.methods.impact import IMPACT
+from evenhand.methods.impact.selection_rates import UNKNOWN_LABELS, Measured, remarks, tallied
 from evenhand.population.recorded import (
     check_shares,
     check_variety,
@@ -23,10 +24,10 @@ from evenhand.population.recorded import (
     sizes_of,
     table_of,
 )
+from evenhand.report.definitions import NO_CLAIM
 from evenhand.results.result import Result
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import DataError, UsageError, clip
-from evenhand.runtime.options import checked_keywords
 from evenhand.space.feature import category
 from evenhand.space.space import Space
 from evenhand.statistics.estimate import StopReason
@@ -37,25 +38,26 @@ if TYPE_CHECKING:
 
 ALLOWED = {
     "level": "over 0 and under 1, for example 0.95",
-    "limit": "over 0 and up to 1, for example 0.8",
-    "smallest": "from 0 to under 1, for example 0.02",
+    "least_ratio": "over 0 and up to 1, for example 0.8",
+    "support": "from 0 to under 1, for example 0.02",
 }
 
 
-@checked_keywords
+@IMPACT.options.checked
 def impact(
     frame: Any,
     *,
     outcome: str,
     over: Over | None = None,
     positive: Any = None,
-    score: bool = False,
-    smallest: float = 0.02,
+    scored: bool = False,
+    support: float = 0.02,
     unknown: Iterable[Any] = UNKNOWN_LABELS,
     intersections: bool = True,
-    limit: float | None = None,
+    least_ratio: float | None = None,
     level: float = 0.95,
     population: str = "",
+    seed: int = 0,
 ) -> Result:
     """Tell the selection rate and the impact ratio of each category, as rules on audits of hiring tools ask for them.
 
@@ -71,32 +73,33 @@ def impact(
         The column of decisions and the favourable one of them; by default 1 or True.
     over
         ``[("sex",), ("race",)]`` are two sets of categories, ``["sex", "race"]`` is one, taken together.
-    score
+    scored
         The outcome is a score: favourable is one above the median of all rows, as for the scoring rate of those rules.
-    smallest
+    support
         Categories with a smaller share of the rows are listed, but left out of the ratios; nothing is decided of them.
     unknown
         Labels of people of whom a characteristic is not known, besides missing and empty values.
     intersections
         Where several single columns are given, add what they make together.
-    limit
+    least_ratio
         An engineering threshold: a set fails where its lowest impact ratio is below it.
-
     population
         Whom the rates speak of, in words; by default what was recorded.
+    seed
+        Kept with the result, so that all verbs take it alike; nothing is drawn here.
 
     Examples
     --------
     >>> import pandas as pd
     >>> hired = pd.DataFrame({"sex": ["F"] * 200 + ["M"] * 200, "hired": [1] * 60 + [0] * 140 + [1] * 150 + [0] * 50})
-    >>> found = impact(hired, outcome="hired", over="sex", limit=0.8)
+    >>> found = impact(hired, outcome="hired", over="sex", least_ratio=0.8)
     >>> print(found.worst.claim)
     by sex, the lowest selection rate is 40.0 % of the highest
     >>> found.verdict.value
     'fail'
     """
     start = time.monotonic()
-    check_shares(ALLOWED, ("limit",), level=level, limit=limit, smallest=smallest)
+    check_shares(ALLOWED, ("least_ratio",), level=level, least_ratio=least_ratio, support=support)
     labels = _unknown(unknown)
     table = table_of(frame)
     schema = table.collect_schema()
@@ -105,21 +108,21 @@ def impact(
     check_variety(table, [name for name in columns if schema[name].is_numeric()], "merge them into categories first")
     median: float | None = None
     notes: list[str] = []
-    if score:
+    if scored:
         if positive is not None:
-            raise UsageError(f"positive = {clip(repr(positive))} does not go with score=True; leave one of them out")
+            raise UsageError(f"positive = {clip(repr(positive))} does not go with scored=True; leave one of them out")
         table, median, notes = _above_median(table, outcome, schema[outcome])
     elif schema[outcome].is_numeric():
-        check_variety(table, [outcome], "pass score=True where it is a score, or make decisions of it first")
+        check_variety(table, [outcome], "pass scored=True where it is a score, or make decisions of it first")
     counted = [count_cells(table, several, outcome, {}) for several in sets]
     lost, rows = _missing(counted[0], outcome)
-    favourable = 1 if score else favourable_of(counted[0], outcome, positive)
+    favourable = 1 if scored else favourable_of(counted[0], outcome, positive)
     _check_favourable(counted[0], outcome, favourable, median)
     tallies = [
         tallied(cells, several, outcome, favourable, labels) for several, cells in zip(sets, counted, strict=True)
     ]
-    kind = "scoring" if score else "selection"
-    found = [Measured(tally, float(smallest), level, len(sets), kind, population) for tally in tallies]
+    kind = "scoring" if scored else "selection"
+    found = [Measured(tally, float(support), level, len(sets), kind, population) for tally in tallies]
     tables = [one.table(median=median) for one in found]
     if lost:
         notes.append(f"{lost:,} of {rows:,} rows have no {outcome}; they are left out of everything")
@@ -129,17 +132,17 @@ def impact(
         "outcome": outcome,
         "rows": rows,
         "missing_outcomes": lost,
-        "smallest": float(smallest),
+        "support": float(support),
     }
     return Result(
         "impact",
-        [one.finding(limit) for one in found],
-        0,
+        [one.finding(least_ratio) for one in found],
+        seed,
         Spent(0, 0, time.monotonic() - start),
         StopReason.ENUMERATED,
         Space([category(name, list(values)) for name, values in levels.items()], protected=columns).to_dict(),
         [*(note for table in tables for note in remarks(table)), *notes, NO_CLAIM],
-        details=details | ({} if score else {"favourable": favourable}),
+        details=details | ({} if scored else {"favourable": favourable}),
     )
 
 
@@ -167,7 +170,7 @@ def _above_median(table: Any, outcome: str, dtype: Any) -> tuple[Any, float, lis
     import narwhals as nw
 
     if not dtype.is_numeric():
-        raise DataError(f"score=True needs a column of numbers, and {outcome!r} holds {dtype}; take another outcome")
+        raise DataError(f"scored=True needs a column of numbers, and {outcome!r} holds {dtype}; take another outcome")
     value = nw.col(outcome).cast(nw.Float64)
     known = ~(value.is_null() | value.is_nan())
     scores = table.filter(known).select(value.alias(outcome))

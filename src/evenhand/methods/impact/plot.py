@@ -22,13 +22,15 @@ from evenhand.report.canvas import (
     literal,
 )
 from evenhand.report.finding_text import NO_DATA
+from evenhand.report.rates_display import RatesDisplay
 from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Estimate, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evenhand.results.result import Finding, Result
+    from evenhand.results.evidence import Finding
+    from evenhand.results.result import Result
 
 MOST_ROWS = 30
 """The most categories of a set that are drawn, those with the lowest ratios."""
@@ -147,3 +149,10 @@ def _draw(panel: Panel, ax: Any) -> None:
     finish_rows(ax, [bar.label for bar in bars], panel.axis, panel.title, limited=panel.limit is not None)
     for tick, bar in zip(ax.get_yticklabels(), bars, strict=True):
         tick.set_color(GREY if bar.ratio is None else "black")
+
+
+def display_of(result: Result) -> Display:
+    """Return the display of a result; what has no details is drawn by its findings."""
+    if not result.details.get("impact"):
+        return RatesDisplay.from_findings(result.findings)
+    return ImpactDisplay.from_result(result)

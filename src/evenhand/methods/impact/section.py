@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PICTURE = "The impact ratio of each category, with its interval."
 
 
-def section(result: Result, told: Sequence[Statement], name: str, room: int) -> Iterator[str]:  # noqa: ARG001
+def section(result: Result, told: Sequence[Statement], name: str, room: int) -> Iterator[str]:
     """Return rates and ratios as parts of a page."""
     tables = result.details.get("impact")
     yield from cards(told, name, groups=not tables)

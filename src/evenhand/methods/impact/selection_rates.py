@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.population.recorded import label_of, labels_of, seen, sizes_of
-from evenhand.results.result import Finding, Group
+from evenhand.results.evidence import Finding, Group
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError
 from evenhand.space.dataframes import declared_levels
@@ -53,10 +53,6 @@ UNKNOWN_LABELS = (
     "?",
 )
 """Labels of people of whom a characteristic is not known, however they are capitalised; what is missing always is."""
-NO_CLAIM = (
-    "these are numbers that rules on audits ask for, with intervals that such rules do not ask for; "
-    "they are no claim of compliance with any rule"
-)
 FAMILIES = 3
 """The families of intervals of one set: rates, ratios to the highest, the lowest ratio."""
 MOST_COMPARED, MOST_LISTED, MOST_EMPTY, MOST_NAMED = 200, 1000, 20, 8
@@ -158,7 +154,7 @@ class Measured:
     """The categories of one set against the best of them; `sets` is how many sets are told together."""
 
     tally: Tally
-    smallest: float
+    support: float
     level: float
     sets: int
     kind: str = "selection"
@@ -169,11 +165,11 @@ class Measured:
     @cached_property
     def compared(self) -> NDArray[np.bool_]:
         """Which categories have enough of the rows; all others are left out of the ratios."""
-        found = self.tally.size / self.tally.rows >= self.smallest
+        found = self.tally.size / self.tally.rows >= self.support
         if (several := int((found & (self.tally.size > 0)).sum())) > MOST_COMPARED:
             raise UsageError(
                 f"{' and '.join(self.tally.over)} make {several:,} categories, over the {MOST_COMPARED} that are "
-                f"compared; leave small ones out with smallest=0.02, or merge values into fewer categories first"
+                f"compared; leave small ones out with support=0.02, or merge values into fewer categories first"
             )
         return found
 
@@ -185,7 +181,7 @@ class Measured:
     @cached_property
     def contrast(self) -> Contrast:
         """The categories that are compared, and one without anybody for those that are too many to list."""
-        nobody = np.zeros(int(self.tally.unlisted > 0 and self.smallest == 0))
+        nobody = np.zeros(int(self.tally.unlisted > 0 and self.support == 0))
         hits, size = (np.append(of[self.compared], nobody) for of in (self.tally.hits, self.tally.size))
         return Contrast(hits, size, self.level, FAMILIES * self.sets, self.population)
 
@@ -237,7 +233,9 @@ class Measured:
         """Return what is found of the set: the lowest ratio, with the ratio of each category."""
         pairs = zip(self.abouts(), self.ratios, strict=True)
         groups = tuple(Group(about, ratio) for about, ratio in pairs if ratio is not None)
-        return Finding(self._claim(), self.tally.over, self.lowest, limit, groups=groups, least=True)
+        return Finding(
+            self._claim(), self.tally.over, self.lowest, limit, groups=groups, least=True, score="impact ratio"
+        )
 
     def _claim(self) -> str:
         names = " and ".join(self.tally.over)
@@ -247,7 +245,7 @@ class Measured:
         undefined = f"by {names}, the impact ratio is undefined: "
         if self.contrast.comparable:
             return undefined + "nobody in the categories compared has the favourable outcome"
-        return undefined + f"fewer than two categories have {number_text.percent_plain(self.smallest)} of the rows"
+        return undefined + f"fewer than two categories have {number_text.percent_plain(self.support)} of the rows"
 
     def table(self, **more: Any) -> dict[str, Any]:
         """Return the set as JSON holds it."""
@@ -277,7 +275,7 @@ class Measured:
         }
 
     def _reason(self, size: float) -> str:
-        return f"under {number_text.percent_plain(self.smallest)} of the rows" if size else "no rows"
+        return f"under {number_text.percent_plain(self.support)} of the rows" if size else "no rows"
 
 
 def said(about: Mapping[str, Label]) -> str:

@@ -19,14 +19,14 @@ MOST_ROWS = 60
 _NARROW = 110
 
 
-def told_impact(result: Result, width: int | None) -> Iterator[Line]:
+def lines(result: Result, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
     """Tell a result of `impact` as a whole: tables, what is left out, notes, and what the numbers do not claim.
 
     >>> from evenhand.runtime.budget import Spent
     >>> from evenhand.statistics.estimate import StopReason
     >>> from evenhand.results.result import Result
     >>> empty = Result("impact", [], 0, Spent(0, 0, 0.1), StopReason.ENUMERATED, {}, ["no claim"], details={"rows": 9})
-    >>> print(*told_impact(empty, None), sep="\\n")
+    >>> print(*lines(empty), sep="\\n")
     9 rows, 0.1 s
     note: no claim
     """

@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from evenhand.methods.measure import MEASURE, PREVALENCE
 from evenhand.population.samplers import Draws, checked_sampler
-from evenhand.results.result import Finding, Result
+from evenhand.results.evidence import Finding
+from evenhand.results.result import Result
 from evenhand.runtime.budget import Meter, Spent, checked_budget, progress_bar
 from evenhand.runtime.errors import UsageError, nearest
-from evenhand.runtime.options import checked_keywords
 from evenhand.runtime.workers import Workers
 from evenhand.scores.kinds import KINDS, questions_of
 from evenhand.scores.question import Terms
 from evenhand.scores.sampling_loop import check_deterministic
-from evenhand.scores.test_suite import check_suite, write_suite
+from evenhand.scores.test_suite import Suite
 from evenhand.space.feature_sets import feature_sets, unseen_notes
 from evenhand.statistics.estimate import Estimate, StopReason, check_limit
 from evenhand.statistics.intervals import check_level
@@ -23,7 +24,6 @@ from evenhand.subject.subject import as_subject
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from os import PathLike
 
     from evenhand.population.samplers import Sampler
     from evenhand.runtime.budget import Budget
@@ -44,7 +44,7 @@ LIMITING = (
 MARGIN, RARE_MARGIN = 0.05, 0.01
 
 
-@checked_keywords
+@MEASURE.options.checked
 def measure(
     subject: Any,
     space: Space | None = None,
@@ -57,7 +57,7 @@ def measure(
     interval: str | None = None,
     sampler: Sampler | None = None,
     exact: bool | None = None,
-    suite: str | PathLike[str] | None = None,
+    keep_tests: bool = False,
     budget: Budget | None = None,
     seed: int = 0,
     n_jobs: int = 1,
@@ -87,9 +87,9 @@ def measure(
     exact
         Enumerate instead of sampling; by default where there are no more than 10,000 inputs (256 where each costs a
         process or a request), and no interval is asked for by name.
-    suite
-        A CSV or Parquet file to write every test to, inputs with outcomes, for `replay`. Software whose answers are not
-        remembered is asked once more to write it.
+    keep_tests
+        Keep every test, inputs with outcomes, so that ``result.to_suite(path)`` can write them for `replay`. Software
+        whose answers are not remembered is asked once more for it.
     budget
         What the whole call may spend; sets that it does not reach in full are reported as far as it went.
 
@@ -105,8 +105,6 @@ def measure(
     if kind not in KINDS:
         raise UsageError(f"kind = {kind!r} is not available; {nearest(kind, KINDS)}")
     tested = as_subject(subject, space)
-    if suite is not None:
-        check_suite(suite, tested.space, tested.outputs)
     sets = feature_sets(tested.space, over)
     chosen, allowed = checked_sampler(sampler), checked_budget(budget)
     questions = questions_of(tested, kind, sets)
@@ -118,7 +116,7 @@ def measure(
         notes = check_deterministic(Draws(chosen, tested.space, seed, *questions[0].stream), tested, meter)
         for number, question in enumerate(questions):
             part = meter.share(len(questions) - number)
-            answer = question.ask(terms, part, workers, keep=suite is not None)
+            answer = question.ask(terms, part, workers, keep=keep_tests)
             meter.queries += part.queries
             findings.append(answer.finding)
             stops.append(answer.stop)
@@ -127,8 +125,6 @@ def measure(
             if answer.stop is StopReason.INTERRUPTED:
                 findings += [_unmeasured(missed, terms) for missed in questions[number + 1 :]]
                 break
-    if suite is not None:
-        write_suite(suite, tested.space, tests)
     return Result(
         "measure",
         findings,
@@ -137,10 +133,11 @@ def measure(
         _overall(stops),
         tested.space.to_dict(),
         notes + (unseen_notes(tested.space, sets) if kind == "causal" else []),
+        tests=Suite(tested.space, tuple(tests)) if keep_tests else None,
     )
 
 
-@checked_keywords
+@PREVALENCE.options.checked
 def prevalence(
     subject: Any,
     space: Space | None = None,
@@ -205,7 +202,7 @@ def _unmeasured(question: Question, terms: Terms) -> Finding:
     population = terms.sampler.population(question.space)
     estimate = Estimate(math.nan, 0.0, 1.0, 0, terms.level, terms.interval or "exact", population)
     claim = " ".join([f"{' and '.join(question.names)} was not measured", *_of(question.view.name)])
-    return Finding(claim, question.names, estimate, terms.limit, output=question.view.name)
+    return Finding(claim, question.names, estimate, terms.limit, output=question.view.name, score=question.kind)
 
 
 def _of(output: str) -> list[str]:

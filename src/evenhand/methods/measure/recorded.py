@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.measure import MEASURE_LOG
 from evenhand.population.recorded import (
     OUTSIDE,
     UNKNOWN,
@@ -27,11 +28,11 @@ from evenhand.population.recorded import (
     sizes_of,
     table_of,
 )
-from evenhand.results.result import Finding, Group, Result
+from evenhand.results.evidence import Finding, Group
+from evenhand.results.result import Result
 from evenhand.runtime import number_text
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
-from evenhand.runtime.options import checked_keywords
 from evenhand.scores.groups import Groups
 from evenhand.space.dataframes import declared_levels
 from evenhand.space.feature import category, real
@@ -50,7 +51,7 @@ ALLOWED = {
     "level": "over 0 and under 1, for example 0.95",
     "limit": "from 0 to 1, for example 0.1",
     "least_ratio": "over 0 and up to 1, for example 0.8",
-    "smallest": "from 0 to under 1, for example 0.02",
+    "support": "from 0 to under 1, for example 0.02",
 }
 OPTIONAL = ("limit", "least_ratio")
 MOST_COMPARED = 200
@@ -59,7 +60,7 @@ MOST_EMPTY = 20
 """The most groups without rows that are listed one by one."""
 
 
-@checked_keywords
+@MEASURE_LOG.options.checked
 def measure_log(
     frame: Any,
     *,
@@ -69,9 +70,10 @@ def measure_log(
     limit: float | None = None,
     least_ratio: float | None = None,
     level: float = 0.95,
-    smallest: float = 0.0,
+    support: float = 0.0,
     groups: Mapping[str, Sequence[Label]] | None = None,
     bins: Mapping[str, Sequence[float]] | None = None,
+    seed: int = 0,
 ) -> Result:
     """Measure the group discrimination of recorded decisions: how far apart groups' rates of the good outcome are.
 
@@ -88,10 +90,12 @@ def measure_log(
         As for `measure`: ``["sex", "race"]`` is one set taken together, ``[("sex",), ("race",)]`` are two.
     limit, least_ratio
         Engineering thresholds: the difference fails at or over the limit, the ratio below the least ratio.
-    smallest
+    support
         Leave groups with a smaller share of the rows out of the comparison; nothing is then decided about them.
     groups, bins
         Groups that there are besides those in the rows, and edges that make groups of numbers, by column.
+    seed
+        Kept with the result, so that all verbs take it alike; nothing is drawn here.
 
     Examples
     --------
@@ -104,7 +108,7 @@ def measure_log(
     'fail'
     """
     start = time.monotonic()
-    check_shares(ALLOWED, OPTIONAL, level=level, limit=limit, least_ratio=least_ratio, smallest=smallest)
+    check_shares(ALLOWED, OPTIONAL, level=level, limit=limit, least_ratio=least_ratio, support=support)
     table = table_of(frame)
     schema = table.collect_schema()
     sets = column_sets(over, outcome, list(schema))
@@ -121,14 +125,14 @@ def measure_log(
     space = Space(list(features.values()), protected=names)
     details, notes = _missing(counted, sets, outcome, space)
     tallies = [
-        _tally(cells, Groups(space, several), outcome, favourable, smallest)
+        _tally(cells, Groups(space, several), outcome, favourable, support)
         for several, cells in zip(sets, counted, strict=True)
     ]
     how = {"level": level, "among": 2 * len(sets), "population": "the recorded decisions"}
     return Result(
         "measure_log",
         [finding for tally in tallies for finding in tally.findings(limit, least_ratio, **how)],
-        0,
+        seed,
         Spent(0, 0, time.monotonic() - start),
         StopReason.ENUMERATED,
         space.to_dict(),
@@ -208,8 +212,8 @@ class _Tally:
         ratios = map(Group, (self.about[at] for at in self.compared), contrast.to_best())
         apart, ratio = self._claims(contrast)
         return [
-            Finding(apart, self.names, contrast.difference(), limit, groups=tuple(rates)),
-            Finding(ratio, self.names, contrast.ratio(), least, groups=tuple(ratios), least=True),
+            Finding(apart, self.names, contrast.difference(), limit, groups=tuple(rates), score="rate difference"),
+            Finding(ratio, self.names, contrast.ratio(), least, groups=tuple(ratios), least=True, score="rate ratio"),
         ]
 
     def _claims(self, contrast: Contrast) -> tuple[str, str]:
@@ -229,7 +233,7 @@ class _Tally:
         return apart, f"by {names}, the lowest rate is {number_text.percent_of(least, most)} of the highest"
 
 
-def _tally(cells: Any, groups: Groups, outcome: str, favourable: Label, smallest: float) -> _Tally:
+def _tally(cells: Any, groups: Groups, outcome: str, favourable: Label, support: float) -> _Tally:
     """Sum the counts by group; rows without an outcome count for nothing."""
     outcomes = labels_of(cells, outcome)
     rows = sizes_of(cells) * [label is not None for label in outcomes]
@@ -242,11 +246,11 @@ def _tally(cells: Any, groups: Groups, outcome: str, favourable: Label, smallest
     sums = np.zeros((2, len(groups)))
     sums[:, np.ravel_multi_index(tuple(kinds[:, inside]), [int(f.variety) for f in features])] = totals[:, inside]
 
-    small, nobody = sums[1] < smallest * rows.sum(), sums[1] == 0
+    small, nobody = sums[1] < support * rows.sum(), sums[1] == 0
     if (several := int((~small & ~nobody).sum())) > MOST_COMPARED:
         raise UsageError(
             f"{' and '.join(groups.names)} make {several:,} groups with rows, over the {MOST_COMPARED} that are "
-            f"compared; take fewer columns, give bins, or leave small groups out with smallest=0.01"
+            f"compared; take fewer columns, give bins, or leave small groups out with support=0.01"
         )
     few = nobody.sum() <= MOST_EMPTY
     listed = np.flatnonzero(~nobody | few)
@@ -257,7 +261,7 @@ def _tally(cells: Any, groups: Groups, outcome: str, favourable: Label, smallest
     notes = []
     if small.any():
         them = (f"{_said(about[at])} ({size[at]:,.0f} rows)" for at in np.flatnonzero(small[listed]))
-        under = f"under {number_text.percent_plain(smallest)} of rows"
+        under = f"under {number_text.percent_plain(support)} of rows"
         notes.append(f"{under}, left out of the comparison and undecided: {_some(them)}")
     if empty := int((nobody & ~small).sum()):
         them = (_said(about[at]) for at in np.flatnonzero((nobody & ~small)[listed]))

@@ -133,7 +133,9 @@ MINE_TEXT = Verb(
         _LIMIT,
         _LEVEL,
         _TOP,
-        Option("lexicon", ANY, "the terms to look for; a configuration names them in [texts]", toml=False, command=False),
+        Option(
+            "lexicon", ANY, "the terms to look for; a configuration names them in [texts]", toml=False, command=False
+        ),
         given=(
             *("function", "texts", "positive", "output", "threshold", "differs", "ledger"),
             *("budget", "seed", "progress"),

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from evenhand.results.result import Result
 
 
-def mine(
-    source: Source, subject: Any, *, data: str | None = None, truth: str | None = None, **settings: Any
-) -> Result:
+def mine(source: Source, subject: Any, *, data: str | None = None, truth: str | None = None, **settings: Any) -> Result:
     """Mine real rows."""
     real = source.real(data)
     if real.rows is None:
@@ -31,9 +29,7 @@ def mine(
     return replace(result, notes=[*result.notes, *real.notes])
 
 
-def mine_text(
-    source: Source, subject: Any, *, without: Sequence[str] = (), n_jobs: int = 1, **settings: Any
-) -> Result:
+def mine_text(source: Source, subject: Any, *, without: Sequence[str] = (), n_jobs: int = 1, **settings: Any) -> Result:
     """Mine the texts that the source declares."""
     if n_jobs != 1:
         raise UsageError(f"--n-jobs {n_jobs} does not go with [texts], which are asked about in one process")

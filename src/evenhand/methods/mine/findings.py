@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.mine.testsgd_score import MARGIN
-from evenhand.results.result import Finding, Group
+from evenhand.results.evidence import Finding, Group
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.space.rule import Rule
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from evenhand.methods.mine.ranking import Story, Told
     from evenhand.methods.mine.rule_sets import Mining
     from evenhand.methods.mine.testsgd_score import Score
-    from evenhand.results.result import Case
+    from evenhand.results.evidence import Case
 
 SCORES = ("rate", "tpr", "fpr")
 """What is compared: how often people are favoured, of all, of those who should be, and of those who should not."""
@@ -42,11 +42,35 @@ class Words:
     output: str = ""
     score: str = "rate"
     counts: bool = True
+    named: bool = True
+    """Whether the favourable outcome is a label, rather than a phrase that describes it."""
 
     def sentence(self, who: str, inside: float, outside: float, difference: str) -> str:
         """Say who is treated how, against everyone else."""
-        treated = treated_so(self.favoured, inside, OTHERS, outside, counts=self.counts)
+        treated = treated_so(self.favoured, inside, OTHERS, outside, counts=self.counts, named=self.named)
         return f"{AMONG[self.score]}people with {who} {treated} ({difference})"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the details of a result tell of a finding: in which mining, as a story, a change of terms, or the rest."""
+
+    mining: int
+    part: str
+    number: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the place as JSON holds it."""
+        return asdict(self)
+
+
+def read_place(table: Mapping[str, Any]) -> Place:
+    """Rebuild a place from `to_dict`.
+
+    >>> read_place({"mining": 0, "part": "story", "number": 2}).number
+    2
+    """
+    return Place(table["mining"], table["part"], table["number"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +100,8 @@ class Telling:
     words: Words
     limit: float | None = None
     paper: ByPaper | None = None
+    number: int = 0
+    """Which mining of the result this is."""
 
     def told(self, most: int, cases: Callable[[Told], tuple[Case, ...]]) -> tuple[list[Finding], dict[str, Any]]:
         """Return the findings, best evidence first, and what else there is to tell."""
@@ -83,7 +109,10 @@ class Telling:
         ranking.rank(self.sure)
         stories = [self._story(story) for story in ranking.stories(most)]
         stories.sort(key=lambda entry: (-entry[1]["low"], -abs(entry[1]["difference"])))
-        findings = [self._finding(story, entry, cases(story.lead)) for story, entry in stories]
+        findings = [
+            self._finding(story, entry, Place(self.number, "story", at), cases(story.lead))
+            for at, (story, entry) in enumerate(stories)
+        ]
         rest = ranking.rest(self.sure)
         left = None if rest is None else self._behind(asdict(rest), [entry for _, entry in stories])
         if left is not None:
@@ -153,19 +182,31 @@ class Telling:
         said = f"{method}, simultaneous over {self.sure.among:,} rule sets"
         return Estimate(value, low, min(high, 1.0), n, self.sure.level, said, population)
 
-    def _finding(self, story: Story, entry: dict[str, Any], cases: tuple[Case, ...]) -> Finding:
+    def _finding(self, story: Story, entry: dict[str, Any], place: Place, cases: tuple[Case, ...]) -> Finding:
         lead, value = story.lead, abs(entry["difference"])
         n = self._rows if self.paper is None else 2 * self.paper.scores[lead.family, lead.place].n
         estimate = self._estimate(value, entry["low"], entry["high"], n, "melded")
         claim = self.words.sentence(entry["text"], lead.inside, lead.outside, points_apart(estimate))
         groups = both_sides(entry, OTHERS)
-        return Finding(claim, self.mining.rule(lead), estimate, self.limit, cases, groups, self.words.output)
+        return Finding(
+            claim,
+            self.mining.rule(lead),
+            estimate,
+            self.limit,
+            cases,
+            groups,
+            self.words.output,
+            score=self.words.score,
+            detail=place,
+        )
 
     def _others(self, rest: dict[str, Any]) -> Finding:
         estimate = self._estimate(rest["value"], rest["low"], rest["high"], self._rows, "melded")
         said = f"{none_of(rest['rules'])}, variations of these included, is further from everyone else than this"
         claim = f"{AMONG[self.words.score]}{said} ({points_apart(estimate)})"
-        return Finding(claim, Rule(()), estimate, self.limit, output=self.words.output)
+        place = Place(self.number, "rest")
+        words = self.words
+        return Finding(claim, Rule(()), estimate, self.limit, output=words.output, score=words.score, detail=place)
 
     def _entry(self, stories: list[dict[str, Any]], rest: dict[str, Any] | None) -> dict[str, Any]:
         mining, treated = self.mining, self.mining.treated
@@ -173,6 +214,8 @@ class Telling:
             "over": list(mining.names),
             "output": self.words.output,
             "favoured": self.words.favoured,
+            "counts": self.words.counts,
+            "named": self.words.named,
             "score": self.words.score,
             "method": treated.method,
             "rows": self._rows,
@@ -201,7 +244,7 @@ class Part:
 
 
 def tell(
-    parts: Sequence[Part], *, level: float, limit: float | None, stories: int
+    parts: Sequence[Part], *, level: float, limit: float | None, top: int
 ) -> tuple[list[Finding], list[dict[str, Any]]]:
     """Return the findings of all minings, which hold together, best evidence first, and an entry for each mining."""
     for part in parts:
@@ -210,8 +253,9 @@ def tell(
     sure = Sure(level, examined, graded=any(part.mining.treated.graded for part in parts))
     findings: list[Finding] = []
     entries: list[dict[str, Any]] = []
-    for part in parts:
-        told, entry = Telling(part.mining, sure, part.words, limit, part.paper).told(stories, part.cases)
+    for number, part in enumerate(parts):
+        telling = Telling(part.mining, sure, part.words, limit, part.paper, number)
+        told, entry = telling.told(top, part.cases)
         findings += told
         entries.append(entry)
     findings.sort(key=lambda finding: (not finding.about.conditions, -finding.estimate.low, -finding.estimate.value))
@@ -231,16 +275,16 @@ def scores_of(score: Any, truth: Any) -> tuple[str, ...]:
     return scores
 
 
-def check_terms(level: float, limit: float | None, stories: int) -> None:
-    """Refuse a level, a limit or a number of stories that cannot be."""
+def check_terms(level: float, limit: float | None, top: int) -> None:
+    """Refuse a level, a limit or a number of rule sets to report that cannot be."""
     check_level(level)
     if limit is not None:
         check_limit(limit)
-    if isinstance(stories, bool) or not isinstance(stories, int) or stories < 1:
-        raise UsageError(f"stories = {clip(repr(stories))} must be a whole number of 1 or more")
+    if isinstance(top, bool) or not isinstance(top, int) or top < 1:
+        raise UsageError(f"top = {clip(repr(top))} must be a whole number of 1 or more")
 
 
-def treated_so(favoured: str, inside: float, others: str, outside: float, *, counts: bool) -> str:
+def treated_so(favoured: str, inside: float, others: str, outside: float, *, counts: bool, named: bool = True) -> str:
     """Say how some are treated, against others: how often, or with which scores.
 
     >>> treated_so("approve", 0.382, "everyone else", 0.109, counts=True)
@@ -249,16 +293,16 @@ def treated_so(favoured: str, inside: float, others: str, outside: float, *, cou
     if not counts:
         return f"score {number_text.decimal(inside)} on average, {others} {number_text.decimal(outside)}"
     often, others_often = number_text.percent(inside), number_text.percent(outside)
-    return f"get {outcome_said(favoured)} {often} of the time, {others} {others_often}"
+    return f"get {outcome_said(favoured, named=named)} {often} of the time, {others} {others_often}"
 
 
-def outcome_said(favoured: str) -> str:
+def outcome_said(favoured: str, *, named: bool = True) -> str:
     """Name the favourable outcome in a sentence.
 
-    >>> outcome_said(">50K"), outcome_said("the favourable outcome")
+    >>> outcome_said(">50K"), outcome_said("the favourable outcome", named=False)
     ('the outcome >50K', 'the favourable outcome')
     """
-    return favoured if favoured.startswith("the ") else f"the outcome {favoured}"
+    return f"the outcome {favoured}" if named else favoured
 
 
 def none_of(rules: int) -> str:

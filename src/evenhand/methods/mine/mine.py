@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.mine import MINE
 from evenhand.methods.mine.findings import ByPaper, Part, Words, check_terms, scores_of, tell
 from evenhand.methods.mine.rule_sets import BINS, Forming, Mining, check_rules
 from evenhand.methods.mine.testsgd_score import LEAST, MARGIN, group_score
@@ -17,7 +18,6 @@ from evenhand.population.rows import Rows, rows
 from evenhand.results.result import Result
 from evenhand.runtime.budget import Budget, Meter, Spent, checked_budget, progress_bar
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
-from evenhand.runtime.options import checked_keywords
 from evenhand.runtime.random_streams import stream
 from evenhand.runtime.workers import Workers
 from evenhand.scores.kinds import views_for
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from evenhand.methods.mine.ranking import Told
     from evenhand.methods.mine.rule_sets import Bins
     from evenhand.methods.mine.testsgd_score import Score
-    from evenhand.results.result import Case
+    from evenhand.results.evidence import Case
     from evenhand.space.feature_sets import Over
     from evenhand.space.space import Space
     from evenhand.subject.view import View
@@ -43,7 +43,7 @@ TRIED, CASES = 32, 3
 """People inside a rule set who are given the sensitive features of somebody outside, and cases that are shown."""
 
 
-@checked_keywords
+@MINE.options.checked
 def mine(
     subject: Any,
     space: Space | None = None,
@@ -58,10 +58,10 @@ def mine(
     depth: int | None = None,
     limit: float | None = None,
     level: float = 0.95,
-    method: str | None = None,
+    treatment: str | None = None,
     truth: Any = None,
     score: str | Sequence[str] = "rate",
-    stories: int = 10,
+    top: int = 10,
     budget: Budget | None = None,
     seed: int = 0,
     n_jobs: int = 1,
@@ -89,14 +89,14 @@ def mine(
         ``"quantiles"``.
     levels, depth
         The most levels that a condition names, and the most features that a rule set takes.
-    method
+    treatment
         How favourably a row is treated: the mean over all its ``"neighbours"``, which differ by one step in one
         feature that is not sensitive; over some of them that are ``"drawn"``; by ``"rows"`` as they are; or the paper's
         Algorithm 2, rule set by rule set (``"paper"``). By default neighbours, or drawn ones where that is too many.
     truth, score
         The column of true outcomes in data, or a sequence. The score is then ``"rate"``, or the gap in true or false
         positive rates (``"tpr"``, ``"fpr"``), or a list of those; equalized odds is ``["tpr", "fpr"]``.
-    stories
+    top
         The most rule sets to report.
 
     Examples
@@ -114,12 +114,14 @@ def mine(
     """
     tested = as_subject(subject, space)
     forming = Forming(support, complement, bins, binning, levels, depth)
-    check_terms(level, limit, stories)
-    if method is not None and method not in METHODS:
-        raise UsageError(f"method = {clip(repr(method))} is unknown; {nearest(method, METHODS)}")
+    check_terms(level, limit, top)
+    if treatment is not None and treatment not in METHODS:
+        raise UsageError(f"treatment = {clip(repr(treatment))} is unknown; {nearest(treatment, METHODS)}")
     sets, scores = _sets(tested.space, over), scores_of(score, truth)
-    if scores != ("rate",) and method not in (None, "rows"):
-        raise UsageError(f"method = {method!r} does not go with true outcomes, which only the rows themselves have")
+    if scores != ("rate",) and treatment not in (None, "rows"):
+        raise UsageError(
+            f"treatment = {treatment!r} does not go with true outcomes, which only the rows themselves have"
+        )
     given = _given(data, tested.space)
     views = views_for(tested, "group")
     # All that can be wrong is said before anything is asked.
@@ -132,7 +134,7 @@ def mine(
     before = tested.executed
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(checked_budget(budget), hook)
-        asking = Asking(tested, given, "rows" if scores != ("rate",) else method, seed, sensitive, 2 * TRIED * stories)
+        asking = Asking(tested, given, "rows" if scores != ("rate",) else treatment, seed, sensitive, 2 * TRIED * top)
         jobs = [
             _Job(view, Mining.of(tested.space, names, people, forming, partial(_report, meter, names)), words)
             for (view, treated, done), those in zip(asking.parts(views, meter, workers), good, strict=True)
@@ -148,7 +150,7 @@ def mine(
             )
             for job in jobs
         ]
-        findings, entries = tell(parts, level=asking.level(level), limit=limit, stories=stories)
+        findings, entries = tell(parts, level=asking.level(level), limit=limit, top=top)
     return Result(
         "mine",
         findings,
@@ -197,15 +199,15 @@ class _Job:
         most = 2 * ranking.examined * max(LEAST + 1, math.ceil((z_score(level) / MARGIN) ** 2))
         if meter.left < most:
             raise UsageError(
-                f"budget: {int(meter.left):,} queries are left, but method = 'paper' may take {most:,} for "
-                f"{ranking.examined:,} rule sets; raise queries, or take another method"
+                f"budget: {int(meter.left):,} queries are left, but treatment = 'paper' may take {most:,} for "
+                f"{ranking.examined:,} rule sets; raise queries, or take another treatment"
             )
         for block in ranking.blocks:
             for at in range(len(block.index)):
                 if meter.late:
                     raise UsageError(
                         f"budget: the time was up after {done:,} of {ranking.examined:,} rule sets, and "
-                        f"method = 'paper' tells nothing before the last; raise seconds, or take another method"
+                        f"treatment = 'paper' tells nothing before the last; raise seconds, or take another treatment"
                     )
                 place = block.place(at)
                 name: tuple[str | int, ...] = (

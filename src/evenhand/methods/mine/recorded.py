@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.mine import MINE_LOG
 from evenhand.methods.mine.findings import Part, Words, check_terms, scores_of, tell
 from evenhand.methods.mine.rule_sets import BINS, Forming, Mining, Treated
 from evenhand.population.recorded import favourable_of, label_of, table_of
 from evenhand.results.result import Result
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
-from evenhand.runtime.options import checked_keywords
 from evenhand.space.feature_sets import sets_of
 from evenhand.space.space import Space
 from evenhand.statistics.estimate import StopReason
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 POPULATION = "decisions like the recorded ones"
 
 
-@checked_keywords
+@MINE_LOG.options.checked
 def mine_log(
     frame: Any,
     *,
@@ -46,7 +46,8 @@ def mine_log(
     depth: int | None = None,
     limit: float | None = None,
     level: float = 0.95,
-    stories: int = 10,
+    top: int = 10,
+    seed: int = 0,
 ) -> Result:
     """Find readable subgroups that recorded decisions treated differently from everyone else (TestSGD, Def. 4.1).
 
@@ -60,6 +61,8 @@ def mine_log(
         The column of decisions and the favourable one of them; by default 1 or True.
     truth
         A column of what the decisions should have been, for the scores ``"tpr"`` and ``"fpr"``.
+    seed
+        Kept with the result, so that all verbs take it alike; nothing is drawn here.
 
     Examples
     --------
@@ -71,7 +74,7 @@ def mine_log(
     """
     start = time.monotonic()
     forming = Forming(support, complement, bins, binning, levels, depth)
-    check_terms(level, limit, stories)
+    check_terms(level, limit, top)
     scores = scores_of(score, truth)
     table = table_of(frame)
     columns = list(table.collect_schema())
@@ -88,11 +91,11 @@ def mine_log(
         for people in [_people(treated, kept, truth, favoured, name)]
         for several in sets
     ]
-    findings, entries = tell(parts, level=level, limit=limit, stories=stories)
+    findings, entries = tell(parts, level=level, limit=limit, top=top)
     return Result(
         "mine_log",
         findings,
-        0,
+        seed,
         Spent(0, 0, time.monotonic() - start),
         StopReason.ENUMERATED,
         space.to_dict(),

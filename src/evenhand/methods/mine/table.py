@@ -10,13 +10,16 @@ from evenhand.runtime.errors import UsageError, clip
 from evenhand.space.rule import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
-    from evenhand.results.result import Finding, Result
+    from evenhand.results.evidence import Finding
+    from evenhand.results.result import Result
 
 OTHERS = "all other rule sets"
+_PARTS = {"story": "stories", "change": "changes"}
+"""Under which key the details hold each part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class Line:
     @property
     def about(self) -> str:
         """The rule set or the categories in words."""
-        return OTHERS if self.others else _said(self.finding)
+        return OTHERS if self.others else _name(self.finding)
 
 
 def entries_of(result: Result) -> list[Mapping[str, Any]]:
@@ -46,26 +49,29 @@ def entries_of(result: Result) -> list[Mapping[str, Any]]:
 def scores(entry: Mapping[str, Any]) -> bool:
     """Tell whether outcomes are scores, whose means are compared, rather than favourable or not.
 
-    >>> scores({"favoured": "the score", "output": ""}), scores({"favoured": "approve", "output": ""})
+    >>> scores({"counts": False}), scores({"counts": True})
     (True, False)
     """
-    return bool(entry["favoured"] == (entry["output"] or "the score"))
+    return not entry["counts"]
 
 
 def lines_of(result: Result) -> list[Line]:
     """Return each finding of a mining with what the details tell of it, best evidence first, and the rest last."""
-    known: dict[tuple[Any, ...], list[tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
-    for entry in entries_of(result):
-        for key, story in _stories(entry):
-            known.setdefault((entry["output"], *key), []).append((entry, story))
-    lines = []
-    for finding in result.findings:
-        found = known.get((finding.output, _said(finding), finding.estimate.population, finding.estimate.value))
-        if not found:
-            raise UsageError(f"this evenhand result is damaged: its details do not tell of {clip(_said(finding))}")
-        # Two sets of features may share a rule set, which is then told of once for each.
-        lines.append(Line(finding, *(found.pop(0) if len(found) > 1 else found[0])))
+    entries = entries_of(result)
+    lines = [_line(finding, entries) for finding in result.findings]
     return sorted(lines, key=lambda line: line.others)
+
+
+def _line(finding: Finding, entries: Sequence[Mapping[str, Any]]) -> Line:
+    """Return a finding beside what the details tell of it, at the place that it names."""
+    place = finding.detail
+    try:
+        entry = entries[place.mining]
+        story = entry["rest"] if place.part == "rest" else entry[_PARTS[place.part]][place.number]
+    except (AttributeError, IndexError, KeyError, TypeError):
+        name = clip(_name(finding))
+        raise UsageError(f"this evenhand result is damaged: its details do not tell of {name}") from None
+    return Line(finding, entry, story)
 
 
 def frame(result: Result) -> pd.DataFrame:
@@ -89,19 +95,8 @@ def frame(result: Result) -> pd.DataFrame:
     return table.astype({name: "Int64" for name in ("rows", "texts") if name in table})
 
 
-def _said(finding: Finding) -> str:
+def _name(finding: Finding) -> str:
     return ", ".join(finding.about) if isinstance(finding.about, tuple) else str(finding.about)
-
-
-def _stories(entry: Mapping[str, Any]) -> Iterator[tuple[tuple[Any, ...], Mapping[str, Any]]]:
-    """Return what a mining tells, each with what tells it apart: the words, the population and the value."""
-    for story in entry.get("stories", ()):
-        yield (story["text"], story["rate"]["population"], abs(story["difference"])), story
-    if rest := entry.get("rest"):
-        yield (Rule(()).text, entry["population"], rest["value"]), rest
-    for change in entry.get("changes", ()):
-        estimate = change["estimate"]
-        yield (", ".join(change["categories"]), estimate["population"], estimate["value"]), change
 
 
 def _row(line: Line) -> dict[str, Any]:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenhand.methods.mine.findings import AMONG, outcome_said
-from evenhand.methods.mine.table import scores
+from evenhand.methods.mine.table import entries_of, lines_of, scores
 from evenhand.methods.mine.texts.findings import OTHERS
 from evenhand.report.lines import LEAD, Line, shown_cases, table_of
+from evenhand.report.terminal import closing, lines_of_findings, spent_text
 from evenhand.runtime import number_text
+from evenhand.statistics.estimate import StopReason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from evenhand.methods.mine.table import Line as Found
+    from evenhand.results.result import Result
 
 METHODS = {
     "neighbours": "each row with all its one-step neighbours",
@@ -25,10 +28,34 @@ METHODS = {
 MOST_TERMS = 3
 
 
+def lines(result: Result, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
+    """Tell each mining with its findings, then what else there is to say."""
+    minings = entries_of(result)
+    if not minings:
+        yield from lines_of_findings(result, cases=cases, width=width)
+        return
+    found = lines_of(result)
+    for number, entry in enumerate(minings):
+        if number:
+            yield Line("")
+        yield from told_mined(entry, [line for line in found if line.entry is entry], cases, width)
+    yield from closing(result, _spent(result))
+
+
+def _spent(result: Result) -> str:
+    """Return what a mining took, and why it ended."""
+    if result.job == "mine_log":
+        return f"no software was asked, {number_text.seconds(result.spent.seconds)}"
+    what = "texts" if result.job == "mine_text" else "inputs"
+    every = "every rule set was compared" if result.stop is StopReason.ENUMERATED else ""
+    return spent_text(result, what, every)
+
+
 def told_mined(entry: Mapping[str, Any], found: Sequence[Found], cases: int, width: int | None) -> Iterator[Line]:
     """Tell one mining, of a table or of texts, with its findings.
 
     >>> entry = {"over": ["sex"], "output": "", "favoured": "1", "score": "rate", "method": "recorded", "rows": 90}
+    >>> entry |= {"counts": True, "named": True}
     >>> entry |= {"support": 0.05, "complement": 0.05, "depth": 1, "candidates": 2, "frequent": 2, "examined": 2}
     >>> print(*told_mined(entry | {"population": "decisions"}, (), 1, None), sep="\\n")
     rule sets over sex: 2 candidates, 2 cover 5 % of 90 rows, 2 different ones also leave 5 %
@@ -80,7 +107,7 @@ def _compared(entry: Mapping[str, Any], who: str) -> str:
     """Say what is compared: how often an outcome is given, or scores."""
     if scores(entry):
         return f"how {who} score on average"
-    return f"how often {who} get {outcome_said(entry['favoured'])}"
+    return f"how often {who} get {outcome_said(entry['favoured'], named=entry['named'])}"
 
 
 def _terms(entry: Mapping[str, Any], found: Sequence[Found]) -> str:

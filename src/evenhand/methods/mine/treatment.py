@@ -131,7 +131,8 @@ def compared(
 ) -> list[tuple[Words, Treated]]:
     """Return who is compared in each score: everybody, or those whose true outcome is good, or is not."""
     return [
-        (Words(view.favoured, view.title, score, view.counts), treated.truly(good[done], score)) for score in scores
+        (Words(view.favoured, view.title, score, view.counts, view.names_outcome), treated.truly(good[done], score))
+        for score in scores
     ]
 
 

@@ -22,8 +22,8 @@ _RULE = Kind(
 REPAIR = Verb(
     "repair",
     question="Does training again with what was found help?",
-    definition="The model was trained again with what was found; scores before and after are those on inputs and people "
-    "that no step had used.",
+    definition="The model was trained again with what was found; scores before and after are those on inputs and "
+    "people that no step had used.",
     function=Deferred("evenhand.methods.repair.repair:repair"),
     options=Options.of(
         Option("over", FEATURES, "features to vary together, separated by commas"),
@@ -56,7 +56,9 @@ REPAIR = Verb(
         Option("test", _TEST, "the share of rows held out, or a file of other rows", command=False),
         Option("positive", LABEL, "the favourable outcome", command=False),
         Option("rule", _RULE, "the subgroup to repair for", command=False),
-        Option("lexicon", ANY, "the terms to look for; a configuration names them in [texts]", toml=False, command=False),
+        Option(
+            "lexicon", ANY, "the terms to look for; a configuration names them in [texts]", toml=False, command=False
+        ),
         Option("without", ANY, "terms to leave out; a configuration names them in [texts]", toml=False, command=False),
         Option("queries", WHOLE, "the most inputs to ask in the search for discriminatory ones", python=False),
         Option("seconds", NUMBER, "the most seconds that this search may take", python=False),
@@ -73,6 +75,7 @@ REPAIR = Verb(
     text=Deferred("evenhand.methods.repair.text:lines"),
     plot=Deferred("evenhand.methods.repair.plot:display_of"),
     section=Deferred("evenhand.methods.repair.section:section"),
+    page=Deferred("evenhand.methods.repair.section:page"),
     frame=Deferred("evenhand.methods.repair.repair_result:frame"),
     document=Deferred("evenhand.methods.repair.repair_result:document"),
     rule=(

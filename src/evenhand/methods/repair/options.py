@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 METHODS = ("augment", "aequitas", "subgroup", "evened")
 NOT_FOR_TEXTS = {
     "over": None,
-    "labels": "vote",
+    "labelling": "vote",
     "patience": None,
     "sample_weight": None,
     "differs": None,
@@ -46,7 +46,7 @@ class Asked:
     """
 
     method: str = "augment"
-    labels: Any = "vote"
+    labelling: Any = "vote"
     add: str | None = None
     patience: int | None = None
     steps: int = 8
@@ -68,7 +68,7 @@ class Asked:
     def told(self) -> dict[str, Any]:
         """What else than usual was asked for, as JSON holds it; functions and rows are told by a word."""
         usual, found = Asked(), {}
-        for name in ("labels", "add", "patience", "steps", "test", "validate", "draws", "support", "level"):
+        for name in ("labelling", "add", "patience", "steps", "test", "validate", "draws", "support", "level"):
             value = getattr(self, name)
             if isinstance(value, tuple | list):
                 value = "rows"
@@ -86,9 +86,9 @@ class Asked:
             raise UsageError(
                 f"X holds texts, which method = {self.method!r} does not take; use method='subgroup', or give a space"
             )
-        if not callable(self.labels) and self.labels not in LABELS:
-            valid = nearest(self.labels, LABELS)
-            raise UsageError(f"labels = {clip(repr(self.labels))} is unknown; {valid}, or a function of a frame")
+        if not callable(self.labelling) and self.labelling not in LABELS:
+            valid = nearest(self.labelling, LABELS)
+            raise UsageError(f"labelling = {clip(repr(self.labelling))} is unknown; {valid}, or a function of a frame")
         self._check_add(TEXT_ADDITIONS if texts else MEMBERS)
         for name, least in (("patience", 0), ("steps", 1), ("draws", 100)):
             value = getattr(self, name)

@@ -327,3 +327,8 @@ def _draw_row(ax: Any, row: Row, place: float) -> None:
     if row.before and row.after and row.before[0] != row.after[0]:
         arrow = {"arrowstyle": "->", "color": "black", "linewidth": 0.9, "shrinkA": 4, "shrinkB": 4}
         ax.annotate("", (row.after[0], place + _OFF), (row.before[0], place - _OFF), arrowprops=arrow, zorder=3)
+
+
+def display_of(repair: Repair, *, kind: str = "change") -> RepairDisplay:
+    """Return a display of a repair: of its scores, its steps or the trade-off."""
+    return RepairDisplay.from_repair(repair, kind=kind)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.repair import REPAIR
 from evenhand.methods.repair.job import Job, Mended
 from evenhand.methods.repair.methods import subgroup
 from evenhand.methods.repair.methods.augment import augment, first_look
@@ -19,7 +20,6 @@ from evenhand.methods.repair.training import Learning, Trainer, split, strangers
 from evenhand.methods.repair.verification import Judging, claimed
 from evenhand.runtime.budget import Meter, Spent, checked_budget, progress_bar
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
-from evenhand.runtime.options import checked_keywords
 from evenhand.space.feature_sets import feature_sets, unseen_notes
 from evenhand.space.rule import Rule
 from evenhand.subject.subject import Subject
@@ -41,7 +41,7 @@ CHECKED = 32
 """Inputs that are asked twice to see whether a model answers the same way each time."""
 
 
-@checked_keywords
+@REPAIR.options.checked
 def repair(
     estimator: Any,
     X: Any,  # noqa: N803 (scikit-learn's name)
@@ -50,7 +50,7 @@ def repair(
     space: Space | None = None,
     over: Over | None = None,
     method: str = "augment",
-    labels: str | Callable[[Any], Any] = "vote",
+    labelling: str | Callable[[Any], Any] = "vote",
     add: str | None = None,
     patience: int | None = None,
     rule: Rule | Result | None = None,
@@ -90,7 +90,7 @@ def repair(
         ``"augment"``: Aequitas's Algorithm 5, which adds a growing share of inputs. ``"aequitas"``: the same exactly as
         published. ``"subgroup"``: for the subgroup of a `rule` that is treated differently, by default the worst that
         `mine` finds (TestSGD). ``"evened"``: no training; the model is asked about all variants (see `Evened`).
-    labels
+    labelling
         Of generated inputs: ``"vote"`` of several classifiers; ``"majority"`` of the model's outcomes over the
         variants; the ``"advantaged"`` or ``"disadvantaged"`` variant's; ``"neighbours"``; or a function of a frame.
     add
@@ -228,7 +228,7 @@ class _Run:
             self.job,
             self.original,
             add="found" if published else self.asked.add or "both",
-            labels=self.asked.labels,
+            labels=self.asked.labelling,
             patience=0 if published else self.asked.patience,
             draws=self.asked.draws,
             budget=self.budget,

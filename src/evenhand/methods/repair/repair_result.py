@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from evenhand.methods.compare.comparison import BETTER, Comparison
 from evenhand.methods.repair.paired import Change
 from evenhand.methods.repair.steps import AIM, ALL, Check, Step
-from evenhand.results.result import EXIT_CODES, versions
-from evenhand.runtime import json_file, number_text
-from evenhand.runtime.budget import Spent
+from evenhand.results.evidence import Finding
+from evenhand.results.protocol import Evidence, head_of, read_stop, spent_of, tail_of, versions, worst_of
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.space.rule import Rule
-from evenhand.statistics.estimate import Amount, Estimate, Verdict
+from evenhand.statistics.estimate import Amount, Estimate, StopReason, Verdict
+from evenhand.verbs import VERBS
 
 if TYPE_CHECKING:
     from os import PathLike
 
-FORMAT = 1
+    from evenhand.runtime.budget import Spent
+
 REPAIRED, NOTHING, NO_HELP = "repaired", "nothing to repair", "no step helped"
 OUTCOMES = (REPAIRED, NOTHING, NO_HELP)
 """How a repair may end."""
 
 
 @dataclass(frozen=True, eq=False)
-class Repair:
+class Repair(Evidence):
     """A repaired model with the evidence: the claim, what else changed, where it stands against giving up accuracy.
 
     `model` is the repaired model, or the original one where nothing was changed; both are left out of the JSON.
     """
+
+    document: ClassVar[str] = "repair"
+    job: ClassVar[str] = "repair"
 
     method: str
     over: tuple[str, ...]
@@ -60,6 +63,7 @@ class Repair:
     versions: Mapping[str, str] = field(default_factory=versions)
     model: Any = field(default=None, repr=False)
     original: Any = field(default=None, repr=False)
+    stop: StopReason = StopReason.COMPLETED
 
     @property
     def before(self) -> Estimate:
@@ -153,8 +157,7 @@ class Repair:
         It fails if the score did not fall, if the repair is no better than giving up accuracy, if accuracy surely fell
         by more than is tolerated, or if discrimination rose as much over another protected feature or among people.
         """
-        found = set(self._verdicts())
-        return next(one for one in (Verdict.FAIL, Verdict.UNDECIDED, Verdict.PASS) if one in found)
+        return worst_of(self._verdicts()) or Verdict.PASS
 
     def _verdicts(self) -> list[Verdict]:
         told = [] if self.limit is None else [self.after.verdict(self.limit)]
@@ -174,9 +177,10 @@ class Repair:
         return told
 
     @property
-    def exit_code(self) -> int:
-        """The exit code of the verdict: 0 pass, 1 not repaired, 3 undecided."""
-        return EXIT_CODES[self.verdict]
+    def findings(self) -> tuple[Finding, ...]:
+        """The claim as a finding: the score after the repair, judged by all that a repair must do."""
+        score = "gap" if isinstance(self.about, Rule) else "causal"
+        return (Finding(self.claim, self.about, self.after, self.limit, score=score, judged=self.verdict),)
 
     @property
     def claim(self) -> str:
@@ -201,32 +205,10 @@ class Repair:
         where = self.region or "not compared with giving up accuracy"
         return f"{about}: {what} {said} from {before} to {after} ({less}); {score}; {where}"
 
-    def check(self) -> Repair:
-        """Return the repair if it surely helped, or there was nothing to repair; else tell the story."""
-        __tracebackhide__ = True  # pytest shows the test, not this
-        if self.verdict is not Verdict.PASS:
-            told = (self.claim, *self.side_effects, *self.notes)
-            raise AssertionError("\n".join([f"repair: {self.verdict}", *(f"  {line}" for line in told)]))
-        return self
-
-    def to_frame(self) -> Any:
-        """Return one row for each step, as a pandas frame."""
-        import pandas as pd
-
-        own = ("number", "percent", "added", "accuracy", "kept", "why")
-        scores = {
-            f"{when}{end}": (when, key)
-            for when in ("before", "after", "fall")
-            for end, key in (("", "value"), (".low", "low"), (".high", "high"))
-        }
-        rows = [
-            {
-                **{key: getattr(step, key) for key in own},
-                **{name: getattr(getattr(step.change, when), key) for name, (when, key) in scores.items()},
-            }
-            for step in self.history
-        ]
-        return pd.DataFrame(rows, columns=[*own, *scores])
+    def story(self) -> str:
+        """Return the claim, where discrimination has risen, and the notes, as text."""
+        told = (self.claim, *self.side_effects, *self.notes)
+        return "\n".join([f"repair: {self.verdict}", *(f"  {line}" for line in told)])
 
     def table(self) -> Any:
         """Return one row for each score that was checked before and after, as a pandas frame."""
@@ -242,13 +224,9 @@ class Repair:
             rows.append({**row, "n": check.after.n, "detail": check.detail})
         return pd.DataFrame(rows)
 
-    def _repr_html_(self) -> str:
-        return str(import_module("evenhand.methods.audit.formats.notebook").table_of(self, "repair"))
-
     def plot(self, kind: str = "change", ax: Any = None) -> Any:
-        """Draw the scores before and after ("change"), the steps ("history") or the "trade-off" (extra: plot)."""
-        display = import_module("evenhand.methods.repair.plot")  # the core knows nothing of reports until asked
-        return display.RepairDisplay.from_repair(self, kind=kind).plot(ax=ax)
+        """Draw the scores before and after ("change"), the steps ("history") or the "trade-off"."""
+        return VERBS[self.job].plot(self, kind=kind).plot(ax=ax)
 
     def save(self, path: str | PathLike[str]) -> list[str]:
         """Write the repaired model to a skops file (extra: skops), or a joblib or pickle one by its suffix.
@@ -261,71 +239,78 @@ class Repair:
             raise UsageError("this repair was read from JSON, which holds no model; save it where it was made")
         return save_model(self.model, path)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the repair as JSON-ready values, but for the models."""
+    def content(self) -> dict[str, Any]:
+        """Return all that depends on the rows, the settings and the seed alone, without the models."""
         about = self.about.to_dict() if isinstance(self.about, Rule) else list(self.about)
         return {
-            "format": FORMAT,
-            "job": "repair",
-            "verdict": self.verdict,
+            **head_of(self),
             "method": self.method,
             "over": list(self.over),
             "about": about,
             "outcome": self.outcome,
+            "findings": [finding.to_dict() for finding in self.findings],
             "change": self.change.to_dict(),
             "checks": [check.to_dict() for check in self.checks],
-            "comparisons": {axis: found.to_dict() for axis, found in self.comparisons.items()},
+            "comparisons": {axis: found.content() for axis, found in self.comparisons.items()},
             "history": [step.to_dict() for step in self.history],
             "sizes": dict(self.sizes),
-            **{key: getattr(self, key) for key in ("seed", "level", "tolerance", "limit")},
+            "tolerance": self.tolerance,
+            "limit": self.limit,
             "spent": {"queries": self.spent.queries},
-            "notes": list(self.notes),
             "options": dict(self.options),
             "space": None if self.space is None else dict(self.space),
-            "versions": dict(self.versions),
+            **tail_of(self),
         }
 
-    @property
-    def digest(self) -> str:
-        """A hash that two repairs share exactly when they found the same."""
-        return hashlib.sha256(json_file.dump(self.to_dict()).encode()).hexdigest()
-
-    def to_json(self, path: str | PathLike[str] | None = None) -> str:
-        """Return the repair as JSON, and write it to `path` where one is given."""
-        table = {**self.to_dict(), "spent": self.spent.to_dict(), "digest": self.digest}
-        return json_file.write(path, json_file.dump(table), "repair")
+    @classmethod
+    def owns(cls, table: Mapping[str, Any]) -> bool:
+        """Tell whether parsed JSON is a repair."""
+        return table.get("job") == "repair" and "checks" in table
 
     @classmethod
-    def from_json(cls, path: str | PathLike[str]) -> Repair:
-        """Read a repair that `to_json` wrote; it holds no model."""
-        return cls.from_dict(json_file.read(path, "repair"), where=str(path))
-
-    @classmethod
-    def from_dict(cls, table: Any, *, where: str = "repair") -> Repair:
-        """Rebuild a repair from the parsed JSON."""
-        json_file.check(table, where, "repair", job="repair", holds="checks", known=FORMAT)
-        if table.get("outcome") not in OUTCOMES:
-            said = clip(repr(table.get("outcome")))
-            raise UsageError(f"{where}: outcome = {said} is none; {nearest(table.get('outcome'), OUTCOMES)}")
-        try:
-            about, spent = table["about"], table["spent"]
-            return cls(
-                about=Rule.from_dict(about) if isinstance(about, Mapping) else tuple(about),
-                over=tuple(table["over"]),
-                change=Change.from_dict(table["change"]),
-                checks=tuple(Check.from_dict(one) for one in table["checks"]),
-                comparisons={
-                    axis: Comparison.from_dict(one, where=f"{where}, comparison {axis!r}")
-                    for axis, one in table["comparisons"].items()
-                },
-                history=tuple(Step.from_dict(one) for one in table["history"]),
-                spent=Spent(spent["queries"], spent.get("executed", 0), spent.get("seconds", 0.0)),
-                notes=tuple(table["notes"]),
-                **{key: table[key] for key in ("method", "outcome", "sizes", "seed", "level", "tolerance", "limit")},
-                **{key: table[key] for key in ("options", "space", "versions")},
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise UsageError(f"{where}: this evenhand repair is damaged ({type(error).__name__}: {error})") from None
+    def read(cls, table: Mapping[str, Any], where: str) -> Repair:
+        """Rebuild a repair from JSON of the present format; it holds no model."""
+        outcome = table.get("outcome")
+        if outcome not in OUTCOMES:
+            raise UsageError(f"{where}: outcome = {clip(repr(outcome))} is none; {nearest(outcome, OUTCOMES)}")
+        about = table["about"]
+        comparisons = {}
+        for axis, one in table["comparisons"].items():
+            comparisons[axis] = Comparison.from_dict(one, where=f"{where}, comparison {axis!r}")
+        keys = ("method", "outcome", "sizes", "seed", "level", "tolerance", "limit", "options", "space", "versions")
+        return cls(
+            about=Rule.from_dict(about) if isinstance(about, Mapping) else tuple(about),
+            over=tuple(table["over"]),
+            change=Change.from_dict(table["change"]),
+            checks=tuple(Check.from_dict(one) for one in table["checks"]),
+            comparisons=comparisons,
+            history=tuple(Step.from_dict(one) for one in table["history"]),
+            spent=spent_of(table),
+            notes=tuple(table["notes"]),
+            stop=read_stop(table["stop"]),
+            **{key: table[key] for key in keys},
+        )
 
     def __str__(self) -> str:
         return self.claim
+
+
+def document() -> type[Repair]:
+    """Return the class that reads the JSON of a repair."""
+    return Repair
+
+
+def frame(repair: Repair) -> Any:
+    """Return one row for each step, as a pandas frame."""
+    import pandas as pd
+
+    own = ("number", "percent", "added", "accuracy", "kept", "why")
+    scores = []
+    for when in ("before", "after", "fall"):
+        scores += [(when, when, "value"), (f"{when}.low", when, "low"), (f"{when}.high", when, "high")]
+    rows = []
+    for step in repair.history:
+        row = {key: getattr(step, key) for key in own}
+        row |= {name: getattr(getattr(step.change, when), key) for name, when, key in scores}
+        rows.append(row)
+    return pd.DataFrame(rows, columns=[*own, *(name for name, _, _ in scores)])

@@ -30,6 +30,11 @@ _NAMES = {"r2": "R²"}
 """Scores whose name is written otherwise."""
 
 
+def lines(repair: Repair, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
+    """Tell a repair as lines."""
+    return _told(repair, width)
+
+
 def render_repair(repair: Repair, file: IO[str] | None = None, *, console: Console | None = None) -> None:
     """Print a repair on standard output, or on the file or console given: on a terminal in colour."""
     show(lambda width: _told(repair, width), _on(file, console))

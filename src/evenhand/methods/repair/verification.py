@@ -178,7 +178,7 @@ class Judging:
             self.notes.append(f"groups of under {under} of the held-out rows are left out of {', '.join(GROUP_BIASES)}")
         checks = []
         for bias in GROUP_BIASES:
-            self._compared(bias, told, into, protected=columns, bias=bias, positive=self._label, smallest=SMALLEST)
+            self._compared(bias, told, into, protected=columns, bias=bias, positive=self._label, support=SMALLEST)
             if bias in into:
                 checks.append(Check(bias, "group", into[bias].start[1], into[bias].standings[0].bias))
         return checks

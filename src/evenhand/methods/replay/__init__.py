@@ -16,7 +16,6 @@ REPLAY = Verb(
         Option("level", NUMBER, "the confidence level (default: 0.95)"),
         given=("path", "subject", "space", "seed"),
     ),
-    
     rule=(
         "The outcome depends on a protected feature",
         "The share of inputs whose outcome changes with the named features alone (causal score), or the difference "

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.audit.audit_result import Audit
+from evenhand.methods.replay import REPLAY
 from evenhand.methods.replay.rescore import CausalTests, GroupTests
 from evenhand.population.samplers import Uniform
-from evenhand.results.result import Finding, Result
+from evenhand.results.evidence import Finding
+from evenhand.results.protocol import evidence_of
+from evenhand.results.result import Result
 from evenhand.runtime import json_file, number_text
 from evenhand.runtime.budget import Budget, Meter, Spent
 from evenhand.runtime.errors import UsageError, clip, nearest
-from evenhand.runtime.options import checked_keywords
 from evenhand.runtime.table_file import SUFFIXES
 from evenhand.scores.kinds import questions_of, views_for
 from evenhand.scores.question import Terms
@@ -30,6 +30,7 @@ from evenhand.texts.matching import unmarked
 from evenhand.texts.text_subject import TextSubject, text_subject_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -44,7 +45,7 @@ CHECKED = 32
 NO_CASES = {"search": "the search found none", "mine_text": "no outcome changes with any term"}
 
 
-@checked_keywords
+@REPLAY.options.checked
 def replay(
     path: str | PathLike[str],
     subject: Any,
@@ -52,6 +53,7 @@ def replay(
     *,
     limit: float | None = None,
     level: float = 0.95,
+    seed: int = 0,
 ) -> Result:
     """Ask the software again what a suite or a result holds, and say what changed.
 
@@ -67,6 +69,8 @@ def replay(
     limit, level
         For a suite, the engineering threshold, and the level at which all its scores hold together. How many draws a
         suite has was decided by the answers of other software, so their interval is one that holds at any size.
+    seed
+        Kept with the result, so that all verbs take it alike; nothing is drawn here.
 
     Examples
     --------
@@ -92,23 +96,36 @@ def replay(
             raise UsageError(f"limit = {given} is for a suite; a case of a result passes when it differs no longer")
         recorded = _recorded(file)
         texts = recorded.job == "mine_text"
-        return _again(file, recorded, _text_subject(file, subject, space) if texts else _subject(file, subject, space))
+        tested = _text_subject(file, subject, space) if texts else _subject(file, subject, space)
+        return _again(file, recorded, tested, seed)
     known = (*SUFFIXES, ".json")
     if not file.name.lower().endswith(known):
         raise UsageError(f"'{file}' has the unknown suffix '{file.suffix}'; {nearest(file.suffix, known)}")
-    return _suite(file, _subject(file, subject, space), limit, level)
+    return _suite(file, _subject(file, subject, space), limit, level, seed)
 
 
-def _recorded(file: Path) -> Result:
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a file holds that can be asked again: the job that made it, its findings, and the space of its inputs."""
+
+    job: str
+    findings: Sequence[Finding]
+    space: Mapping[str, Any]
+
+
+def _recorded(file: Path) -> Recorded:
     """Read a result, or all results of an audit as one."""
-    table = json_file.read(file, "result")
-    if not isinstance(table, Mapping) or table.get("job") != "audit":
-        return Result.from_dict(table, where=str(file))
-    checks = [check.found for check in Audit.from_dict(table, where=str(file)).checks]
-    found = [result for result in checks if isinstance(result, Result)]
-    if not any(finding.cases for result in found for finding in result.findings):
+    found = evidence_of(json_file.read(file, "result"), where=str(file))
+    if found.parts == (found,):
+        return Recorded(found.job, found.findings, getattr(found, "space", {}))
+    with_cases = [part for part in found.parts if any(finding.cases for finding in part.findings)]
+    if not with_cases:
         raise UsageError(f"'{file}' has no cases to replay; none of its checks has any")
-    return replace(found[0], findings=[finding for result in found for finding in result.findings])
+    findings: list[Finding] = []
+    for part in with_cases:
+        findings += part.findings
+    first = with_cases[0]
+    return Recorded(first.job, findings, getattr(first, "space", {}))
 
 
 def _subject(file: Path, subject: Any, space: Space | None) -> Subject:
@@ -123,7 +140,7 @@ def _text_subject(file: Path, subject: Any, space: Space | None) -> TextSubject:
     return text_subject_of(subject)
 
 
-def _suite(file: Path, subject: Subject, limit: float | None, level: float) -> Result:
+def _suite(file: Path, subject: Subject, limit: float | None, level: float, seed: int) -> Result:
     """Ask every test of a suite again."""
     parts = read_suite(file, subject.space)
     _check_outputs(file, subject, parts[0])
@@ -148,7 +165,7 @@ def _suite(file: Path, subject: Subject, limit: float | None, level: float) -> R
         changed += int(np.any([each.changed for each in replayed], axis=0).sum())
     spent = Spent(meter.queries, subject.executed - before, meter.seconds)
     details = {"changed": changed, "of": len(points), "was": was}
-    return Result("replay", findings, 0, spent, StopReason.ENUMERATED, subject.space.to_dict(), notes, details=details)
+    return Result("replay", findings, seed, spent, StopReason.ENUMERATED, subject.space.to_dict(), notes, details=details)
 
 
 def _check_deterministic(subject: Subject | TextSubject, inputs: Any, meter: Meter) -> None:
@@ -163,11 +180,11 @@ def _check_outputs(file: Path, subject: Subject, part: Tests) -> None:
         raise UsageError(f"'{file}' holds the outputs {one}, but {subject.name} gives {other}; declare outputs alike")
 
 
-def _again(file: Path, recorded: Result, subject: Subject | TextSubject) -> Result:
+def _again(file: Path, recorded: Recorded, subject: Subject | TextSubject, seed: int) -> Result:
     """Ask the cases of a result again."""
     findings = [finding for finding in recorded.findings if finding.cases]
     if not findings:
-        why = NO_CASES.get(recorded.job, "replay the suite that measure wrote with suite=…")
+        why = NO_CASES.get(recorded.job, "replay a suite, which measure writes with keep_tests=True and to_suite")
         raise UsageError(f"'{file}' has no cases to replay; {why}")
     pairs = [[case.individual, case.twin] for finding in findings for case in finding.cases]
     if isinstance(subject, TextSubject):
@@ -194,7 +211,7 @@ def _again(file: Path, recorded: Result, subject: Subject | TextSubject) -> Resu
         changed, start = changed + moved, stop
     spent = Spent(meter.queries, subject.executed - before, meter.seconds)
     details = {"changed": changed, "of": len(inputs)}
-    return Result("replay", replayed, 0, spent, StopReason.ENUMERATED, space, details=details)
+    return Result("replay", replayed, seed, spent, StopReason.ENUMERATED, space, details=details)
 
 
 def _text(file: Path, person: Mapping[str, Any]) -> str:
@@ -231,4 +248,4 @@ def _still(file: Path, finding: Finding, view: View, outcomes: NDArray[Any]) -> 
     about = " and ".join(finding.about) if isinstance(finding.about, tuple) else str(finding.about)
     claim = f"{len(still)} of {len(finding.cases)} cases of {about} still differ"
     estimate = Estimate.exact(len(still), len(finding.cases), population=f"the cases of {file.name}")
-    return Finding(claim, finding.about, estimate, 0.0, still, output=finding.output), changed
+    return Finding(claim, finding.about, estimate, 0.0, still, output=finding.output, score="replayed"), changed

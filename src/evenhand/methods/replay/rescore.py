@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.results.result import Finding
+from evenhand.results.evidence import Finding
 from evenhand.runtime import number_text
 from evenhand.scores.enumeration import part as whole_part
 from evenhand.scores.group_rates import Tally
@@ -28,7 +28,7 @@ from evenhand.statistics.estimate import Estimate, StopReason
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evenhand.results.result import Case
+    from evenhand.results.evidence import Case
     from evenhand.scores.question import Question, Terms
     from evenhand.scores.test_suite import Tests
     from evenhand.space.feature import Points
@@ -101,7 +101,9 @@ class Replayed(ABC):
         claim += f"; {int(self.changed.sum()):,} of {len(self.changed):,} outcomes changed"
         estimate = terms.said(score.estimate)
         cases = tuple(score.cases)
-        return Finding(claim, self.part.over, estimate, terms.limit, cases, score.groups, output=self.view.name)
+        return Finding(
+            claim, self.part.over, estimate, terms.limit, cases, score.groups, output=self.view.name, score="replayed"
+        )
 
 
 @dataclass(frozen=True)

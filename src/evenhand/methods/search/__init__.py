@@ -9,9 +9,9 @@ from evenhand.verbs import RUN, Command, FileOption, Verb
 SEARCH = Verb(
     "search",
     question="Which concrete inputs does the software discriminate against?",
-    definition="A discriminatory input is one whose outcome changes with nothing but the named features (Udeshi, Arora, "
-    "Chattopadhyay: Aequitas, Definition 1). A search goes where it finds: its number of inputs is no rate, and not to "
-    "find any is no proof that there are none.",
+    definition="A discriminatory input is one whose outcome changes with nothing but the named features (Udeshi, "
+    "Arora, Chattopadhyay: Aequitas, Definition 1). A search goes where it finds: its number of inputs is no rate, "
+    "and not to find any is no proof that there are none.",
     function=Deferred("evenhand.methods.search.search:search"),
     options=Options.of(
         Option(

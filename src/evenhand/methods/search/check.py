@@ -20,7 +20,7 @@ def search(source: Source, subject: Any, *, start: str | None = None, **settings
     return replace(result, notes=[*result.notes, *notes])
 
 
-def check_found(path: str, subject: Any) -> None:  # noqa: ARG001
+def check_found(path: str, subject: Any) -> None:
     """Refuse a file that no inputs can be written to."""
     check_path(path)
 

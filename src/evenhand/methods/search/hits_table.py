@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.methods.search.hits import Found
+    from evenhand.results.result import Result
     from evenhand.runtime.column_file import Column
     from evenhand.space.feature import Points
 
@@ -285,3 +286,8 @@ def _filed(column: Any, name: str, suffix: str) -> Column:
     if name in (OUTCOME, TWIN + OUTCOME) and suffix != ".parquet":
         return Coded(coded.codes, [printed(value) for value in coded.values])
     return Coded(coded.codes, held(coded.values, suffix))
+
+
+def frame_of(result: Result) -> Any:
+    """Return one row per discriminatory input that a search found."""
+    return frame(result.details.get("search", ()), result.domain or result.space)

@@ -23,6 +23,7 @@ from evenhand.report.canvas import (
     literal,
 )
 from evenhand.report.finding_text import searches_of, subject_of
+from evenhand.report.rates_display import RatesDisplay
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import clip
 from evenhand.statistics.estimate import Estimate
@@ -30,7 +31,8 @@ from evenhand.statistics.estimate import Estimate
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from evenhand.results.result import Finding, Result
+    from evenhand.results.evidence import Finding
+    from evenhand.results.result import Result
 
 MOST_SEARCHES = 4
 """The most findings that are drawn, those with the best evidence."""
@@ -179,7 +181,7 @@ class SearchDisplay(Display):
     """What a search found: its curve, map, rules and drivers, as far as there are data for each.
 
     >>> from evenhand.statistics.estimate import Witnesses
-    >>> from evenhand.results.result import Finding
+    >>> from evenhand.results.evidence import Finding
     >>> entry = {"found": 9, "curve": [[0, 0, 0], [40, 9, 3]], "regions": [], "drivers": [], "map": None}
     >>> found = Finding("found", ("sex",), Witnesses.of(9, 20, "adaptive"))
     >>> SearchDisplay(panels_of(found, entry)).panels[0].title
@@ -268,3 +270,10 @@ def _finish(ax: Any, title: str, pad: float = 6) -> None:
     ax.grid(color="0.92")
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def display_of(result: Result) -> Display:
+    """Return the display of a result; what has no details is drawn by its findings."""
+    if not searches_of(result):
+        return RatesDisplay.from_findings(result.findings)
+    return SearchDisplay.from_result(result)

@@ -21,7 +21,7 @@ from evenhand.methods.search.margins import Margins
 from evenhand.methods.search.probe import Probe
 from evenhand.methods.search.strategies.base import Setting
 from evenhand.methods.search.strategies.exhaustive import Everything
-from evenhand.results.result import Finding
+from evenhand.results.evidence import Finding
 from evenhand.runtime.errors import NotDeterministic
 from evenhand.runtime.random_streams import stream
 from evenhand.scores.twins import case_of
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from evenhand.methods.search.loop import Hunt
     from evenhand.methods.search.probe import Tried
     from evenhand.methods.search.strategies.base import Strategy
-    from evenhand.results.result import Case
+    from evenhand.results.evidence import Case
     from evenhand.runtime.budget import Meter
     from evenhand.runtime.workers import Workers
     from evenhand.space.feature import Points
@@ -96,7 +96,7 @@ def quest(view: View, names: tuple[str, ...], terms: Terms, meter: Meter, worker
     tried = run.tried + watched.classes.total()
     complete = complete and len(kept) == len(run.found)
     estimate = Witnesses.of(len(kept), tried, terms.strategy.name, complete=complete)
-    finding = Finding(_claim(kept, view.name), names, estimate, terms.limit, cases, output=view.name)
+    finding = Finding(_claim(kept, view.name), names, estimate, terms.limit, cases, output=view.name, score="witnesses")
     return Told(
         finding,
         {

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from evenhand.methods.search import SEARCH
 from evenhand.methods.search.explain.diversity import check_prefer
-from evenhand.methods.search.hits_table import check_columns, check_path, frame, save
+from evenhand.methods.search.hits_table import check_columns
 from evenhand.methods.search.run import Terms, quest
 from evenhand.methods.search.strategies import as_strategy
 from evenhand.population.rows import Rows, rows
 from evenhand.population.samplers import Draws, checked_sampler
-from evenhand.results.result import Finding, Result
+from evenhand.results.evidence import Finding
+from evenhand.results.result import Result
 from evenhand.runtime.budget import Budget, Meter, Spent, checked_budget, progress_bar
 from evenhand.runtime.errors import UsageError, clip
-from evenhand.runtime.options import checked_keywords
 from evenhand.runtime.workers import Workers
 from evenhand.scores.sampling_loop import check_deterministic
 from evenhand.space.feature_sets import feature_sets, unseen_notes
@@ -22,8 +23,6 @@ from evenhand.subject.subject import as_subject
 from evenhand.subject.view import views_of
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from evenhand.methods.search.strategies import Strategy
     from evenhand.space.feature import Points
     from evenhand.space.feature_sets import Over
@@ -42,7 +41,7 @@ LIMITING = (
 """Why a search may end, from what leaves most open to what leaves nothing open."""
 
 
-@checked_keywords
+@SEARCH.options.checked
 def search(
     subject: Any,
     space: Space | None = None,
@@ -54,7 +53,6 @@ def search(
     prefer: str = "many",
     limit: int | None = None,
     explain: bool = True,
-    found: str | PathLike[str] | None = None,
     seed: int = 0,
     n_jobs: int = 1,
     progress: bool | None = None,
@@ -85,8 +83,6 @@ def search(
         was tried.
     explain
         Tell where discriminatory inputs lie, and which features drive them.
-    found
-        A CSV or Parquet file to write every input that was found to.
 
     Examples
     --------
@@ -101,8 +97,6 @@ def search(
     sets = feature_sets(tested.space, over)
     chosen = as_strategy(strategy)
     check_columns(tested.space, sets, tested.outputs or ("",))
-    if found is not None:
-        check_path(found)
     given = _rows(start, tested.space)
     check_prefer(prefer, given)
     terms = Terms(chosen, prefer, given, seed, _checked_limit(limit), explain)
@@ -124,7 +118,7 @@ def search(
             entries.append(told.entry)
             stops.append(told.stop)
             notes += told.notes
-    result = Result(
+    return Result(
         "search",
         findings,
         seed,
@@ -135,9 +129,6 @@ def search(
         details={"search": entries},
         domain=tested.space,
     )
-    if found is not None:
-        save(frame(entries, tested.space), found)
-    return result
 
 
 def _rows(start: Any, space: Space) -> Points | None:
@@ -167,4 +158,4 @@ def _bounded(budget: Budget, *, dear: bool) -> Budget:
 def _untried(names: tuple[str, ...], output: str, terms: Terms) -> Finding:
     """Say of a set that the run did not come to it, so that it cannot be taken for a pass."""
     claim = f"{' and '.join(names)} was not searched" + (f" for {output}" if output else "")
-    return Finding(claim, names, Witnesses.of(0, 0, terms.strategy.name), terms.limit, output=output)
+    return Finding(claim, names, Witnesses.of(0, 0, terms.strategy.name), terms.limit, output=output, score="witnesses")

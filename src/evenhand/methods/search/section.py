@@ -57,7 +57,9 @@ def _search(finding: Finding, entry: Mapping[str, Any], name: str) -> Iterator[s
             one, change = Estimate.from_dict(driver["estimate"]), driver.get("example")
             example = "" if change is None else f"{change['before']} → {change['after']}"
             between = number_text.between(one.low, one.high)
-            rows.append([boxed(driver["feature"]), number_text.percent(one.value), between, f"{one.n:,}", boxed(example)])
+            rows.append(
+                [boxed(driver["feature"]), number_text.percent(one.value), between, f"{one.n:,}", boxed(example)]
+            )
         says = "What they rest on: how often another value of one feature ends it, among the inputs found."
         headings = ("feature", "ends it", "interval", "n", "as this did")
         yield table(f"{name}-drivers", says, headings, [("", rows)])

@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from evenhand.report.finding_text import subject_of
+from evenhand.report.finding_text import searches_of, subject_of
 from evenhand.report.lines import LEAD, Line, indented, rates, twins
+from evenhand.report.terminal import closing, finding_lines, lines_of_findings
 from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from evenhand.results.result import Case, Finding
+    from evenhand.results.evidence import Case, Finding
+    from evenhand.results.result import Result
 
 MOST_CASES = 3
 MOST_DRIVERS = 8
@@ -25,13 +27,27 @@ EVERY = "every input was tried, so there is no other"
 _DEEPER = LEAD + 2
 
 
+def lines(result: Result, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
+    """Tell each finding of a search, then what else there is to say."""
+    searches = searches_of(result)
+    if not searches:
+        yield from lines_of_findings(result, cases=cases, width=width)
+        return
+    for finding, entry in searches:
+        if entry is None:
+            yield from finding_lines(finding, cases, width)
+        else:
+            yield from told_search(finding, entry, cases, width)
+    yield from closing(result)
+
+
 def told_search(finding: Finding, entry: Mapping[str, Any], cases: int, width: int | None) -> Iterator[Line]:
     """Tell one finding of a search, with what the details hold of it.
 
     With one case, the first is a table, with the two inputs side by side, and two more are lines; more are all tables.
 
     >>> from evenhand.statistics.estimate import Witnesses
-    >>> from evenhand.results.result import Finding
+    >>> from evenhand.results.evidence import Finding
     >>> entry = {"found": 0, "cells": 0, "tried": 400, "queries": 800, "strategy": "adaptive"}
     >>> nothing = Finding("nothing was found", ("sex",), Witnesses.of(0, 400, "adaptive"), 0)
     >>> print(next(told_search(nothing, entry, 1, None)))

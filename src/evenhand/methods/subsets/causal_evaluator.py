@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from evenhand.methods.subsets.decision import Judge
     from evenhand.methods.subsets.lattice import Tested
     from evenhand.population.samplers import Draws
-    from evenhand.results.result import Case
+    from evenhand.results.evidence import Case
     from evenhand.runtime.budget import Meter
     from evenhand.scores.twins import Flips, Trial
     from evenhand.subject.view import View

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.methods.subsets.evaluator import Evaluator
 from evenhand.methods.subsets.lattice import State, Tested
-from evenhand.results.result import Group
+from evenhand.results.evidence import Group
 from evenhand.scores.enumeration import causal
 from evenhand.scores.groups import Groups
 from evenhand.scores.sampling_loop import CASES
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.methods.subsets.decision import Judge
-    from evenhand.results.result import Case
+    from evenhand.results.evidence import Case
     from evenhand.runtime.budget import Meter
     from evenhand.space.feature import Points
     from evenhand.subject.view import View

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.subsets.lattice import State
-from evenhand.results.result import Finding
+from evenhand.results.evidence import Finding
 from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Estimate
 
@@ -31,7 +31,7 @@ def findings_of(lattice: Lattice, view: View, kind: str, judge: Judge) -> list[F
     if left := int(lattice.open.sum()):
         estimate = Estimate(math.nan, 0.0, 1.0, 0, judge.level, "not tested", judge.population)
         claim = f"{left:,} of {lattice.total:,} sets were not tested"
-        found.append(Finding(claim, (), estimate, judge.limit, output=view.title))
+        found.append(Finding(claim, (), estimate, judge.limit, output=view.title, score=kind))
     return found
 
 
@@ -40,7 +40,14 @@ def _finding(lattice: Lattice, mask: int, view: View, kind: str, judge: Judge, s
     groups, cases = tested.shown or ((), ()) if kind == "group" else ((), tested.shown or ())
     claim = _claim(lattice, mask, view, kind, state)
     return Finding(
-        claim, lattice.members(mask), tested.estimate, judge.limit, tuple(cases), tuple(groups), output=view.title
+        claim,
+        lattice.members(mask),
+        tested.estimate,
+        judge.limit,
+        tuple(cases),
+        tuple(groups),
+        output=view.title,
+        score=kind,
     )
 
 

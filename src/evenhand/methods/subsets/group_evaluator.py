@@ -21,7 +21,7 @@ from evenhand.statistics.estimate import Estimate
 if TYPE_CHECKING:
     from evenhand.methods.subsets.decision import Judge
     from evenhand.population.samplers import Draws, Sampler
-    from evenhand.results.result import Case, Group
+    from evenhand.results.evidence import Case, Group
     from evenhand.runtime.budget import Meter
     from evenhand.space.feature import Points
     from evenhand.statistics.intervals import Floats

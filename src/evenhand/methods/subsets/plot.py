@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.report.canvas import BLUE, ORANGE, PURPLE, SKY, VERMILLION, WIDTH, YELLOW, Display, inches, literal
 from evenhand.report.finding_text import STATES, lattices_of
+from evenhand.report.rates_display import RatesDisplay
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import clip
 
@@ -321,3 +322,10 @@ def _listed(minimal: Sequence[Names]) -> str:
     if len(minimal) > MOST_LISTED:
         lines.append(f"  … {len(minimal) - MOST_LISTED:,} more")
     return "\n".join([f"minimal discriminating sets ({len(minimal):,}):", *lines])
+
+
+def display_of(result: Result) -> Display:
+    """Return the display of a result; what has no details is drawn by its findings."""
+    if not lattices_of(result):
+        return RatesDisplay.from_findings(result.findings)
+    return LatticeDisplay.from_result(result)

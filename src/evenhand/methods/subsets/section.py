@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PICTURE = "The sets of features: which of them discriminate, are cleared, or need no test."
 
 
-def section(result: Result, told: Sequence[Statement], name: str, room: int) -> Iterator[str]:  # noqa: ARG001
+def section(result: Result, told: Sequence[Statement], name: str, room: int) -> Iterator[str]:
     """Return what was found of the sets as parts of a page."""
     yield from cards(told, name)
     lattices = lattices_of(result)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from evenhand.methods.subsets import themis
+from evenhand.methods.subsets import SUBSETS, themis
 from evenhand.methods.subsets.causal_evaluator import CausalSets
 from evenhand.methods.subsets.decision import Judge, most_at_fault
 from evenhand.methods.subsets.distance_evaluator import GradedSets
@@ -22,7 +22,6 @@ from evenhand.results.result import Result
 from evenhand.runtime import number_text
 from evenhand.runtime.budget import Meter, Spent, checked_budget, progress_bar
 from evenhand.runtime.errors import UsageError, nearest
-from evenhand.runtime.options import checked_keywords
 from evenhand.runtime.workers import Workers
 from evenhand.scores.enumeration import part
 from evenhand.scores.enumeration import whole as everything
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 
     from evenhand.methods.subsets.evaluator import Evaluator
     from evenhand.population.samplers import Sampler
-    from evenhand.results.result import Finding
+    from evenhand.results.evidence import Finding
     from evenhand.runtime.budget import Budget
     from evenhand.space.space import Space
     from evenhand.subject.subject import Subject
@@ -55,7 +54,7 @@ VARIANTS = 4096
 """The most variants of a draw that are asked by default."""
 
 
-@checked_keywords
+@SUBSETS.options.checked
 def subsets(
     subject: Any,
     space: Space | None = None,

@@ -14,9 +14,9 @@ from evenhand.methods.audit.statements import all_statements, statements
 from evenhand.report.definitions import LIMITS, TOGETHER
 from evenhand.report.finding_text import NO_DATA
 from evenhand.report.html_page import STYLE, asset, boxed, facts, listed, quoted, text
+from evenhand.report.html_section import badge, limit_text
 from evenhand.report.html_tables import ALL_BYTES, MOST_BYTES, Cell, short_sheet
 from evenhand.report.lines import printable
-from evenhand.report.html_section import badge, limit_text
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import clip
 from evenhand.statistics.estimate import Estimate, Verdict

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from evenhand.methods.audit.audit_result import Audit
     from evenhand.report.statement import Statement
+    from evenhand.results.evidence import Case
     from evenhand.results.protocol import Evidence
     from evenhand.statistics.estimate import Estimate
-    from evenhand.results.evidence import Case
 
 ROOM = 60_000
 """The most bytes of a summary; a comment on GitHub has at most 65,536 characters."""
@@ -78,9 +78,8 @@ def _top(audit: Audit, told: Sequence[Statement]) -> list[str]:
         f"{len(told):,} statements{subject}: {said}. {_sure(audit, told)}",
     ]
     if audit.baseline:
-        parts.append(
-            f"Held against a baseline: {text_of(audit.held_against)}. What is not surely worse than it was does not fail."
-        )
+        held = text_of(audit.held_against)
+        parts.append(f"Held against a baseline: {held}. What is not surely worse than it was does not fail.")
     notes = [f"- note: {text_of(note)}" for note in audit.notes[:FEW]]
     return [*parts, "\n".join(notes)] if notes else parts
 

@@ -15,7 +15,6 @@ from evenhand.methods.audit.statements import all_statements, statements
 from evenhand.report.definitions import LIMITS, NO_CLAIM
 from evenhand.report.finding_text import NO_DATA, shown_groups, subject_of
 from evenhand.runtime import number_text
-from evenhand.statistics.estimate import Estimate
 from evenhand.verbs import VERBS
 
 if TYPE_CHECKING:
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from evenhand.report.statement import Statement
     from evenhand.results.evidence import Finding
     from evenhand.results.protocol import Evidence
+    from evenhand.statistics.estimate import Estimate
 
 MOST_ROWS, MOST_GROUPS, MOST_NOTES = 60, 40, 20
 """The most statements, categories of a table, and notes that a card lists; the JSON of the audit has all."""

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.mine.plot.heat_cells import cells_of, heat_of, output_of, rate_text
-from evenhand.methods.mine.table import lines_of, scores
+from evenhand.methods.mine.table import entries_of, lines_of, scores
 from evenhand.methods.mine.texts.findings import OTHERS
 from evenhand.report.canvas import Display
 from evenhand.report.ranked_bars import Bar, Bars, Rest, wrapped
+from evenhand.report.rates_display import RatesDisplay
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.statistics.estimate import Verdict
@@ -228,3 +229,10 @@ def _heats(result: Result, axes: Sequence[str] | str | None, key: str, instead: 
     if not choices:
         raise UsageError(f"this {result.job} has no rates of single cells to draw; method='paper' finds none")
     raise UsageError(f"axes = {clip(repr(axes))} has no map; {nearest(' and '.join(names or ()), choices)}")
+
+
+def display_of(result: Result) -> Display:
+    """Return the display of a result; what has no details is drawn by its findings."""
+    if not entries_of(result):
+        return RatesDisplay.from_findings(result.findings)
+    return MineDisplay.from_result(result)

@@ -206,7 +206,8 @@ def _title(entry: Mapping[str, Any], cells: Cells, least: float, *, percent: boo
     if "changes" in entry:
         what = "texts whose outcome changes"
     elif percent:
-        what = f"how often {'people' if 'over' in entry else 'texts'} get {outcome_said(entry['favoured'])}"
+        who = "people" if "over" in entry else "texts"
+        what = f"how often {who} get {outcome_said(entry['favoured'], named=entry['named'])}"
     else:
         what = f"mean of {entry['favoured']}"
     ends = [f"{rate_text(rate, percent=percent)} ({cell})" for rate, cell in cells.extremes(least)]

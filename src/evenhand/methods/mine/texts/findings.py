@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.mine.findings import both_sides, none_of, points_apart, ratio, treated_so
+from evenhand.methods.mine.findings import Place, both_sides, none_of, points_apart, ratio, treated_so
 from evenhand.methods.mine.texts.ranking import Ranked, Scored, gather
-from evenhand.results.result import Case, Finding
+from evenhand.results.evidence import Case, Finding
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError
 from evenhand.space.feature import plain
@@ -84,14 +84,18 @@ class TextTelling:
             raise DataError("every text has every term, so that there is no rest to compare with; try against='terms'")
         stories = gather(ranking, most, paired=self.against == "terms")
         entries = [self._entry(story) for story in stories]
-        findings = [self._finding(story[0], entry) for story, entry in zip(stories, entries, strict=True)]
+        findings = [
+            self._finding(story[0], entry, at) for at, (story, entry) in enumerate(zip(stories, entries, strict=True))
+        ]
         leads = {id(story[0]) for story in stories}
         left = [one for one in ranking if id(one) not in leads]
         rest = self._rest(left) if left else None
         if rest is not None:
             estimate = self._estimate(rest["value"], rest["low"], rest["high"], self._texts(scored), ())
             claim = f"{none_of(rest['rules'])} of terms is further from others than this"
-            findings.append(Finding(f"{claim} ({points_apart(estimate)})", Rule(()), estimate, self.limit))
+            claim = f"{claim} ({points_apart(estimate)})"
+            rest_place = Place(0, "rest")
+            findings.append(Finding(claim, Rule(()), estimate, self.limit, score="rate", detail=rest_place))
         return findings, {"stories": entries, "rest": rest, "matrix": matrices(scored)}
 
     @staticmethod
@@ -145,14 +149,23 @@ class TextTelling:
         said = f"{method}, simultaneous over {self.sure.among:,} rule sets"
         return Estimate(value, low, min(high, 1.0), n, self.sure.level, said, population(self.matches, named))
 
-    def _finding(self, lead: Ranked, entry: dict[str, Any]) -> Finding:
+    def _finding(self, lead: Ranked, entry: dict[str, Any], at: int) -> Finding:
         named = lead.scored.decided.family.categories
         estimate = self._estimate(abs(entry["difference"]), entry["low"], entry["high"], entry["texts"], named)
         terms = " and ".join(f"“{term.text}”" for term in lead.scored.decided.family.terms[lead.at])
         inside, outside, others = entry["rate"]["value"], entry["other"]["value"], OTHERS[self.against]
-        treated = treated_so(self.subject.favoured, inside, others, outside, counts=self.subject.counts)
+        treated = treated_so(
+            self.subject.favoured,
+            inside,
+            others,
+            outside,
+            counts=self.subject.counts,
+            named=self.subject.names_outcome,
+        )
         claim = f"texts that say {terms} {treated} ({points_apart(estimate)})"
-        return Finding(claim, lead.rule, estimate, self.limit, self._cases(lead), both_sides(entry, others))
+        groups = both_sides(entry, others)
+        place = Place(0, "story", at)
+        return Finding(claim, lead.rule, estimate, self.limit, self._cases(lead), groups, score="rate", detail=place)
 
     def _cases(self, lead: Ranked) -> tuple[Case, ...]:
         """Return texts whose outcome these terms change the most, against other terms."""
@@ -243,7 +256,8 @@ class TextCausal:
         """Return a finding for each family, and how often each combination of terms changes an outcome."""
         told = [self._told(one, among=len(decided)) for one in decided]
         told.sort(key=lambda pair: (-pair[0].estimate.low, -pair[0].estimate.value))
-        return [finding for finding, _ in told], [entry for _, entry in told]
+        findings = [replace(finding, detail=Place(0, "change", at)) for at, (finding, _) in enumerate(told)]
+        return findings, [entry for _, entry in told]
 
     def _told(self, decided: Decided, *, among: int) -> tuple[Finding, dict[str, Any]]:
         family = decided.family
@@ -273,7 +287,7 @@ class TextCausal:
                 {"text": family.rule(at).text, "changed": float(moved[:, at].mean())} for at in range(len(family.terms))
             ],
         }
-        return Finding(claim, family.categories, estimate, self.limit, found), entry
+        return Finding(claim, family.categories, estimate, self.limit, found, score="changes"), entry
 
     def _estimate(self, worst: NDArray[Any], n: int, among: int, names: Sequence[str]) -> Estimate:
         level = 1 - (1 - self.level) / among

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.mine import MINE_TEXT
 from evenhand.methods.mine.findings import check_terms
 from evenhand.methods.mine.rule_sets import check_support
 from evenhand.methods.mine.texts.combinations import MOST, MOST_DEAR, MOST_LINEAR, MOST_NOTES, affordable, ask, families
@@ -13,7 +14,6 @@ from evenhand.methods.mine.texts.findings import AGAINST, TextCausal, TextTellin
 from evenhand.results.result import Result
 from evenhand.runtime.budget import Meter, Spent, checked_budget, progress_bar
 from evenhand.runtime.errors import UsageError, clip, nearest
-from evenhand.runtime.options import checked_keywords
 from evenhand.scores.kinds import KINDS
 from evenhand.space.feature import category
 from evenhand.space.space import Space
@@ -39,7 +39,7 @@ CHECKED = 16
 """Texts that are asked twice to see whether the software is deterministic."""
 
 
-@checked_keywords
+@MINE_TEXT.options.checked
 def mine_text(
     function: Any,
     texts: Any,
@@ -57,7 +57,7 @@ def mine_text(
     threshold: float | None = None,
     differs: Differs = None,
     ledger: str | PathLike[str] | None = None,
-    stories: int = 10,
+    top: int = 10,
     budget: Budget | None = None,
     seed: int = 0,
     progress: bool | None = None,
@@ -98,7 +98,7 @@ def mine_text(
     options = {"positive": positive, "output": output, "threshold": threshold, "differs": differs, "ledger": ledger}
     subject = text_subject_of(function, **{name: value for name, value in options.items() if value is not None})
     check_support(support)
-    check_terms(level, limit, stories)
+    check_terms(level, limit, top)
     for option, value, valid in (("kind", kind, KINDS), ("against", against, AGAINST)):
         if value not in valid:
             raise UsageError(f"{option} = {clip(repr(value))} is unknown; {nearest(value, valid)}")
@@ -131,7 +131,7 @@ def mine_text(
                 score_rest(one, sure, matches.names, base, matches) if rest else score_terms(one, sure)
                 for one in asked.decided
             ]
-            findings, told = TextTelling(subject, matches, sure, against, limit).told(scored, stories)
+            findings, told = TextTelling(subject, matches, sure, against, limit).told(scored, top)
             alone = [
                 one.decided.family.rule(at).text for one in scored for at, (_, size) in enumerate(one.other) if not size
             ]
@@ -150,6 +150,8 @@ def mine_text(
         "kind": kind,
         "output": "",
         "favoured": subject.favoured,
+        "counts": subject.counts,
+        "named": subject.names_outcome,
         "against": against,
         "texts": len(matches.texts),
         "queries": meter.queries,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.results.result import Case
+from evenhand.results.evidence import Case
 from evenhand.runtime.random_streams import stream
 from evenhand.scores.twins import case_of
 from evenhand.statistics import intervals

@@ -14,14 +14,15 @@ from evenhand.methods.repair.text import reasons
 from evenhand.report.finding_text import NO_DATA
 from evenhand.report.html_page import STYLE as STYLE
 from evenhand.report.html_page import drawn, facts, listed, quoted, table, text
-from evenhand.runtime import json_file, number_text
+from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Amount
 
 if TYPE_CHECKING:
-    from os import PathLike
+    from collections.abc import Iterator, Sequence
 
     from evenhand.methods.repair.repair_result import Repair
     from evenhand.methods.repair.steps import Check
+    from evenhand.report.statement import Statement
     from evenhand.statistics.estimate import Estimate
 
 _PAGE = """<!DOCTYPE html>
@@ -49,13 +50,17 @@ _SAYS = {
 }
 
 
-def write_section(repair: Repair, path: str | PathLike[str]) -> None:
-    """Write a repair to a page of its own, which loads nothing and runs nothing: the same bytes for the same repair."""
-    page = _PAGE.format(title=text(f"Repair: {repair.verdict}"), style=STYLE, section=section(repair))
-    json_file.write(path, page, "report")
+def page(repair: Repair) -> str:
+    """Return a repair as a page of its own, which loads nothing and runs nothing."""
+    return _PAGE.format(title=text(f"Repair: {repair.verdict}"), style=STYLE, section=whole_section(repair))
 
 
-def section(repair: Repair, *, name: str = "repair", within: bool = False) -> str:
+def section(repair: Repair, told: Sequence[Statement], name: str, room: int) -> Iterator[str]:
+    """Return a repair as parts of the page of an audit."""
+    yield whole_section(repair, name=f"{name}-repair", within=True)
+
+
+def whole_section(repair: Repair, *, name: str = "repair", within: bool = False) -> str:
     """Return a repair as a section of a page: the claim, all scores, all steps, notes, and how to make it again.
 
     Parameters
