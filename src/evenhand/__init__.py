@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from evenhand.methods.repair.repair_result import Repair as Repair
     from evenhand.methods.replay.replay import replay as replay
     from evenhand.methods.search.search import search as search
-    from evenhand.methods.search.strategies.registry import aequitas as aequitas
+    from evenhand.methods.search.strategies.aequitas import aequitas as aequitas
+    from evenhand.methods.search.strategies.base import Proposal as Proposal
+    from evenhand.methods.search.strategies.base import Strategy as Strategy
     from evenhand.methods.subsets.subsets import subsets as subsets
     from evenhand.population.rows import profile as profile
     from evenhand.population.rows import rows as rows
@@ -73,18 +75,20 @@ _HOMES = {
     "Finding": "results.result",
     "Group": "results.result",
     "Lexicon": "texts.lexicon",
+    "Proposal": "methods.search.strategies.base",
     "Repair": "methods.repair.repair_result",
     "Result": "results.result",
     "Rule": "space.rule",
     "Space": "space.space",
     "StopReason": "statistics.estimate",
+    "Strategy": "methods.search.strategies.base",
     "Subject": "subject.subject",
     "SubjectError": "runtime.errors",
     "TextSubject": "texts.text_subject",
     "UsageError": "runtime.errors",
     "Verdict": "statistics.estimate",
     "Witnesses": "statistics.estimate",
-    "aequitas": "methods.search.strategies.registry",
+    "aequitas": "methods.search.strategies.aequitas",
     "audit": "methods.audit.audit",
     "category": "space.feature",
     "compare": "methods.compare.compare",
@@ -120,11 +124,13 @@ __all__ = [
     "Finding",
     "Group",
     "Lexicon",
+    "Proposal",
     "Repair",
     "Result",
     "Rule",
     "Space",
     "StopReason",
+    "Strategy",
     "Subject",
     "SubjectError",
     "TextSubject",

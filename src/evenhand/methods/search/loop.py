@@ -9,6 +9,7 @@ import numpy as np
 
 from evenhand.methods.search.hits import Found
 from evenhand.methods.search.strategies.base import Proposal
+from evenhand.runtime.errors import UsageError, clip
 from evenhand.statistics.estimate import StopReason
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def hunt(strategy: Strategy, probe: Probe, meter: Meter, *, task: str = "search"
     try:
         while stop is None:
             proposal = strategy.propose(wave)
+            _check(strategy, proposal, probe)
             if not len(proposal.points):
                 stop = StopReason.EXHAUSTED
                 break
@@ -72,7 +74,8 @@ def hunt(strategy: Strategy, probe: Probe, meter: Meter, *, task: str = "search"
                 stop = StopReason.QUERIES
                 break
             tried = probe.ask(proposal.points, proposal.pairs)
-            accepted = strategy.observe(tried)
+            counted = strategy.observe(tried)
+            accepted = len(tried) if counted is None else counted
             stop = cut if accepted == len(tried) else None  # what is taken back is not spent
             tried = tried.take(slice(0, accepted))
             found.add(tried)
@@ -96,6 +99,28 @@ def _waves(probe: Probe, meter: Meter) -> tuple[int, int]:
     if probe.view.subject.adapter.dear:
         return DEAR_WAVE, DEAR_WAVE
     return FIRST_WAVE, int(min(WAVE, max(FIRST_WAVE, meter.left / (2 * WAVES))))
+
+
+def _check(strategy: Strategy, proposal: Proposal, probe: Probe) -> None:
+    """Refuse what is no input: who wrote the strategy has to know of it, and the software is not asked."""
+    said = f"strategy {clip(repr(strategy.name))} proposed"
+    if not isinstance(proposal, Proposal):
+        raise UsageError(f"{said} {clip(repr(proposal))}; return an evenhand.Proposal of points")
+    points, pairs, features = proposal.points, proposal.pairs, probe.space.features
+    if not len(points):
+        return
+    if not isinstance(points, np.ndarray) or points.ndim != 2 or points.shape[1] != len(features):
+        shape = np.shape(points)
+        raise UsageError(f"{said} points of the shape {shape}; give an array of {len(features)} numbers for each input")
+    if pairs is not None and np.shape(pairs) != (len(points), 2):
+        raise UsageError(f"{said} pairs of the shape {np.shape(pairs)}; give two assignments for each input")
+    for position, feature in enumerate(features):
+        if position in probe.over:
+            continue
+        inside = feature.inside(points[:, position])
+        if not inside.all():
+            value = points[int(np.argmin(inside)), position]
+            raise UsageError(f"{said} {value:g} for {feature.name}, which is {feature.domain}; stay inside the space")
 
 
 def _affordable(proposal: Proposal, probe: Probe, left: float) -> tuple[Proposal, StopReason | None]:

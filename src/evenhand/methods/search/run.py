@@ -21,7 +21,6 @@ from evenhand.methods.search.margins import Margins
 from evenhand.methods.search.probe import Probe
 from evenhand.methods.search.strategies.base import Setting
 from evenhand.methods.search.strategies.exhaustive import Everything
-from evenhand.methods.search.strategies.registry import OURS, check_strategy, strategy_of
 from evenhand.results.result import Finding
 from evenhand.runtime.errors import NotDeterministic
 from evenhand.runtime.random_streams import stream
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
     from evenhand.methods.search.loop import Hunt
     from evenhand.methods.search.probe import Tried
-    from evenhand.methods.search.strategies.registry import Published
+    from evenhand.methods.search.strategies.base import Strategy
     from evenhand.results.result import Case
     from evenhand.runtime.budget import Meter
     from evenhand.runtime.workers import Workers
@@ -60,7 +59,7 @@ ASIDE, MOST_ASIDE = 0.15, 6000
 class Terms:
     """What every quest of a search has in common."""
 
-    strategy: str | Published
+    strategy: Strategy
     prefer: str
     rows: Points | None
     seed: int
@@ -96,7 +95,7 @@ def quest(view: View, names: tuple[str, ...], terms: Terms, meter: Meter, worker
     cases, doubts = _cases(probe, simple or _raw(kept), meter)
     tried = run.tried + watched.classes.total()
     complete = complete and len(kept) == len(run.found)
-    estimate = Witnesses.of(len(kept), tried, check_strategy(terms.strategy), complete=complete)
+    estimate = Witnesses.of(len(kept), tried, terms.strategy.name, complete=complete)
     finding = Finding(_claim(kept, view.name), names, estimate, terms.limit, cases, output=view.name)
     return Told(
         finding,
@@ -174,15 +173,14 @@ def _searched(probe: Probe, terms: Terms, meter: Meter) -> tuple[Hunt, bool, _Al
     """Return what the strategy found, whether it tried every input, and what is left to explain that."""
     plan, begun = _Allowance.of(meter, terms), meter.seconds
     setting = Setting(probe, terms.seed, terms.rows, meter.left - plan.total, terms.prefer)
-    strategy = strategy_of(terms.strategy, setting)
-    everything = strategy if isinstance(strategy, Everything) else None
-    if everything is None and check_strategy(terms.strategy) in OURS:
+    everything = Everything.of(probe, setting.queries) if terms.strategy.enumerates else None
+    if everything is None and terms.strategy.wants_margins:
         before = probe.view.subject.asked
         sample = probe.space.draw(int(min(SCORED, setting.queries // 8)), stream(terms.seed, "search", "margins"))
         probe = replace(probe, margins=Margins.of(probe.view, sample))
         meter.queries += probe.view.subject.asked - before
         setting = replace(setting, probe=probe, queries=meter.left - plan.total)
-        strategy = strategy_of(terms.strategy, setting)
+    strategy = everything or terms.strategy.started(setting)
     task = f"search {', '.join(probe.names)}"
     run = hunt(strategy, probe, _bounded(meter, setting.queries), task=task)
     if everything is not None and everything.done and run.stop in (StopReason.EXHAUSTED, StopReason.QUERIES):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.methods.search.explain.diversity import check_prefer
 from evenhand.methods.search.hits_table import check_columns, check_path, frame, save
 from evenhand.methods.search.run import Terms, quest
-from evenhand.methods.search.strategies.registry import check_strategy
+from evenhand.methods.search.strategies import as_strategy
 from evenhand.population.rows import Rows, rows
 from evenhand.population.samplers import Draws, checked_sampler
 from evenhand.results.result import Finding, Result
@@ -24,7 +24,7 @@ from evenhand.subject.view import views_of
 if TYPE_CHECKING:
     from os import PathLike
 
-    from evenhand.methods.search.strategies.registry import Published
+    from evenhand.methods.search.strategies import Strategy
     from evenhand.space.feature import Points
     from evenhand.space.feature_sets import Over
     from evenhand.space.space import Space
@@ -48,7 +48,7 @@ def search(
     space: Space | None = None,
     *,
     over: Over | None = None,
-    strategy: str | Published = "adaptive",
+    strategy: str | Strategy = "adaptive",
     budget: Budget | None = None,
     start: Any = None,
     prefer: str = "many",
@@ -72,7 +72,7 @@ def search(
         findings. By default each protected feature by itself.
     strategy
         ``"adaptive"``, ``"surrogate"`` where an answer is dear, or one of the paper: ``"random"``, ``"semi-directed"``,
-        ``"fully-directed"``, with other parameters by `aequitas`.
+        ``"fully-directed"``, with other parameters by `aequitas`. Or an object of a class of your own: see `Strategy`.
     budget
         When to end: inputs asked, seconds, findings. By default 100,000 inputs, or 5,000 where each costs a process or
         a request. A small share of it goes to simplifying and explaining what was found.
@@ -99,13 +99,13 @@ def search(
     """
     tested = as_subject(subject, space)
     sets = feature_sets(tested.space, over)
-    check_strategy(strategy)
+    chosen = as_strategy(strategy)
     check_columns(tested.space, sets, tested.outputs or ("",))
     if found is not None:
         check_path(found)
     given = _rows(start, tested.space)
     check_prefer(prefer, given)
-    terms = Terms(strategy, prefer, given, seed, _checked_limit(limit), explain)
+    terms = Terms(chosen, prefer, given, seed, _checked_limit(limit), explain)
     allowed = _bounded(checked_budget(budget), dear=tested.adapter.dear)
     findings: list[Finding] = []
     entries, stops, before = [], [], tested.executed
@@ -167,4 +167,4 @@ def _bounded(budget: Budget, *, dear: bool) -> Budget:
 def _untried(names: tuple[str, ...], output: str, terms: Terms) -> Finding:
     """Say of a set that the run did not come to it, so that it cannot be taken for a pass."""
     claim = f"{' and '.join(names)} was not searched" + (f" for {output}" if output else "")
-    return Finding(claim, names, Witnesses.of(0, 0, check_strategy(terms.strategy)), terms.limit, output=output)
+    return Finding(claim, names, Witnesses.of(0, 0, terms.strategy.name), terms.limit, output=output)

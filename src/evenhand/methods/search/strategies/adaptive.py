@@ -14,7 +14,7 @@ import numpy as np
 
 from evenhand.methods.search.strategies.archive import Archive, Kin
 from evenhand.methods.search.strategies.bandit import Arms
-from evenhand.methods.search.strategies.base import Proposal
+from evenhand.methods.search.strategies.base import Proposal, Strategy
 from evenhand.methods.search.strategies.boundary import Bisection, Edges
 from evenhand.methods.search.strategies.margin_slope import Slope
 from evenhand.methods.search.strategies.moves import Moves
@@ -60,10 +60,15 @@ class Wave:
     """Of each source its number, and how many seeds it proposed."""
 
 
-class Adaptive:
+class Adaptive(Strategy):
     """Floods from known hits, and seeks new ones where that pays."""
 
-    def __init__(self, setting: Setting) -> None:
+    name = "adaptive"
+    enumerates = True
+    wants_margins = True
+
+    def begin(self, setting: Setting) -> None:
+        """Know no hit, and think as well of any source as of another."""
         self.probe = setting.probe
         self.prefer = setting.prefer
         self._rng = stream(setting.seed, "search", "adaptive")

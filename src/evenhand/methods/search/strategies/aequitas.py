@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from evenhand.methods.search.strategies.aequitas_walk import Chances, Ground
-from evenhand.methods.search.strategies.base import Proposal
+from evenhand.methods.search.strategies.base import Proposal, Strategy
 from evenhand.population.samplers import Draws, Uniform
 from evenhand.runtime.errors import UsageError, clip, nearest
+from evenhand.runtime.options import checked_keywords
 from evenhand.runtime.random_streams import stream
 from evenhand.space.row_keys import Seen
 
@@ -37,7 +38,7 @@ _FIRST_REACH, _STRETCH, _MEMORY = 32.0, 1.5, 0.8
 """Steps expected to be accepted at first, how many are laid out for each of those, and how slowly that is learnt."""
 
 
-class Aequitas:
+class Aequitas(Strategy):
     """Aequitas random, semi-directed or fully-directed.
 
     Parameters
@@ -51,6 +52,7 @@ class Aequitas:
         until the budget is spent.
     ahead
         Whether to lay out steps ahead of what is known; without, a directed local phase proposes one step at a time.
+        That asks more than is used, so by default it is done where asking is cheap.
 
     Examples
     --------
@@ -63,7 +65,7 @@ class Aequitas:
     >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)])
     >>> loan = Subject(lambda people: (people["age"] > 80) & (people["sex"] == "M"), space)
     >>> probe = Probe(View(loan), ("sex",))
-    >>> strategy = Aequitas(Setting(probe, seed=0), global_trials=50)
+    >>> strategy = Aequitas(global_trials=50).started(Setting(probe, seed=0))
     >>> tried = probe.ask(strategy.propose(64).points)
     >>> strategy.observe(tried), int(tried.hits.sum())
     (50, 12)
@@ -74,24 +76,29 @@ class Aequitas:
 
     def __init__(
         self,
-        setting: Setting,
         update: str = "fully-directed",
         *,
         dv: float = 0.001,
         dpr: float = 0.001,
         global_trials: int = 1000,
         local_trials: int = 1000,
-        ahead: bool = True,
+        ahead: bool | None = None,
     ) -> None:
         if update not in UPDATES:
             raise UsageError(f"update = {clip(repr(update))} is unknown; {nearest(update, UPDATES)}")
-        self.update, self.ahead = update, ahead
+        self.name = self.update = update
         self._global_trials = _whole("global_trials", global_trials)
         self._local_trials = _whole("local_trials", local_trials)
+        self._dv = _share("dv", dv)
+        self._dpr = _share("dpr", dpr) if update == "fully-directed" else 0.0
+        self._wanted_ahead = ahead
+
+    def begin(self, setting: Setting) -> None:
+        """Begin with a global phase, and with no chance better than another."""
+        cheap = not setting.probe.view.subject.adapter.dear
+        self.ahead = cheap if self._wanted_ahead is None else self._wanted_ahead
         self._ground = Ground(setting.probe)
-        self.chances = Chances(
-            len(self._ground), _share("dv", dv), _share("dpr", dpr) if update == "fully-directed" else 0.0
-        )
+        self.chances = Chances(len(self._ground), self._dv, self._dpr)
         self._start = setting.start if setting.start is not None else np.empty((0, 0))
         self._order = stream(setting.seed, "aequitas", "start").permutation(len(self._start))
         self._draws = Draws(Uniform(), setting.probe.space, setting.seed, "aequitas", "global", block=_BLOCK)
@@ -186,6 +193,34 @@ class Aequitas:
         return parts[0] if len(parts) == 1 else np.asfortranarray(np.concatenate(parts))
 
 
+@checked_keywords
+def aequitas(
+    update: str = "fully-directed",
+    *,
+    dv: float = 0.001,
+    dpr: float = 0.001,
+    global_trials: int = 1000,
+    local_trials: int = 1000,
+) -> Aequitas:
+    """Return a strategy of Aequitas with other parameters than the paper's, for ``search(strategy=…)``.
+
+    Parameters
+    ----------
+    update
+        ``"random"``, ``"semi-directed"`` (Algorithm 3) or ``"fully-directed"`` (Algorithm 4).
+    dv, dpr
+        The paper's Δv and Δpr.
+    global_trials, local_trials
+        Inputs drawn in a global phase, and steps from each discriminatory one.
+
+    Examples
+    --------
+    >>> aequitas("semi-directed", dv=0.01).name
+    'semi-directed'
+    """
+    return Aequitas(update, dv=dv, dpr=dpr, global_trials=global_trials, local_trials=local_trials)
+
+
 def _whole(name: str, value: Any) -> int:
     try:
         number = 0 if isinstance(value, bool) else operator.index(value)
@@ -200,3 +235,8 @@ def _share(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
         raise UsageError(f"{name} = {clip(repr(value))} must be a number from 0 to 1")
     return float(value)
+
+
+RANDOM = Aequitas("random")
+SEMI_DIRECTED = Aequitas("semi-directed")
+FULLY_DIRECTED = Aequitas("fully-directed")

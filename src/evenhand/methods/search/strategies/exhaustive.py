@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.methods.search.strategies.base import Proposal
+from evenhand.methods.search.strategies.base import Proposal, Strategy
 from evenhand.runtime.random_streams import stream
 from evenhand.space.row_keys import mixed
 from evenhand.space.space import MOST_ASSIGNMENTS
@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from evenhand.space.feature import Points
 
 
-class Everything:
+class Everything(Strategy):
     """Proposes a member of every class once, in the order of the space."""
+
+    name = "everything"
 
     def __init__(self, points: Points) -> None:
         self._points = points

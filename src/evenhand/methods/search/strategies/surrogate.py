@@ -69,12 +69,15 @@ class Surrogate(Adaptive):
     >>> space = Space([category("sex", ["F", "M"]), integer("age", 0, 99), integer("debt", 0, 99)])
     >>> loan = Subject(lambda people: people["age"] > people["debt"] + 9 * (people["sex"] == "F"), space)
     >>> probe = Probe(View(loan), ("sex",))
-    >>> len(hunt(Surrogate(Setting(probe, seed=0)), probe, Meter(Budget(queries=600))).found) > 100
+    >>> len(hunt(Surrogate().started(Setting(probe, seed=0)), probe, Meter(Budget(queries=600))).found) > 100
     True
     """
 
-    def __init__(self, setting: Setting) -> None:
-        super().__init__(setting)
+    name = "surrogate"
+
+    def begin(self, setting: Setting) -> None:
+        """Know no answer, and so have no models."""
+        super().begin(setting)
         self._seed = setting.seed
         self._known = Known()
         self._screen: Screen | None = None
