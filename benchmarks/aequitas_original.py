@@ -158,7 +158,7 @@ def same(model: Any, space: eh.Space, over: str, strategy: str, queries: int, se
     from evenhand.subject.view import View
 
     probe = Probe(View(eh.Subject(model, space)), (over,))
-    batched = hunt(Aequitas(Setting(probe, seed), strategy), probe, Meter(eh.Budget(queries=queries)))
+    batched = hunt(Aequitas(strategy).started(Setting(probe, seed)), probe, Meter(eh.Budget(queries=queries)))
     single = run(model, space, over, strategy, batched.queries, seed)
     ours, theirs = ({tuple(point) for point in points.tolist()} for points in (batched.found.points, single.points))
     return len(ours), len(theirs), len(ours & theirs)

@@ -116,7 +116,7 @@ def uniform(model: Any, one: Classifier, queries: int, seed: int) -> tuple[Point
 def walked(model: Any, one: Classifier, strategy: str, queries: int, seed: int) -> tuple[Points, int, int]:
     """Run fully-directed with shorter walks; return those found, inputs tried and queries."""
     probe = Probe(View(eh.Subject(model, one.space)), (one.over,))
-    walks = Aequitas(Setting(probe, seed), "fully-directed", local_trials=STEPS[strategy])
+    walks = Aequitas("fully-directed", local_trials=STEPS[strategy]).started(Setting(probe, seed))
     went = hunt(walks, probe, Meter(eh.Budget(queries=queries)))
     return went.found.points, went.queries // values_of(one), went.queries
 

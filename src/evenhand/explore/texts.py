@@ -17,9 +17,9 @@ from evenhand.space.space import Space
 from evenhand.texts.matching import find, unmarked
 
 if TYPE_CHECKING:
-    from evenhand.texts.real_texts import Texts
     from evenhand.texts.lexicon import Lexicon, Term
     from evenhand.texts.matching import Matches
+    from evenhand.texts.real_texts import Texts
     from evenhand.texts.text_subject import TextSubject
 
 LOOKED = 1_000

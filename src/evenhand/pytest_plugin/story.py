@@ -17,9 +17,9 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from evenhand.methods.audit.audit_result import Audit, CheckResult
-    from evenhand.report.statement import Statement
+    from evenhand.methods.audit.audit_result import Audit
     from evenhand.report.lines import Line
+    from evenhand.report.statement import Statement
     from evenhand.results.evidence import Case
 
 FOLDER = ".evenhand"

@@ -10,7 +10,7 @@ import pytest
 
 from evenhand.methods.search.loop import DEAR_WAVE, FIRST_WAVE, IDLE, WAVE, hunt
 from evenhand.methods.search.probe import Probe
-from evenhand.methods.search.strategies.base import Proposal
+from evenhand.methods.search.strategies.base import Proposal, Strategy
 from evenhand.runtime.budget import Budget, Meter
 from evenhand.runtime.errors import SubjectCrashed
 from evenhand.space.feature import category, integer
@@ -31,7 +31,7 @@ def probe_of(decide: Any = biased, names: Any = ("sex",), space: Space = SPACE) 
 
 
 @dataclass
-class Ages:
+class Ages(Strategy):
     """Proposes one age after the other, and takes back all but so many of each wave."""
 
     last: int = 99_999

@@ -102,7 +102,9 @@ def as_bias(bias: Any, frame: Frame, positive: Label | None) -> Score | None:
     if callable(bias):
         return Function.of(bias, frame)
     if not frame.names:
-        raise UsageError(f"bias = {clip(repr(bias))} needs the option protected: the column of a protected feature, or several")
+        raise UsageError(
+            f"bias = {clip(repr(bias))} needs the option protected: the column of a protected feature, or several"
+        )
     return Bias.of(bias, frame, positive)
 
 
@@ -166,7 +168,9 @@ def favourable(labels: Sequence[Label], positive: Any, bias: Any, performance: A
     if 1 in labels and set(labels) <= {0, 1}:
         return labels[labels.index(1)]
     if sided := [score for score in (bias, performance) if isinstance(score, str) and score in ONE_SIDED]:
-        raise UsageError(f"{sided[0]} needs the favourable label: name it with the option positive; {nearest(1, labels)}")
+        raise UsageError(
+            f"{sided[0]} needs the favourable label: name it with the option positive; {nearest(1, labels)}"
+        )
     return labels[-1]
 
 

@@ -165,7 +165,9 @@ def _suite(file: Path, subject: Subject, limit: float | None, level: float, seed
         changed += int(np.any([each.changed for each in replayed], axis=0).sum())
     spent = Spent(meter.queries, subject.executed - before, meter.seconds)
     details = {"changed": changed, "of": len(points), "was": was}
-    return Result("replay", findings, seed, spent, StopReason.ENUMERATED, subject.space.to_dict(), notes, details=details)
+    return Result(
+        "replay", findings, seed, spent, StopReason.ENUMERATED, subject.space.to_dict(), notes, details=details
+    )
 
 
 def _check_deterministic(subject: Subject | TextSubject, inputs: Any, meter: Meter) -> None:

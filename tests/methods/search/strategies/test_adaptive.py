@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from evenhand.methods.search.loop import hunt
 from evenhand.methods.search.margins import Margins
 from evenhand.methods.search.probe import Probe
+from evenhand.methods.search.strategies import as_strategy
 from evenhand.methods.search.strategies.adaptive import Adaptive
-from evenhand.methods.search.strategies.aequitas import Aequitas
+from evenhand.methods.search.strategies.aequitas import Aequitas, aequitas
 from evenhand.methods.search.strategies.archive import HEIRLOOM, RECENT, STALE, Archive, Kin
 from evenhand.methods.search.strategies.bandit import MEMORY, MOST_MOVES, Arms
 from evenhand.methods.search.strategies.base import Setting
@@ -22,7 +23,6 @@ from evenhand.methods.search.strategies.boundary import EDGES, ENDS, MOST_OUTCOM
 from evenhand.methods.search.strategies.exhaustive import Everything
 from evenhand.methods.search.strategies.margin_slope import Slope
 from evenhand.methods.search.strategies.moves import Moves
-from evenhand.methods.search.strategies.registry import aequitas, check_strategy, strategy_of
 from evenhand.methods.search.strategies.start_points import Given, Near, Uniform, stirred
 from evenhand.runtime.budget import Budget, Meter
 from evenhand.space.feature import category, integer, real
@@ -404,7 +404,7 @@ def test_what_is_proposed_lies_in_the_space(prefer, constrained):
     space = Space(PEOPLE.features, constraints=["not (sex == 'F' and age > 80)"] if constrained else [])
     probe = probe_of(space=space)
     start = space.draw(40, rng_of(9))
-    strategy = Adaptive(Setting(probe, 0, start, 1e5, prefer))
+    strategy = Adaptive().started(Setting(probe, 0, start, 1e5, prefer))
     seen = set[int]()
     for n in (64, 128, 256, 256, 256):
         proposal = strategy.propose(n)
@@ -428,7 +428,7 @@ def test_what_is_proposed_lies_in_the_space(prefer, constrained):
 def test_a_wave_may_be_cut_anywhere():
     for cut in (0, 1, 10, 63, 100, 200):
         probe = probe_of()
-        strategy = Adaptive(Setting(probe, 0, PEOPLE.draw(40, rng_of(9)), 1e5))
+        strategy = Adaptive().started(Setting(probe, 0, PEOPLE.draw(40, rng_of(9)), 1e5))
         for _ in range(4):
             proposal = strategy.propose(200)
             assert proposal.pairs is not None
@@ -440,7 +440,7 @@ def test_a_wave_may_be_cut_anywhere():
 def test_it_floods(seed):
     """Nearly every second question shows a new discriminatory input once some are known."""
     probe = probe_of()
-    run = hunt(Adaptive(Setting(probe, seed, None, 10_000)), probe, Meter(Budget(queries=10_000)))
+    run = hunt(Adaptive().started(Setting(probe, seed, None, 10_000)), probe, Meter(Budget(queries=10_000)))
     assert run.stop is StopReason.QUERIES
     assert len(run.found) > 0.7 * 5000
     blind = probe.ask(PEOPLE.draw(5000, rng_of(seed))).hits.sum()
@@ -456,7 +456,7 @@ def test_many_values_are_compared_as_hits_had_them():
         return (people["race"] == "c") & (people["income"] > 500)
 
     probe = probe_of(racist, space, ("race",))
-    run = hunt(Adaptive(Setting(probe, 0, None, 4000)), probe, Meter(Budget(queries=4000)))
+    run = hunt(Adaptive().started(Setting(probe, 0, None, 4000)), probe, Meter(Budget(queries=4000)))
     assert len(run.found) > 1000
     assert (run.found.pairs == 2).any(axis=1).all()
 
@@ -474,17 +474,17 @@ def test_scores_are_followed_where_there_are_any():
     assert margins.bounded
     counts = []
     for probe in (Probe(view, ("sex",), margins), Probe(view, ("sex",))):
-        run = hunt(Adaptive(Setting(probe, 0, None, 3000)), probe, Meter(Budget(queries=3000)))
+        run = hunt(Adaptive().started(Setting(probe, 0, None, 3000)), probe, Meter(Budget(queries=3000)))
         counts.append(len(run.found))
         assert probe.ask(run.found.points, run.found.pairs).hits.all()
     assert counts[0] > 300
-    assert len(Adaptive(Setting(Probe(view, ("sex",), margins), 0))._sources) == 5
+    assert len(Adaptive().started(Setting(Probe(view, ("sex",), margins), 0))._sources) == 5
 
 
 def test_nothing_but_the_feature_at_issue_is_one_class():
     space = Space([category("sex", ["F", "M"])])
     probe = probe_of(lambda people: people["sex"] == "M", space)
-    strategy = Adaptive(Setting(probe, 0))
+    strategy = Adaptive().started(Setting(probe, 0))
     for _ in range(3):
         proposal = strategy.propose(20)
         strategy.observe(probe.ask(proposal.points, proposal.pairs))
@@ -494,17 +494,12 @@ def test_nothing_but_the_feature_at_issue_is_one_class():
 
 
 def test_names_stand_for_strategies():
-    probe = probe_of()
-    assert isinstance(strategy_of("adaptive", Setting(probe, 0, None, 1000)), Adaptive)
-    small = probe_of(space=Space(PEOPLE.features[:2]), decide=lambda people: people["age"] > 30)
-    assert isinstance(strategy_of("adaptive", Setting(small, 0, None, 1000)), Everything)
-    assert isinstance(strategy_of("adaptive", Setting(small, 0, None, 145)), Adaptive)
-    assert isinstance(strategy_of("random", Setting(small, 0, None, 1000)), Aequitas)
+    assert isinstance(as_strategy("adaptive"), Adaptive)
+    assert isinstance(as_strategy("random"), Aequitas)
     made = aequitas("semi-directed", dv=0.5)
-    strategy = strategy_of(made, Setting(probe, 0, None, 1000))
-    assert isinstance(strategy, Aequitas)
-    assert strategy.chances.dv == 0.5
-    assert check_strategy(made) == "semi-directed"
+    assert as_strategy(made) is made
+    assert made.name == "semi-directed"
+    assert made.started(Setting(probe_of(), 0, None, 1000)).chances.dv == 0.5
 
 
 def test_slopes_learnt_from_moves_tell_changes_and_how_to_make_up_for_them():

@@ -210,7 +210,7 @@ def test_every_accepted_input_is_that_of_the_algorithms(case, update):
     assert len(set(wanted)) > 60
     assert any(map(plain.discriminatory, {pad(plain, row) for row in wanted[200:300]}))
     for ahead, sizes, cut, classes in [(True, [256], 0, 400), (True, [1, 9, 64, 5], 3, 400), (False, [33], 0, 120)]:
-        strategy = Aequitas(Setting(probe, seed), update, ahead=ahead, **options)
+        strategy = Aequitas(update, ahead=ahead, **options).started(Setting(probe, seed))
         assert accepted(strategy, probe, classes, sizes, cut)[0] == wanted[:classes]
 
 
@@ -248,7 +248,7 @@ def test_any_space_gives_the_walk_of_the_algorithms_for_any_batches(space, data,
     options: dict[str, Any] = {"dv": 0.1, "dpr": 0.2, "global_trials": 7, "local_trials": 9}
     start = space.draw(4, np.random.default_rng(seed)) if data.draw(st.booleans()) else None
     wanted = list(itertools.islice(Plain(space, names, judge).search(seed, update, start=start, **options), 36))
-    strategy = Aequitas(Setting(probe, seed, start), update, ahead=ahead, **options)
+    strategy = Aequitas(update, ahead=ahead, **options).started(Setting(probe, seed, start))
     assert accepted(strategy, probe, len(wanted), sizes)[0] == wanted
     assert all(0 <= chance <= 1 for chance in strategy.chances.down)
     assert strategy.chances.shares.min() >= 0
@@ -257,7 +257,7 @@ def test_any_space_gives_the_walk_of_the_algorithms_for_any_batches(space, data,
 
 def test_proposing_again_changes_nothing():
     probe = probe_of(BINARY, ("sex",), tree)
-    strategy = Aequitas(Setting(probe, 3), global_trials=50)
+    strategy = Aequitas(global_trials=50).started(Setting(probe, 3))
     strategy.observe(probe.ask(strategy.propose(50).points))
     first = strategy.propose(20).points
     strategy.propose(5)
@@ -267,7 +267,7 @@ def test_proposing_again_changes_nothing():
 @pytest.mark.parametrize("update", ["semi-directed", "fully-directed"])
 def test_steps_are_laid_out_ahead(update):
     probe = probe_of(BINARY, ("sex",), tree)
-    rows, waves = accepted(Aequitas(Setting(probe, 0), update), probe, 6000, [2048])
+    rows, waves = accepted(Aequitas(update).started(Setting(probe, 0)), probe, 6000, [2048])
     assert len(rows) > 20 * waves
 
 
@@ -298,7 +298,9 @@ def test_guidance_leads_to_the_hits():
     start = space.encode([{"sex": 0, "x": 500}])
     for seed in range(5):
         # With so large an offset one step decides: down is a hit, or up is a miss, and both say down.
-        strategy = Aequitas(Setting(probe, seed, start), "semi-directed", dv=0.5, global_trials=1, local_trials=600)
+        strategy = Aequitas("semi-directed", dv=0.5, global_trials=1, local_trials=600).started(
+            Setting(probe, seed, start)
+        )
         rows, _ = accepted(strategy, probe, 601, [100])
         assert rows[-1] == (0.0,)
 
@@ -307,7 +309,7 @@ def test_real_rows_come_first_each_once():
     space = Space([category("sex", [0, 1]), integer("x", 0, 10**9)])
     probe = probe_of(space, ("sex",), lambda points: np.zeros(len(points), dtype=np.int64))
     start = space.draw(25, np.random.default_rng(0))
-    rows, _ = accepted(Aequitas(Setting(probe, 0, start), global_trials=10), probe, 60, [4])
+    rows, _ = accepted(Aequitas(global_trials=10).started(Setting(probe, 0, start)), probe, 60, [4])
     given = [(x,) for x in start[:, 1].tolist()]
     assert rows[:25] != given
     assert sorted(rows[:25]) == sorted(given)
@@ -316,7 +318,7 @@ def test_real_rows_come_first_each_once():
 
 def test_without_a_free_feature_one_trial_is_all():
     probe = probe_of(Space([category("sex", [0, 1])]), ("sex",), lambda points: points[:, 0])
-    strategy = Aequitas(Setting(probe, 0))
+    strategy = Aequitas().started(Setting(probe, 0))
     assert strategy.observe(probe.ask(strategy.propose(9).points)) == 9
     assert len(strategy.propose(9).points) == 0
 
@@ -325,7 +327,7 @@ def test_without_a_free_feature_one_trial_is_all():
 def test_what_a_hunt_finds_is_discriminatory_and_valid(update):
     space, names, judge, _ = CASES["constraints"]
     probe, plain = probe_of(space, names, judge), Plain(space, names, judge)
-    went = hunt(Aequitas(Setting(probe, 1), update, global_trials=50), probe, Meter(Budget(queries=1500)))
+    went = hunt(Aequitas(update, global_trials=50).started(Setting(probe, 1)), probe, Meter(Budget(queries=1500)))
     assert went.queries <= 1500
     assert len(went.found) > 20
     assert space.valid(went.found.individuals).all()
@@ -334,10 +336,9 @@ def test_what_a_hunt_finds_is_discriminatory_and_valid(update):
 
 
 def test_mistakes_are_told_in_a_sentence():
-    setting = Setting(probe_of(BINARY, ("sex",), tree), 0)
-    refused(UsageError, lambda: Aequitas(setting, "fully"), "update = 'fully'", "'fully-directed'")
-    refused(UsageError, lambda: Aequitas(setting, dv=1.5), "dv = 1.5", "from 0 to 1")
-    refused(UsageError, lambda: Aequitas(setting, dpr=float("nan")), "dpr = nan")
-    refused(UsageError, lambda: Aequitas(setting, dv="0.1"), "dv = '0.1'")  # type: ignore[arg-type]
-    refused(UsageError, lambda: Aequitas(setting, global_trials=0), "global_trials = 0", "1 or more")
-    refused(UsageError, lambda: Aequitas(setting, local_trials=2.5), "local_trials = 2.5")  # type: ignore[arg-type]
+    refused(UsageError, lambda: Aequitas("fully"), "update = 'fully'", "'fully-directed'")
+    refused(UsageError, lambda: Aequitas(dv=1.5), "dv = 1.5", "from 0 to 1")
+    refused(UsageError, lambda: Aequitas(dpr=float("nan")), "dpr = nan")
+    refused(UsageError, lambda: Aequitas(dv="0.1"), "dv = '0.1'")  # type: ignore[arg-type]
+    refused(UsageError, lambda: Aequitas(global_trials=0), "global_trials = 0", "1 or more")
+    refused(UsageError, lambda: Aequitas(local_trials=2.5), "local_trials = 2.5")  # type: ignore[arg-type]

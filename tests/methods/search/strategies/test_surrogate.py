@@ -37,7 +37,9 @@ def probe_of(space: Space, names: Sequence[str], judge: Judge, gamma: float | No
 
 
 def went(probe: Probe, queries: int, seed: int = 0, **more: Any) -> Hunt:
-    return hunt(Surrogate(Setting(probe, seed, queries=queries, **more)), probe, Meter(Budget(queries=queries)))
+    return hunt(
+        Surrogate().started(Setting(probe, seed, queries=queries, **more)), probe, Meter(Budget(queries=queries))
+    )
 
 
 def certain(probe: Probe, found: Any, judge: Judge, gamma: float = 0.0) -> bool:
