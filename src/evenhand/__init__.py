@@ -163,6 +163,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("evenhand")
     if name not in _HOMES:
         raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
     home = _HOMES[name]

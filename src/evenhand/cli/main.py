@@ -71,6 +71,8 @@ def dispatch(options: Namespace) -> int:
         return int(command.run(options))
     if command.name in RUNNERS:
         return int(RUNNERS[command.name](options))
+    if verb is None:
+        raise NotImplementedError(f"the command {command.name} has nothing to run")
     if command.source == "records":
         from evenhand.cli.records import run_records as run
     else:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from evenhand.config.file import Config
+    from evenhand.results.protocol import Evidence
     from evenhand.explore.tabular import Pair
 
 SAVE = "explored.json"

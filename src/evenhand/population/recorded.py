@@ -157,7 +157,8 @@ def favourable_of(cells: Any, outcome: str, positive: Any) -> Label:
     binary = set(found) <= {0, 1}
     if positive is None and not binary:
         raise UsageError(
-            f"the outcomes of {outcome!r} are not 0 and 1; name the favourable one with the option positive; {nearest(1, found)}"
+            f"the outcomes of {outcome!r} are not 0 and 1; name the favourable one with the option positive; "
+            f"{nearest(1, found)}"
         )
     wanted = label_of(1 if positive is None else positive)
     if wanted not in [*found, *declared_levels(cells[outcome]), *([0, 1] if binary else [])]:

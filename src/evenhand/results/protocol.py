@@ -22,7 +22,7 @@ from evenhand.statistics.estimate import StopReason, Verdict
 from evenhand.verbs import VERBS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from os import PathLike
 
     from evenhand.results.evidence import Finding
@@ -68,24 +68,38 @@ class Evidence(ABC):
     """What messages call a file of this kind."""
 
     if TYPE_CHECKING:
-        job: Any
-        seed: Any
-        level: Any
-        spent: Any
-        stop: Any
-        notes: Any
-        versions: Any
-        findings: Any
+        # A subclass has these as fields or properties.
+        @property
+        def job(self) -> str:
+            """The verb that made it."""
 
-    # A subclass has these as fields or properties:
-    #   job: str                 the verb that made it
-    #   seed: int                the seed that gives the same again
-    #   level: float             the level at which all that it says holds together
-    #   spent: Spent             inputs asked, inputs executed, seconds
-    #   stop: StopReason         why the run ended
-    #   notes: Sequence[str]     what else a reader should know
-    #   versions: Mapping        what it depends on
-    #   findings: Sequence       the evidence, best first
+        @property
+        def seed(self) -> int:
+            """The seed that gives the same again."""
+
+        @property
+        def level(self) -> float:
+            """The level at which all that it says holds together."""
+
+        @property
+        def spent(self) -> Spent:
+            """Inputs asked, inputs executed, seconds."""
+
+        @property
+        def stop(self) -> StopReason:
+            """Why the run ended."""
+
+        @property
+        def notes(self) -> Sequence[str]:
+            """What else a reader should know."""
+
+        @property
+        def versions(self) -> Mapping[str, str]:
+            """What it depends on."""
+
+        @property
+        def findings(self) -> Sequence[Finding]:
+            """The evidence, best first."""
 
     @property
     def parts(self) -> tuple[Evidence, ...]:

@@ -342,3 +342,12 @@ def duration(number: float) -> str:
     if number < 5400:
         return f"about {number / 60:.0f} min"
     return f"about {number / 3600:.1f} h"
+
+
+def figures(value: float, most: int = 6) -> str:
+    """Return a number with so many significant figures at most.
+
+    >>> figures(0.1234567), figures(12.5)
+    ('0.123457', '12.5')
+    """
+    return f"{value:.{most}g}"

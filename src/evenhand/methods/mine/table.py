@@ -64,7 +64,7 @@ def lines_of(result: Result) -> list[Line]:
 
 def _line(finding: Finding, entries: Sequence[Mapping[str, Any]]) -> Line:
     """Return a finding beside what the details tell of it, at the place that it names."""
-    place = finding.detail
+    place: Any = finding.detail
     try:
         entry = entries[place.mining]
         story = entry["rest"] if place.part == "rest" else entry[_PARTS[place.part]][place.number]

@@ -329,6 +329,6 @@ def _draw_row(ax: Any, row: Row, place: float) -> None:
         ax.annotate("", (row.after[0], place + _OFF), (row.before[0], place - _OFF), arrowprops=arrow, zorder=3)
 
 
-def display_of(repair: Repair, *, kind: str = "change") -> RepairDisplay:
+def display_of(repair: Repair, *, kind: str = "change") -> Display:
     """Return a display of a repair: of its scores, its steps or the trade-off."""
     return RepairDisplay.from_repair(repair, kind=kind)

@@ -224,7 +224,7 @@ class Repair(Evidence):
             rows.append({**row, "n": check.after.n, "detail": check.detail})
         return pd.DataFrame(rows)
 
-    def plot(self, kind: str = "change", ax: Any = None) -> Any:
+    def plot(self, kind: str = "change", ax: Any = None) -> Any:  # type: ignore[override]
         """Draw the scores before and after ("change"), the steps ("history") or the "trade-off"."""
         return VERBS[self.job].plot(self, kind=kind).plot(ax=ax)
 

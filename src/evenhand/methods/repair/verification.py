@@ -148,7 +148,7 @@ class Judging:
         level = 1 - (1 - self.level) / 2
         try:
             found = [
-                mine(one, data=people, over=over, method="rows", level=level, seed=self.seed, progress=False).worst
+                mine(one, data=people, over=over, treatment="rows", level=level, seed=self.seed, progress=False).worst
                 for one in (self.before, self.after)
             ]
         except UsageError as error:

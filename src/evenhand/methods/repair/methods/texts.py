@@ -174,7 +174,7 @@ def repair_texts(
 def _check(given: Mapping[str, Any]) -> None:
     """Refuse options that are wrong, before anything is trained."""
     check_support(given["support"])
-    check_terms(given["level"], given["limit"], stories=1)
+    check_terms(given["level"], given["limit"], top=1)
     if not isinstance(given["validate"], tuple | list):
         check_share("validate", given["validate"])
     if not isinstance(given["without"], Collection):
