@@ -17,6 +17,7 @@ from evenhand.explore.texts import TextDesk
 from evenhand.methods.audit.audit_result import Audit, gathered
 from evenhand.report.lines import printable
 from evenhand.results.result import Case, Finding, Result
+from evenhand.runtime import number_text
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.column_file import replacing
 from evenhand.runtime.errors import UsageError, clip, nearest
@@ -89,8 +90,8 @@ def serve(
         except KeyboardInterrupt:
             pass
     if kept.added:
-        cases = "case" if kept.added == 1 else "cases"
-        print(f"saved {kept.added:,} {cases} to {printable(str(kept.file))}", file=out, flush=True)
+        cases = number_text.many(kept.added, "case")
+        print(f"saved {cases} to {printable(str(kept.file))}", file=out, flush=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +196,7 @@ def _key(case: Case) -> str:
 
 
 def _finding(about: tuple[str, ...], output: str, cases: Sequence[Case], tried: int) -> Finding:
-    pairs = f"{len(cases):,} {'pair' if len(cases) == 1 else 'pairs'}"
+    pairs = number_text.many(len(cases), "pair")
     what = f"the output {output}" if output else "the outcome"
     claim = f"{pairs} saved by hand in which {what} changes with {' and '.join(about)}"
     return Finding(claim, about, Witnesses.of(len(cases), tried, "by hand"), None, tuple(cases), output=output)

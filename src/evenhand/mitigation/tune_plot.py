@@ -13,6 +13,7 @@ from evenhand.methods.compare.plot import LOOKS, head, span, ticks
 from evenhand.methods.compare.text import about, claim_of
 from evenhand.report.canvas import BLUE, GREY, WIDTH, Display, inches, literal
 from evenhand.report.ranked_bars import flowed
+from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Amount, Verdict
 
 if TYPE_CHECKING:
@@ -118,11 +119,11 @@ def _places(values: tuple[Any, ...]) -> tuple[bool, tuple[float, ...]]:
 def _title(tuning: Tuning) -> str:
     """Say which value is the best, how many others may be, and how it stands on the rows kept for the end."""
     found, what = tuning.comparison, tuning.parameter
-    compared = about(found, f"{len(tuning.values):,} value{'s' * (len(tuning.values) > 1)} of {what}")
+    compared = about(found, f"{number_text.many(len(tuning.values), 'value')} of {what}")
     if found.best is None:
         return f"no value of {what} lies over the line of blind overwriting\n{compared}"
     others = len(set(found.contenders) - {found.best})
-    said = f"{others:,} other value{'s' * (others > 1)} may be the best" if others else "no other value may be the best"
+    said = f"{number_text.many(others, 'other value')} may be the best" if others else "no other value may be the best"
     kept = "" if tuning.chosen is None else f"\non rows kept for the end: {claim_of(tuning.chosen.standings[0])}"
     return f"best: {found.best}; {said}{kept}\n{compared}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import MissingExtra, clip, printable
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def finish_rows(ax: Any, labels: Sequence[str], axis: str, title: str, *, limite
 
     ax.set_yticks(range(len(labels)), labels, fontsize=9)
     ax.set_ylim(len(labels) - 0.4, -0.6)
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.6g} %"))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda share, _: number_text.percent_plain(share)))
     ax.set_xlabel(axis, loc="right")
     # The legend stands between the axes and the title.
     ax.set_title(title, loc="left", fontsize="medium", pad=24 if limited else 6)

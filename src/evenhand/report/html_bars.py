@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from evenhand.report.html_page import text
+from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Amount, Witnesses
 
 if TYPE_CHECKING:
@@ -45,25 +46,27 @@ def bar(estimate: Estimate, limit: float | None = None, *, top: float | None = N
 
     # Places are shares of the width, so that letters are as large on a phone as on a wide screen.
     def at(share: float) -> str:
-        return f"{100 * min(max(share / end, 0.0), 1.0):.2f}%"
+        return number_text.page_place(share / end)
 
-    says = f"{100 * estimate.value:.3g} %"
+    says = number_text.percent_figures(estimate.value)
     if estimate.level < 1:
-        says += f", between {100 * estimate.low:.3g} % and {100 * estimate.high:.3g} %"
+        low, high = number_text.percent_figures(estimate.low), number_text.percent_figures(estimate.high)
+        says += f", between {low} and {high}"
     parts = [f'<line class="track" x1="{at(0)}" x2="{at(end)}" y1="16" y2="16"/>']
     wide = max(estimate.high - estimate.low, end / 300)
     parts.append(f'<line class="range" x1="{at(estimate.low)}" x2="{at(estimate.low + wide)}" y1="16" y2="16"/>')
     parts.append(f'<circle class="point" cx="{at(estimate.value)}" cy="16" r="6"/>')
     if limit is not None:
-        says += f"; engineering threshold {100 * limit:g} %"
+        says += f"; engineering threshold {number_text.percent_plain(limit)}"
         parts.append(f'<line class="limit" x1="{at(limit)}" x2="{at(limit)}" y1="3" y2="30"/>')
     place = 0.0 if limit is None else limit / end
     named = 0.05 < place < 0.97  # and an end of the scale that is too near is not
     if not named or place > 0.2:
-        parts.append(f'<text x="{at(0)}" y="43">0 %</text>')
+        parts.append(f'<text x="{at(0)}" y="43">{number_text.percent_plain(0)}</text>')
     if named:
-        parts.append(f'<text x="{at(place * end)}" y="43" text-anchor="middle">{100 * place * end:g} %</text>')
+        name = number_text.hundredths(100 * place * end)
+        parts.append(f'<text x="{at(place * end)}" y="43" text-anchor="middle">{name}</text>')
     if not named or place < 0.8:
-        parts.append(f'<text x="{at(end)}" y="43" text-anchor="end">{100 * end:g} %</text>')
+        parts.append(f'<text x="{at(end)}" y="43" text-anchor="end">{number_text.percent_plain(end)}</text>')
     inside = "".join(parts)
     return f'<svg class="bar" role="img" aria-label="{text(says)}" height="{HIGH}">{inside}</svg>'

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from dataclasses import dataclass
 from io import StringIO
 from typing import TYPE_CHECKING
 
 from evenhand.report.finding_text import NO_DATA
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import printable as printable
 from evenhand.statistics.estimate import Verdict
 
@@ -51,7 +51,7 @@ class Line:
         if self.row or not text:
             return [text]
         room = max(20, width - len(self.lead))
-        whole = text.replace(" %", f"{_JOINED}%")  # a number and its unit are one word
+        whole = number_text.unbroken(text, _JOINED)  # a number and its unit are one word
         parts = textwrap.wrap(whole, room, break_long_words=False, break_on_hyphens=False)
         return [part.replace(_JOINED, " ") for part in parts]
 
@@ -145,7 +145,7 @@ def rates(what: str, rate: str, rows: Sequence[tuple[str, Estimate] | str], widt
     """
     known = [row[1] for row in rows if not isinstance(row, str) and row[1].n]
     top = max((estimate.high for estimate in known), default=1.0)
-    digits = min(max(1, -math.floor(math.log10(top))), 4) if top > 0 else 1
+    digits = number_text.decimals_for(100 * top, figures=3, most=4)
     levels = {estimate.level for estimate in known}
     level = next(iter(levels)) if len(levels) == 1 else 1.0
     cells = []
@@ -157,10 +157,9 @@ def rates(what: str, rate: str, rows: Sequence[tuple[str, Estimate] | str], widt
         if not found.n:
             cells.append((label, "", NO_DATA, "0"))
             continue
-        between = f"{100 * found.low:.{digits}f} % to {100 * found.high:.{digits}f} %"
-        value = f"{100 * found.value:.{digits}f} %"
-        cells.append((label, value, between if found.level < 1 else found.method, f"{found.n:,}"))
-    interval = f"{100 * level:.6g} % interval" if level < 1 else "interval"
+        between = number_text.between(found.low, found.high, digits) if found.level < 1 else found.method
+        cells.append((label, number_text.percent(found.value, digits), between, number_text.count(found.n)))
+    interval = f"{number_text.percent_level(level)} interval" if level < 1 else "interval"
     return table_of((what, rate, interval, "n"), cells, width, right=(1, 2, 3))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.report.canvas import BLUE, GREY, VERMILLION, WIDTH, inches, literal
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import clip
 
 LABEL = 38
@@ -97,7 +98,7 @@ class Bars:
 
     @property
     def _legend(self) -> list[str]:
-        found = [] if self.limit is None else [f"engineering threshold {self.limit:g}"]
+        found = [] if self.limit is None else [f"engineering threshold {number_text.limit(self.limit)}"]
         if all(bar.sure for bar in self.bars):
             return found
         return [*found, "not surely different" if self.limit is None else "not surely over the threshold"]
@@ -137,10 +138,12 @@ class Bars:
         return [clip(label, LABEL) for label in self.labels]
 
     def _tick(self, value: float) -> str:
-        number = 100 * value if self.percent else value
         if self.sides is None:
-            return f"{number:.6g}{' %' * self.percent}"
-        return f"{number:+.6g}".replace("-", "\N{MINUS SIGN}") if number else "0"
+            return number_text.percent_plain(value) if self.percent else number_text.plain(value)
+        if not value:
+            return "0"
+        number = 100 * value if self.percent else value
+        return number_text.with_minus(number_text.plain(number, sign="+"))
 
     def _write_columns(self, ax: Any, places: list[float]) -> None:
         """Write the columns right of the axes, each as wide as its longest text."""

@@ -27,6 +27,7 @@ from evenhand.report.canvas import (
     literal,
 )
 from evenhand.report.finding_text import NO_DATA, searches_of, shown_groups, subject_of
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import clip
 from evenhand.statistics.estimate import Verdict
 
@@ -160,7 +161,7 @@ def _groups(findings: Iterable[Finding]) -> tuple[Panel, ...]:
             for shown in shown_groups(finding.groups, MOST_ROWS)
         )
         verdict = "" if finding.verdict is None else f"{finding.verdict}: "
-        lines = textwrap.wrap(clip(f"{verdict}{finding.claim}", 160).replace(" %", "\N{NO-BREAK SPACE}%"), 56)
+        lines = textwrap.wrap(number_text.unbroken(clip(f"{verdict}{finding.claim}", 160)), 56)
         titles.setdefault(rows, []).extend(literal(line) for line in lines)
         axes[rows] = _axis("rate of the favourable outcome", [group.estimate for group in finding.groups])
     return tuple(Panel("\n".join(title), axes[rows], rows) for rows, title in titles.items())
@@ -178,7 +179,7 @@ def _axis(what: str, estimates: Iterable[Estimate]) -> str:
     known = [estimate for estimate in estimates if estimate.n]
     levels = sorted({estimate.level for estimate in known if estimate.level < 1})
     populations = sorted({estimate.population for estimate in known if estimate.population})
-    at = f", intervals at {' and '.join(f'{100 * level:.6g} %' for level in levels)}" if levels else ""
+    at = f", intervals at {number_text.percent_levels(levels)}" if levels else ""
     return f"{what}{at}" + "".join(f"\npopulation: {literal(name, 75)}" for name in populations[:2])
 
 
@@ -198,7 +199,7 @@ def _draw(panel: Panel, ax: Any) -> None:
         if row.instead:
             ax.text(0.02, place, row.instead, transform=ax.get_yaxis_transform(), va="center", style="italic")
     if panel.limit is not None:
-        name = f"engineering threshold {panel.limit:g}{' (at least)' if panel.least else ''}"
+        name = f"engineering threshold {number_text.limit(panel.limit)}{' (at least)' if panel.least else ''}"
         ax.axvline(panel.limit, color=GREY, linestyle="--", label=name)
         entries = len({row.verdict for row in known}) + 1
         ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=entries, frameon=False, fontsize="small")

@@ -12,6 +12,7 @@ from evenhand.methods.search.text import told_search
 from evenhand.report.finding_text import STATES, lattices_of, searches_of, shown_groups
 from evenhand.report.lines import LEAD, Line, indented, rates, show, shown_cases, table_of
 from evenhand.report.lines import printable as printable
+from evenhand.runtime import number_text
 from evenhand.statistics.estimate import StopReason, Verdict
 
 if TYPE_CHECKING:
@@ -87,20 +88,21 @@ def _spent(result: Result) -> str:
     """Return what a run took, and why it ended."""
     spent = result.spent
     if result.job == "measure_log":
-        return f"{result.details.get('rows', 0):,} recorded decisions, {spent.seconds:.1f} s"
+        return f"{result.details.get('rows', 0):,} recorded decisions, {number_text.seconds(spent.seconds)}"
     if result.job == "mine_log":
-        return f"no software was asked, {spent.seconds:.1f} s"
+        return f"no software was asked, {number_text.seconds(spent.seconds)}"
     what = "texts" if result.job == "mine_text" else "inputs"
     mined = result.job in ("mine", "mine_text") and result.stop is StopReason.ENUMERATED
     stop = "every rule set was compared" if mined else result.stop
-    return f"{spent.queries:,} {what} asked, {spent.executed:,} executed, {spent.seconds:.1f} s; {stop}"
+    asked, executed = number_text.count(spent.queries), number_text.count(spent.executed)
+    return f"{asked} {what} asked, {executed} executed, {number_text.seconds(spent.seconds)}; {stop}"
 
 
 def _finding(finding: Finding, cases: int, width: int | None, *, again: bool = False) -> Iterator[Line]:
     yield Line(finding.claim, finding.verdict)
     limit = ""
     if finding.limit is not None:
-        limit = f"; limit {'at least ' if finding.least else ''}{finding.limit:g}"
+        limit = f"; limit {number_text.limit(finding.limit, least=finding.least)}"
     yield Line(f"{finding.estimate}{limit}", indent=LEAD)
     if finding.groups and again:  # a difference and a ratio compare the same groups
         yield Line("groups as above", indent=LEAD)
@@ -115,8 +117,9 @@ def _finding(finding: Finding, cases: int, width: int | None, *, again: bool = F
 
 def _lattice(table: Mapping[str, Any], findings: Sequence[Finding], cases: int, width: int | None) -> Iterator[Line]:
     levels = {finding.estimate.level for finding in findings if finding.estimate.level < 1}
-    level = "".join(f", {100 * level:.6g} % level" for level in sorted(levels))
-    yield Line(f"{table['kind']} score of sets of {', '.join(table['among'])}; limit {table['limit']:g}{level}")
+    level = "".join(f", {number_text.percent_level(level)} level" for level in sorted(levels))
+    limit = number_text.limit(table["limit"])
+    yield Line(f"{table['kind']} score of sets of {', '.join(table['among'])}; limit {limit}{level}")
     yield from (Line(text, row=True) for text in _levels(table["levels"], width))
     yield Line(_pruned(table))
     minimal = [finding for finding in findings if finding.verdict is Verdict.FAIL]
@@ -154,12 +157,14 @@ def _estimate(entry: Mapping[str, Any], known: Mapping[frozenset[str], Finding])
     finding = known.get(frozenset(entry["about"]))
     if finding is not None:
         return str(finding.estimate)
+    size = f"n = {number_text.count(entry['n'])}"
     if entry["value"] is None:
-        return f"unknown (n = {entry['n']:,})"
+        return f"unknown ({size})"
     if entry["state"] == "not shown":
-        return f"{100 * entry['value']:.1f} % (at least {100 * entry['low']:.1f} %, n = {entry['n']:,})"
-    between = f"{100 * entry['low']:.1f} % to {100 * entry['high']:.1f} %"
-    return f"{100 * entry['value']:.1f} % ({between}, n = {entry['n']:,})"
+        interval = f"at least {number_text.percent(entry['low'])}"
+    else:
+        interval = number_text.between(entry["low"], entry["high"])
+    return f"{number_text.percent(entry['value'])} ({interval}, {size})"
 
 
 def _levels(levels: Sequence[Mapping[str, int]], width: int | None) -> list[str]:

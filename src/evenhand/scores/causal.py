@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.population.samplers import Draws
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError
 from evenhand.scores.enumeration import causal as exact_causal
 from evenhand.scores.question import Question, Score, tests_of
@@ -112,7 +113,7 @@ class CausalQuestion(Question):
 
     def claim(self, estimate: Estimate, groups: tuple[Group, ...]) -> str:
         """Say in a sentence what was found."""
-        what, score = self.view.name or "the outcome", f"{100 * estimate.value:.1f} %"
+        what, score = self.view.name or "the outcome", number_text.percent(estimate.value)
         if self.view.graded:
             return f"changing only {' and '.join(self.names)} moves {what} by up to {score} on average"
         by = "" if self.view.differs is None else f" by more than {self.view.differs:g}"

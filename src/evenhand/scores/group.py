@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.population.samplers import Uniform
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip
 from evenhand.scores.group_rates import TRIED, GroupCount, Tally, inhabited, moved
 from evenhand.scores.groups import Groups
@@ -170,11 +171,11 @@ class GroupQuestion(Question):
         """Say in a sentence what was found."""
         best = max(groups, key=lambda group: group.estimate.value)
         worst = min(groups, key=lambda group: group.estimate.value)
-        high, low = 100 * best.estimate.value, 100 * worst.estimate.value
+        high, low = number_text.percent(best.estimate.value), number_text.percent(worst.estimate.value)
         what = self.view.favoured
-        if high == low:
-            each = f"{what} is {high:.1f} % on average" if not self.view.counts else f"{high:.1f} % get {what}"
+        if best.estimate.value == worst.estimate.value:
+            each = f"{high} get {what}" if self.view.counts else f"{what} is {high} on average"
             return f"{each} in every group of {' and '.join(self.names)}"
         if not self.view.counts:
-            return f"{what} is {high:.1f} % on average for {best}, {low:.1f} % for {worst}"
-        return f"{high:.1f} % of {best} get {what}, {low:.1f} % of {worst}"
+            return f"{what} is {high} on average for {best}, {low} for {worst}"
+        return f"{high} of {best} get {what}, {low} of {worst}"

@@ -8,10 +8,14 @@ from enum import StrEnum
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from evenhand.runtime.errors import UsageError
+from evenhand.runtime import number_text
+from evenhand.runtime.errors import UsageError, clip
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+_OLD_UNITS = {"inputs found": "count", "the score's own": "amount"}
+"""What the first format of JSON calls the units."""
 
 
 class Verdict(StrEnum):
@@ -52,9 +56,15 @@ class Estimate:
 
     `value` is NaN where nothing was observed (n = 0). `population` names what the value speaks of.
 
-    >>> print(Estimate(0.123, 0.101, 0.148, 2048, 0.95, "exact"))
+    >>> estimate = Estimate(0.123, 0.101, 0.148, 2048, 0.95, "exact")
+    >>> print(estimate)
     12.3 % (10.1 % to 14.8 %, 95 % level, n = 2,048, exact)
+    >>> estimate.value_text, estimate.interval_text, estimate.level_text
+    ('12.3 %', '10.1 % to 14.8 %', '95 % level')
     """
+
+    unit: ClassVar[str] = "rate"
+    """What `value` counts: "rate", "count" or "amount"."""
 
     value: float
     low: float
@@ -136,12 +146,16 @@ class Estimate:
         >>> Estimate.from_dict(Estimate.exact(1, 4).to_dict()) == Estimate.exact(1, 4)
         True
         """
-        if found.get("unit") == Amount.UNIT:
+        word = str(found.get("unit", Estimate.unit))
+        unit = _OLD_UNITS.get(word, word)
+        if unit == Amount.unit:
             return Amount(*(found[key] for key in ("value", "low", "high", "n", "level", "method")))
-        if "unit" in found:
+        if unit == Witnesses.unit:
             return Witnesses.counted(found)
+        if unit != Estimate.unit:
+            raise UsageError(f"an estimate has the unit {clip(word)!r}; it must be rate, count or amount")
         keys = {"value", "low", "high", "n", "level", "method"}
-        if wrong := keys - set(found) | set(found) - keys - {"population"}:
+        if wrong := keys - set(found) | set(found) - keys - {"population", "unit"}:
             raise UsageError(f"an estimate has the keys {', '.join(sorted(keys))}; check {', '.join(sorted(wrong))}")
         value = math.nan if found["value"] is None else float(found["value"])
         return cls(
@@ -154,21 +168,38 @@ class Estimate:
             str(found.get("population", "")),
         )
 
+    @property
+    def value_text(self) -> str:
+        """The value as people read it, "unknown" where nothing was observed."""
+        if math.isnan(self.value):
+            return "unknown"
+        return number_text.percent(self.value, self._digits)
+
+    @property
+    def interval_text(self) -> str:
+        """The interval as people read it, empty where the value is exact."""
+        if self.level == 1:
+            return ""
+        return number_text.between(self.low, self.high, self._digits)
+
+    @property
+    def level_text(self) -> str:
+        """The level of the interval as people read it, empty where the value is exact."""
+        if self.level == 1:
+            return ""
+        return f"{number_text.percent_level(self.level)} level"
+
+    @property
+    def _digits(self) -> int:
+        return number_text.percent_decimals(self.low, self.high, self.value)
+
     def __str__(self) -> str:
-        digits = self._digits()
-        value = "unknown" if math.isnan(self.value) else f"{100 * self.value:.{digits}f} %"
-        facts = [f"n = {self.n:,}", self.method]
+        facts = [f"n = {number_text.count(self.n)}", self.method]
         if self.level < 1:
-            bounds = f"{100 * self.low:.{digits}f} % to {100 * self.high:.{digits}f} %"
-            facts = [bounds, f"{100 * self.level:.6g} % level", *facts]
+            facts = [self.interval_text, self.level_text, *facts]
         if self.population:
             facts.append(f"population: {self.population}")
-        return f"{value} ({', '.join(facts)})"
-
-    def _digits(self) -> int:
-        """Return the decimals that show two digits of the interval's width, or of the value where it has none."""
-        scale = 100 * ((self.high - self.low) or abs(self.value))
-        return min(max(1, 1 - math.floor(math.log10(scale))), 6) if scale > 0 else 1
+        return f"{self.value_text} ({', '.join(facts)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +214,8 @@ class Witnesses(Estimate):
     >>> Witnesses.of(0, 400, "adaptive").verdict(0).value, Witnesses.of(0, 400, "all", complete=True).verdict(0).value
     ('undecided', 'pass')
     """
+
+    unit: ClassVar[str] = "count"
 
     def __post_init__(self) -> None:
         if not 0 <= self.low == self.value <= self.high or not self.value <= self.n:
@@ -213,12 +246,27 @@ class Witnesses(Estimate):
             "n": self.n,
             "level": self.level,
             "method": self.method,
-            "unit": "inputs found",
+            "unit": self.unit,
         }
+
+    @property
+    def value_text(self) -> str:
+        """How many were found, as people read it."""
+        return f"{number_text.count(self.value)} found"
+
+    @property
+    def interval_text(self) -> str:
+        """Empty: a count has no interval."""
+        return ""
+
+    @property
+    def level_text(self) -> str:
+        """Empty: a count has no level."""
+        return ""
 
     def __str__(self) -> str:
         every = "every one of " if self.high == self.value else ""
-        return f"{self.value:,} found by trying {every}{self.n:,} inputs ({self.method})"
+        return f"{self.value_text} by trying {every}{number_text.count(self.n)} inputs ({self.method})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +277,7 @@ class Amount(Estimate):
     12.5 (11 to 14, 95 % level, n = 300, bootstrap)
     """
 
-    UNIT: ClassVar[str] = "the score's own"
+    unit: ClassVar[str] = "amount"
 
     def __post_init__(self) -> None:
         if not self.low <= self.value <= self.high:
@@ -238,10 +286,22 @@ class Amount(Estimate):
     def to_dict(self) -> dict[str, Any]:
         """Return the amount as JSON-ready values."""
         keys = ("value", "low", "high", "n", "level", "method")
-        return {key: getattr(self, key) for key in keys} | {"unit": self.UNIT}
+        return {key: getattr(self, key) for key in keys} | {"unit": self.unit}
+
+    @property
+    def value_text(self) -> str:
+        """The value as people read it."""
+        return number_text.amount(self.value)
+
+    @property
+    def interval_text(self) -> str:
+        """The interval as people read it, empty where the value is exact."""
+        if self.level == 1:
+            return ""
+        return number_text.amount_between(self.low, self.high)
 
     def __str__(self) -> str:
         if self.level == 1:
-            return f"{self.value:.4g} ({self.method})"
-        facts = f"{100 * self.level:.6g} % level, n = {self.n:,}, {self.method}"
-        return f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g}, {facts})"
+            return f"{self.value_text} ({self.method})"
+        facts = [self.interval_text, self.level_text, f"n = {number_text.count(self.n)}", self.method]
+        return f"{self.value_text} ({', '.join(facts)})"

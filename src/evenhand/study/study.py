@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.mitigation.catalogue import METHODS
 from evenhand.results.result import versions
+from evenhand.runtime import number_text
 from evenhand.runtime.budget import Budget, Meter, progress_bar
 from evenhand.runtime.errors import UsageError, clip
 from evenhand.runtime.fingerprint import fingerprint
@@ -179,13 +180,7 @@ def _progress(found: Mapping[Key, list[Found]], units: Sequence[Key], width: int
     left = sum((total[kind] - number[kind]) * each.get(kind, usual) for kind in total)
     share = sum(spent.values()) / ((sum(spent.values()) + left) or 1.0)
     note = f"{len(found):,} of {len(units):,} fits of a model"
-    return share, f"{note}, {_duration(left / width)} left" if each and left else note
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"about {seconds:.0f} s"
-    return f"about {seconds / 60:.0f} min" if seconds < 5400 else f"about {seconds / 3600:.1f} h"
+    return share, f"{note}, {number_text.duration(left / width)} left" if each and left else note
 
 
 def _cases(facts: Mapping[str, Any], splits: int, found: Mapping[Key, list[Found]], notes: Sequence[str] = ()) -> Cases:

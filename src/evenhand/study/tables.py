@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.compare.axes import as_bias, as_performance, favourable
 from evenhand.methods.compare.regions import GOOD, REGIONS
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError
 from evenhand.study.published_numbers import METHODS, SHORT
 
@@ -324,4 +325,4 @@ def _said(value: Any) -> str:
     """Return a cell as text: shares, which alone are real numbers, in per cent; all else as it is."""
     if not isinstance(value, float):
         return str(value)
-    return MISSING if value != value else f"{100 * value:.0f} %"
+    return MISSING if value != value else number_text.percent(value, 0)

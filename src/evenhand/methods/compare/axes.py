@@ -13,6 +13,7 @@ from evenhand.methods.compare import overwriting as blind
 from evenhand.methods.compare.comparison import Baseline
 from evenhand.methods.compare.metrics import PERFORMANCES, Bias, Function, Performance
 from evenhand.methods.compare.standings import Given, Scores
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.runtime.random_streams import stream
 from evenhand.space.feature import plain
@@ -211,7 +212,8 @@ def measured(bias: Mapping[str, Any], names: Sequence[str], runs: int) -> Measur
         notes.append(f"the bias of {', '.join(bare)} came without an interval and is taken as exact")
     if levels:
         joint = max(1 - sum(1 - level for level in levels), 0.0)
-        notes.append(f"the intervals of the biases given hold together at a level of at least {100 * joint:.4g} %")
+        joint_level = number_text.percent_figures(joint, 4)
+        notes.append(f"the intervals of the biases given hold together at a level of at least {joint_level}")
     return Measured(name, values, Given(tuple(part[0] for part in found)), tuple(notes))
 
 

@@ -15,6 +15,7 @@ from evenhand.report.canvas import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION,
 from evenhand.report.finding_text import NO_DATA
 from evenhand.report.plot_labels import Labels
 from evenhand.report.ranked_bars import flowed
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.statistics.estimate import Amount, Verdict
 
@@ -212,11 +213,9 @@ def ticks(axis: Any, *, percent: bool) -> None:
     """Write the numbers of an axis, as percentages where its score is a share."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-    scale, unit = (100, " %") if percent else (1, "")
+    tick_text = number_text.percent_plain if percent else number_text.plain
     axis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
-    axis.set_major_formatter(
-        FuncFormatter(lambda value, _: f"{scale * value:.6g}{unit}".replace("-", "\N{MINUS SIGN}"))
-    )
+    axis.set_major_formatter(FuncFormatter(lambda value, _: number_text.with_minus(tick_text(value))))
 
 
 def _view(display: TradeoffDisplay) -> list[tuple[float, float]]:
@@ -289,7 +288,7 @@ def _write(ax: Any, display: TradeoffDisplay, line: Line) -> None:
         labels.beside(str(number) if numbered else literal(mark.label, 30), mark.place, fontsize=9)
     labels.beside(literal(display.start.label, 30), display.start.place, fontsize=9, fontweight="bold")
     for degree, *place in (display.line[0], display.line[-1]):
-        labels.beside(f"{100 * degree:.3g} %", (place[0], place[1]), fontsize=8, color=BLUE)
+        labels.beside(number_text.percent_figures(degree), (place[0], place[1]), fontsize=8, color=BLUE)
     bias, performance = display.start.place
 
     def region(places: Any) -> Any:
@@ -309,7 +308,7 @@ def _draw_shares(display: SharesDisplay, ax: Any) -> None:
         ax.barh(places, part, 0.72, left, color=COLOURS[code], edgecolor="white", linewidth=0.8, label=region)
         for place, share, start in zip(places, part, left, strict=True):
             if share >= _NARROW:
-                ax.text(start + share / 2, place, f"{100 * share:.0f} %", ha="center", va="center", fontsize=8)
+                ax.text(start + share / 2, place, number_text.percent(share, 0), ha="center", va="center", fontsize=8)
         left += part
     for place in places[np.isnan(shares).any(axis=1)]:
         ax.text(0.01, place, NO_DATA, va="center", style="italic", fontsize=8)

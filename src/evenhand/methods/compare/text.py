@@ -7,6 +7,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from evenhand.methods.compare.regions import REGIONS
 from evenhand.report.lines import LEAD, Line, printable, show, table_of
+from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Amount, Verdict
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def about(comparison: Comparison, who: str = "") -> str:
     scores = f"{comparison.performance} and {comparison.bias}"
     return (
         f"{who} against blind overwriting of {comparison.original}: {scores}, {sampled(comparison)} "
-        f"({100 * comparison.level:.6g} % level)"
+        f"({number_text.percent_level(comparison.level)} level)"
     )
 
 
@@ -112,16 +113,36 @@ def score_text(estimates: Sequence[Estimate]) -> list[str]:
     >>> score_text([Estimate(0.775, 0.766, 0.783, 400, 0.95, "bootstrap")])
     ['77.5 % (76.6 to 78.3)']
     """
-    percent = not isinstance(estimates[0], Amount)
-    scale, unit = (100, " %") if percent else (1, "")
+    digits = _digits(estimates)
+    interval_text = number_text.points_between if _percent(estimates) else number_text.decimal_between
+    texts = []
+    for one, value in zip(estimates, score_values(estimates), strict=True):
+        interval = f" ({interval_text(one.low, one.high, digits)})" if one.high > one.low else ""
+        texts.append(f"{value}{interval}")
+    return texts
+
+
+def score_values(estimates: Sequence[Estimate]) -> list[str]:
+    """Return scores as `score_text` does, but without their intervals.
+
+    >>> from evenhand.statistics.estimate import Estimate
+    >>> score_values([Estimate(0.775, 0.766, 0.783, 400, 0.95, "bootstrap")])
+    ['77.5 %']
+    """
+    digits = _digits(estimates)
+    value_text = number_text.percent if _percent(estimates) else number_text.decimal
+    return [value_text(one.value, digits) for one in estimates]
+
+
+def _percent(estimates: Sequence[Estimate]) -> bool:
+    return not isinstance(estimates[0], Amount)
+
+
+def _digits(estimates: Sequence[Estimate]) -> int:
+    """Return how many decimals show two figures of the narrowest interval."""
+    scale, least = (100, 1) if _percent(estimates) else (1, 3)
     widths = [scale * (one.high - one.low) for one in estimates if one.high > one.low]
-    least = 1 if percent else 3
-    digits = min(max(least, 1 - math.floor(math.log10(min(widths)))), least + 3) if widths else least
-    return [
-        f"{scale * one.value:.{digits}f}{unit}"
-        + (f" ({scale * one.low:.{digits}f} to {scale * one.high:.{digits}f})" if one.high > one.low else "")
-        for one in estimates
-    ]
+    return number_text.decimals_for(min(widths, default=0.0), least=least, most=least + 3)
 
 
 def _told(comparison: Comparison, width: int | None) -> Iterator[Line]:
@@ -169,7 +190,7 @@ def _table(comparison: Comparison, width: int | None) -> Iterator[Line]:
 
 def _gain(standing: Standing) -> str:
     gain = standing.gain
-    return f"{gain.value:.3f} ({gain.low:.3f} to {gain.high:.3f})"
+    return f"{number_text.decimal(gain.value)} ({number_text.decimal_between(gain.low, gain.high)})"
 
 
 def _best(comparison: Comparison) -> str:
@@ -264,8 +285,8 @@ def _cell(value: Any, *, share: bool) -> str:
     if pd.isna(value):
         return "NA"
     if isinstance(value, float):
-        return f"{100 * value:.0f} %" if share else f"{value:.3f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+        return number_text.percent(value, 0) if share else number_text.decimal(value)
+    return number_text.count(value) if isinstance(value, int) else str(value)
 
 
 def _on(file: IO[str] | None, console: Console | None) -> Console | None:

@@ -22,6 +22,7 @@ from evenhand.report.canvas import (
     literal,
 )
 from evenhand.report.finding_text import NO_DATA
+from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Estimate, Verdict
 
 if TYPE_CHECKING:
@@ -96,15 +97,19 @@ def _panel(table: Mapping[str, Any], finding: Finding) -> Panel:
     if (more := len(table["categories"]) - len(bars)) > 0:
         bars.append(Bar("", instead=f"… {more:,} more categories"))
     verdict = "" if finding.verdict is None else f"{finding.verdict}: "
-    title = "\n".join(literal(line) for line in textwrap.wrap(f"{verdict}{finding.claim}".replace(" %", "\u00a0%"), 56))
+    title_lines = textwrap.wrap(number_text.unbroken(f"{verdict}{finding.claim}"), 56)
+    title = "\n".join(literal(line) for line in title_lines)
     level, what = finding.estimate.level, f"{table['kind']} rate divided by the highest"
-    lines = [f"{what}, intervals at {100 * level:.6g} %", f"{table['rows']:,} rows, {table['unknown']:,} unknown"]
+    lines = [
+        f"{what}, intervals at {number_text.percent_level(level)}",
+        f"{table['rows']:,} rows, {table['unknown']:,} unknown",
+    ]
     return Panel(title, "\n".join(lines), tuple(bars), finding.limit)
 
 
 def _bar(one: Mapping[str, Any], limit: float | None) -> Bar:
     about = ", ".join(str(value) for value in one["about"].values())
-    rate = "" if one["rate"]["value"] is None else f", rate {100 * one['rate']['value']:.1f} %"
+    rate = "" if one["rate"]["value"] is None else f", rate {number_text.percent(one['rate']['value'])}"
     label = f"{literal(about, 36)}{rate}, n = {one['n']:,}"
     if one["ratio"] is None:
         return Bar(label, instead=f"left out: {one['left_out']}")
@@ -133,7 +138,8 @@ def _draw(panel: Panel, ax: Any) -> None:
             how = {"va": "center", "style": "italic", "color": GREY, "fontsize": 9}
             ax.text(0.02, at, literal(bar.instead), transform=ax.get_yaxis_transform(), **how)
     if panel.limit is not None:
-        ax.axvline(panel.limit, color=GREY, linestyle="--", label=f"engineering threshold {panel.limit:g} (at least)")
+        name = f"engineering threshold {number_text.limit(panel.limit)} (at least)"
+        ax.axvline(panel.limit, color=GREY, linestyle="--", label=name)
         entries = len({bar.verdict for bar in bars if bar.ratio is not None}) + 1
         # At the right end, from where it has the room of the labels too.
         ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=entries, frameon=False, fontsize="small")

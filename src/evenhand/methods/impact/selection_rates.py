@@ -17,6 +17,7 @@ import numpy as np
 
 from evenhand.population.recorded import label_of, labels_of, seen, sizes_of
 from evenhand.results.result import Finding, Group
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError
 from evenhand.space.dataframes import declared_levels
 from evenhand.statistics.ratios import Contrast
@@ -241,11 +242,12 @@ class Measured:
     def _claim(self) -> str:
         names = " and ".join(self.tally.over)
         if not math.isnan(self.lowest.value):
-            return f"by {names}, the lowest {self.kind} rate is {100 * self.lowest.value:.1f} % of the highest"
+            share = number_text.percent(self.lowest.value)
+            return f"by {names}, the lowest {self.kind} rate is {share} of the highest"
         undefined = f"by {names}, the impact ratio is undefined: "
         if self.contrast.comparable:
             return undefined + "nobody in the categories compared has the favourable outcome"
-        return undefined + f"fewer than two categories have {100 * self.smallest:g} % of the rows"
+        return undefined + f"fewer than two categories have {number_text.percent_plain(self.smallest)} of the rows"
 
     def table(self, **more: Any) -> dict[str, Any]:
         """Return the set as JSON holds it."""
@@ -275,7 +277,7 @@ class Measured:
         }
 
     def _reason(self, size: float) -> str:
-        return f"under {100 * self.smallest:g} % of the rows" if size else "no rows"
+        return f"under {number_text.percent_plain(self.smallest)} of the rows" if size else "no rows"
 
 
 def said(about: Mapping[str, Label]) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.methods.impact.selection_rates import remarks, tables_of
 from evenhand.report.finding_text import NO_DATA
 from evenhand.report.lines import LEAD, Line, table_of
+from evenhand.runtime import number_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +36,7 @@ def told_impact(result: Result, width: int | None) -> Iterator[Line]:
         if number:
             yield Line("")
         finding = findings[tuple(table["over"])]
-        limit = "" if finding.limit is None else f"; limit at least {finding.limit:g}"
+        limit = "" if finding.limit is None else f"; limit {number_text.limit(finding.limit, least=True)}"
         yield Line(finding.claim, finding.verdict)
         indent = LEAD if finding.verdict is not None else 0
         yield Line(f"{finding.estimate}{limit}", indent=indent)
@@ -46,7 +47,7 @@ def told_impact(result: Result, width: int | None) -> Iterator[Line]:
     if tables:
         yield Line("")
     yield from (Line(f"note: {note}") for note in notes)
-    yield Line(f"{result.details.get('rows', 0):,} rows, {result.spent.seconds:.1f} s")
+    yield Line(f"{result.details.get('rows', 0):,} rows, {number_text.seconds(result.spent.seconds)}")
     yield Line(f"note: {last}")
 
 
@@ -56,7 +57,7 @@ def columns(table: Mapping[str, Any]) -> tuple[str, ...]:
     >>> columns({"over": ["sex"], "kind": "scoring", "categories": [{"rate": {"level": 0.95}}]})
     ('sex', 'n', 'share', 'scoring\\nrate', '95 %\\ninterval', 'impact\\nratio', '95 %\\ninterval', '')
     """
-    level = f"{100 * table['categories'][0]['rate']['level']:.6g} %\ninterval"
+    level = f"{number_text.percent_level(table['categories'][0]['rate']['level'])}\ninterval"
     return (", ".join(table["over"]), "n", "share", f"{table['kind']}\nrate", level, "impact\nratio", level, "")
 
 
@@ -65,7 +66,8 @@ def cells(table: Mapping[str, Any], one: Mapping[str, Any]) -> tuple[str, ...]:
     label = ", ".join(str(value) for value in one["about"].values())
     note = "highest" if one["about"] == table["best"] else one["left_out"] or ("" if one["n"] else NO_DATA)
     ratio = ("left out", "") if one["ratio"] is None else _score(one["ratio"])
-    return label, f"{one['n']:,}", f"{100 * one['share']:.1f} %", *_score(one["rate"]), *ratio, note
+    size, share = number_text.count(one["n"]), number_text.percent(one["share"])
+    return label, size, share, *_score(one["rate"]), *ratio, note
 
 
 def listed(table: Mapping[str, Any], most: int) -> list[Mapping[str, Any]]:
@@ -82,7 +84,7 @@ def _ratio(one: Mapping[str, Any]) -> float:
 def _score(found: Mapping[str, Any]) -> tuple[str, str]:
     if found["value"] is None:
         return "", ""
-    return f"{100 * found['value']:.1f} %", f"{100 * found['low']:.1f} to {100 * found['high']:.1f} %"
+    return number_text.percent(found["value"]), number_text.between_once(found["low"], found["high"])
 
 
 def _rows(table: Mapping[str, Any], width: int | None) -> Sequence[str]:

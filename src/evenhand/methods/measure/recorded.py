@@ -28,6 +28,7 @@ from evenhand.population.recorded import (
     table_of,
 )
 from evenhand.results.result import Finding, Group, Result
+from evenhand.runtime import number_text
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.runtime.options import checked_keywords
@@ -219,12 +220,13 @@ class _Tally:
             return few, f"{undefined}: {few}"
         ends = [int(np.nanargmax(contrast.shares)), int(np.nanargmin(contrast.shares))]
         (most, least), (first, last) = contrast.shares[ends], (_said(self.about[self.compared[at]]) for at in ends)
-        apart = f"{first} is favoured in {100 * most:.1f} % of recorded decisions, {last} in {100 * least:.1f} %"
+        high, low = number_text.percent(most), number_text.percent(least)
+        apart = f"{first} is favoured in {high} of recorded decisions, {last} in {low}"
         if most == least:
-            apart = f"every group of {names} is favoured in {100 * most:.1f} % of recorded decisions"
+            apart = f"every group of {names} is favoured in {high} of recorded decisions"
         if most == 0:
             return apart, f"{undefined}: no decision was favourable"
-        return apart, f"by {names}, the lowest rate is {100 * least / most:.1f} % of the highest"
+        return apart, f"by {names}, the lowest rate is {number_text.percent_of(least, most)} of the highest"
 
 
 def _tally(cells: Any, groups: Groups, outcome: str, favourable: Label, smallest: float) -> _Tally:
@@ -255,7 +257,8 @@ def _tally(cells: Any, groups: Groups, outcome: str, favourable: Label, smallest
     notes = []
     if small.any():
         them = (f"{_said(about[at])} ({size[at]:,.0f} rows)" for at in np.flatnonzero(small[listed]))
-        notes.append(f"under {100 * smallest:g} % of rows, left out of the comparison and undecided: {_some(them)}")
+        under = f"under {number_text.percent_plain(smallest)} of rows"
+        notes.append(f"{under}, left out of the comparison and undecided: {_some(them)}")
     if empty := int((nobody & ~small).sum()):
         them = (_said(about[at]) for at in np.flatnonzero((nobody & ~small)[listed]))
         names = f"{empty:,} of {len(groups):,} groups of {' and '.join(groups.names)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from evenhand.methods.mine.testsgd_score import MARGIN
 from evenhand.results.result import Finding, Group
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.space.rule import Rule
 from evenhand.statistics.estimate import Estimate, check_limit
@@ -247,8 +247,9 @@ def treated_so(favoured: str, inside: float, others: str, outside: float, *, cou
     'get the outcome approve 38.2 % of the time, everyone else 10.9 %'
     """
     if not counts:
-        return f"score {inside:.3f} on average, {others} {outside:.3f}"
-    return f"get {outcome_said(favoured)} {100 * inside:.1f} % of the time, {others} {100 * outside:.1f} %"
+        return f"score {number_text.decimal(inside)} on average, {others} {number_text.decimal(outside)}"
+    often, others_often = number_text.percent(inside), number_text.percent(outside)
+    return f"get {outcome_said(favoured)} {often} of the time, {others} {others_often}"
 
 
 def outcome_said(favoured: str) -> str:
@@ -295,9 +296,8 @@ def points_apart(estimate: Estimate) -> str:
     >>> points_apart(Estimate(0.273, 0.251, 0.294, 100, 0.95, "melded"))
     'difference 27.3 points, 25.1 to 29.4'
     """
-    width = estimate.high - estimate.low
-    digits = 1 if not width else min(max(1, 1 - math.floor(math.log10(100 * width))), 4)
-    said = f"difference {100 * estimate.value:.{digits}f} points"
-    return (
-        said if estimate.level >= 1 else f"{said}, {100 * estimate.low:.{digits}f} to {100 * estimate.high:.{digits}f}"
-    )
+    digits = number_text.percent_decimals(estimate.low, estimate.high, most=4)
+    difference = f"difference {number_text.points(estimate.value, digits)}"
+    if estimate.level >= 1:
+        return difference
+    return f"{difference}, {number_text.points_between(estimate.low, estimate.high, digits)}"

@@ -12,6 +12,7 @@ import numpy as np
 from evenhand.methods.mine.conditions import Choices
 from evenhand.methods.mine.cube import Cube
 from evenhand.methods.mine.ranking import Ranking
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, SpaceError, UsageError, clip, nearest
 from evenhand.space.feature import count, plain
 from evenhand.space.rule import Rule
@@ -219,9 +220,10 @@ def check_rules(space: Space, names: Sequence[str], points: Points, weights: Flo
 def _none(names: Sequence[str], rows: int, forming: Forming) -> DataError:
     """Say that no rule set is frequent, and what would be."""
     least = min(forming.support, forming.other or forming.support)
+    support, other = number_text.percent_plain(forming.support), number_text.percent_plain(forming.other)
     return DataError(
-        f"no rule set over {clip(', '.join(names), 300)} covers at least {100 * forming.support:g} % of the {rows:,} "
-        f"rows and leaves at least {100 * forming.other:g} %; try a smaller support, as support={least / 5:.2g}"
+        f"no rule set over {clip(', '.join(names), 300)} covers at least {support} of the {rows:,} "
+        f"rows and leaves at least {other}; try a smaller support, as support={least / 5:.2g}"
     )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenhand.methods.mine.findings import AMONG, outcome_said
 from evenhand.methods.mine.table import scores
 from evenhand.methods.mine.texts.findings import OTHERS
 from evenhand.report.lines import LEAD, Line, shown_cases, table_of
+from evenhand.runtime import number_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -54,8 +54,8 @@ def _rows_head(entry: Mapping[str, Any]) -> Iterator[Line]:
     some = f"at most {entry['depth']} of {names}" if entry["depth"] < len(entry["over"]) else names
     yield Line(
         f"rule sets over {some}: {entry['candidates']:,} candidates, {entry['frequent']:,} cover "
-        f"{100 * entry['support']:g} % of {entry['rows']:,} rows, {entry['examined']:,} different ones also leave "
-        f"{100 * entry['complement']:g} %"
+        f"{number_text.percent_plain(entry['support'])} of {entry['rows']:,} rows, "
+        f"{entry['examined']:,} different ones also leave {number_text.percent_plain(entry['complement'])}"
     )
     yield Line(f"{AMONG[entry['score']]}{_compared(entry, 'people')}, {METHODS[entry['method']]}")
 
@@ -63,9 +63,12 @@ def _rows_head(entry: Mapping[str, Any]) -> Iterator[Line]:
 def _texts_head(entry: Mapping[str, Any]) -> Iterator[Line]:
     yield Line(
         f"rule sets of terms: {entry['candidates']:,} candidates, {entry['examined']:,} of categories that "
-        f"{100 * entry['support']:g} % of {entry['texts']:,} texts name together"
+        f"{number_text.percent_plain(entry['support'])} of {entry['texts']:,} texts name together"
     )
-    named = [f"{found['name']} {found['texts']:,} ({100 * found['support']:.1f} %)" for found in entry["categories"]]
+    named = []
+    for found in entry["categories"]:
+        size, share = number_text.count(found["texts"]), number_text.percent(found["support"])
+        named.append(f"{found['name']} {size} ({share})")
     yield Line(f"texts that name a category: {', '.join(named)}")
     if "changes" in entry:
         yield Line("how many of them change outcome when nothing but the term changes")
@@ -84,9 +87,9 @@ def _terms(entry: Mapping[str, Any], found: Sequence[Found]) -> str:
     """Say whom the intervals speak of, how sure they are, and what the limit is."""
     said = [f"population: {entry['population']}"]
     for one in (one.finding for one in found[:1]):
-        level = one.estimate.level
-        said += [f"{100 * level:.6g} % level, " * (level < 1) + one.estimate.method]
-        said += [] if one.limit is None else [f"limit {one.limit:g}"]
+        level, method = one.estimate.level_text, one.estimate.method
+        said.append(f"{level}, {method}" if level else method)
+        said += [] if one.limit is None else [f"limit {number_text.limit(one.limit)}"]
     return "; ".join(said)
 
 
@@ -109,17 +112,17 @@ def _stories(entry: Mapping[str, Any], found: Sequence[Found]) -> _Table:
         f"{'' if texts else 'their'}\n{'score' if graded else 'rate'}",
         others,
         "points\napart",
-        *([f"{100 * level:.6g} %\ninterval"] if level < 1 else []),
+        *([f"{number_text.percent_level(level)}\ninterval"] if level < 1 else []),
         "\ntexts" if texts else "share of\nrows",
         *(["rules\nalike"] if several else []),
     ]
     rows = [
         (
             *(_rate(story[key]["value"], digits, graded=graded) for key in ("rate", "other")),
-            f"{_arrow(story['difference'])} {100 * abs(story['difference']):.{digits}f}",
-            *([f"{100 * story['low']:.{digits}f} to {100 * story['high']:.{digits}f}"] if level < 1 else []),
-            f"{story['texts']:,}" if texts else f"{100 * story['support']:.1f} %",
-            *([f"{story['rules']:,}"] if several else []),
+            f"{_arrow(story['difference'])} {number_text.points_bare(abs(story['difference']), digits)}",
+            *([number_text.points_between(story["low"], story["high"], digits)] if level < 1 else []),
+            number_text.count(story["texts"]) if texts else number_text.percent(story["support"]),
+            *([number_text.count(story["rules"])] if several else []),
         )
         for story in stories
     ]
@@ -133,13 +136,12 @@ def _arrow(difference: float) -> str:
 def _rate(value: float | None, digits: int, *, graded: bool) -> str:
     if value is None:
         return "unknown"
-    return f"{value:.{digits + 2}f}" if graded else f"{100 * value:.{digits}f} %"
+    return number_text.decimal(value, digits + 2) if graded else number_text.percent(value, digits)
 
 
 def _digits(tops: Sequence[float]) -> int:
     """Return the decimals that show something of the largest of several differences."""
-    top = max(tops)
-    return min(max(1, -math.floor(math.log10(top)) - 1), 4) if top > 0 else 1
+    return number_text.decimals_for(100 * max(tops), most=4)
 
 
 def _changes(found: Sequence[Found]) -> _Table:
@@ -149,12 +151,16 @@ def _changes(found: Sequence[Found]) -> _Table:
     rows, below = [], []
     for one in found:
         estimate = one.finding.estimate
-        between = f"{100 * estimate.low:.{digits}f} % to {100 * estimate.high:.{digits}f} %"
-        rows.append([f"{100 * estimate.value:.{digits}f} %", between, f"{one.story['texts']:,}"])
+        share = number_text.percent(estimate.value, digits)
+        between = number_text.between(estimate.low, estimate.high, digits)
+        rows.append([share, between, number_text.count(one.story["texts"])])
         most = sorted(one.story["terms"], key=lambda term: -float(term["changed"]))[:MOST_TERMS]
-        said = [f"{term['text'].removeprefix(f'{one.about} ')} {100 * term['changed']:.{digits}f} %" for term in most]
+        said = []
+        for term in most:
+            name, changed = term["text"].removeprefix(f"{one.about} "), number_text.percent(term["changed"], digits)
+            said.append(f"{name} {changed}")
         below.append(f"most often with {', '.join(said)}")
-    return _Table(["category", "change", f"{100 * level:.6g} % interval", "texts"], rows, below)
+    return _Table(["category", "change", f"{number_text.percent_level(level)} interval", "texts"], rows, below)
 
 
 def _table(table: _Table, found: Sequence[Found], width: int | None) -> Iterator[Line]:

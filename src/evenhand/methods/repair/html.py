@@ -14,7 +14,7 @@ from evenhand.methods.repair.text import reasons
 from evenhand.report.finding_text import NO_DATA
 from evenhand.report.html_page import STYLE as STYLE
 from evenhand.report.html_page import drawn, facts, listed, quoted, table, text
-from evenhand.runtime import json_file
+from evenhand.runtime import json_file, number_text
 from evenhand.statistics.estimate import Amount
 
 if TYPE_CHECKING:
@@ -130,8 +130,9 @@ def _steps(repair: Repair, name: str) -> str:
     rows = []
     for step in repair.history:
         change = step.change
-        accuracy = f"{100 * step.accuracy:.2f} %" if percent else f"{step.accuracy:.4g}"
-        cells = [step.number, f"{step.percent:.3g} %", f"{step.added:,}", _score(change.before), _score(change.after)]
+        accuracy = number_text.percent(step.accuracy, 2) if percent else number_text.amount(step.accuracy)
+        cells = [step.number, number_text.hundredths(step.percent, 3), number_text.count(step.added)]
+        cells += [_score(change.before), _score(change.after)]
         cells += [f"{change.after.n:,}", _interval(change.after), accuracy, "yes" if step.kept else "no", step.why]
         rows.append([text(cell) for cell in cells])
     says = f"Each step: the {aim_of(repair)}, of the best model so far and of the new one, on inputs or rows that"
@@ -160,9 +161,9 @@ def _facts(repair: Repair) -> str:
         "features": ", ".join(repair.over),
         "outcome": repair.outcome,
         "rows": "; ".join(f"{what} {many:,}" for what, many in repair.sizes.items()),
-        "level": f"{100 * repair.level:.6g} %",
-        "tolerance": f"{repair.tolerance:g}",
-        "engineering threshold": "none" if repair.limit is None else f"{repair.limit:g}",
+        "level": number_text.percent_level(repair.level),
+        "tolerance": number_text.plain(repair.tolerance),
+        "engineering threshold": "none" if repair.limit is None else number_text.limit(repair.limit),
         "inputs asked": f"{repair.spent.queries:,}",
         "seed": repair.seed,
         "versions": ", ".join(f"{what} {version}" for what, version in repair.versions.items()),
@@ -191,18 +192,20 @@ def _replay(repair: Repair) -> str:
 
 
 def _score(one: Estimate) -> str:
-    return NO_DATA if math.isnan(one.value) else score_text([one])[0].replace("-", "\N{MINUS SIGN}")
+    return NO_DATA if math.isnan(one.value) else number_text.with_minus(score_text([one])[0])
 
 
 def _difference(change: Estimate, *, percent: bool) -> str:
     """Return a difference of rates in points, or one of other scores as it is, always with its sign."""
-    scale, unit, wide = (100, " points", 100 * (change.high - change.low)) if percent else (1, "", 0.0)
-    digits = min(max(1, 1 - math.floor(math.log10(wide))), 4) if wide else 1
-    ends = [
-        f"{scale * one:+.{digits}f}" if percent else f"{one:+.4g}" for one in (change.value, change.low, change.high)
-    ]
-    return f"{ends[0]}{unit} ({ends[1]} to {ends[2]})".replace("-", "\N{MINUS SIGN}")
+    if percent:
+        digits = number_text.percent_decimals(change.low, change.high, most=4)
+        value = number_text.points(change.value, digits, sign="+")
+        interval = number_text.points_between(change.low, change.high, digits, sign="+")
+    else:
+        value = number_text.amount(change.value, sign="+")
+        interval = number_text.amount_between(change.low, change.high, sign="+")
+    return number_text.with_minus(f"{value} ({interval})")
 
 
 def _interval(one: Estimate) -> str:
-    return f"{100 * one.level:.6g} %, {one.method}" if one.level < 1 else one.method
+    return f"{number_text.percent_level(one.level)}, {one.method}" if one.level < 1 else one.method

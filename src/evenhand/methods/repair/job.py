@@ -9,6 +9,7 @@ import numpy as np
 
 from evenhand.methods.repair.repair_result import NO_HELP, REPAIRED
 from evenhand.methods.repair.steps import Step
+from evenhand.runtime import number_text
 from evenhand.runtime.random_streams import stream
 from evenhand.subject.subject import Subject
 
@@ -101,7 +102,10 @@ class Scored:
         fell = first.value - self.value
         if fell <= tolerance - min(self._error(first), tolerance / 2):
             return ""
-        told = f"R² fell by {fell:.3f}" if self.right is None else f"accuracy fell by {100 * fell:.1f} points"
+        if self.right is None:
+            told = f"R² fell by {number_text.decimal(fell)}"
+        else:
+            told = f"accuracy fell by {number_text.points(fell)}"
         return told if fell > tolerance else f"{told}, perhaps by more than is tolerated"
 
     def _error(self, first: Scored) -> float:
@@ -130,7 +134,7 @@ class Mended:
         if self.outcome != NO_HELP or not found:
             return []
         best = min(found, key=lambda step: step.change.after.value)
-        left = f"{100 * best.change.after.value:.3g} %"
+        left = number_text.percent_figures(best.change.after.value)
         return [f"step {best.number} would leave {left}, but {best.why}; a larger tolerance would keep it"]
 
 

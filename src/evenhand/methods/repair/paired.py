@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError, clip
 from evenhand.scores.twins import ROWS, Causal
 from evenhand.statistics.betting import bet
@@ -102,24 +103,26 @@ class Change:
         return cls(before, after, fall, part)
 
     def __str__(self) -> str:
-        shares = ["unknown" if math.isnan(one.value) else _percent(one.value) for one in (self.before, self.after)]
+        shares = [_share(one) for one in (self.before, self.after)]
         fewer, facts = self.fewer, [f"n = {self.fewer.n:,}"]
         if fewer.level < 1:
             bounds = f"{_part(fewer.low)} to {_part(fewer.high)}"
             if math.isinf(fewer.low):
                 bounds = f"at {'most' if fewer.high >= 0 else 'least'} {_part(fewer.high)}"
-            facts = [bounds, f"{100 * fewer.level:.6g} % level", *facts]
+            facts = [bounds, fewer.level_text, *facts]
         facts += [f"population: {self.before.population}"] if self.before.population else []
         part = f", {_part(fewer.value)}" if math.isfinite(fewer.value) and fewer.n else ""
         return f"{self.verdict}: {shares[0]} before, {shares[1]} after{part} ({', '.join(facts)})"
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %" if share < 10 else f"{100 * share:,.0f} %"
+def _share(one: Estimate) -> str:
+    return "unknown" if math.isnan(one.value) else number_text.percent_part(one.value)
 
 
 def _part(fewer: float) -> str:
-    return f"{_percent(fewer)} fewer" if fewer >= 0 else f"{_percent(-fewer)} more"
+    if fewer >= 0:
+        return f"{number_text.percent_part(fewer)} fewer"
+    return f"{number_text.percent_part(-fewer)} more"
 
 
 def paired(before: ArrayLike, after: ArrayLike, *, level: float, population: str, exact: bool = False) -> Change:

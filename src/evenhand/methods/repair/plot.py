@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.compare.plot import TradeoffDisplay, head, span, ticks
-from evenhand.methods.compare.text import score_text
+from evenhand.methods.compare.text import score_values
 from evenhand.methods.repair.plot_steps import (
     GAPS,
     POINT,
@@ -29,6 +29,7 @@ from evenhand.methods.repair.steps import AIM, KINDS
 from evenhand.report.canvas import BLUE, GREEN, GREY, ORANGE, VERMILLION, WIDTH, Display, inches, literal
 from evenhand.report.finding_text import NO_DATA
 from evenhand.report.ranked_bars import flowed
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.statistics.estimate import Amount
 
@@ -229,8 +230,8 @@ def _row(check: Check, limit: float | None) -> Row:
 def _values(estimates: Sequence[Estimate]) -> list[str]:
     """Return values alone, with as many digits as their intervals have a use for."""
     if any(isinstance(one, Amount) for one in estimates):
-        return [f"{one.value:.4g}".replace("-", "\N{MINUS SIGN}") for one in estimates]
-    return [text.split(" (")[0] for text in score_text(estimates)] if estimates else []
+        return [number_text.with_minus(number_text.amount(one.value)) for one in estimates]
+    return score_values(estimates) if estimates else []
 
 
 def _entries(panels: Sequence[Rows | Course]) -> list[Entry]:
@@ -243,7 +244,8 @@ def _entries(panels: Sequence[Rows | Course]) -> list[Entry]:
         if any(row.after and row.judged == name for row in rows):
             entries.append((POINT | solid(colour, marker), f"after: {name}"))
     limits = dict.fromkeys(row.limit for row in rows if row.limit is not None)
-    entries += [({"color": GREY, "linestyle": "--"}, f"engineering threshold {limit:g}") for limit in limits]
+    names = [f"engineering threshold {number_text.limit(limit)}" for limit in limits]
+    entries += [({"color": GREY, "linestyle": "--"}, name) for name in names]
     entries += course_entries(panel for panel in panels if isinstance(panel, Course))
     return entries
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.compare.plot import span, ticks
 from evenhand.report.canvas import BLUE, GREY, literal
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import clip
 from evenhand.statistics.estimate import Amount
 
@@ -75,7 +76,7 @@ def note_of(estimates: Iterable[Estimate]) -> str:
     known = [one for one in estimates if one.n]
     levels = sorted({one.level for one in known if one.level < 1})
     populations = dict.fromkeys(one.population for one in known if one.population)
-    at = [f"intervals at {' and '.join(f'{100 * level:.6g} %' for level in levels)}"] if levels else []
+    at = [f"intervals at {number_text.percent_levels(levels)}"] if levels else []
     return "; ".join([*at, *(f"population: {clip(name, 75)}" for name in populations)])
 
 
@@ -149,7 +150,7 @@ def _scale(course: Course, ax: Any) -> None:
     else:
         margin = 0.06 * (high - low) or 0.5 * high or 1.0
         ax.set_xlim(low - margin, high + margin)
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{share:g} %"))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda added, _: number_text.hundredths(added)))
     ax.margins(y=0.12)
     if course.share and course.percent:
         bottom, top = ax.get_ylim()

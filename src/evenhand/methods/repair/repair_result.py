@@ -13,7 +13,7 @@ from evenhand.methods.compare.comparison import BETTER, Comparison
 from evenhand.methods.repair.paired import Change
 from evenhand.methods.repair.steps import AIM, ALL, Check, Step
 from evenhand.results.result import EXIT_CODES, versions
-from evenhand.runtime import json_file
+from evenhand.runtime import json_file, number_text
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.space.rule import Rule
@@ -126,7 +126,8 @@ class Repair:
         together = ", ".join(dict.fromkeys([*self.over, *self.moved]))
         told = []
         for check in self._risen:
-            scores = f"from {100 * check.before.value:.3g} % to {100 * check.after.value:.3g} %"
+            before, after = (number_text.percent_figures(one.value) for one in (check.before, check.after))
+            scores = f"from {before} to {after}"
             if check.kind == "other":
                 name = check.name.removesuffix(ALL)
                 told.append(f"discrimination over {name} has surely risen, {scores}; repair {together} together")
@@ -181,7 +182,7 @@ class Repair:
     def claim(self) -> str:
         """What came of it, in a sentence."""
         about = str(self.about) if isinstance(self.about, Rule) else " and ".join(self.about)
-        before, after = (f"{100 * one.value:.3g} %" for one in (self.before, self.after))
+        before, after = (number_text.percent_figures(one.value) for one in (self.before, self.after))
         if self.outcome == NOTHING:
             found = "no difference was found" if self.before.value == 0 else f"nothing surely stands out ({before})"
             found = "nothing could be measured" if math.isnan(self.before.value) else found
@@ -190,11 +191,12 @@ class Repair:
             return f"{about}: no step helped; the model was left as it is ({before})"
         may = "may have risen" if self.fewer.value < 0 else "may have fallen"
         said = {"fell": "fell", "rose": "rose"}.get(self.change.verdict, may)
-        part = "" if math.isinf(self.fewer.value) else f"{100 * abs(self.fewer.value):.0f} % "
+        part = "" if math.isinf(self.fewer.value) else f"{number_text.percent(abs(self.fewer.value), 0)} "
         less = f"{part}{'fewer' if self.fewer.value >= 0 else 'more'}"
         what = "the gap" if isinstance(self.about, Rule) else "the share of discriminatory inputs"
         numbers = self.performance.name == "r2"
-        scores = [f"{score:.3f}" if numbers else f"{100 * score:.1f} %" for score in self._accuracies]
+        score_text = number_text.decimal if numbers else number_text.percent
+        scores = [score_text(score) for score in self._accuracies]
         score = f"{'R²' if numbers else 'accuracy'} {scores[0]} to {scores[1]}"
         where = self.region or "not compared with giving up accuracy"
         return f"{about}: {what} {said} from {before} to {after} ({less}); {score}; {where}"

@@ -13,6 +13,7 @@ from evenhand.methods.repair.repair_result import NOTHING
 from evenhand.methods.repair.steps import AIM
 from evenhand.report.finding_text import NO_DATA
 from evenhand.report.lines import LEAD, Line, show, table_of
+from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Amount, Verdict
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 _NAMES = {"r2": "R²"}
 """Scores whose name is written otherwise."""
-_MOST_DIGITS = 5
 
 
 def render_repair(repair: Repair, file: IO[str] | None = None, *, console: Console | None = None) -> None:
@@ -80,7 +80,7 @@ def _told(repair: Repair, width: int | None) -> Iterator[Line]:
     rows = ", ".join(f"{size:,} for {what}" for what, size in repair.sizes.items())
     yield Line(f"{repair.method} over {', '.join(repair.over)}, seed {repair.seed}; rows: {rows}")
     spent = repair.spent
-    yield Line(f"{spent.queries:,} inputs asked, {spent.executed:,} executed, {spent.seconds:.1f} s")
+    yield Line(f"{spent.queries:,} inputs asked, {spent.executed:,} executed, {number_text.seconds(spent.seconds)}")
 
 
 def _facts(repair: Repair) -> Iterator[str]:
@@ -94,7 +94,7 @@ def _facts(repair: Repair) -> Iterator[str]:
     else:
         both = " before, ".join(_score(one) for one in (change.before, change.after))
         yield f"{what}: {both} after; {_fewer(change.fewer)}"
-        facts = [f"{100 * change.after.level:.6g} % level"] if change.after.level < 1 else []
+        facts = [change.after.level_text] if change.after.level_text else []
         facts += [f"n = {change.after.n:,}", change.after.method]
         facts += [f"population: {change.after.population}"] if change.after.population else []
         yield ", ".join(facts)
@@ -108,13 +108,17 @@ def _fewer(fewer: Amount) -> str:
         return "there was none before"
     more = fewer.high < 0 or fewer.value < 0
     ends = sorted(abs(end) for end in (fewer.low, fewer.high)) if fewer.low * fewer.high > 0 else ()
-    part = f"{100 * abs(fewer.value):.3g} % {'more' if more else 'fewer'}"
+    part = f"{number_text.percent_figures(abs(fewer.value))} {'more' if more else 'fewer'}"
     if fewer.low == fewer.high:
         return part
     if ends and math.isfinite(ends[1]):
-        return f"{part} ({100 * ends[0]:.3g} to {100 * ends[1]:.3g})"
-    least = f"{100 * -fewer.low:.3g} % more" if math.isfinite(fewer.low) else "any number more"
-    most = f"{100 * fewer.high:.3g} % fewer" if fewer.high >= 0 else f"{100 * -fewer.high:.3g} % more"
+        return f"{part} ({number_text.points_figures(ends[0], ends[1])})"
+    least = "any number more"
+    if math.isfinite(fewer.low):
+        least = f"{number_text.percent_figures(-fewer.low)} more"
+    most = f"{number_text.percent_figures(fewer.high)} fewer"
+    if fewer.high < 0:
+        most = f"{number_text.percent_figures(-fewer.high)} more"
     return f"{part} ({least} to {most})"
 
 
@@ -133,7 +137,8 @@ def reasons(repair: Repair) -> Iterator[str]:
     """Say what speaks against the repair, as its verdict counts it."""
     if repair.limit is not None:
         said = {Verdict.PASS: "is under", Verdict.FAIL: "is not under", Verdict.UNDECIDED: "may not be under"}
-        yield f"the score after {said[repair.after.verdict(repair.limit)]} the limit of {repair.limit:g}"
+        limit = number_text.limit(repair.limit)
+        yield f"the score after {said[repair.after.verdict(repair.limit)]} the limit of {limit}"
     if not repair.changed:
         return
     if repair.change.verdict == "unsure":
@@ -153,8 +158,8 @@ def reasons(repair: Repair) -> Iterator[str]:
 
 def _points(check: Check, amount: float) -> str:
     if isinstance(check.before, Amount):
-        return f"{amount:g}"
-    return "1 point" if amount == 0.01 else f"{100 * amount:g} points"
+        return number_text.plain(amount)
+    return number_text.points_plain(amount)
 
 
 def _checks(repair: Repair, width: int | None) -> Iterator[Line]:
@@ -176,7 +181,7 @@ def _checks(repair: Repair, width: int | None) -> Iterator[Line]:
     right = [place for place, heading in enumerate(columns) if heading not in ("check", "")]
     yield from _tabled(list(columns), list(zip(*columns.values(), strict=True)), right, said, width)
     if levels := sorted({check.after.level for check in checks if check.after.level < 1}):
-        yield Line(f"intervals at {' and '.join(f'{100 * level:.6g} %' for level in levels)}")
+        yield Line(f"intervals at {number_text.percent_levels(levels)}")
     if populations := dict.fromkeys(check.after.population for check in checks if check.after.population):
         yield Line(f"population{'s' if len(populations) > 1 else ''}: {'; '.join(populations)}")
     yield from (Line(f"{check.name}: {check.detail}") for check in repair.checks if check.detail)
@@ -194,11 +199,11 @@ def _history(repair: Repair, width: int | None) -> Iterator[Line]:
     rows = [
         (
             f"{step.number}",
-            f"{step.percent:.3g} %",
-            f"{step.added:,}",
+            number_text.hundredths(step.percent, 3),
+            number_text.count(step.added),
             _score(step.change.before),
             _score(step.change.after),
-            f"{step.accuracy:.3f}" if plain else f"{100 * step.accuracy:.1f} %",
+            number_text.decimal(step.accuracy) if plain else number_text.percent(step.accuracy),
             _why(step),
         )
         for step in repair.history
@@ -233,7 +238,7 @@ def _score(one: Estimate) -> str:
     """Return a score with its interval, with as many digits as that has a use for: a share in per cent."""
     if math.isnan(one.value):
         return NO_DATA
-    return _spread(one, 1, "") if isinstance(one, Amount) else _spread(one, 100, " %")
+    return number_text.spread(one.value, one.low, one.high, one.unit)
 
 
 def _change(check: Check) -> str:
@@ -242,21 +247,11 @@ def _change(check: Check) -> str:
         both = check.before.value, check.after.value
         if any(map(math.isnan, both)):
             return ""
-        value = both[1] - both[0]
-        found = Amount(value, value, value, check.after.n, 1.0, "")
+        value = low = high = both[1] - both[0]
     else:
-        found = Amount(check.change.value, check.change.low, check.change.high, check.change.n, check.change.level, "")
-    return _spread(found, 1, "", "+") if isinstance(check.before, Amount) else _spread(found, 100, " points", "+")
-
-
-def _spread(one: Estimate, scale: int, unit: str, sign: str = "") -> str:
-    """Return a value and its interval, to two digits of the width of the interval, or else of the value."""
-    size = scale * ((one.high - one.low) or abs(one.value))
-    least = 3 if scale == 1 else 1
-    known = math.isfinite(size) and size > 0
-    digits = min(max(least, 1 - math.floor(math.log10(size))), _MOST_DIGITS) if known else least
-    value, low, high = (f"{scale * part:{sign}.{digits}f}" if part else "0" for part in (one.value, one.low, one.high))
-    return f"{value}{unit}" + (f" ({low} to {high})" if one.high > one.low else "")
+        value, low, high = check.change.value, check.change.low, check.change.high
+    unit = "amount" if isinstance(check.before, Amount) else "points"
+    return number_text.spread(value, low, high, unit, sign="+")
 
 
 def _written(repair: Repair, path: str | PathLike[str] | None) -> Iterator[Line]:

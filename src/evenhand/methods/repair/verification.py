@@ -12,6 +12,7 @@ from evenhand.methods.mine.mine import mine
 from evenhand.methods.repair.paired import Change, hits, paired
 from evenhand.methods.repair.steps import AIM, ALL, Check
 from evenhand.population.samplers import Draws, Uniform
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError
 from evenhand.scores.question import SMALL
 from evenhand.statistics.estimate import Amount, Estimate
@@ -173,9 +174,8 @@ class Judging:
         if not columns or not self._sided:
             return []
         if _rarest(columns) < SMALLEST:
-            self.notes.append(
-                f"groups of under {100 * SMALLEST:g} % of the held-out rows are left out of {', '.join(GROUP_BIASES)}"
-            )
+            under = number_text.percent_plain(SMALLEST)
+            self.notes.append(f"groups of under {under} of the held-out rows are left out of {', '.join(GROUP_BIASES)}")
         checks = []
         for bias in GROUP_BIASES:
             self._compared(bias, told, into, protected=columns, bias=bias, positive=self._label, smallest=SMALLEST)

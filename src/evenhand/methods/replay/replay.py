@@ -13,7 +13,7 @@ from evenhand.methods.audit.audit_result import Audit
 from evenhand.methods.replay.rescore import CausalTests, GroupTests
 from evenhand.population.samplers import Uniform
 from evenhand.results.result import Finding, Result
-from evenhand.runtime import json_file
+from evenhand.runtime import json_file, number_text
 from evenhand.runtime.budget import Budget, Meter, Spent
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.runtime.options import checked_keywords
@@ -88,7 +88,8 @@ def replay(
         check_limit(limit)
     if file.suffix.lower() == ".json":
         if limit is not None:
-            raise UsageError(f"limit = {limit:g} is for a suite; a case of a result passes when it differs no longer")
+            given = number_text.limit(limit)
+            raise UsageError(f"limit = {given} is for a suite; a case of a result passes when it differs no longer")
         recorded = _recorded(file)
         texts = recorded.job == "mine_text"
         return _again(file, recorded, _text_subject(file, subject, space) if texts else _subject(file, subject, space))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.results.result import Finding
+from evenhand.runtime import number_text
 from evenhand.scores.enumeration import part as whole_part
 from evenhand.scores.group_rates import Tally
 from evenhand.scores.groups import Groups
@@ -96,7 +97,7 @@ class Replayed(ABC):
     def finding(self, terms: Terms) -> Finding:
         """Return the score of this version, beside what it was."""
         score = self.score(terms)
-        claim = f"{self.told(score)} (it was {100 * self.was:.1f} %)"
+        claim = f"{self.told(score)} (it was {number_text.percent(self.was)})"
         claim += f"; {int(self.changed.sum()):,} of {len(self.changed):,} outcomes changed"
         estimate = terms.said(score.estimate)
         cases = tuple(score.cases)
@@ -263,7 +264,8 @@ class GroupTests(Replayed):
 
     def told(self, score: Score) -> str:
         """Say in a sentence what the score is now."""
-        return f"{self.question.claim(score.estimate, score.groups)}, {100 * score.estimate.value:.1f} % apart"
+        apart = number_text.percent(score.estimate.value)
+        return f"{self.question.claim(score.estimate, score.groups)}, {apart} apart"
 
     def notes(self) -> list[str]:
         """Say what the suite leaves open."""

@@ -23,6 +23,7 @@ from evenhand.report.canvas import (
     literal,
 )
 from evenhand.report.finding_text import searches_of, subject_of
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import clip
 from evenhand.statistics.estimate import Estimate
 
@@ -165,7 +166,7 @@ class Bars:
         known = [bar.high for bar in self.bars if bar.value is not None]
         ax.set_xlim(0, max([*known, 1e-6]) * 1.05)
         ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.6g} %"))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda share, _: number_text.percent_plain(share)))
         ax.set_xlabel(self.axis, loc="right", fontsize="small")
         _finish(ax, self.title)
 
@@ -210,7 +211,8 @@ def panels_of(finding: Finding, entry: Mapping[str, Any]) -> tuple[Panel, ...]:
     about = subject_of(finding)
     queries, found, cells = zip(*entry["curve"] or [[0, 0, 0]], strict=True)
     count = entry["found"]
-    title = f"{about}: {count:,} discriminatory input{'s' * (count != 1)} found" if count else f"{about}: nothing found"
+    many_found = f"{number_text.many(count, 'discriminatory input')} found" if count else "nothing found"
+    title = f"{about}: {many_found}"
     panels: list[Panel] = [Curve(literal(title, 90), queries, found, cells)]
     if (drawn := entry.get("map")) and drawn["found"]:
         spots = tuple((x, y) for x, y in drawn["found"])
@@ -243,7 +245,7 @@ def _bar(about: str, table: Mapping[str, Any]) -> Bar:
 
 def _axis(what: str, entries: Sequence[Mapping[str, Any]]) -> str:
     levels = sorted({entry["estimate"]["level"] for entry in entries if entry["estimate"]["level"] < 1})
-    return what + (f",\nintervals at {' and '.join(f'{100 * level:.6g} %' for level in levels)}" if levels else "")
+    return f"{what},\nintervals at {number_text.percent_levels(levels)}" if levels else what
 
 
 def _direction(what: str, features: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.report.finding_text import subject_of
 from evenhand.report.lines import LEAD, Line, indented, rates, twins
+from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -54,10 +55,10 @@ def _head(finding: Finding, entry: Mapping[str, Any]) -> str:
     found, cells = entry["found"], entry["cells"]
     many = "no discriminatory input found"
     if found:
-        inputs = "input" if found == 1 else "inputs"
-        many = f"{found:,} discriminatory {inputs} found in {cells:,} coarse cell{'s' * (cells != 1)}"
+        inputs = number_text.many(found, "discriminatory input")
+        many = f"{inputs} found in {number_text.many(cells, 'coarse cell')}"
     how = f"{entry['strategy']}, {finding.estimate.n:,} inputs tried, {entry['queries']:,} queries"
-    limit = "" if finding.limit is None else f"; limit {finding.limit:g}"
+    limit = "" if finding.limit is None else f"; limit {number_text.limit(finding.limit)}"
     return f"{subject_of(finding)}: {many} ({how}){limit}"
 
 
@@ -104,7 +105,7 @@ def _example(driver: Mapping[str, Any]) -> str:
 
 def _spread(spread: Mapping[str, Any]) -> str:
     cells, clusters = spread["cells"], spread["clusters"]
-    told = [f"{cells:,} coarse cell{'s' * (cells != 1)}", f"{clusters:,} cluster{'s' * (clusters != 1)}"]
+    told = [number_text.many(cells, "coarse cell"), number_text.many(clusters, "cluster")]
     if spread["distance"] is not None:
         told.append(f"two of them are {spread['distance']:.2f} apart on average (0 is equal, 1 is all different)")
     if real := spread["real"]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.subsets.lattice import State
 from evenhand.results.result import Finding
+from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def _finding(lattice: Lattice, mask: int, view: View, kind: str, judge: Judge, s
 def _claim(lattice: Lattice, mask: int, view: View, kind: str, state: State) -> str:
     names, estimate = " and ".join(lattice.members(mask)), lattice.tested[mask].estimate
     what = view.name or "the outcome"
-    score = "an unknown share" if math.isnan(estimate.value) else f"{100 * estimate.value:.1f} %"
+    score = "an unknown share" if math.isnan(estimate.value) else number_text.percent(estimate.value)
     score = f"at least {score}" if estimate.method.endswith("lower bound") else score
     if state is State.NOT_SHOWN:
         return f"{names}: not shown to discriminate, {score} found so far, with too many variants to try them all"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.report.canvas import BLUE, ORANGE, PURPLE, SKY, VERMILLION, WIDTH, YELLOW, Display, inches, literal
 from evenhand.report.finding_text import STATES, lattices_of
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import clip
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class Lattice:
     def title(self) -> str:
         """What the lattice shows."""
         of = f"{literal(self.output, 30)}: " if self.output else ""
-        return f"{of}{self.kind} score of sets of features, engineering threshold {self.limit:g}"
+        return f"{of}{self.kind} score of sets of features, engineering threshold {number_text.limit(self.limit)}"
 
 
 @dataclass

@@ -19,6 +19,7 @@ from evenhand.methods.subsets.themis import NOTE
 from evenhand.population.rows import Rows
 from evenhand.population.samplers import Draws, Uniform, checked_sampler
 from evenhand.results.result import Result
+from evenhand.runtime import number_text
 from evenhand.runtime.budget import Meter, Spent, checked_budget, progress_bar
 from evenhand.runtime.errors import UsageError, nearest
 from evenhand.runtime.options import checked_keywords
@@ -217,8 +218,9 @@ class Search:
             meter.queries += len(points)
             return ExactSets(self.view, self.kind, points, names, self.judge, weights=weights)
         if not 0 < self.judge.limit < 1:
+            limit = number_text.limit(self.judge.limit)
             raise UsageError(
-                f"limit is {self.judge.limit:g}, which only enumeration can decide; choose one between 0 and 1, "
+                f"limit is {limit}, which only enumeration can decide; choose one between 0 and 1, "
                 f"or exact=True where there are few inputs"
             )
         for name in names:

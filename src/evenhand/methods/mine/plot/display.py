@@ -11,6 +11,7 @@ from evenhand.methods.mine.table import lines_of, scores
 from evenhand.methods.mine.texts.findings import OTHERS
 from evenhand.report.canvas import Display
 from evenhand.report.ranked_bars import Bar, Bars, Rest, wrapped
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.statistics.estimate import Verdict
 
@@ -166,7 +167,7 @@ def _bars(lines: Sequence[Line]) -> Bars:
     others = "everyone else" if "over" in entry else OTHERS[entry["against"]]
     what = f"difference from {others}{', in points' if percent else ''}"
     sure = worst.estimate.method.partition(", ")[2]
-    at = f"intervals at {100 * worst.estimate.level:.6g} %{f', {sure}' if sure else ''}"
+    at = f"intervals at {number_text.percent_level(worst.estimate.level)}{f', {sure}' if sure else ''}"
     notes = [
         "texts whose outcome changes when only the term does" if causal else what,
         at if worst.estimate.level < 1 else "",
@@ -209,7 +210,7 @@ def _bar(line: Line, *, percent: bool) -> Bar:
 
 def _rest(line: Line, *, percent: bool) -> Rest:
     estimate, count = line.finding.estimate, line.story["rules"]
-    far = f"{100 * estimate.value:.1f} points" if percent else f"{estimate.value:.3f}"
+    far = number_text.points(estimate.value) if percent else number_text.decimal(estimate.value)
     label = f"{count:,} other rule set{'s' * (count > 1)}:\nnone further than {far}"
     return Rest(label, estimate.value, estimate.high)
 

@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.methods.mine.findings import AMONG, outcome_said
 from evenhand.methods.mine.plot.heat_map import Heat
 from evenhand.methods.mine.table import scores
+from evenhand.runtime import number_text
 from evenhand.space.rule import Condition, Rule
 
 if TYPE_CHECKING:
@@ -149,11 +150,10 @@ def _drawn(entry: Mapping[str, Any], worst: Mapping[str, Any], rule: Rule, cells
     outlined = not inside.all() and inside.any()
     whole = {condition.feature for condition in rule.conditions} <= set(cells.axes)
     percent = not scores(entry)
+    hatched = bool(((cells.rows < least) & (cells.rows > 0)).any())
     notes = [
         _cell_note(entry, cells, centre, percent=percent),
-        f"hatched: under {math.ceil(least):,} rows ({100 * entry['support']:g} %), too few for a rule set of their own"
-        if ((cells.rows < least) & (cells.rows > 0)).any()
-        else "",
+        _hatched_note(entry, least) if hatched else "",
         (f"outlined: {rule.text}" if whole else f"dashed, in part: {rule.text}") if outlined else "",
         f"population: {entry['population']}",
     ]
@@ -194,6 +194,11 @@ def _cell_note(entry: Mapping[str, Any], cells: Cells, centre: float | None, *, 
     )
 
 
+def _hatched_note(entry: Mapping[str, Any], least: float) -> str:
+    rows, share = number_text.count(math.ceil(least)), number_text.percent_plain(entry["support"])
+    return f"hatched: under {rows} rows ({share}), too few for a rule set of their own"
+
+
 def _title(entry: Mapping[str, Any], cells: Cells, least: float, *, percent: bool) -> str:
     """Say what is shown, and from what to what it goes."""
     names = " and ".join(cells.axes)
@@ -231,4 +236,4 @@ def rate_text(rate: float, *, percent: bool) -> str:
     >>> rate_text(0.273, percent=True)
     '27.3 %'
     """
-    return f"{100 * rate:.1f} %" if percent else f"{rate:.3f}"
+    return number_text.percent(rate) if percent else number_text.decimal(rate)

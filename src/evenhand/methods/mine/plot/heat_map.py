@@ -11,6 +11,7 @@ import numpy as np
 
 from evenhand.report.canvas import BLUE, VERMILLION, WIDTH, inches, literal
 from evenhand.report.ranked_bars import flowed
+from evenhand.runtime import number_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +74,7 @@ class Heat:
 
     def said(self, rate: float) -> str:
         """Return a rate as cells show it."""
-        return f"{100 * rate:.0f} %" if self.percent else f"{rate:.2f}"
+        return number_text.percent(rate, 0) if self.percent else number_text.decimal(rate, 2)
 
     def draw(self, ax: Any) -> None:
         """Draw the cells, their rates and the outline of the rule set."""
@@ -119,7 +120,8 @@ class Heat:
         low, high = bar.norm.vmin, bar.norm.vmax
         bar.ax.set_ylim(max(low, 0.0), min(high, 1.0))
         bar.locator = MaxNLocator(min(5, 1 + len(rates)), steps=[1, 2, 2.5, 5, 10])
-        bar.formatter = FuncFormatter(lambda rate, _: f"{100 * rate:.6g} %" if self.percent else f"{rate:.6g}")
+        tick_text = number_text.percent_plain if self.percent else number_text.plain
+        bar.formatter = FuncFormatter(lambda rate, _: tick_text(rate))
         bar.update_ticks()
         bar.ax.tick_params(labelsize=8)
         bar.outline.set_visible(False)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError, clip
 from evenhand.runtime.random_streams import stream
 from evenhand.space.rule import Condition, Rule
@@ -122,10 +123,11 @@ def families(matches: Matches, support: float, depth: int | None, seed: int) -> 
         ]
     if not found:
         most = sorted(zip(has.mean(axis=0).tolist(), names, strict=True), key=lambda pair: -pair[0])
-        shares = ", ".join(f"{clip(name, 40)} {100 * share:.2g} %" for share, name in most[:MOST_NOTES])
+        shares = [f"{clip(name, 40)} {number_text.percent_figures(share, 2)}" for share, name in most[:MOST_NOTES]]
+        least = number_text.percent_plain(support)
         raise DataError(
-            f"no category of the lexicon is named in at least {100 * support:g} % of the {len(order):,} texts "
-            f"({shares}); try a smaller support"
+            f"no category of the lexicon is named in at least {least} of the {len(order):,} texts "
+            f"({', '.join(shares)}); try a smaller support"
         )
     return found
 

@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.methods.mine.findings import both_sides, none_of, points_apart, ratio, treated_so
 from evenhand.methods.mine.texts.ranking import Ranked, Scored, gather
 from evenhand.results.result import Case, Finding
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError
 from evenhand.space.feature import plain
 from evenhand.space.rule import Rule
@@ -251,9 +252,10 @@ class TextCausal:
         n = len(worst)
         names, several = " and ".join(family.categories), len(family.categories)
         estimate = self._estimate(worst, n, among, family.categories)
+        share = number_text.percent(estimate.value)
         claim = (
             f"changing only the {'terms' if several > 1 else 'term'} for {names} changes the outcome of "
-            f"{100 * estimate.value:.1f} % of the {n:,} texts that name {('one', 'both', 'all')[min(several, 3) - 1]}"
+            f"{share} of the {n:,} texts that name {('one', 'both', 'all')[min(several, 3) - 1]}"
         )
 
         def standing(row: int) -> Shown:

@@ -15,6 +15,7 @@ from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED
 from evenhand.methods.repair.steps import Step
 from evenhand.methods.search.search import search
 from evenhand.population.samplers import Draws, Uniform
+from evenhand.runtime import number_text
 from evenhand.runtime.budget import Budget
 from evenhand.statistics.intervals import clopper_pearson
 from evenhand.subject.view import View
@@ -80,7 +81,8 @@ def _steps(
     best, model, history, failed = subject, original, list[Step](), 0
     try:
         for number, percent in enumerate(additions.schedule(job.seed, last=adding.add in ("twins", "both")), start=1):
-            job.meter.report("training again", (number - 1) / MOST_STEPS, f"{percent:.1f} % added")
+            added_text = f"{number_text.percent(percent / 100)} added"
+            job.meter.report("training again", (number - 1) / MOST_STEPS, added_text)
             rows, added = adding.rows(number, percent)
             tried = rows.fitted(job.trainer)
             new = job.subject(tried)

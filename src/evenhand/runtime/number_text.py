@@ -1,0 +1,344 @@
+"""Numbers as people read them: shares in percent, differences in points, counts, amounts and durations.
+
+Every percentage of evenhand is written here, so that no two places show one number differently. A share lies between
+0 and 1 and becomes a percentage; a difference of shares lies between -1 and 1 and becomes points.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_UNITS = {"rate": (100, " %", 1), "points": (100, " points", 1), "amount": (1, "", 3)}
+"""By what a number is multiplied to be shown, what stands after it, and how many decimals it has at least."""
+
+
+# Shares
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """Return a share in percent, with a fixed number of decimals.
+
+    >>> percent(0.1234), percent(0.1234, 0)
+    ('12.3 %', '12 %')
+    """
+    return f"{100 * share:.{digits}f} %"
+
+
+def percent_of(part: float, whole: float, digits: int = 1) -> str:
+    """Return in percent how much of a whole a part is.
+
+    >>> percent_of(1, 8)
+    '12.5 %'
+    """
+    return f"{100 * part / whole:.{digits}f} %"
+
+
+def percent_figures(share: float, figures: int = 3) -> str:
+    """Return a share in percent, with so many significant figures and no zeros after them.
+
+    >>> percent_figures(0.1234), percent_figures(0.5), percent_figures(0.1234, 2)
+    ('12.3 %', '50 %', '12 %')
+    """
+    return f"{100 * share:.{figures}g} %"
+
+
+def percent_plain(share: float) -> str:
+    """Return a share in percent as somebody would write it: a limit, a least share, a tick of an axis.
+
+    >>> percent_plain(0.05), percent_plain(0.025)
+    ('5 %', '2.5 %')
+    """
+    return percent_figures(share, 6)
+
+
+def percent_level(level: float) -> str:
+    """Return the level of an interval in percent.
+
+    >>> percent_level(0.95), percent_level(1 - 0.05 / 16)
+    ('95 %', '99.6875 %')
+    """
+    return percent_figures(level, 6)
+
+
+def percent_levels(levels: Iterable[float]) -> str:
+    """Return several levels in one phrase.
+
+    >>> percent_levels([0.9, 0.95])
+    '90 % and 95 %'
+    """
+    return " and ".join(percent_level(level) for level in levels)
+
+
+def percent_part(share: float) -> str:
+    """Return a share that may be far over 1 in percent.
+
+    >>> percent_part(0.1234), percent_part(12.5)
+    ('12.3 %', '1,250 %')
+    """
+    if share < 10:
+        return percent_figures(share)
+    return f"{100 * share:,.0f} %"
+
+
+def hundredths(number: float, figures: int = 6) -> str:
+    """Return a number that counts percent already, with so many significant figures at most.
+
+    >>> hundredths(12.5), hundredths(12.345, 3)
+    ('12.5 %', '12.3 %')
+    """
+    return f"{number:.{figures}g} %"
+
+
+def page_place(share: float) -> str:
+    """Return a place on a page, as SVG and CSS take it, from 0 at the one end to 1 at the other.
+
+    >>> page_place(0.125), page_place(1.5)
+    ('12.50%', '100.00%')
+    """
+    inside = min(max(share, 0.0), 1.0)
+    return f"{100 * inside:.2f}%"
+
+
+# Intervals
+
+
+def between(low: float, high: float, digits: int = 1) -> str:
+    """Return an interval of shares, each end in percent.
+
+    >>> between(0.052, 0.215)
+    '5.2 % to 21.5 %'
+    """
+    return f"{percent(low, digits)} to {percent(high, digits)}"
+
+
+def between_once(low: float, high: float, digits: int = 1) -> str:
+    """Return an interval of shares that says percent once, for a narrow column.
+
+    >>> between_once(0.052, 0.215)
+    '5.2 to 21.5 %'
+    """
+    return f"{points_between(low, high, digits)} %"
+
+
+def spread(value: float, low: float, high: float, unit: str, *, sign: str = "", most: int = 5) -> str:
+    """Return a value with its interval, to two figures of the interval's width, or of the value where it has none.
+
+    A value without an interval stands alone, and 0 is written without decimals.
+
+    Parameters
+    ----------
+    unit
+        "rate" for percent, "points" for a difference of rates, "amount" for any other number.
+    sign
+        "+" for a sign before numbers over 0, too.
+    most
+        How many decimals there are at most.
+
+    >>> spread(0.775, 0.766, 0.783, "rate")
+    '77.5 % (76.6 to 78.3)'
+    >>> spread(0.02, -0.01, 0.05, "points", sign="+"), spread(0.25, 0.25, 0.25, "amount"), spread(0, 0, 0, "rate")
+    ('+2.0 points (-1.0 to +5.0)', '0.250', '0 %')
+    """
+    scale, word, least = _UNITS[unit]
+    width = high - low
+    digits = decimals_for(scale * (width or abs(value)), least=least, most=most)
+    texts = [f"{scale * number:{sign}.{digits}f}" if number else "0" for number in (value, low, high)]
+    interval = f" ({texts[1]} to {texts[2]})" if high > low else ""
+    return f"{texts[0]}{word}{interval}"
+
+
+# Differences of shares
+
+
+def points(difference: float, digits: int = 1, *, sign: str = "") -> str:
+    """Return a difference of shares in points; a sign of "+" stands before numbers over 0, too.
+
+    >>> points(0.273), points(0.273, sign="+")
+    ('27.3 points', '+27.3 points')
+    """
+    return f"{points_bare(difference, digits, sign=sign)} points"
+
+
+def points_bare(difference: float, digits: int = 1, *, sign: str = "") -> str:
+    """Return a difference of shares in points, where the unit stands elsewhere.
+
+    >>> points_bare(0.273)
+    '27.3'
+    """
+    return f"{100 * difference:{sign}.{digits}f}"
+
+
+def points_between(low: float, high: float, digits: int = 1, *, sign: str = "") -> str:
+    """Return an interval of a difference of shares in points, where the unit stands elsewhere.
+
+    >>> points_between(0.251, 0.294)
+    '25.1 to 29.4'
+    """
+    return f"{points_bare(low, digits, sign=sign)} to {points_bare(high, digits, sign=sign)}"
+
+
+def points_figures(low: float, high: float, figures: int = 3) -> str:
+    """Return an interval in hundredths with so many significant figures, where the unit stands elsewhere.
+
+    >>> points_figures(0.251, 0.5)
+    '25.1 to 50'
+    """
+    return f"{100 * low:.{figures}g} to {100 * high:.{figures}g}"
+
+
+def points_plain(difference: float) -> str:
+    """Return a difference of shares as somebody would write it.
+
+    >>> points_plain(0.01), points_plain(0.025)
+    ('1 point', '2.5 points')
+    """
+    if difference == 0.01:
+        return "1 point"
+    return f"{100 * difference:g} points"
+
+
+# How many decimals
+
+
+def decimals_for(size: float, *, figures: int = 2, least: int = 1, most: int = 6) -> int:
+    """Return how many decimals show so many significant figures of a size.
+
+    >>> decimals_for(4.7), decimals_for(0.047), decimals_for(47), decimals_for(0)
+    (1, 3, 1, 1)
+    """
+    if not math.isfinite(size) or size <= 0:
+        return least
+    wanted = figures - 1 - math.floor(math.log10(size))
+    return min(max(least, wanted), most)
+
+
+def percent_decimals(low: float, high: float, value: float = 0.0, *, most: int = 6) -> int:
+    """Return how many decimals of percent show two figures of an interval's width, or of the value if it has none.
+
+    >>> percent_decimals(0.101, 0.148), percent_decimals(0.0101, 0.0103), percent_decimals(0.25, 0.25, 0.25)
+    (1, 3, 1)
+    """
+    width = high - low
+    return decimals_for(100 * (width or abs(value)), most=most)
+
+
+# Numbers of any kind
+
+
+def decimal(value: float, digits: int = 3) -> str:
+    """Return a number with a fixed number of decimals.
+
+    >>> decimal(0.5)
+    '0.500'
+    """
+    return f"{value:.{digits}f}"
+
+
+def decimal_between(low: float, high: float, digits: int = 3) -> str:
+    """Return an interval with a fixed number of decimals.
+
+    >>> decimal_between(0.25, 0.5)
+    '0.250 to 0.500'
+    """
+    return f"{decimal(low, digits)} to {decimal(high, digits)}"
+
+
+def amount(value: float, *, sign: str = "") -> str:
+    """Return a score of any size with four significant figures.
+
+    >>> amount(12.5), amount(1234.567), amount(0.5, sign="+")
+    ('12.5', '1235', '+0.5')
+    """
+    return f"{value:{sign}.4g}"
+
+
+def amount_between(low: float, high: float, *, sign: str = "") -> str:
+    """Return an interval of a score of any size.
+
+    >>> amount_between(11.0, 14.25)
+    '11 to 14.25'
+    """
+    return f"{amount(low, sign=sign)} to {amount(high, sign=sign)}"
+
+
+def plain(value: float, *, sign: str = "") -> str:
+    """Return a number as somebody would write it: a limit, a tolerance, a tick of an axis.
+
+    >>> plain(0.1), plain(3.0), plain(2.5, sign="+")
+    ('0.1', '3', '+2.5')
+    """
+    return f"{value:{sign}.6g}"
+
+
+def limit(value: float, *, least: bool = False) -> str:
+    """Return a limit as it was given, which of some scores is the least acceptable value.
+
+    >>> limit(0.1), limit(0.8, least=True)
+    ('0.1', 'at least 0.8')
+    """
+    return f"at least {plain(value)}" if least else plain(value)
+
+
+def unbroken(text: str, joined: str = "\N{NO-BREAK SPACE}") -> str:
+    """Return text whose percentages are never broken in two by the end of a line.
+
+    >>> unbroken("50 % of all", "~")
+    '50~% of all'
+    """
+    return text.replace(" %", f"{joined}%")
+
+
+def with_minus(text: str) -> str:
+    """Return text whose hyphens are minus signs, for numbers on a page or a plot.
+
+    >>> with_minus("-1.0 to 2.0")
+    '−1.0 to 2.0'
+    """
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+# Counts and durations
+
+
+def count(number: float) -> str:
+    """Return a number of things, its thousands set apart.
+
+    >>> count(1234)
+    '1,234'
+    """
+    return f"{number:,}"
+
+
+def many(number: int, thing: str) -> str:
+    """Return a number of things with their name, which takes an s unless there is one.
+
+    >>> many(1, "input"), many(2048, "input")
+    ('1 input', '2,048 inputs')
+    """
+    return f"{count(number)} {thing}" if number == 1 else f"{count(number)} {thing}s"
+
+
+def seconds(number: float) -> str:
+    """Return how long something took.
+
+    >>> seconds(12.345)
+    '12.3 s'
+    """
+    return f"{number:.1f} s"
+
+
+def duration(number: float) -> str:
+    """Return about how long something will take, given in seconds.
+
+    >>> duration(45), duration(600), duration(9000)
+    ('about 45 s', 'about 10 min', 'about 2.5 h')
+    """
+    if number < 90:
+        return f"about {number:.0f} s"
+    if number < 5400:
+        return f"about {number / 60:.0f} min"
+    return f"about {number / 3600:.1f} h"
