@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from evenhand.config.file import Config
-    from evenhand.results.protocol import Evidence
     from evenhand.explore.tabular import Pair
+    from evenhand.results.protocol import Evidence
 
 SAVE = "explored.json"
 MOST_CASES = 1_000

@@ -120,7 +120,12 @@ def _places(table: Mapping[str, Any]) -> dict[tuple[Any, ...], list[Place]]:
     for number, entry in enumerate(details.get("mine") or details.get("mine_text") or ()):
         output = entry.get("output", "")
         for at, story in enumerate(entry.get("stories", ())):
-            key: tuple[Any, ...] = (output, _rule_key(story["rule"]), story["rate"].get("population", ""), abs(story["difference"]))
+            key: tuple[Any, ...] = (
+                output,
+                _rule_key(story["rule"]),
+                story["rate"].get("population", ""),
+                abs(story["difference"]),
+            )
             found.setdefault(key, []).append({"mining": number, "part": "story", "number": at})
         if rest := entry.get("rest"):
             key = (output, _rule_key({"conditions": []}), entry.get("population", ""), rest["value"])
