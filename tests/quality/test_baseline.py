@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 import evenhand as eh
-from evenhand.methods.audit.baseline import NEW, WORSE, hold
+from evenhand.results.baseline import NEW, WORSE, hold
 from evenhand.statistics.estimate import Verdict
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def of_sets(seed: int, sex: int = 100) -> Result:
 
 def of_rules(seed: int, sex: float = 0.1) -> Result:
     found = rows(800, seed, sex)
-    return eh.mine_log(found, outcome="ok", over=["sex", "race"], limit=0.1, level=LEVEL, stories=2)
+    return eh.mine_log(found, outcome="ok", over=["sex", "race"], limit=0.1, level=LEVEL, top=2)
 
 
 def of_rates(seed: int, sex: float = 0.1) -> Result:

@@ -17,7 +17,7 @@ def plausible(misses: int, runs: int, level: float) -> bool:
     return bool(binom.sf(misses - 1, runs, 1 - level) > 1e-4)
 
 
-def measured(hits, size, level, *, sets=1, smallest=0.0) -> Measured:
+def measured(hits, size, level, *, sets=1, support=0.0) -> Measured:
     names = tuple((f"c{place}",) for place in range(len(size)))
     k, n = np.asarray(hits, dtype=float), np.asarray(size, dtype=float)
     tally = Tally(("race",), {"race": tuple(name for (name,) in names)}, names, k, n, int(n.sum()), ())
@@ -47,7 +47,7 @@ def test_all_intervals_of_a_set_hold_together(rates, size, runs, times):
     rng, level, runs = np.random.default_rng(5), 0.8, runs * times
     missed = 0
     for _ in range(runs):
-        found = measured(rng.binomial(size, rates), size, level, smallest=0.05)
+        found = measured(rng.binomial(size, rates), size, level, support=0.05)
         missed += bool(found.tally.hits[found.compared].any()) and misses(found, rates)
     assert plausible(missed, runs, level), missed
 

@@ -61,7 +61,7 @@ def test_a_planted_subgroup_is_found_and_comes_first(who, text, loss, n):
         truth = 0.65 - loss * who(people)
         people["ok"] = (rng.uniform(size=n) < truth).astype(int)
         cuts = {"age": [30, 40, 50, 60, 70]}
-        worst = eh.mine_log(people, outcome="ok", over=["sex", "race", "age"], bins=cuts, stories=1).worst
+        worst = eh.mine_log(people, outcome="ok", over=["sex", "race", "age"], bins=cuts, top=1).worst
         mask, planted = worst.about.mask(SPACE.encode(people), SPACE), who(people).to_numpy()
         planted = ~planted if planted.mean() > 0.5 else planted
         assert (mask & planted).sum() >= 0.5 * (mask | planted).sum()
@@ -80,7 +80,7 @@ def test_software_with_a_planted_bias_is_found_out_by_the_nearest_bins(seed):
         return rows["income"] - rows["debt"] / 2 > 30 + 35 * women_of_40_to_60(rows)
 
     for budget in (None, eh.Budget(queries=15_000)):
-        worst = eh.mine(eh.Subject(decide, space, positive=True), data=people, stories=2, budget=budget).worst
+        worst = eh.mine(eh.Subject(decide, space, positive=True), data=people, top=2, budget=budget).worst
         conditions = {condition.feature: condition for condition in worst.about.conditions}
         assert sorted(conditions) == ["age", "sex"]
         assert conditions["sex"].levels == ("F",)
@@ -108,7 +108,7 @@ def told(rates: Any, n: int, rng: Any, *, graded: bool = False, stories: int = 5
     treated = Treated(CELLS[cell], values, "people", "rows")
     mining = Mining.of(SMALL, SMALL.names, treated, Forming(support=0.2))
     parts = [Part(mining, Words("yes"), lambda _: ())]
-    findings, (entry,) = tell(parts, level=0.95, limit=limit, stories=stories)
+    findings, (entry,) = tell(parts, level=0.95, limit=limit, top=stories)
     return findings, entry, mining
 
 
@@ -126,7 +126,7 @@ def test_a_fair_model_is_rarely_reported(rate, n, graded, runs, monkeypatch):
     monkeypatch.setattr(Ranking, "_highest", lambda *_: 1.0)
     rng, reported = np.random.default_rng(1), 0
     for _ in range(runs):
-        findings, _, _ = told(np.full(12, rate), n, rng, graded=graded, stories=1, limit=0.0)
+        findings, _, _ = told(np.full(12, rate), n, rng, graded=graded, top=1, limit=0.0)
         reported += any(finding.estimate.low > 0 or finding.verdict == "fail" for finding in findings)
     assert plausible(reported, runs, 0.95), reported
 
@@ -136,7 +136,7 @@ def test_a_fair_log_is_rarely_reported():
     rng, runs, reported = np.random.default_rng(2), 25, 0
     for _ in range(runs):
         people = SPACE.decode(SPACE.draw(300, rng)).assign(ok=rng.integers(0, 2, 300))
-        result = eh.mine_log(people, outcome="ok", over=["sex", "race", "age"], bins=4, limit=0, stories=1)
+        result = eh.mine_log(people, outcome="ok", over=["sex", "race", "age"], bins=4, limit=0, top=1)
         assert all((finding.estimate.low > 0) == (finding.verdict == "fail") for finding in result.findings)
         reported += result.verdict == "fail"
     assert plausible(reported, runs, 0.95), reported
@@ -180,7 +180,7 @@ def test_all_reported_intervals_hold_together(graded):
     misses = 0
     for run in range(runs):
         rates = np.random.default_rng(run % 5).beta(1, 1, 12)
-        _, entry, mining = told(rates, int(rng.integers(60, 400)), rng, graded=graded, stories=4)
+        _, entry, mining = told(rates, int(rng.integers(60, 400)), rng, graded=graded, top=4)
         misses += not holds(rates, entry, mining)
     assert plausible(misses, runs, 0.95), misses
 

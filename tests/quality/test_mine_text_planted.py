@@ -108,7 +108,7 @@ def test_intervals_hold_together_for_pairs_and_the_rest():
     runs, held = 30, 0
     for seed in range(runs):
         texts = planted.texts(80, np.random.default_rng(2000 + seed))
-        result = eh.mine_text(planted, texts, lexicon=TERMS, level=0.8, seed=seed, stories=3)
+        result = eh.mine_text(planted, texts, lexicon=TERMS, level=0.8, seed=seed, top=3)
         left, good = dict(truth), True
         for finding in result.findings:
             terms = tuple(condition.levels[0] for condition in finding.about.conditions)

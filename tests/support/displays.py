@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import TYPE_CHECKING
 
-from evenhand.results.result import Finding, Result
+from evenhand.results.result import Result
 from evenhand.runtime.budget import Spent
 from evenhand.statistics.estimate import Estimate, StopReason
+
+if TYPE_CHECKING:
+    from evenhand.results.evidence import Finding
 
 
 def estimate(value: float, n: int = 400, half: float = 0.03) -> Estimate:

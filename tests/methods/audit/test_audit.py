@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
+from evenhand.methods.audit.jobs import MOST_LEVELS, RUN
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.cli.main import main
 from evenhand.methods.audit.audit import MOST_TOGETHER, planned, usual
-from evenhand.methods.audit.audit_result import FORMAT, WORST, Audit, Checked, gathered
-from evenhand.methods.audit.jobs import MOST_LEVELS, RUN
+from evenhand.methods.audit.audit_result import FORMAT, WORST, Audit, CheckResult, gathered
 from evenhand.methods.audit.plot import AuditDisplay
 from evenhand.methods.audit.text import audit_lines, counted
 from evenhand.runtime.budget import Progress, Spent, progress_bar
@@ -593,7 +593,7 @@ def test_what_is_said_on_a_terminal_names_checks_verdicts_and_the_exit_code():
     assert lines[1].startswith("FAIL      changing only sex")
     assert any(line.strip().startswith("for example sex") for line in lines)
     assert lines[-2:] == ["exit code 2: a check could not be run", "wrote a.json, b.html"]
-    crashed = Audit((Checked("measure sex", "measure", {}, error="gone"),), 0, Spent(0, 0, 0.0))
+    crashed = Audit((CheckResult("measure sex", "measure", {}, error="gone"),), 0, Spent(0, 0, 0.0))
     assert audit_lines(crashed) == [
         "measure sex",
         "UNDECIDED not run: gone",
@@ -608,7 +608,9 @@ def test_what_counts_most_of_several_exit_codes():
         failed = eh.measure(biased, SPACE, over="sex", limit=0.05)
         made = {0: found, 1: failed}
         checks = [
-            Checked(str(at), "measure", {}, made[code]) if code in made else Checked(str(at), "x", {}, None, "no", code)
+            CheckResult(str(at), "measure", {}, made[code])
+            if code in made
+            else CheckResult(str(at), "x", {}, None, "no", code)
             for at, code in enumerate(codes)
         ]
         return Audit(tuple(checks), 0, Spent(0, 0, 0.0))

@@ -13,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.methods.audit.audit_result import Audit, Checked
-from evenhand.methods.audit.baseline import BETTER, NEW, ROSE, SAME, STATES, WORSE, Held, held, hold, worse
+from evenhand.methods.audit.audit_result import Audit, CheckResult
 from evenhand.methods.audit.statements import all_statements, statements
 from evenhand.methods.compare.comparison import Baseline, Comparison, Standing
 from evenhand.methods.compare.regions import REGIONS
-from evenhand.results.result import Finding, Result
+from evenhand.results.baseline import BETTER, NEW, ROSE, SAME, STATES, WORSE, BaselineComparison, held, hold, worse
+from evenhand.results.evidence import Finding
+from evenhand.results.result import Result
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import UsageError
 from evenhand.space.rule import Condition, Rule
@@ -50,7 +51,7 @@ def result(*findings: Finding, job: str = "measure") -> Result:
 
 
 def audit(*results: Any, names: tuple[str, ...] = ("one", "two", "three"), **told: Any) -> Audit:
-    checks = [Checked(name, "measure", {}, found) for name, found in zip(names, results, strict=False)]
+    checks = [CheckResult(name, "measure", {}, found) for name, found in zip(names, results, strict=False)]
     return Audit(tuple(checks), 0, Spent(0, 0, 0.0), **told)
 
 
@@ -90,18 +91,18 @@ def test_of_a_ratio_a_lower_one_is_worse():
     def ratio(low: float, high: float) -> Finding:
         return finding(low, high, 0.8, least=True)
 
-    assert held(ratio(0.5, 0.6), ratio(0.7, 0.75)) == Held(
+    assert held(ratio(0.5, 0.6), ratio(0.7, 0.75)) == BaselineComparison(
         "a claim of ('sex',)", WORSE, Verdict.FAIL, str(rate(0.7, 0.75))
     )
     assert held(ratio(0.7, 0.75), ratio(0.5, 0.6)).state == BETTER
-    assert held(ratio(0.81, 0.85), ratio(0.9, 0.95)) == Held(
+    assert held(ratio(0.81, 0.85), ratio(0.9, 0.95)) == BaselineComparison(
         "a claim of ('sex',)", ROSE, Verdict.PASS, str(rate(0.9, 0.95))
     )
     assert held(ratio(0.5, 0.6), ratio(0.55, 0.7)).verdict == "pass"
 
 
 def test_what_has_no_limit_fails_only_where_it_is_surely_worse():
-    assert held(finding(0.3, 0.4, None), None) == Held("a claim of ('sex',)", NEW, None)
+    assert held(finding(0.3, 0.4, None), None) == BaselineComparison("a claim of ('sex',)", NEW, None)
     assert held(finding(0.3, 0.4, None), finding(0.1, 0.2, None)).verdict == "fail"
     assert held(finding(0.3, 0.4, None), finding(0.3, 0.4, None)).verdict is None
     # A limit that is new has nothing before it that was held against it.
@@ -132,12 +133,14 @@ def test_witnesses_are_worse_where_none_were_known(now, before, limit, state, ve
 
 def test_what_was_not_observed_before_is_new_and_what_is_not_any_more_is_not_excused():
     nothing = Finding("not measured", ("sex",), unknown(), 0.05)
-    assert held(finding(0.3, 0.4), nothing) == Held("a claim of ('sex',)", NEW, Verdict.FAIL, str(unknown()))
+    assert held(finding(0.3, 0.4), nothing) == BaselineComparison(
+        "a claim of ('sex',)", NEW, Verdict.FAIL, str(unknown())
+    )
     assert held(nothing, finding(0.3, 0.4)).verdict == "undecided"
     assert held(nothing, nothing).verdict == "pass"  # as it was accepted
     none = Finding("not searched", ("sex",), Witnesses.of(0, 0, "adaptive"))
     some = Finding("found", ("sex",), Witnesses.of(4, 100, "adaptive"))
-    assert held(some, none) == Held("found", NEW, None, str(none.estimate))
+    assert held(some, none) == BaselineComparison("found", NEW, None, str(none.estimate))
 
 
 def test_features_are_matched_in_any_order_and_outputs_and_ratios_apart():
@@ -276,7 +279,9 @@ def test_a_mitigation_is_worse_where_it_surely_was_better_and_surely_is_not():
     for new, old, state, verdict in cases:
         (one,) = hold(comparison(new), comparison(old))
         assert (one.state, one.verdict) == (state, verdict), (new.claim, old.claim)
-    assert hold(comparison(failing), comparison(standing("y", good)))[0] == Held(failing.claim, NEW, Verdict.FAIL)
+    assert hold(comparison(failing), comparison(standing("y", good)))[0] == BaselineComparison(
+        failing.claim, NEW, Verdict.FAIL
+    )
     assert hold(comparison(failing), result(finding(0.1, 0.2)))[0].state == NEW
 
 
@@ -339,7 +344,7 @@ def test_nothing_fails_that_is_not_new_or_surely_worse_and_no_pass_is_made_to_fa
             assert one.verdict is Verdict.PASS
         if part.verdict is None:
             assert one.verdict in (None, Verdict.FAIL)
-        assert Held.from_dict(json.loads(json.dumps(one.to_dict()))) == one
+        assert BaselineComparison.from_dict(json.loads(json.dumps(one.to_dict()))) == one
 
 
 @given(new=anything)
@@ -408,7 +413,7 @@ def test_checks_that_are_gone_or_new_and_another_space_are_told():
 
 
 def test_checks_that_crashed_then_or_now_are_not_excused():
-    crashed = Audit((Checked("one", "measure", {}, error="gone"),), 0, Spent(0, 0, 0.0))
+    crashed = Audit((CheckResult("one", "measure", {}, error="gone"),), 0, Spent(0, 0, 0.0))
     fine = audit(result(finding(0.2, 0.3)))
     assert crashed.against(fine).exit_code == 4
     assert fine.against(crashed).exit_code == 1

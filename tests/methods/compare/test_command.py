@@ -85,7 +85,7 @@ def test_the_gate_is_what_the_verdict_says(folder, capsys):
 
 
 def test_options_reach_the_comparison(folder, capsys):
-    more = ["--bias", "eod", "--performance", "f1", "--strategy", "label", "--label", "1", "--positive", "1"]
+    more = ["--bias", "eod", "--performance", "f1", "--overwrite", "label", "--label", "1", "--positive", "1"]
     assert main([*LOG, "--over", "sex,race", *more, "--level", "0.9", "--seed", "3", "--json", "out.json"]) == 0
     capsys.readouterr()
     frame = pd.read_csv("told.csv")
@@ -96,7 +96,7 @@ def test_options_reach_the_comparison(folder, capsys):
         over=[["sex"], ["sex", "race"]],
         bias="eod",
         performance="f1",
-        strategy="label",
+        overwrite="label",
         label=1,
         level=0.9,
         seed=3,
@@ -111,7 +111,7 @@ def test_options_reach_the_comparison(folder, capsys):
         ([*LOG[:4], "--outcomes", "original,evn", "--over", "sex"], ["'evn'", "did you mean 'even'"]),
         ([*LOG, "--baseline", "orginal"], ["'orginal'", "did you mean 'original'"]),
         ([*LOG, "--bias", "sdp"], ["'sdp'", "did you mean 'spd'"]),
-        ([*LOG, "--strategy", "label"], ["--label"]),
+        ([*LOG, "--overwrite", "label"], ["--label"]),
         ([*LOG, "--positive", "yes"], ["'yes'"]),
         (["compare-log", "tld.csv", *LOG[2:]], ["tld.csv", "told.csv"]),
         (["compare", "stdy.toml"], ["stdy.toml", "study.toml"]),

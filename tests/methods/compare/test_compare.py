@@ -169,7 +169,7 @@ def test_groups_that_are_empty_or_left_out():
         max(worst("spd", some, group, 1) for group in (some["sex"], some["race"], both))
     )
     some["race"][:4] = 3
-    small = Frame.of([0, 1], {"race": some["race"]}, smallest=0.01)
+    small = Frame.of([0, 1], {"race": some["race"]}, support=0.01)
     assert [group for (group,) in small.groupings[0].groups] == [0, 1, 2]
     counts = small.table(small.cells(small.place(some), some["truth"], some["told"]))
     rest = {name: column[4:] for name, column in some.items()}
@@ -197,7 +197,7 @@ def test_small_groups_and_those_left_out_are_told():
     rare[:2] = "d"
     told = {"original": some["told"], "other": some["truth"]}
     protected = {"group": rare, "race": some["race"]}
-    found = eh.compare(told, some["truth"], protected, over=["group"], smallest=0.01, resamples=100)
+    found = eh.compare(told, some["truth"], protected, over=["group"], support=0.01, resamples=100)
     assert any("group c has 8 rows" in note for note in found.notes)
     assert "group: 1 small groups were left out" in found.notes
 

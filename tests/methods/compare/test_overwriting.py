@@ -53,20 +53,20 @@ def test_what_the_paper_overwrote_lies_on_the_line():
 
 @pytest.mark.parametrize("label", [0, 1])
 def test_both_labels_make_the_same_line_in_table_2(label):
-    found = example(strategy="label", label=label)
+    found = example(overwrite="label", label=label)
     assert found.baseline.label == label
     assert found.baseline.performance == pytest.approx(tuple(0.8 - 0.3 * degree for degree in DEGREES))
     assert found.baseline.bias == pytest.approx(tuple(0.5 - 0.5 * degree for degree in DEGREES))
 
 
 def test_the_paper_s_procedure_gives_about_that_line():
-    exact, drawn = example(), example(method="monte-carlo", repetitions=300, resamples=100)
+    exact, drawn = example(), example(line="monte-carlo", repetitions=300, resamples=100)
     assert drawn.baseline.method == "monte carlo"
     assert drawn.baseline.performance == pytest.approx(exact.baseline.performance, abs=0.01)
     # Sizes of differences do not fall below none, so their means lie a little higher near the end.
     assert drawn.baseline.bias == pytest.approx(exact.baseline.bias, abs=0.02)
-    assert drawn.digest == example(method="monte-carlo", repetitions=300, resamples=100).digest
-    assert drawn.digest != example(method="monte-carlo", repetitions=300, resamples=100, seed=1).digest
+    assert drawn.digest == example(line="monte-carlo", repetitions=300, resamples=100).digest
+    assert drawn.digest != example(line="monte-carlo", repetitions=300, resamples=100, seed=1).digest
 
 
 def people(n: int, labels: int, groups: int, seed: int) -> tuple[Any, Any, Any]:
@@ -251,7 +251,7 @@ def test_a_line_that_never_loses_its_bias_is_not_the_tightest():
 
 def test_random_overwriting_ends_at_chance():
     group, truth, told = people(500, 2, 2, 4)
-    found = eh.compare({"original": told, "same": told}, truth, group, strategy="random")
+    found = eh.compare({"original": told, "same": told}, truth, group, overwrite="random")
     assert found.baseline.label is None
     assert found.baseline.performance[-1] == pytest.approx(0.5)
     assert found.baseline.bias[-1] == pytest.approx(0.0)

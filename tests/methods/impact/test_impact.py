@@ -45,7 +45,7 @@ def category(found: Any, **about: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def result() -> Result:
-    return impact(HIRED, outcome="hired", over=BOTH, limit=0.8)
+    return impact(HIRED, outcome="hired", over=BOTH, least_ratio=0.8)
 
 
 def test_rates_and_ratios_are_told_by_category_and_by_what_the_columns_make_together(result):
@@ -83,7 +83,7 @@ def test_a_small_category_is_shown_with_its_rate_but_has_no_ratio(result):
     (finding,) = (one for one in result.findings if one.about == ("race",))
     assert [str(group) for group in finding.groups] == ["race green", "race purple"]
     # With everybody compared it is the lowest.
-    every = impact(HIRED, outcome="hired", over="race", smallest=0)
+    every = impact(HIRED, outcome="hired", over="race", support=0)
     assert every.worst.estimate.value == pytest.approx(0.1 / (210 / 600))
 
 
@@ -96,8 +96,8 @@ def test_a_small_category_is_never_the_best():
 
 def test_a_category_of_exactly_the_smallest_share_is_compared():
     some = rows(F_a=(3, 7), M_a=(50, 93))
-    assert category(table(impact(some, outcome="hired", over="sex", smallest=0.07), "sex"), sex="F")["ratio"]
-    assert not category(table(impact(some, outcome="hired", over="sex", smallest=0.0701), "sex"), sex="F")["ratio"]
+    assert category(table(impact(some, outcome="hired", over="sex", support=0.07), "sex"), sex="F")["ratio"]
+    assert not category(table(impact(some, outcome="hired", over="sex", support=0.0701), "sex"), sex="F")["ratio"]
 
 
 @pytest.mark.parametrize("label", [None, np.nan, "", "  ", "Unknown", "PREFER NOT TO SAY", "prefer-not-to-say", "?"])
@@ -167,7 +167,7 @@ def scores(n: int = 600) -> pd.DataFrame:
 
 def test_a_scoring_rate_is_the_share_above_the_median():
     frame = scores()
-    found = impact(frame, outcome="points", over="sex", score=True)
+    found = impact(frame, outcome="points", over="sex", scored=True)
     median, by_sex = frame.points.median(), table(found, "sex")
     assert (by_sex["kind"], by_sex["median"]) == ("scoring", median)
     share = (frame.points > median).groupby(frame.sex).mean()
@@ -184,7 +184,7 @@ def test_a_scoring_rate_is_the_share_above_the_median():
 def test_scores_that_are_missing_or_tied_are_told():
     frame = scores().assign(points=lambda frame: frame.points.round(-1))
     frame.loc[:4, "points"] = np.nan
-    found = impact(frame, outcome="points", over="sex", score=True)
+    found = impact(frame, outcome="points", over="sex", scored=True)
     assert found.details["missing_outcomes"] == 5
     assert table(found, "sex")["rows"] == 595
     assert any("equal to the median, which counts as not above it" in note for note in found.notes)
@@ -218,7 +218,7 @@ def test_every_engine_gives_the_same(engine, outcome, score):
 
 
 def test_the_order_of_rows_does_not_matter_and_json_brings_it_back(result, tmp_path):
-    again = impact(HIRED.sample(frac=1, random_state=0), outcome="hired", over=BOTH, limit=0.8)
+    again = impact(HIRED.sample(frac=1, random_state=0), outcome="hired", over=BOTH, least_ratio=0.8)
     assert again.digest == result.digest
     file = tmp_path / "impact.json"
     result.to_json(file)
@@ -247,19 +247,19 @@ def test_categories_that_nobody_is_in_are_listed_and_keep_a_full_comparison_from
     frame = HIRED.assign(sex=pd.Categorical(HIRED.sex, ["F", "M", "X"]), hired=1)
     found = table(impact(frame, outcome="hired", over="sex"), "sex")
     assert category(found, sex="X")["left_out"] == "no rows"
-    full = impact(frame, outcome="hired", over="sex", smallest=0, limit=0.5)
+    full = impact(frame, outcome="hired", over="sex", support=0, least_ratio=0.5)
     assert full.verdict == "undecided"
     assert any("cannot pass: sex X" in note for note in full.notes)
-    without = impact(frame, outcome="hired", over="sex", limit=0.5)
+    without = impact(frame, outcome="hired", over="sex", least_ratio=0.5)
     assert without.verdict == "pass"
 
 
 def test_where_no_ratio_is_defined_nothing_is_decided():
     few = rows(F_a=(3, 300), M_a=(0, 4), X_a=(0, 4))
-    one = impact(few, outcome="hired", over="sex", limit=0.8)
+    one = impact(few, outcome="hired", over="sex", least_ratio=0.8)
     assert one.worst.claim == "by sex, the impact ratio is undefined: fewer than two categories have 2 % of the rows"
     assert (one.verdict, table(one, "sex")["best"]) == ("undecided", None)
-    none = impact(rows(F_a=(0, 300), M_a=(0, 300), X_a=(4, 4)), outcome="hired", over="sex", limit=0.8)
+    none = impact(rows(F_a=(0, 300), M_a=(0, 300), X_a=(4, 4)), outcome="hired", over="sex", least_ratio=0.8)
     assert "nobody in the categories compared has the favourable outcome" in none.worst.claim
     assert none.verdict == "undecided"
     assert list(told_impact(none, 80))
@@ -276,7 +276,7 @@ def test_where_no_ratio_is_defined_nothing_is_decided():
         ({"frame": HIRED.assign(hired=None)}, ("missing in all 1,000 rows",)),
         ({"frame": HIRED.assign(sex="F")}, ("one category, sex F",)),
         ({"frame": HIRED.assign(sex="unknown")}, ("no row has a known sex",)),
-        ({"frame": HIRED.assign(hired=HIRED.sex), "over": "race", "score": True}, ("score=True needs", "'hired'")),
+        ({"frame": HIRED.assign(hired=HIRED.sex), "over": "race", "score": True}, ("scored=True needs", "'hired'")),
         ({"frame": HIRED.iloc[:0].astype({"hired": float}), "score": True}, ("the frame has no rows",)),
         ({"frame": HIRED.assign(hired=np.nan), "score": True}, ("median of 'hired' is nan",)),
         ({"frame": HIRED.assign(hired=1.5), "score": True}, ("no hired is above the median 1.5",)),
@@ -295,17 +295,17 @@ def test_bad_data_gets_one_sentence(call, words):
         ({"over": ()}, ("names no columns",)),
         ({"over": [("sex", "sex")]}, ("each once",)),
         ({"positive": "yes"}, ("positive = 'yes'", "did you mean")),
-        ({"positive": 1, "score": True}, ("does not go with score=True",)),
+        ({"positive": 1, "score": True}, ("does not go with scored=True",)),
         ({"limit": 80}, ("limit is 80", "0.8")),
         ({"level": 1}, ("level is 1",)),
         ({"smallest": -0.1}, ("smallest is -0.1",)),
         ({"unknown": 3}, ("unknown = 3", "list of labels")),
         ({"smalest": 0.1}, ("'smalest'", "did you mean 'smallest'")),
         ({"frame": HIRED.assign(sex=range(1000))}, ("1,000 different numbers", "categories first")),
-        ({"frame": HIRED.assign(hired=np.arange(1000) / 7)}, ("1,000 different numbers", "score=True")),
+        ({"frame": HIRED.assign(hired=np.arange(1000) / 7)}, ("1,000 different numbers", "scored=True")),
         ({"frame": HIRED.assign(hired=HIRED.race)}, ("not 0 and 1", "positive=")),
         ({"frame": pd.concat([HIRED.assign(sex=[f"s{i}" for i in range(1000)])] * 2 + [HIRED])}, ("1,002 categories",)),
-        ({"frame": HIRED.assign(sex=[f"s{i % 300}" for i in range(1000)]), "smallest": 0}, ("300", "smallest=0.02")),
+        ({"frame": HIRED.assign(sex=[f"s{i % 300}" for i in range(1000)]), "smallest": 0}, ("300", "support=0.02")),
     ],
 )
 def test_wrong_arguments_get_one_sentence(call, words):
@@ -323,7 +323,7 @@ def test_an_intersection_without_anybody_says_how_to_leave_it_out():
 @given(
     counts=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=2, max_size=5),
     lost=st.integers(0, 9),
-    smallest=st.sampled_from([0.0, 0.02, 0.2]),
+    support=st.sampled_from([0.0, 0.02, 0.2]),
 )
 @settings(max_examples=examples(20), deadline=None)
 def test_nobody_is_lost_and_every_interval_holds_its_value(counts, lost, smallest):
@@ -333,7 +333,7 @@ def test_nobody_is_lost_and_every_interval_holds_its_value(counts, lost, smalles
     data += [("unknown", 1)] * lost
     if len({name for name, _ in data} - {"unknown"}) < 2 or not any(good for _, good in data):
         return
-    found = impact(pd.DataFrame(data, columns=["g", "ok"]), outcome="ok", over="g", smallest=smallest, limit=0.8)
+    found = impact(pd.DataFrame(data, columns=["g", "ok"]), outcome="ok", over="g", support=smallest, least_ratio=0.8)
     one = table(found, "g")
     assert sum(each["n"] for each in one["categories"]) + one["unknown"] == one["rows"] == len(data)
     assert one["unknown"] == lost
@@ -380,7 +380,7 @@ def test_labels_cannot_move_the_cursor_or_be_cut_out_of_the_table():
 def test_of_very_many_categories_the_lowest_ratios_are_shown():
     many = pd.DataFrame({"g": [f"g{i % 63:02}" for i in range(6300)], "ok": 1})
     many.loc[(many.g == "g62") & (many.index < 3000), "ok"] = 0
-    said = text(impact(many, outcome="ok", over="g", smallest=0))
+    said = text(impact(many, outcome="ok", over="g", support=0))
     assert "g62" in said
     assert "… 3 more categories" in said
 

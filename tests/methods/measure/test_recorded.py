@@ -234,7 +234,7 @@ def test_small_groups_are_listed_and_left_out():
     frame = log(green=(500, 1000), purple=(500, 1000), amber=(0, 7))
     every = measure_log(frame, outcome="ok", over="race", limit=0.2)
     assert difference(every).estimate.value == 0.5
-    result = measure_log(frame, outcome="ok", over="race", limit=0.2, smallest=0.02, groups={"race": ["red"]})
+    result = measure_log(frame, outcome="ok", over="race", limit=0.2, support=0.02, groups={"race": ["red"]})
     assert result.verdict == "pass"
     assert difference(result).estimate.n == 2000
     assert by_name(difference(result))["race amber"].n == 7

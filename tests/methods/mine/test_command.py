@@ -22,7 +22,8 @@ from evenhand.cli.main import main
 from evenhand.config.checks import settings_of
 from evenhand.config.file import Config
 from evenhand.report.terminal import lines, render
-from evenhand.results.result import Case, Finding, Result
+from evenhand.results.evidence import Case, Finding
+from evenhand.results.result import Result
 from evenhand.runtime.errors import ConfigError, DataError
 from evenhand.statistics.estimate import Estimate
 from tests.support.helpers import refused
@@ -127,7 +128,7 @@ RECORDED = eh.mine_log(PEOPLE, outcome="y", over="sex")
 def test_mine_passes_its_options_on(fake):
     config()
     command = "mine --over sex --over sex,age --support .1 --complement .2 --bins 4 --binning quantiles --levels 2"
-    command += " --depth 1 --limit .3 --level .9 --method rows --truth y --score tpr,fpr --stories 3 --data people.csv"
+    command += " --depth 1 --limit .3 --level .9 --treatment rows --truth y --score tpr,fpr --top 3 --data people.csv"
     command += " --queries 900 --seconds 9 --seed 7 --n-jobs 2"
     (call,) = fake(*command.split())
     assert call.pop("budget") == eh.Budget(queries=900, seconds=9.0)
@@ -155,7 +156,7 @@ def test_mine_passes_its_options_on(fake):
 def test_mine_log_passes_its_options_on(fake):
     command = "mine-log people.csv --outcome y --over sex --over sex,age --positive 1 --truth y --score rate,tpr"
     command += " --support .1 --complement .2 --bins 4 --binning quantiles --levels 2 --depth 1 --limit .3 --level .9"
-    (call,) = fake(*command.split(), "--stories", "3", verb="mine_log")
+    (call,) = fake(*command.split(), "--top", "3", verb="mine_log")
     assert call.pop("given")[0].equals(PEOPLE)
     assert call == {
         "outcome": "y",
@@ -177,7 +178,7 @@ def test_mine_log_passes_its_options_on(fake):
 
 def test_texts_pass_their_options_on(fake):
     texts('without = ["old"]\n')
-    command = "mine --support .02 --depth 1 --kind causal --against rest --limit .3 --level .9 --stories 3"
+    command = "mine --support .02 --depth 1 --kind causal --against rest --limit .3 --level .9 --top 3"
     (call,) = fake(*command.split(), "--without", "young,old", "--queries", "99", "--seed", "7", verb="mine_text")
     subject, given = call.pop("given")
     assert isinstance(subject, eh.TextSubject)
@@ -381,7 +382,7 @@ def test_recorded_decisions(run):
         ("mine --method row", "did you mean 'rows'"),
         ("mine --score tpr", "truth"),
         ("mine --score odds --truth y", "'odds'"),
-        ("mine --stories 0", "stories"),
+        ("mine --top 0", "stories"),
         ("mine --queries 0", "queries"),
         ("mine --seed -1", "seed"),
         ("mine --kind causal", "kind = 'causal' does not go here"),
@@ -576,7 +577,7 @@ def mined() -> dict[str, Result]:
     settings: dict[str, Any] = {"outcome": "granted", "positive": "yes", "over": ["race", "sex", "age"]}
     return {
         "log": eh.mine_log(people, **settings, limit=0.3),
-        "no limit": eh.mine_log(people, **settings, stories=2),
+        "no limit": eh.mine_log(people, **settings, top=2),
         "odds": eh.mine_log(people, **settings, truth="due", score=["tpr", "fpr"], limit=0.3),
         "texts": eh.mine_text(_rude, long, positive=0, limit=0.05),
         "causal": eh.mine_text(_rude, long, kind="causal", positive=0, limit=0.05),

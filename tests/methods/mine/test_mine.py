@@ -170,10 +170,10 @@ def test_maps_are_the_rates_of_all_pairs_of_cells(result, means):
     assert both["rows"][0][1] == mask.sum()
     assert both["rates"][0][1] == pytest.approx(means[mask].mean(), abs=1e-6)
     assert sum(map(sum, both["rows"])) == 1500
-    single = entry(eh.mine(subject(), data=PEOPLE, over="age", bins=[30, 31, 60], method="rows"))["maps"]
+    single = entry(eh.mine(subject(), data=PEOPLE, over="age", bins=[30, 31, 60], treatment="rows"))["maps"]
     assert single[0]["axes"] == ["age"]
     assert single[0]["rows"] == np.histogram(PEOPLE["age"], [18, 30, 31, 60, 99])[0].tolist()
-    nobody = eh.mine(subject(), data=PEOPLE[PEOPLE["age"] != 30], over="age", bins=[30, 31], method="rows")
+    nobody = eh.mine(subject(), data=PEOPLE[PEOPLE["age"] != 30], over="age", bins=[30, 31], treatment="rows")
     assert (entry(nobody)["maps"][0]["rows"][1], entry(nobody)["maps"][0]["rates"][1]) == (0, None)
 
 
@@ -286,8 +286,8 @@ def test_compas_with_race_as_one_feature():
 
 
 def test_algorithm_2_is_close_to_what_is_exact():
-    exact, _ = network("credit", {12: False}, stories=100)
-    paper, _ = network("credit", {12: False}, stories=100, method="paper")
+    exact, _ = network("credit", {12: False}, top=100)
+    paper, _ = network("credit", {12: False}, top=100, treatment="paper")
     told = entry(paper)
     assert (told["method"], told["maps"]) == ("paper", [])
     assert told["examined"] == entry(exact)["examined"]
@@ -317,7 +317,7 @@ def test_an_estimator_on_real_people(adult, pipeline):
     space = eh.Space.from_frame(adult.features, adult.protected)
     some = adult.frame.sample(1500, random_state=0)
     subject = eh.Subject(pipeline, space, positive=adult.positive)
-    result = eh.mine(subject, data=some, method="rows", truth=adult.target, score=["rate", "tpr", "fpr"], stories=2)
+    result = eh.mine(subject, data=some, treatment="rows", truth=adult.target, score=["rate", "tpr", "fpr"], top=2)
     assert [told["score"] for told in result.details["mine"]] == ["rate", "tpr", "fpr"]
     got = pipeline.predict(some[list(space.names)]) == adult.positive
     true = (some[adult.target] == adult.positive).to_numpy()
@@ -407,7 +407,7 @@ def test_frames_of_other_engines_give_the_same():
     assert eh.mine(subject(), data=other, **few).digest == expected.digest
     assert eh.mine(subject(), data=other.lazy(), **few).digest == expected.digest
     assert eh.mine(subject(), data=PEOPLE.to_dict("records"), **few).digest == expected.digest
-    own = eh.mine(eh.Subject(asked, space, positive=True), data=other, method="rows", **few)
+    own = eh.mine(eh.Subject(asked, space, positive=True), data=other, treatment="rows", **few)
     assert str(own.worst.about).startswith("sex F, age at least")
 
 
@@ -460,7 +460,7 @@ def test_several_outputs_and_classes_have_a_view_each(tmp_path):
     tested = eh.Subject(
         several, SPACE, outputs=["grant", "score"], positive={"grant": "yes", "score": lambda value: value > 50}
     )
-    both = eh.mine(tested, data=PEOPLE, limit=0.1, stories=2)
+    both = eh.mine(tested, data=PEOPLE, limit=0.1, top=2)
     first, second = both.details["mine"]
     assert (first["output"], first["favoured"], second["output"]) == ("grant", "grant yes", "score")
     assert {finding.output for finding in both.findings} == {"grant", "score"}
@@ -475,14 +475,14 @@ def test_several_outputs_and_classes_have_a_view_each(tmp_path):
         value = score(frame)
         return np.where(value > 0.6, "gold", np.where(value > 0.3, "silver", "none"))
 
-    three = eh.mine(eh.Subject(classes, SPACE, labels=["gold", "none", "silver"]), data=PEOPLE, stories=2)
+    three = eh.mine(eh.Subject(classes, SPACE, labels=["gold", "none", "silver"]), data=PEOPLE, top=2)
     assert [told["favoured"] for told in three.details["mine"]] == ["gold", "none", "silver"]
     assert {finding.output for finding in three.findings} == {"gold", "none", "silver"}
     three.to_json(tmp_path / "three.json")
     labelled = eh.Subject(classes, SPACE, labels=["gold", "none", "silver"])
     assert eh.replay(tmp_path / "three.json", labelled).verdict == "fail"
     got = classes(PEOPLE)
-    rows = eh.mine(eh.Subject(classes, SPACE, labels=["gold", "none", "silver"]), data=PEOPLE, method="rows", stories=1)
+    rows = eh.mine(eh.Subject(classes, SPACE, labels=["gold", "none", "silver"]), data=PEOPLE, treatment="rows", top=1)
     for told in rows.details["mine"]:
         mask = Rule.from_dict(told["stories"][0]["rule"]).mask(SPACE.encode(PEOPLE), SPACE)
         mine = got == told["favoured"]
@@ -493,7 +493,7 @@ def test_scores_are_compared_by_their_mean(adult, pipeline):
     space = eh.Space.from_frame(adult.features, adult.protected)
     some = adult.features.sample(800, random_state=1)
     subject = eh.Subject(pipeline, space, positive=adult.positive, output="score")
-    result = eh.mine(subject, data=some, method="rows")
+    result = eh.mine(subject, data=some, treatment="rows")
     scores = pipeline.predict_proba(some)[:, list(pipeline.classes_).index(adult.positive)]
     mask = result.worst.about.mask(space.encode(some), space)
     assert result.worst.estimate.value == pytest.approx(abs(scores[mask].mean() - scores[~mask].mean()))
@@ -684,7 +684,7 @@ def test_an_interrupt_keeps_the_rows_that_were_asked(whole):
 
     tested = eh.Subject(interrupted, SPACE, outputs=["one", "other"], positive={"one": True, "other": True})
     given = people(20_000)
-    result = eh.mine(tested, data=eh.rows(given) if whole else given, stories=2)
+    result = eh.mine(tested, data=eh.rows(given) if whole else given, top=2)
     assert result.stop is eh.StopReason.INTERRUPTED
     one, other = (told["rows"] for told in result.details["mine"])
     assert 0 < other <= one < 20_000
@@ -717,14 +717,14 @@ def test_verdicts_and_exit_codes():
         result = eh.mine(subject(), **{"data": PEOPLE, "over": "sex", "method": "rows", **options})
         return result.verdict, result.exit_code
 
-    value = eh.mine(subject(), data=PEOPLE, over="sex", method="rows").worst.estimate
+    value = eh.mine(subject(), data=PEOPLE, over="sex", treatment="rows").worst.estimate
     assert verdict() == (None, 0)
     assert verdict(limit=value.low / 2) == ("fail", 1)
     assert verdict(limit=(value.high + 1) / 2) == ("pass", 0)
     assert verdict(limit=value.value) == ("undecided", 3)
     assert verdict(limit=value.value * 1.01, data=eh.rows(PEOPLE)) == ("pass", 0)
     assert verdict(limit=value.value * 0.99, data=eh.rows(PEOPLE)) == ("fail", 1)
-    fair = eh.mine(lambda frame: frame["income"] > 20, SPACE, PEOPLE.assign(income=30), limit=0, method="rows")
+    fair = eh.mine(lambda frame: frame["income"] > 20, SPACE, PEOPLE.assign(income=30), limit=0, treatment="rows")
     assert fair.verdict == "undecided"
     same = eh.mine(lambda frame: frame["income"] > 20, SPACE, eh.rows(PEOPLE.assign(income=30)), limit=0)
     assert same.verdict == "pass"
@@ -735,10 +735,10 @@ def test_verdicts_and_exit_codes():
 def test_a_limit_passes_only_if_all_rule_sets_do():
     """One story alone would pass; those that lead none are what is left to prove."""
     options: dict[str, Any] = {"data": PEOPLE, "over": ["sex", "age", "race"], "support": 0.01}
-    many = eh.mine(subject(), **options, stories=100)
+    many = eh.mine(subject(), **options, top=100)
     highs = [finding.estimate.high for finding in stories(many)]
     assert max(highs[1:]) > highs[0]
-    one = eh.mine(subject(), **options, stories=1, limit=highs[0] + 1e-6)
+    one = eh.mine(subject(), **options, top=1, limit=highs[0] + 1e-6)
     assert [finding.verdict for finding in stories(one)] == ["pass"]
     assert (one.verdict, str(one.findings[-1].about)) == ("undecided", "everybody")
     assert one.findings[-1].estimate.high >= max(highs[1:]) - 1e-9
@@ -763,7 +763,7 @@ def test_true_outcomes_in_any_form(form):
         truth = {"texts": words.tolist(), "values": true, "series": pd.Series(words), "polars": "paid"}[form]
     if form == "polars":
         data = pl.from_pandas(data).lazy()
-    result = eh.mine(model, data=data, truth=truth, score=["tpr", "fpr"], stories=1)
+    result = eh.mine(model, data=data, truth=truth, score=["tpr", "fpr"], top=1)
     tpr, fpr = result.details["mine"]
     assert (tpr["rows"], fpr["rows"], tpr["method"]) == (true.sum(), (~true).sum(), "rows")
     for told, kept in ((tpr, true), (fpr, ~true)):
@@ -818,7 +818,7 @@ def test_what_is_wrong_is_said_in_a_sentence_before_anything_is_asked():
     no(UsageError, "levels = 0", levels=0)
     for depth in (0, True, 1.5, "a"):
         no(UsageError, "depth is", depth=depth)
-    no(UsageError, "stories = 0", stories=0)
+    no(UsageError, "stories = 0", top=0)
     no(UsageError, "limit is 2", limit=2)
     no(UsageError, "level is 1", level=1)
     no(UsageError, "score = 'recall'", "'tpr'", score="recall", truth=np.ones(1500))
@@ -826,7 +826,7 @@ def test_what_is_wrong_is_said_in_a_sentence_before_anything_is_asked():
     no(UsageError, "each once", score=["tpr", "tpr"], truth=np.ones(1500))
     no(UsageError, "each once", score=[])
     no(UsageError, "needs true outcomes", score="tpr")
-    no(UsageError, "method = 'paper' does not go with true outcomes", score="tpr", truth=np.ones(1500), method="paper")
+    no(UsageError, "method = 'paper' does not go with true outcomes", score="tpr", truth=np.ones(1500), treatment="paper")
     no(DataError, "truth = 'paid' is no column of data", score="tpr", truth="paid")
     no(UsageError, "3 outcomes for 1,500 rows", score="fpr", truth=[1, 0, 1])
     no(UsageError, "shape (1500, 2)", score="fpr", truth=np.ones((1500, 2)))

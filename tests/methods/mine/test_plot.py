@@ -326,7 +326,7 @@ def test_scores_are_no_percentages(drawn):
     frame = people()[OVER]
     space = eh.Space.from_frame(frame, protected=["sex", "age"])
     subject = eh.Subject(Scoring(), space, output="score", positive=1)
-    display = drawn(display_of(eh.mine(subject, data=eh.rows(frame), method="rows")))
+    display = drawn(display_of(eh.mine(subject, data=eh.rows(frame), treatment="rows")))
     bars = display.bars[0]
     assert not bars.percent
     assert sorted(bars.bars[0].beside[:2]) == ["0.300", "0.500"]
@@ -336,13 +336,13 @@ def test_scores_are_no_percentages(drawn):
 
 
 def test_several_minings_have_panels_of_their_own_and_more_are_counted(drawn):
-    scores = table(truth="due", score=("tpr", "fpr"), stories=2)
+    scores = table(truth="due", score=("tpr", "fpr"), top=2)
     display = MineDisplay.from_result(scores)
     assert len(display.bars) == len(display.heats) == 2
     assert [heat.title.partition(", ")[0] for heat in display.heats if heat] == [
         bars.title.partition(", ")[0] for bars in display.bars
     ]
-    sets = eh.mine_log(people(), outcome="granted", over=[("sex",), ("race",), ("age",), ("sex", "race")], stories=2)
+    sets = eh.mine_log(people(), outcome="granted", over=[("sex",), ("race",), ("age",), ("sex", "race")], top=2)
     fewer = drawn(display_of(sets))
     assert (len(fewer.bars), fewer.left_out) == (MOST_MININGS, 1)
     assert "… 1 more sets of features" in fewer.axes_[-1].get_xlabel()
@@ -351,7 +351,7 @@ def test_several_minings_have_panels_of_their_own_and_more_are_counted(drawn):
 
 
 def test_more_rule_sets_than_have_room_are_counted():
-    result = table(over="age", bins=25, stories=20, support=0.02)
+    result = table(over="age", bins=25, top=20, support=0.02)
     (bars,) = MineDisplay.from_result(result).bars
     stories = len(result.details["mine"][0]["stories"])
     assert len(bars.bars) == MOST_BARS < stories

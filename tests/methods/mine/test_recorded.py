@@ -112,7 +112,7 @@ def test_it_finds_what_mine_finds_on_the_same_rows(how):
     def decide(people: Any) -> Any:
         return [decided.get(row, 0) for row in people[OVER].itertuples(index=False, name=None)]
 
-    asked = eh.mine(eh.Subject(decide, space, positive=1), data=frame, method="rows", **how)
+    asked = eh.mine(eh.Subject(decide, space, positive=1), data=frame, treatment="rows", **how)
     recorded = eh.mine_log(frame, outcome="ok", over=OVER, **how)
     one, other = entry(asked), entry(recorded)
     for key in ("candidates", "frequent", "examined", "depth", "stories", "rest", "maps"):
@@ -205,7 +205,7 @@ def test_the_bound_on_all_others_comes_last_however_little_is_known():
         rng = np.random.default_rng(seed)
         noise = LOG[:200].assign(ok=rng.integers(0, 2, 200))
         for over in ("sex", ["sex", "age"]):
-            result = eh.mine_log(noise, outcome="ok", over=over, bins=3, stories=2)
+            result = eh.mine_log(noise, outcome="ok", over=over, bins=3, top=2)
             assert result.worst.about.conditions
             assert result.findings[-1].about == Rule(())
             assert result.findings[-1].estimate.low <= result.worst.estimate.low
@@ -246,7 +246,7 @@ def test_what_is_wrong_is_said():
     no(UsageError, "unknown binning", binning="equal")
     no(UsageError, "bins names 'other'", bins={"other": 3})
     no(UsageError, "depth is 0", depth=0)
-    no(UsageError, "stories = 2.5", stories=2.5)
+    no(UsageError, "stories = 2.5", top=2.5)
     no(UsageError, "limit is -1", limit=-1)
     no(UsageError, "level is 2", level=2)
     no(UsageError, "did you mean 'positive'", positiv=1)

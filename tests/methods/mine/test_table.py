@@ -41,12 +41,12 @@ def mined(kind: str) -> eh.Result:
     if kind == "log":
         return eh.mine_log(frame, outcome="granted", over=over, limit=0.1)
     if kind == "scores":
-        return eh.mine_log(frame, outcome="granted", truth="due", score=["rate", "tpr", "fpr"], over=over, stories=3)
+        return eh.mine_log(frame, outcome="granted", truth="due", score=["rate", "tpr", "fpr"], over=over, top=3)
     if kind == "sets":
         return eh.mine_log(frame, outcome="granted", over=[("sex",), ("sex", "age")])
     if kind == "whole":
         space = eh.Space.from_frame(frame[over], protected=over)
-        return eh.mine(lambda x: (x["sex"] == "M") | (x["age"] < 43), space, eh.rows(frame[over]), method="rows")
+        return eh.mine(lambda x: (x["sex"] == "M") | (x["age"] < 43), space, eh.rows(frame[over]), treatment="rows")
     options: dict[str, Any] = {"causal": {"kind": "causal"}, "rest": {"against": "rest"}}.get(kind, {})
     return eh.mine_text(toxic, SAID * 20, lexicon=TERMS, positive=False, **options)
 
@@ -119,7 +119,7 @@ def test_scores_and_sets_that_share_a_rule_set_are_told_apart():
 def test_two_findings_of_the_same_rule_set_come_from_two_minings():
     frame = people()
     frame["granted"] = (frame["sex"] == "M").astype(int)
-    result = eh.mine_log(frame, outcome="granted", over=[("sex",), ("sex", "age")], stories=1)
+    result = eh.mine_log(frame, outcome="granted", over=[("sex",), ("sex", "age")], top=1)
     table = result.to_frame()
     assert table.loc[table["rule"] == "sex F", "over"].tolist() == ["sex", "sex, age"]
 

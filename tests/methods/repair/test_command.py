@@ -383,7 +383,7 @@ def fake(monkeypatch, capsys):
 def test_options_reach_the_function(fake):
     config()
     command = (
-        "--over sex,income --method evened --labels majority --limit .2 --level .9 --queries 9 --seed 7 --n-jobs 2"
+        "--over sex,income --method evened --labelling majority --limit .2 --level .9 --queries 9 --seed 7 --n-jobs 2"
     )
     seen, _ = fake(*command.split())
     estimator, rows, truth = seen.pop("given")

@@ -22,11 +22,11 @@ from matplotlib.text import Text
 
 from evenhand.methods.compare.compare import compare
 from evenhand.methods.compare.plot import TradeoffDisplay
-from evenhand.methods.repair.html import STYLE, section, write_section
 from evenhand.methods.repair.paired import Change, paired
 from evenhand.methods.repair.plot import _LOOKS, NO_STEPS, NOT_COMPARED, UNCHANGED, RepairDisplay, Rows, judged
 from evenhand.methods.repair.plot_steps import Course
 from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED, Repair
+from evenhand.methods.repair.section import STYLE, section, write_section
 from evenhand.methods.repair.steps import Check, Step
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import MissingExtra, UsageError

@@ -263,7 +263,7 @@ class TestPipeline:
 class TestSameSeedSameBytes:
     def test_for_any_number_of_workers(self):
         found = [
-            mend(add="both", labels="majority", budget=eh.Budget(queries=800), seed=3, patience=1, n_jobs=n_jobs)
+            mend(add="both", labelling="majority", budget=eh.Budget(queries=800), seed=3, patience=1, n_jobs=n_jobs)
             for n_jobs in (1, 1, 2)
         ]
         assert len({one.digest for one in found}) == 1
@@ -495,7 +495,7 @@ class TestSteps:
 
     @pytest.mark.parametrize("add", ["found", "pairs"])
     def test_what_is_found_is_discriminatory_for_the_original(self, add):
-        found = scripted(0.5, 0.4, 0.3, 0.0, add=add, labels="majority", budget=eh.Budget(queries=2000))
+        found = scripted(0.5, 0.4, 0.3, 0.0, add=add, labelling="majority", budget=eh.Budget(queries=2000))
         subject = eh.Subject(found.original, WORLD)
         for rows, labels in fits()[1:]:
             made = rows.iloc[found.sizes["training"] :]

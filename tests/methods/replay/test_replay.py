@@ -10,7 +10,8 @@ import pytest
 
 import evenhand as eh
 from evenhand.methods.replay.replay import replay
-from evenhand.results.result import Case, Finding, Result
+from evenhand.results.evidence import Case, Finding
+from evenhand.results.result import Result
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import DataError, NotDeterministic, UsageError
 from evenhand.scores import test_suite
@@ -349,7 +350,7 @@ def mined(tmp_path):
 
 @pytest.mark.parametrize("kind", ["group", "causal"])
 def test_texts_of_a_result_that_still_differ_fail(mined, kind):
-    file = mined(kind=kind, stories=1)
+    file = mined(kind=kind, top=1)
     cases = eh.Result.from_json(file).worst.cases
     assert len(cases) == 3
     asked: list[str] = []
@@ -375,7 +376,7 @@ def test_texts_of_a_result_that_still_differ_fail(mined, kind):
 
 
 def test_texts_of_a_result_that_differ_no_longer_pass(mined):
-    file = mined(stories=1)
+    file = mined(top=1)
     result = replay(file, polite)
     assert (result.verdict, result.exit_code) == ("pass", 0)
     assert result.worst.claim == "0 of 3 cases of gender gay still differ"

@@ -20,7 +20,8 @@ from rich.console import Console
 from evenhand.methods.search.plot import MOST_BARS, MOST_SEARCHES, Bars, Curve, Map, SearchDisplay
 from evenhand.report.rates_display import RatesDisplay, display_of
 from evenhand.report.terminal import lines, render
-from evenhand.results.result import Case, Finding, Result, schema
+from evenhand.results.evidence import Case, Finding
+from evenhand.results.result import Result, schema
 from evenhand.runtime.budget import Spent
 from evenhand.space.feature import category, integer
 from evenhand.space.space import Space

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evenhand.methods.subsets.plot import LOOKS, Lattice, LatticeDisplay, bar_widths, short_names
 from evenhand.report.finding_text import STATES
 from evenhand.report.rates_display import RatesDisplay, display_of
-from evenhand.results.result import Finding
+from evenhand.results.evidence import Finding
 from tests.support.displays import cut, estimate, render, result, texts
 
 matplotlib.use("Agg")

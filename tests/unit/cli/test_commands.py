@@ -16,7 +16,8 @@ import evenhand as eh
 from evenhand.cli.main import main
 from evenhand.config.checks import settings_of
 from evenhand.config.file import Config
-from evenhand.results.result import Finding, Result
+from evenhand.results.evidence import Finding
+from evenhand.results.result import Result
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import ConfigError
 from evenhand.statistics.estimate import Estimate, StopReason

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from evenhand.report.finding_text import shown_groups
 from evenhand.report.rates_display import MOST_PANELS, MOST_ROWS, RatesDisplay, display_of
-from evenhand.results.result import Finding, Group
+from evenhand.results.evidence import Finding, Group
 from evenhand.runtime.errors import MissingExtra
 from evenhand.statistics.estimate import Estimate
 from tests.support.displays import cut, estimate, render, result, texts

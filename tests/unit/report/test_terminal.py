@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from evenhand.report.terminal import lines, printable, render
-from evenhand.results.result import Case, Finding, Group, Result
+from evenhand.results.evidence import Case, Finding, Group
+from evenhand.results.result import Result
 from evenhand.runtime.budget import Spent
 from evenhand.statistics.estimate import Estimate, StopReason
 

@@ -8,7 +8,8 @@ import jsonschema
 import pytest
 
 import evenhand as eh
-from evenhand.results.result import Case, Finding, Result, schema
+from evenhand.results.evidence import Case, Finding
+from evenhand.results.result import Result, schema
 from evenhand.runtime.budget import Budget, Meter, Spent
 from evenhand.runtime.errors import UsageError
 

@@ -20,8 +20,7 @@ from jsonschema import Draft202012Validator
 from markdown_it import MarkdownIt
 
 import evenhand as eh
-from evenhand.methods.audit.audit_result import Audit, Checked
-from evenhand.methods.audit.baseline import STATES, Held
+from evenhand.methods.audit.audit_result import Audit, CheckResult
 from evenhand.methods.audit.formats import github
 from evenhand.methods.audit.formats.ci import MOST_ROWS, NAME, Places, cut, rows_of
 from evenhand.methods.audit.formats.github import MOST, SUMMARY, in_actions, write_summary
@@ -30,7 +29,9 @@ from evenhand.methods.audit.formats.markdown import FEW, ROOM, text_of, to_markd
 from evenhand.methods.audit.formats.markdown_escape import JOINER
 from evenhand.methods.audit.formats.sarif import to_sarif
 from evenhand.methods.audit.statements import all_statements
-from evenhand.results.result import Case, Finding, Result
+from evenhand.results.baseline import STATES, BaselineComparison
+from evenhand.results.evidence import Case, Finding
+from evenhand.results.result import Result
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import UsageError
 from evenhand.statistics.estimate import Estimate, StopReason, Verdict
@@ -86,8 +87,8 @@ def loan(people: Any) -> Any:
     return people["income"] + 30 * (people["sex"] == "M") > 100
 
 
-def checked(name: str, job: str, found: Any, **table: Any) -> Checked:
-    return Checked(name, job, table, found)
+def checked(name: str, job: str, found: Any, **table: Any) -> CheckResult:
+    return CheckResult(name, job, table, found)
 
 
 @cache
@@ -116,8 +117,8 @@ def audited() -> Audit:
         checked("log", "measure_log", eh.measure_log(log, outcome="ok", over="sex", limit=0.1, least_ratio=0.8)),
         checked("mine", "mine_log", eh.mine_log(log, outcome="ok", over=["sex", "age"], limit=0.1)),
         checked("compare", "compare", eh.compare(guesses, truth, group, resamples=100)),
-        Checked("crashed", "measure", {}, error="the software crashed on input 7"),
-        Checked("wrong", "search", {}, error="there is no feature 'sexx'", code=2),
+        CheckResult("crashed", "measure", {}, error="the software crashed on input 7"),
+        CheckResult("wrong", "search", {}, error="there is no feature 'sexx'", code=2),
     )
     file = {"file": "loans/evenhand.toml", "text": CONFIG}
     return Audit(checks, subject="function loan", config=file, notes=("a note",), **TOLD)
@@ -135,7 +136,7 @@ def hostile() -> Audit:
         case = Case({name: name, "same": name}, {name: name + "!", "same": name}, (name, name + "?"))
         one = Finding(name, (name,), Estimate(0.2, 0.1, 0.3, 90, 0.95, name, name), verdict, (case,), output=name)
         checks.append(checked(name, "measure" if number else name, result(one)))
-    checks += [Checked(name, "measure", {}, error=name) for name in HOSTILE]
+    checks += [CheckResult(name, "measure", {}, error=name) for name in HOSTILE]
     file = {"file": "a b/#1%?:é.toml", "text": "\x00"}
     return Audit(
         tuple(checks), subject=HOSTILE[0], config=file, notes=tuple(HOSTILE), **{**TOLD, "command": HOSTILE[2]}
@@ -419,7 +420,7 @@ def test_a_baseline_is_told_by_states_and_by_its_identity():
 
 @pytest.mark.parametrize("state", STATES)
 def test_every_state_of_a_baseline_has_a_name_in_sarif(state):
-    check = replace(audit_of(score(0.2, 0.3)).checks[0], held=(Held("a", state, Verdict.PASS, "12 %"),))
+    check = replace(audit_of(score(0.2, 0.3)).checks[0], held=(BaselineComparison("a", state, Verdict.PASS, "12 %"),))
     (found,) = run_of(Audit((check,), **TOLD))["results"]
     assert found["baselineState"] in ("new", "updated", "unchanged")
     assert f"against the baseline: {state}; it was 12 %" in found["message"]["text"]
@@ -488,7 +489,7 @@ def test_hostile_names_give_no_commands_and_no_properties():
         _, properties, _ = command(line)
         assert set(properties) <= {"file", "line", "title"}
     name = "a,b::c%d\ne"
-    (line,) = github.annotations(Audit((Checked(name, "measure", {}, error="100 %\n::error::x"),), **TOLD))
+    (line,) = github.annotations(Audit((CheckResult(name, "measure", {}, error="100 %\n::error::x"),), **TOLD))
     assert line == "::error title=evenhand not run%3A a%2Cb%3A%3Ac%25d\\ne::100 %25\\n::error::x"
 
 
@@ -656,7 +657,7 @@ def test_a_baseline_is_told_in_the_summary_and_in_each_row():
     old, new = audit_of(score(0.2, 0.3)), audit_of(score(0.2, 0.3))
     text = to_markdown(new.against(old, name="old.json"))
     assert text.startswith("## evenhand: pass")
-    assert f"Held against a baseline: old.json, digest {old.digest}." in text
+    assert f"BaselineComparison against a baseline: old.json, digest {old.digest}." in text
     assert "(baseline: not surely worse)" in text
 
 

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 import evenhand as eh
-from evenhand.methods.audit.audit_result import Audit, Checked, gathered
+from evenhand.methods.audit.audit_result import Audit, CheckResult, gathered
 from evenhand.methods.audit.formats.html import page
 from evenhand.methods.audit.plot import AuditDisplay
 from evenhand.report import html_tables
@@ -30,7 +30,8 @@ from evenhand.report.html_bars import bar, drawable, top_of
 from evenhand.report.html_page import boxed, data_block, facts, people, quoted, table, text
 from evenhand.report.html_tables import Cell, Column, long_sheet, short_sheet, text_of
 from evenhand.report.lines import printable
-from evenhand.results.result import Case, Finding, Result
+from evenhand.results.evidence import Case, Finding
+from evenhand.results.result import Result
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import UsageError
 from evenhand.space.rule import Condition, Rule
@@ -161,11 +162,11 @@ def rows(n: int = 600) -> Any:
     return SPACE.decode(SPACE.draw(n, np.random.default_rng(0)))
 
 
-def checked(job: str, found: Any, **settings: Any) -> Checked:
-    return Checked(f"{job} of it", job, settings, found)
+def checked(job: str, found: Any, **settings: Any) -> CheckResult:
+    return CheckResult(f"{job} of it", job, settings, found)
 
 
-def audit_of(*checks: Checked, **told: Any) -> Audit:
+def audit_of(*checks: CheckResult, **told: Any) -> Audit:
     return Audit(checks, 0, NO_TIME, **told)
 
 
@@ -174,7 +175,7 @@ def result(job: str, findings: Any, **rest: Any) -> Result:
 
 
 @cache
-def every() -> dict[str, Checked]:
+def every() -> dict[str, CheckResult]:
     """One check of every kind there is."""
     model = eh.Subject(biased, SPACE, positive="grant")
     kept = eh.Subject(
@@ -213,7 +214,9 @@ def every() -> dict[str, Checked]:
         "repair": FULL,
     }
     made = {name: checked(name, one) for name, one in found.items()}
-    made["failed"] = Checked("it fails", "measure", {"over": ["sex"]}, error="the program ended with code 3, <oops>")
+    made["failed"] = CheckResult(
+        "it fails", "measure", {"over": ["sex"]}, error="the program ended with code 3, <oops>"
+    )
     return made
 
 
@@ -421,8 +424,8 @@ def hostile() -> Audit:
     claims = [Finding(f"{one}{HALF}", (one,), Estimate.exact(1, 9), cases=(_odd(one),)) for one in HOSTILE]
     more = (
         checked("compare", compared),
-        Checked(HALF + TAG, "measure", {TAG: HOSTILE}, result("measure", claims, notes=[*HOSTILE, HALF])),
-        Checked(LONG, TAG, {}, error=f"{TAG}{HALF}\n"),
+        CheckResult(HALF + TAG, "measure", {TAG: HOSTILE}, result("measure", claims, notes=[*HOSTILE, HALF])),
+        CheckResult(LONG, TAG, {}, error=f"{TAG}{HALF}\n"),
         replace(checked("repair", FULL), found=replace(FULL, notes=HOSTILE)),
     )
     texts: dict[str, Any] = {

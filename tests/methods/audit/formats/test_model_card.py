@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 import evenhand as eh
-from evenhand.methods.audit.audit_result import Audit, Checked
+from evenhand.methods.audit.audit_result import Audit, CheckResult
 from evenhand.methods.audit.formats import markdown_escape
 from evenhand.methods.audit.formats.model_card import MOST_ROWS, to_card
 from evenhand.methods.impact.impact import impact
 from evenhand.report.lines import printable
-from evenhand.results.result import Finding, Group, Result
+from evenhand.results.evidence import Finding, Group
+from evenhand.results.result import Result
 from evenhand.runtime.budget import Spent
 from evenhand.statistics.estimate import Amount, Estimate, StopReason, Witnesses
 from tests.support.helpers import examples
@@ -101,21 +102,21 @@ HIRED.loc[:90, "hired"] = 1
 @pytest.fixture(scope="module")
 def audit() -> Audit:
     checks = (
-        Checked("sex", "measure", {"over": ["sex"]}, result(Finding("sex matters", ("sex",), RATE, 0.05))),
-        Checked(
+        CheckResult("sex", "measure", {"over": ["sex"]}, result(Finding("sex matters", ("sex",), RATE, 0.05))),
+        CheckResult(
             "rates",
             "measure",
             {"kind": "group"},
             result(Finding("apart", ("sex",), RATE, groups=GROUPS), notes=["a note"]),
         ),
-        Checked(
+        CheckResult(
             "find", "search", {}, result(Finding("found", ("sex",), Witnesses.of(12, 400, "adaptive")), job="search")
         ),
-        Checked(
+        CheckResult(
             "own", "mine", {}, result(Finding("a gap", ("sex",), Amount(12.5, 11.0, 14.0, 300, 0.95, "bootstrap")))
         ),
-        Checked("hiring", "impact", {}, impact(HIRED, outcome="hired", over=[("sex",), ("race",)], limit=0.8)),
-        Checked("broken", "measure", {}, None, "the software exited with code 3"),
+        CheckResult("hiring", "impact", {}, impact(HIRED, outcome="hired", over=[("sex",), ("race",)], limit=0.8)),
+        CheckResult("broken", "measure", {}, None, "the software exited with code 3"),
     )
     told = {"file": "evenhand.toml", "text": ""}
     return Audit(checks, 7, Spent(9, 9, 0.1), "a loan program", config=told, command="evenhand audit --seed 7")
@@ -202,8 +203,8 @@ def test_it_says_how_to_run_it_again(audit):
 def test_names_and_values_of_others_stay_text():
     frame = pd.DataFrame({NASTY: [NASTY, "b"] * 50, "ok": [1, 0, 1, 1] * 25})
     checks = (
-        Checked(NASTY, "impact", {}, impact(frame, outcome="ok", over=NASTY)),
-        Checked("b", "measure", {}, None, NASTY),
+        CheckResult(NASTY, "impact", {}, impact(frame, outcome="ok", over=NASTY)),
+        CheckResult("b", "measure", {}, None, NASTY),
     )
     found = Audit(checks, 0, Spent(0, 0, 0.0), NASTY, command="x `\n```\n# y", notes=(NASTY,), config={"name": "`"})
     page = RENDERER.render(to_card(found))
@@ -215,7 +216,7 @@ def test_names_and_values_of_others_stay_text():
 
 def test_long_audits_are_cut_with_a_sentence_and_empty_ones_say_so():
     many = result(*(Finding(f"claim {n}", ("sex",), RATE, 0.05) for n in range(MOST_ROWS + 5)))
-    card = to_card(Audit((Checked("all", "measure", {}, many),), 0, Spent(0, 0, 0.0)))
+    card = to_card(Audit((CheckResult("all", "measure", {}, many),), 0, Spent(0, 0, 0.0)))
     assert "… 5 more statements" in card
     assert "No check compares groups one by one." in card
     nothing = to_card(Audit((), 0, Spent(0, 0, 0.0)))

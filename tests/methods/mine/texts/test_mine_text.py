@@ -129,7 +129,7 @@ def rule_of(categories: Any, terms: Any) -> Rule:
     ids=["function", "scores", "pipeline", "pipeline scores"],
 )
 def test_every_number_is_that_of_replacing_one_by_one(model, one, options, against):
-    result = mine_text(model, TEXTS, lexicon=TERMS, support=0.2, against=against, stories=1000, **options)
+    result = mine_text(model, TEXTS, lexicon=TERMS, support=0.2, against=against, top=1000, **options)
     entry = entry_of(result)
     expected = {
         chosen: some
@@ -484,7 +484,7 @@ def test_wrong_arguments():
     refused(UsageError, call(against="term"), "against = 'term'", "did you mean 'terms'?")
     refused(UsageError, call(level=1), "level")
     refused(UsageError, call(limit=2), "limit")
-    refused(UsageError, call(stories=0), "stories = 0")
+    refused(UsageError, call(top=0), "stories = 0")
     refused(UsageError, call(seed=-1), "seed")
     refused(UsageError, call(suport=0.1), "did you mean 'support'?")
     refused(UsageError, call(without="gays"), "without", "did you mean 'gay'?")
@@ -612,9 +612,9 @@ def test_results_read_well():
     assert fair.check() is fair
     assert fair.verdict == "pass"
     assert all(not finding.cases for finding in fair.findings)
-    two = mine_text(not_gay, texts, lexicon={"gender": ["gay", "trans"]}, stories=1)
+    two = mine_text(not_gay, texts, lexicon={"gender": ["gay", "trans"]}, top=1)
     assert two.findings[1].claim.startswith("not even the other rule set of terms is further from others than this (")
-    three = mine_text(not_gay, texts, lexicon={"gender": ["gay", "trans", "straight"]}, stories=1)
+    three = mine_text(not_gay, texts, lexicon={"gender": ["gay", "trans", "straight"]}, top=1)
     assert three.findings[1].claim.startswith("none of the 2 other rule sets of terms is further from others than ")
     rest = mine_text(not_gay, texts, lexicon={"gender": ["gay", "trans"]}, against="rest")
     assert ", all other texts 100.0 % (" in rest.worst.claim
