@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
-from evenhand.methods.repair.training import weight_keyword
 from evenhand.mitigation.roles import Roles
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
+from evenhand.runtime.estimators import weight_keyword
 from evenhand.space.dataframes import check_missing, eager
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from evenhand.population.profile import profile as profile
 from evenhand.runtime.errors import ConfigError, DataError, EvenhandError, SpaceError, UsageError, clip, nearest
 from evenhand.runtime.options import checked_keywords
 from evenhand.runtime.table_file import read_frame
-from evenhand.scores.twins import classes
 from evenhand.space.dataframes import check_missing, eager
 from evenhand.space.distribution import checked_weights, choose, running
+from evenhand.space.row_keys import classes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,8 +9,9 @@ import numpy as np
 
 from evenhand.runtime.errors import SpaceError
 from evenhand.scores.sampling_loop import CASES
-from evenhand.scores.twins import case_of, classes, farthest
+from evenhand.scores.twins import case_of, farthest
 from evenhand.space.feature import integer
+from evenhand.space.row_keys import classes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,6 @@ import numpy as np
 
 from evenhand.results.evidence import Case
 from evenhand.scores.sampling_loop import CASES, Counted
-from evenhand.space.distribution import numbered
 from evenhand.space.feature import plain
 
 if TYPE_CHECKING:
@@ -267,12 +266,6 @@ def _ranks(n: int) -> NDArray[np.int64]:
     ranks = np.empty(n, dtype=np.int64)
     ranks[order[:n] if n > 1 else [0]] = np.arange(n)
     return ranks
-
-
-def classes(points: Points, space: Space, names: tuple[str, ...]) -> NDArray[np.intp]:
-    """Return a number for each point that it shares with those that differ from it only in the named features."""
-    rest = [column for column in range(len(space.features)) if column not in space.sets(names)]
-    return numbered((points[:, column] for column in rest), len(points))
 
 
 def farthest(view: View, outcomes: NDArray[Any], ids: NDArray[np.intp]) -> NDArray[Any]:

@@ -6,10 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.space.distribution import numbered
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
+
+    from evenhand.space.feature import Points
+    from evenhand.space.space import Space
 
     Keys = NDArray[np.uint64]
 
@@ -68,3 +73,9 @@ class Seen:
         new = self.fresh(keys)
         self._keys = np.sort(np.concatenate([self._keys, keys[new]]), kind="stable")
         return new
+
+
+def classes(points: Points, space: Space, names: tuple[str, ...]) -> NDArray[np.intp]:
+    """Return a number for each point that it shares with those that differ from it only in the named features."""
+    rest = [column for column in range(len(space.features)) if column not in space.sets(names)]
+    return numbered((points[:, column] for column in rest), len(points))

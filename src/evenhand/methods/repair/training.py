@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.runtime.errors import DataError, EvenhandError, SubjectCrashed, UsageError, clip, nearest
+from evenhand.runtime.estimators import weight_keyword
 from evenhand.runtime.random_streams import stream
 from evenhand.space.dataframes import check_missing, eager, layout_of, named_frame
 from evenhand.space.space import Space
@@ -123,27 +124,6 @@ class Trainer:
                 f"function of a frame"
             )
         return model
-
-
-def weight_keyword(model: Any) -> str | None:
-    """Return the keyword that carries the weights of rows into `fit`, which in a pipeline names the last step.
-
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.pipeline import make_pipeline
-    >>> weight_keyword(make_pipeline(LogisticRegression()))
-    'logisticregression__sample_weight'
-    """
-    if getattr(model, "steps", None):
-        step, last = model.steps[-1]
-        inner = weight_keyword(last)
-        return None if inner is None else f"{step}__{inner}"
-    parameters = inspect.signature(model.fit).parameters
-    if "sample_weight" in parameters:
-        return "sample_weight"
-    if all(parameter.kind is not parameter.VAR_KEYWORD for parameter in parameters.values()):
-        return None
-    # A search over parameters hands on what it is given to the estimator that it searches with.
-    return weight_keyword(model.estimator) if hasattr(model, "estimator") else "sample_weight"
 
 
 def _weights_of(function: Callable[..., Any]) -> str | None:

@@ -13,8 +13,9 @@ from evenhand.results.evidence import Group
 from evenhand.scores.enumeration import causal
 from evenhand.scores.groups import Groups
 from evenhand.scores.sampling_loop import CASES
-from evenhand.scores.twins import case_of, classes
+from evenhand.scores.twins import case_of
 from evenhand.space.distribution import numbered
+from evenhand.space.row_keys import classes
 from evenhand.statistics.estimate import Estimate
 
 if TYPE_CHECKING:

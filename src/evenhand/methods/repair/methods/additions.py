@@ -16,8 +16,9 @@ import numpy as np
 from evenhand.runtime.errors import UsageError, clip
 from evenhand.runtime.random_streams import stream
 from evenhand.scores.neighbours import Neighbours
-from evenhand.scores.twins import ROWS, classes
+from evenhand.scores.twins import ROWS
 from evenhand.space.distribution import numbered
+from evenhand.space.row_keys import classes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
