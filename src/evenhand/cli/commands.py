@@ -259,7 +259,7 @@ def repair(options: Namespace) -> int:
 
 def _outcome(frame: Any, column: str, text: str) -> Any:
     """Return the outcome of a column that is written like this."""
-    from evenhand.subject.adapters.base import parse_outcome
+    from evenhand.runtime.values import parse_outcome
 
     values = frame[column].unique().tolist() if column in frame.columns else []
     return next((value for value in values if str(value) == text), parse_outcome(text))
