@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.report.lines import show
 from evenhand.runtime.errors import UsageError
-from evenhand.subject.adapters.base import parse_outcome
+from evenhand.runtime.values import parse_outcome
 from evenhand.verbs import VERBS
 
 if TYPE_CHECKING:

@@ -14,35 +14,27 @@ import numpy as np
 from evenhand.population.rows import Rows, population_from_table, rows
 from evenhand.population.source import Real
 from evenhand.runtime.errors import ConfigError, DataError, EvenhandError, UsageError, nearest
+from evenhand.runtime.options import FILE, FOLDER, NUMBER, PLACE, WHOLE
 from evenhand.runtime.table_file import read_frame
 from evenhand.space.space_file import read_themis, read_toml, space_from_table
-from evenhand.subject.subject import SHARED, Subject
+from evenhand.subject.adapters import ADAPTERS
+from evenhand.subject.adapters.resolve import kinds_in_files
+from evenhand.subject.options import SHARED
+from evenhand.subject.subject import Subject
 from evenhand.texts.real_texts import Texts, texts_from_table
-from evenhand.texts.text_subject import TextSubject
+from evenhand.texts.text_subject import TextSubject, text_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from os import PathLike
 
     import pandas as pd
 
     from evenhand.population.samplers import Sampler
+    from evenhand.runtime.options import Options
     from evenhand.space.space import Space
 
 TABLES = ("subject", "space", "population", "texts", "checks", "repair")
-OPTIONS: dict[str, tuple[str, ...]] = {
-    "estimator": ("threshold", "output", "trusted", "allow_pickle", "identity"),
-    "function": ("identity",),
-    "command": ("workers", "timeout", "cwd", "env", "identity"),
-    "stream": ("workers", "timeout", "restarts", "cwd", "env", "identity"),
-    "http": ("batch", "concurrency", "timeout", "retries", "backoff", "headers", "single", "identity"),
-    "onnx": ("output", "threads"),
-}
-TEXT_OPTIONS: dict[str, tuple[str, ...]] = {
-    "estimator": ("threshold", "output", "trusted", "allow_pickle", "identity", "batch"),
-    "function": ("threshold", "output", "identity", "batch"),
-}
-"""The kinds of software that take texts, and what can be said of each."""
 
 
 @dataclass(frozen=True)
@@ -150,11 +142,9 @@ class Config:
 
     def subject(self) -> Subject:
         """Build the subject that the file declares."""
-        kind, value, options = self.declared(OPTIONS, SHARED)
-        if "cwd" in options:
-            options["cwd"] = self.file.parent / options["cwd"]
+        kind, value, options = self.declared(SHARED)
         try:
-            return self._built(kind, value, options)
+            return Subject.of(kind, self._meant(kind, value), self.space, **options)
         except ConfigError:
             raise
         except (UsageError, TypeError) as error:
@@ -162,68 +152,63 @@ class Config:
 
     def text_subject(self) -> TextSubject:
         """Build the subject that the file declares, which takes texts."""
-        kind, value, options = self.declared(TEXT_OPTIONS, [name for name in SHARED if name != "outputs"])
-        if not isinstance(value, str):
-            raise ConfigError(f"{self.file}: [subject] {kind} = {value!r} must be a text")
-        model = self._function(value) if kind == "function" else None
+        kind, value, options = self.declared(SHARED.without("outputs"))
+        model = self._meant(kind, value)
         try:
-            if model is None:
-                from evenhand.subject.adapters.saved import identity_of, load_model
-
-                path = self.file.parent / value
-                how = {key: options.pop(key) for key in ("trusted", "allow_pickle") if key in options}
-                model = load_model(path, **how)
-                options.setdefault("identity", identity_of(path))
-            return TextSubject(model, **options)
+            return TextSubject.of(kind, model, **options)
         except (UsageError, TypeError) as error:
             raise ConfigError(f"{self.file}: [subject]: {error}") from error
 
-    def declared(self, known: Mapping[str, Sequence[str]], shared: Sequence[str]) -> tuple[str, Any, dict[str, Any]]:
-        """Return the kind of software that [subject] names, its value, and what else is said of it."""
+    def declared(self, shared: Options) -> tuple[str, Any, dict[str, Any]]:
+        """Return the kind of software that [subject] names, its value as it is written, and what else is said of it."""
         table = self.table.get("subject")
         if table is None:
             raise ConfigError(f"{self.file}: has no [subject] table; name the software to test")
-        kinds = [key for key in OPTIONS if key in table]
+        kinds = [kind for kind in ADAPTERS if kind in table and ADAPTERS[kind].value is not None]
         if len(kinds) != 1:
-            told = ", ".join(kinds) if kinds else "none"
-            raise ConfigError(f"{self.file}: [subject] must have exactly one of {', '.join(known)}, but has {told}")
+            known = ", ".join(kinds_in_files(texts=self.of_texts))
+            found = ", ".join(kinds) if kinds else "none"
+            raise ConfigError(f"{self.file}: [subject] must have exactly one of {known}, but has {found}")
         kind = kinds[0]
-        if kind not in known:
-            raise ConfigError(
-                f"{self.file}: [subject] {kind} does not go with [texts]; test texts with {' or '.join(known)}"
-            )
-        allowed = (kind, *shared, *known[kind])
-        for key in table:
-            if key not in allowed:
-                raise ConfigError(f"{self.file}: [subject] has an unknown key {key!r}; {nearest(key, allowed)}")
+        adapter = ADAPTERS[kind]
+        if self.of_texts and not adapter.takes_texts:
+            known = " or ".join(kinds_in_files(texts=True))
+            raise ConfigError(f"{self.file}: [subject] {kind} does not go with [texts]; test texts with {known}")
+        schema = shared + (text_options(adapter) if self.of_texts else adapter.options)
         options = {key: value for key, value in table.items() if key != kind}
-        if "ledger" in options:
-            options["ledger"] = self.file.parent / options["ledger"]
+        self._check(options, schema, (kind, *schema.toml))
+        for option in schema:
+            if option.kind is FOLDER:
+                options.setdefault(option.name, "")
+            if option.kind in (FILE, FOLDER) and option.name in options:
+                options[option.name] = self.file.parent / options[option.name]
         return kind, table[kind], options
 
-    def _built(self, kind: str, value: Any, options: dict[str, Any]) -> Subject:
-        makers: dict[str, Callable[..., Subject]] = {
-            "estimator": Subject.saved,
-            "function": Subject,
-            "command": Subject.command,
-            "stream": Subject.stream,
-            "http": Subject.http,
-            "onnx": Subject.onnx,
-        }
-        if kind in ("command", "stream"):
-            if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
-                raise ConfigError(f"{self.file}: [subject] {kind} = {value!r} must be a list of texts")
-            options.setdefault("cwd", self.file.parent)
-        elif not isinstance(value, str):
-            raise ConfigError(f"{self.file}: [subject] {kind} = {value!r} must be a text")
-        elif kind in ("estimator", "onnx"):
-            value = self.file.parent / value
-        elif kind == "function":
-            value = self._function(value)
-        return makers[kind](value, self.space, **options)
+    def _check(self, options: Mapping[str, Any], schema: Options, allowed: Sequence[str]) -> None:
+        """Refuse keys that there are not, and values of another kind."""
+        for key, value in options.items():
+            if key not in allowed:
+                raise ConfigError(f"{self.file}: [subject] has an unknown key {key!r}; {nearest(key, allowed)}")
+            option = schema[key]
+            if option.choices or option.kind in (NUMBER, WHOLE):
+                continue  # the adapter checks it, since it also knows the bounds
+            try:
+                option.check(value, f"{self.file}: [subject]")
+            except UsageError as error:
+                raise ConfigError(str(error)) from None
 
-    def _function(self, name: str) -> Any:
-        return imported(f"{self.file}: [subject] function", name, self.file.parent)
+    def _meant(self, kind: str, value: Any) -> Any:
+        """Return what the value of a kind stands for: a path seen from here, an object by its name, or itself."""
+        option = ADAPTERS[kind].value
+        assert option is not None
+        if not option.kind.fits(value):
+            wanted = option.wanted or option.kind.wanted
+            raise ConfigError(f"{self.file}: [subject] {kind} = {value!r} must be {wanted}")
+        if option.kind is PLACE:
+            return imported(f"{self.file}: [subject] {kind}", value, self.file.parent)
+        if option.kind in (FILE, FOLDER):
+            return self.file.parent / value
+        return value
 
 
 def imported(where: str, name: str, folder: Path) -> Any:

@@ -7,14 +7,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.config.file import OPTIONS, TEXT_OPTIONS, imported
+from evenhand.config.file import imported
 from evenhand.methods.repair import REPAIR
 from evenhand.runtime.budget import Budget
 from evenhand.runtime.errors import ConfigError, DataError, MissingExtra, UsageError, clip, nearest
 from evenhand.runtime.table_file import read_frame
 from evenhand.space.dataframes import check_missing, eager
 from evenhand.space.rule import Rule
-from evenhand.subject.subject import SHARED
+from evenhand.subject.options import SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -138,7 +138,7 @@ def _estimator(config: Config, table: Mapping[str, Any]) -> Any:
             f'{config.file}: has nothing to train; name a fitted model with [subject] estimator = "model.skops", an '
             f'estimator with [repair] estimator = "package.module:name", or a function of X and y with [repair] fit'
         )
-    kind, value, options = config.declared(TEXT_OPTIONS if config.of_texts else OPTIONS, SHARED)
+    kind, value, options = config.declared(SHARED)
     if kind != "estimator":
         raise ConfigError(f"{config.file}: [subject] {kind} cannot be trained again; {_INSTEAD}")
     if not isinstance(value, str):

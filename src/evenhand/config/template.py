@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from evenhand.methods.audit.checks import usual
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.runtime.table_file import beside, read_frame
+from evenhand.runtime.values import parse_outcome
 from evenhand.space.feature import plain
 from evenhand.space.space import Space
-from evenhand.subject.adapters.base import parse_outcome
+from evenhand.subject.adapters import ADAPTERS
 from evenhand.verbs import VERBS
 
 if TYPE_CHECKING:
@@ -53,7 +54,6 @@ _REPAIR = """\
 # output = "repaired.skops"
 """
 _PICKLE = "# allow_pickle = true                      # loading it runs any code in it: only if you trust the file"
-_FILES = {".skops": "estimator", ".joblib": "estimator", ".pkl": "estimator", ".pickle": "estimator", ".onnx": "onnx"}
 
 
 def write_config(
@@ -101,11 +101,11 @@ def subject_lines(model: str, file: Path) -> list[str]:
         return [f"function = {toml(model)}"]
     path = Path(model)
     if not path.is_file():
-        raise UsageError(f"{model}: there is no such model; {beside(path, tuple(_FILES))}")
-    kind = _FILES.get(path.suffix.lower())
+        raise UsageError(f"{model}: there is no such model; {beside(path, _suffixes())}")
+    kind = _kind_of(path.suffix.lower())
     if kind is None:
         if not os.access(path, os.X_OK):
-            known = ", ".join(_FILES)
+            known = ", ".join(_suffixes())
             raise UsageError(
                 f"{model}: is neither a model file ({known}) nor a program; make it executable, or name one"
             )
@@ -113,6 +113,16 @@ def subject_lines(model: str, file: Path) -> list[str]:
         return [f"command = {toml([program if '/' in program else f'./{program}', '{*}'])}  # all values in order"]
     lines = [f"{kind} = {toml(_relative(path, file))}"]
     return lines + ([_PICKLE] if path.suffix.lower() in (".joblib", ".pkl", ".pickle") else [])
+
+
+def _kind_of(suffix: str) -> str | None:
+    """Return the kind of software that files of a suffix hold, None where no adapter says so."""
+    return next((kind for kind in ADAPTERS if suffix in ADAPTERS[kind].suffixes), None)
+
+
+def _suffixes() -> tuple[str, ...]:
+    """Return the suffixes of all model files."""
+    return tuple(suffix for kind in ADAPTERS for suffix in ADAPTERS[kind].suffixes)
 
 
 def _guess(columns: Sequence[str], target: str | None, data: Path) -> list[str]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from evenhand.runtime.errors import DataError, EvenhandError, MissingExtra, UsageError, clip, nearest
 from evenhand.runtime.table_file import SUFFIXES, beside
-from evenhand.subject.adapters.base import as_outcomes, parse_outcome
+from evenhand.runtime.values import as_outcomes, parse_outcome
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -36,7 +36,7 @@ class Kind:
             return False
         if not isinstance(value, self.types):
             return False
-        texts_only = self is TEXTS or self is FEATURES
+        texts_only = self in (TEXTS, FEATURES, LIST)
         return not texts_only or isinstance(value, str) or _are_texts(value)
 
 
@@ -50,11 +50,17 @@ WHOLE = Kind("whole", (int,), "a whole number", {"type": "integer"})
 TEXT = Kind("text", (str,), "a text", {"type": "string"})
 TEXTS = Kind("texts", (str, list), "a list of texts", {"anyOf": [{"type": "string"}, _TEXT_LIST]})
 FEATURES = Kind("features", (str, list), "a list of texts", TEXTS.schema)
+LIST = Kind("list", (list,), "a list of texts", _TEXT_LIST)
 FLAG = Kind("flag", (bool,), "true or false", {"type": "boolean"})
 FILE = Kind("file", (str,), "a text", {"type": "string"})
+"""A path; in a configuration it is seen from the folder of that."""
+FOLDER = Kind("folder", (str,), "a text", {"type": "string"})
+"""A folder, by default that of the configuration."""
+PLACE = Kind("place", (str,), "a text", {"type": "string"})
+"""A Python object, written "package.module:name"."""
 LABEL = Kind("label", (str, int, float, bool), "a label", {"type": ["string", "number", "boolean"]})
 TABLE = Kind("table", (dict,), "a table", {"type": "object"})
-ANY = Kind("any", (object,), "a value", {})
+ANY = Kind("any", (object, bool), "a value", {})
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.subject.adapters.base import Reply, Scalar
+    from evenhand.runtime.values import Scalar
+    from evenhand.subject.adapters.base import Reply
 
 FORMAT = 1
 _ASKED_AT_ONCE = 900  # SQLite before 3.32 allows 999 variables in one statement

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.runtime.errors import BadOutcome, clip, nearest
+from evenhand.runtime.values import as_outcomes
 from evenhand.space.feature import plain
-from evenhand.subject.adapters.base import as_outcomes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

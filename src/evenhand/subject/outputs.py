@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.runtime.errors import BadOutcome, DataError, UsageError, clip, nearest
+from evenhand.runtime.values import as_outcomes, is_missing, parse_outcome
 from evenhand.space.feature import plain
-from evenhand.subject.adapters.base import as_outcomes, is_missing, parse_outcome
 from evenhand.subject.outcome_meaning import Meaning
 
 if TYPE_CHECKING:

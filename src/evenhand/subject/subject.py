@@ -11,8 +11,10 @@ from evenhand.runtime.errors import NotDeterministic, UsageError, clip
 from evenhand.runtime.options import checked_keywords, options_of, refuse_unknown
 from evenhand.space.feature import plain
 from evenhand.space.space import Space
-from evenhand.subject.adapters.resolve import adapt, as_printed, scored_class
+from evenhand.subject.adapters import ADAPTERS
+from evenhand.subject.adapters.resolve import adapt, as_printed
 from evenhand.subject.memo import Memo
+from evenhand.subject.options import SHARED
 from evenhand.subject.outcome_check import Answers
 from evenhand.subject.outputs import Recent, Records, checked_outputs, full_identity, meanings_of, packed
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.space.feature import Points
-    from evenhand.subject.adapters.base import Adapter, Output, Reply
+    from evenhand.subject.adapters.base import Output, Reply
     from evenhand.subject.ledger import Ledger
     from evenhand.subject.outcome_meaning import Differs
 
@@ -33,8 +35,6 @@ AGAIN = b"again:"
 """Marks the second answer to an input."""
 ROWS_AT_ONCE = 131_072
 """How many inputs a model in this process is asked at once: enough to drown the cost of a call, and little memory."""
-SHARED = ("outputs", "positive", "labels", "differs", "memo", "ledger")
-"""Options that every kind of subject has."""
 
 
 class Subject:
@@ -43,8 +43,9 @@ class Subject:
     Parameters
     ----------
     model
-        A fitted scikit-learn estimator or pipeline, or a function that takes a frame of inputs and returns one outcome
-        each. Other kinds of software have constructors of their own: `command`, `stream`, `http`, `onnx`, `saved`.
+        A fitted scikit-learn estimator or pipeline, a torch module, or a function that takes a frame of inputs and
+        returns one outcome each; or an `Adapter`. Other kinds of software have constructors of their own: `command`,
+        `stream`, `http`, `onnx`, `saved`, and `of` for any that is registered.
     space
         What an input can be.
     outputs
@@ -96,21 +97,9 @@ class Subject:
                 f"space = {clip(repr(space))} is no Space; build one with Space(...) or Space.from_frame(...)"
             )
         adapter = adapt(model, positive=positive, threshold=threshold, output=output, identity=identity)
-        shared = {"outputs": outputs, "positive": positive, "labels": labels, "differs": differs}
-        self._set_up(adapter, space, **shared, memo=memo, ledger=ledger)
-
-    def _set_up(
-        self,
-        adapter: Adapter,
-        space: Space,
-        *,
-        outputs: Any,
-        positive: Any,
-        labels: Any,
-        differs: Any,
-        memo: bool | None,
-        ledger: str | PathLike[str] | None,
-    ) -> None:
+        if adapter.printed and outputs is None:
+            # With several outputs a program prints JSON, which says itself what is text.
+            positive, labels = as_printed(positive), as_printed(labels)
         if not space.passed:
             raise UsageError("no feature of the space is passed to the software; leave passed=True on one of them")
         self.outputs = adapter.outputs = checked_outputs(outputs)
@@ -132,11 +121,27 @@ class Subject:
             self._ledger = Ledger(ledger, space=space.encoding, subject=full_identity(adapter))
 
     @classmethod
-    def _of(cls, kind: str, adapter: Adapter, space: Space, options: Mapping[str, Any]) -> Subject:
-        refuse_unknown(f"Subject.{kind}", options, [*options_of(getattr(cls, kind)), *SHARED])
-        subject = cls.__new__(cls)
-        subject._set_up(adapter, space, **{**dict.fromkeys(SHARED), **options})
-        return subject
+    def of(cls, kind: str, value: Any, space: Space, /, **options: Any) -> Subject:
+        """Test software of any registered kind, that of other packages too.
+
+        `value` is what the key of that kind holds in a configuration, and further options are those of its adapter:
+        ``Subject.of("http", "http://127.0.0.1:8000/decide", space, batch=64)``.
+        """
+        own = [option.name for option in ADAPTERS[kind].options]
+        refuse_unknown(f"Subject.of({kind!r})", options, [*own, *SHARED.python])
+        said = {name: options.pop(name) for name in own if name in options}
+        return cls._of(kind, value, space, said, options)
+
+    @classmethod
+    def _named(cls, kind: str, value: Any, space: Space, own: Mapping[str, Any], shared: Mapping[str, Any]) -> Subject:
+        """Build a subject for the constructor that has the name of a kind, and takes shared options as they come."""
+        refuse_unknown(f"Subject.{kind}", shared, [*options_of(getattr(cls, kind)), *SHARED.python])
+        return cls._of(kind, value, space, own, shared)
+
+    @classmethod
+    def _of(cls, kind: str, value: Any, space: Space, own: Mapping[str, Any], shared: Mapping[str, Any]) -> Subject:
+        adapter = ADAPTERS[kind].of(value, positive=shared.get("positive"), **own)
+        return cls(adapter, space, **shared)
 
     @classmethod
     def command(
@@ -152,10 +157,8 @@ class Subject:
         **options: Any,
     ) -> Subject:
         """Test a program, one process per input: ``["./loan", "{age}", "{sex}"]``, or ``{*}`` for all in order."""
-        from evenhand.subject.adapters.command import CommandAdapter
-
-        adapter = CommandAdapter(argv, workers=workers, timeout=timeout, cwd=cwd, env=env, identity=identity)
-        return cls._of("command", adapter, space, as_printed(options))
+        own: dict[str, Any] = {"workers": workers, "timeout": timeout, "cwd": cwd, "env": env, "identity": identity}
+        return cls._named("command", argv, space, own, options)
 
     @classmethod
     def stream(
@@ -172,12 +175,9 @@ class Subject:
         **options: Any,
     ) -> Subject:
         """Test a long-lived program: one JSON object per line in, one outcome per line out."""
-        from evenhand.subject.adapters.stream import StreamAdapter
-
-        adapter = StreamAdapter(
-            argv, workers=workers, timeout=timeout, restarts=restarts, cwd=cwd, env=env, identity=identity
-        )
-        return cls._of("stream", adapter, space, as_printed(options))
+        own: dict[str, Any] = {"workers": workers, "timeout": timeout, "restarts": restarts}
+        own |= {"cwd": cwd, "env": env, "identity": identity}
+        return cls._named("stream", argv, space, own, options)
 
     @classmethod
     def http(
@@ -196,20 +196,9 @@ class Subject:
         **options: Any,
     ) -> Subject:
         """Test an HTTP service that takes JSON batches of inputs and returns a JSON list of outcomes."""
-        from evenhand.subject.adapters.http import HttpAdapter
-
-        adapter = HttpAdapter(
-            url,
-            batch=batch,
-            concurrency=concurrency,
-            timeout=timeout,
-            retries=retries,
-            backoff=backoff,
-            headers=headers,
-            single=single,
-            identity=identity,
-        )
-        return cls._of("http", adapter, space, options)
+        own: dict[str, Any] = {"batch": batch, "concurrency": concurrency, "timeout": timeout, "retries": retries}
+        own |= {"backoff": backoff, "headers": headers, "single": single, "identity": identity}
+        return cls._named("http", url, space, own, options)
 
     @classmethod
     def onnx(
@@ -223,11 +212,8 @@ class Subject:
         **options: Any,
     ) -> Subject:
         """Test an ONNX model file (extra: onnx)."""
-        from evenhand.subject.adapters.onnx import OnnxAdapter
-
-        scored = scored_class(positive) if output == "score" else None
-        adapter = OnnxAdapter(path, output=output, positive=scored, threads=threads)
-        return cls._of("onnx", adapter, space, {**options, "positive": positive})
+        own: dict[str, Any] = {"output": output, "threads": threads}
+        return cls._named("onnx", path, space, own, {**options, "positive": positive})
 
     @classmethod
     def saved(
@@ -332,7 +318,7 @@ class Subject:
     @property
     def name(self) -> str:
         """The software under test in a few words, for messages."""
-        return clip(getattr(self.adapter, "name", None) or self.adapter.identity, 60)
+        return clip(self.adapter.name, 60)
 
     def favourable(self, outcomes: Outcomes) -> NDArray[np.bool_]:
         """Tell which outcomes are favourable; of several outputs, a view of each tells."""

@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from evenhand.runtime.errors import BadOutcome, NotDeterministic, UsageError, clip, nearest
-from evenhand.runtime.options import checked_keywords
+from evenhand.runtime.options import WHOLE, Option, Options, checked_keywords, refuse_unknown
+from evenhand.runtime.values import as_outcomes
 from evenhand.space.feature import plain
-from evenhand.subject.adapters.base import as_outcomes
+from evenhand.subject.adapters import ADAPTERS
+from evenhand.subject.adapters.base import Adapter, is_torch_module
 from evenhand.subject.adapters.estimator import EstimatorAdapter
-from evenhand.subject.adapters.resolve import adapt, is_torch_module, scored_class
+from evenhand.subject.adapters.function import FunctionAdapter
+from evenhand.subject.adapters.resolve import adapt
 from evenhand.subject.memo import Memo
+from evenhand.subject.options import OUTPUT, SHARED, THRESHOLD
 from evenhand.subject.outcome_check import Answers
 from evenhand.subject.outcome_meaning import Meaning
 from evenhand.subject.subject import AGAIN
@@ -28,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.subject.adapters.base import Adapter, Output, Reply
+    from evenhand.subject.adapters.base import Output, Reply
     from evenhand.subject.ledger import Ledger
     from evenhand.subject.outcome_meaning import Differs
     from evenhand.subject.subject import Subject
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
     Outcomes = NDArray[Any]
 
 OUTPUTS = ("label", "score")
+BATCH = Option("batch", WHOLE, "how many texts the software is given at once")
 
 
 class TextSubject:
@@ -44,8 +49,8 @@ class TextSubject:
     Parameters
     ----------
     model
-        A function that takes a list of texts and returns one outcome each, or a fitted scikit-learn pipeline or
-        estimator that takes texts.
+        A function that takes a list of texts and returns one outcome each, a fitted scikit-learn pipeline or estimator
+        that takes texts, or an `Adapter` of software that does.
     positive
         The favourable outcome, a list of those, or a function of an array of outcomes that returns truth values.
     labels
@@ -93,7 +98,8 @@ class TextSubject:
         self.batch = batch
         self.adapter = _adapted(model, positive=positive, threshold=threshold, output=output, identity=identity)
         known = getattr(self.adapter, "classes", None)
-        meaning = Meaning.of(self.name, "", positive, labels, differs, known, scores=output == "score")
+        scores = getattr(self.adapter, "output", output) == "score"
+        meaning = Meaning.of(self.name, "", positive, labels, differs, known, scores=scores)
         self.meanings = {"": meaning}
         self.asked = 0
         self.executed = 0
@@ -105,10 +111,25 @@ class TextSubject:
 
             self._ledger = Ledger(ledger, space="texts", subject=self.adapter.identity)
 
+    @classmethod
+    def of(cls, kind: str, value: Any, /, **options: Any) -> TextSubject:
+        """Test software of a registered kind that takes texts, with the options that a configuration has for it."""
+        adapter = ADAPTERS[kind]
+        known = text_options(adapter) + SHARED.without("outputs")
+        refuse_unknown(f"TextSubject.of({kind!r})", options, [option.name for option in known])
+        if issubclass(adapter, FunctionAdapter):
+            return cls(value, **options)
+        if issubclass(adapter, EstimatorAdapter):
+            how = {name: options.pop(name) for name in ("trusted", "allow_pickle") if name in options}
+            model, identity = adapter.loaded(value, **how)
+            return cls(model, **{"identity": identity, **options})
+        own = {option.name: options.pop(option.name) for option in adapter.options if option.name in options}
+        return cls(adapter.of(value, positive=options.get("positive"), **own), **options)
+
     @property
     def name(self) -> str:
         """The software under test in a few words, for messages."""
-        return clip(getattr(self.adapter, "name", None) or self.adapter.identity, 60)
+        return clip(self.adapter.name, 60)
 
     @property
     def view(self) -> View:
@@ -234,6 +255,12 @@ class TextSubject:
         return f"TextSubject({self.name})"
 
 
+def text_options(adapter: type[Adapter]) -> Options:
+    """Return what can be said of software of a kind where it takes texts."""
+    models = Options.of(THRESHOLD, OUTPUT) if issubclass(adapter, FunctionAdapter) else Options()
+    return models + adapter.options + Options.of(BATCH)
+
+
 def text_subject_of(model: Any, **options: Any) -> TextSubject:
     """Return a TextSubject as it is, or wrap a function or model.
 
@@ -276,6 +303,8 @@ class TextEstimator(EstimatorAdapter):
 
 def _adapted(model: Any, *, positive: Any, threshold: float | None, output: Output, identity: str | None) -> Adapter:
     """Return the adapter of an estimator or of a function, or say why the model is neither."""
+    if isinstance(model, Adapter):
+        return _of_texts(adapt(model, threshold=threshold, output=output, identity=identity))
     if is_torch_module(model):
         raise UsageError(
             f"{type(model).__name__} is a torch module, which takes no texts; give a function that takes a list of "
@@ -301,5 +330,17 @@ def _adapted(model: Any, *, positive: Any, threshold: float | None, output: Outp
         raise UsageError(
             f"{type(model).__name__} gives several outputs for each text; give a function that returns one of them"
         )
-    scored = scored_class(positive) if threshold is not None or output == "score" else None
-    return TextEstimator(model, positive=scored, threshold=threshold, output=output, identity=identity)
+    return TextEstimator(model, positive=positive, threshold=threshold, output=output, identity=identity)
+
+
+def _of_texts(adapter: Adapter) -> Adapter:
+    """Return an adapter that is asked about texts, or say that it cannot be."""
+    if not adapter.takes_texts:
+        raise UsageError(
+            f"{clip(adapter.name, 60)} takes no texts; give an adapter with takes_texts = True, or a function that "
+            f"takes a list of texts"
+        )
+    if not isinstance(adapter, EstimatorAdapter):
+        return adapter
+    made: dict[str, Any] = {"positive": adapter.positive, "threshold": adapter.threshold, "output": adapter.output}
+    return _adapted(adapter.model, **made, identity=adapter._identity)

@@ -17,9 +17,9 @@ from evenhand.methods.search.hits_table import Inputs, check_columns, frame, pac
 from evenhand.methods.search.probe import Probe
 from evenhand.runtime.column_file import names_of, read_columns
 from evenhand.runtime.errors import UsageError
+from evenhand.runtime.values import as_outcomes
 from evenhand.space.feature import category, integer, real
 from evenhand.space.space import Space
-from evenhand.subject.adapters.base import as_outcomes
 from evenhand.subject.subject import Subject
 from evenhand.subject.view import View
 from tests.support import strategies

@@ -13,7 +13,7 @@ import pytest
 from evenhand.runtime import errors
 from evenhand.runtime.budget import Budget, Meter, Progress
 from evenhand.runtime.errors import BadOutcome, EvenhandError, MissingExtra, UsageError, clip, nearest
-from evenhand.subject.adapters.base import as_outcomes, parse_outcome
+from evenhand.runtime.values import as_outcomes, parse_outcome
 from evenhand.subject.memo import Memo
 from evenhand.subject.outcome_check import Answers
 from evenhand.subject.outcome_meaning import check_differs, distance

@@ -30,6 +30,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import evenhand as eh
 from evenhand.runtime.errors import BadOutcome, LedgerError, NotDeterministic, SubjectCrashed, UsageError
+from evenhand.subject.adapters.base import Adapter
 from evenhand.subject.memo import Memo
 from evenhand.subject.subject import ROWS_AT_ONCE, Subject, as_subject
 from tests.support.helpers import refused
@@ -467,17 +468,13 @@ def test_a_full_memo_still_answers(monkeypatch):
     assert len(subject._memo.answers) <= 10
 
 
-class Shuffled:
+class Shuffled(Adapter):
     """An adapter that answers in any order and in parts, as a pool of processes does."""
 
-    identity, dear = "shuffled", True
+    kind, identity, dear = "shuffled", "shuffled", True
 
     def __init__(self, parts: int) -> None:
         self.parts = parts
-
-    def check(self, space: eh.Space) -> None: ...
-
-    def close(self) -> None: ...
 
     def run(self, points: Any, space: eh.Space) -> Any:
         order = rng(3).permutation(len(points))
@@ -488,7 +485,7 @@ class Shuffled:
 @pytest.mark.parametrize("parts", [1, 3])
 @pytest.mark.parametrize("memo", [False, True])
 def test_answers_in_any_order_find_their_inputs(parts, memo):
-    subject = Subject._of("stream", Shuffled(parts), SPACE, {"memo": memo})
+    subject = Subject(Shuffled(parts), SPACE, memo=memo)
     assert subject.decide(POINTS).tolist() == POINTS[:, 1].astype(int).tolist()
 
 

@@ -12,11 +12,11 @@ from evenhand.methods.mine.rule_sets import Treated
 from evenhand.population.rows import Rows
 from evenhand.runtime.errors import DataError, UsageError, nearest
 from evenhand.runtime.random_streams import stream
+from evenhand.runtime.values import as_outcomes
 from evenhand.scores.neighbours import Neighbours, walk
 from evenhand.space.dataframes import check_missing, eager
 from evenhand.space.feature import plain
 from evenhand.statistics.estimate import StopReason
-from evenhand.subject.adapters.base import as_outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,10 +15,10 @@ import numpy as np
 
 from evenhand.runtime.column_file import Coded, held, need_arrow, printed, replacing, suffix_of, write_columns
 from evenhand.runtime.errors import UsageError, clip
+from evenhand.runtime.values import as_outcomes
 from evenhand.space.dataframes import Layout
 from evenhand.space.feature import Feature, plain
 from evenhand.space.space import Space
-from evenhand.subject.adapters.base import as_outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,1 +1,31 @@
-"""How to ask the software under test: encoded points into its native form, its answers into outcomes."""
+"""How to ask the software under test: encoded points into its native form, its answers into outcomes.
+
+An adapter is one file with one class (see `evenhand.subject.adapters.base.Adapter`) and one line here. Another package
+brings one by an entry point of the group `evenhand.adapters`, and a program by `ADAPTERS.register(name, cls)`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evenhand.runtime.registry import Registry
+
+if TYPE_CHECKING:
+    from evenhand.subject.adapters.base import Adapter
+
+# In the order in which adapters are asked whether a bare model is theirs: a torch module may have `predict`, and an
+# estimator may be callable.
+ADAPTERS: Registry[type[Adapter]] = Registry(
+    "adapter",
+    "evenhand.adapters",
+    {
+        "torch": "evenhand.subject.adapters.torch:TorchAdapter",
+        "estimator": "evenhand.subject.adapters.estimator:EstimatorAdapter",
+        "function": "evenhand.subject.adapters.function:FunctionAdapter",
+        "command": "evenhand.subject.adapters.command:CommandAdapter",
+        "stream": "evenhand.subject.adapters.stream:StreamAdapter",
+        "http": "evenhand.subject.adapters.http:HttpAdapter",
+        "onnx": "evenhand.subject.adapters.onnx:OnnxAdapter",
+    },
+)
+"""The kinds of software that can be tested, by the key that names each under [subject]."""

@@ -1,65 +1,149 @@
-"""The one protocol between a Subject and the software under test."""
+"""The base of all adapters: what a Subject asks of the software under test."""
 
 from __future__ import annotations
 
-import json
-import math
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from contextlib import contextmanager
 from numbers import Real
-from typing import TYPE_CHECKING, Literal, Protocol, get_args
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from evenhand.runtime.errors import EvenhandError, SubjectCrashed, UsageError, clip, nearest
+from evenhand.runtime.options import Options, refuse_unknown
+from evenhand.runtime.values import Scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
+    import numpy as np
     from numpy.typing import NDArray
 
+    from evenhand.runtime.options import Option
     from evenhand.space.space import Space
 
-Scalar = str | int | float | bool
-"""One outcome, as a person would write it down."""
 Reply = Scalar | tuple[Scalar, ...]
 """What one input is answered with: an outcome, or one for each of several outputs."""
 Output = Literal["label", "score"]
 """What of a model's answer is the outcome."""
 
 
-class Adapter(Protocol):
-    """What a Subject asks of the software under test.
+class Adapter(ABC):
+    """One kind of software, and how it is asked.
 
-    `run` yields partial answers as they are known, so that the Subject can write them down before the next one fails:
-    pairs of (rows of `points`, their outcomes). All rows are answered once, in any order. Where an input fails, `run`
-    first yields everything that has been answered, then raises a SubjectError that names the input.
+    A subclass says how the software is named (`kind`, `value`, `options`), tells it from other software (`identity`),
+    and answers inputs (`run`). All else has a default. This one scores applicants by points:
 
-    Where the Subject sets names of `outputs`, outcomes are records with one field for each of them.
+    >>> import numpy as np
+    >>> from evenhand.runtime.options import NUMBER, TABLE, Option, Options
+    >>> class Scorecard(Adapter):
+    ...     kind = "scorecard"
+    ...     value = Option("scorecard", TABLE, "the points of each feature")
+    ...     options = Options.of(Option("pass_mark", NUMBER, "the least sum of points that is accepted"))
+    ...
+    ...     def __init__(self, points, *, pass_mark=100):
+    ...         self.points = points
+    ...         self.pass_mark = pass_mark
+    ...
+    ...     @classmethod
+    ...     def accepts(cls, model):
+    ...         return isinstance(model, dict)
+    ...
+    ...     @property
+    ...     def identity(self):
+    ...         return f"scorecard:{sorted(self.points.items())}:{self.pass_mark}"
+    ...
+    ...     def run(self, points, space):
+    ...         people = space.native(points)
+    ...         total = sum(people[name] * worth for name, worth in self.points.items())
+    ...         yield np.arange(len(points)), (total >= self.pass_mark).to_numpy()
+
+    An object of it is software under test:
+
+    >>> import evenhand as eh
+    >>> space = eh.Space([eh.integer("age", 18, 90), eh.integer("income", 0, 99)])
+    >>> people = [{"age": 30, "income": 10}, {"age": 60, "income": 20}]
+    >>> eh.Subject(Scorecard({"age": 1, "income": 2}), space).decide(people).tolist()
+    [False, True]
+
+    Registered, it is also found by its kind, in Python and as `scorecard = { age = 1 }` under [subject] in a
+    configuration, and by what it accepts. A package registers it with an entry point of the group `evenhand.adapters`.
+
+    >>> from evenhand.subject.adapters import ADAPTERS
+    >>> ADAPTERS.register("scorecard", Scorecard)
+    >>> eh.Subject.of("scorecard", {"age": 1}, space, pass_mark=40).decide(people).tolist()
+    [False, True]
+    >>> eh.Subject({"income": 10}, space).decide(people).tolist()
+    [True, True]
+    >>> ADAPTERS.unregister("scorecard")
+
+    Where the software names several outputs, the Subject sets `outputs`, and outcomes are then records with one field
+    for each of them; an adapter is therefore the adapter of one Subject. An adapter that knows more may tell it:
+    `classes` (all labels, in order), `output` ("score" where outcomes are scores), and, for a search to follow,
+    `scorers`, `margins` and `gradients` as the adapters of estimators and torch modules have them.
     """
 
-    outputs: tuple[str, ...]
+    kind: ClassVar[str]
+    """The key that names the software under [subject], and the name in the registry."""
+    value: ClassVar[Option | None] = None
+    """What the key holds; None where only Python can give it."""
+    options: ClassVar[Options] = Options()
+    """What else can be said of it, in TOML and in Python: keywords of the constructor, or of `of`.
+
+    What `options.given` names are keywords that nobody says: with "positive" among them the constructor is also given
+    the favourable outcome, of which it may need the score.
+    """
+    takes_texts: ClassVar[bool] = False
+    """Whether it can also be asked about texts: `space.native(points)` is then a list of them."""
+    suffixes: ClassVar[tuple[str, ...]] = ()
+    """Model files that `evenhand init` takes for this kind."""
+    printed: ClassVar[bool] = False
+    """Whether outcomes are printed text, in which 1 and "1" are the same."""
+    dear: bool = False
+    """Whether an answer costs a process, a request or a network hop, and so is worth remembering."""
+    outputs: tuple[str, ...] = ()
+    """The names of several outputs; the Subject sets them."""
+
+    @classmethod
+    def accepts(cls, model: Any) -> bool:
+        """Tell whether a Python object is software of this kind; evenhand's own adapters are asked first."""
+        return False
+
+    @classmethod
+    def of(cls, value: Any, /, *, positive: Any = None, **options: Any) -> Adapter:
+        """Build an adapter of what is given: a bare model that it accepts, or the value of a configuration.
+
+        A path is absolute or seen from the working directory, and "package.module:name" is the object itself.
+        """
+        refuse_unknown(f"adapter {cls.kind!r}", options, cls.options.python)
+        if "positive" in cls.options.given:
+            options["positive"] = positive
+        build: Callable[..., Adapter] = cls
+        return build(value, **options)
 
     @property
+    @abstractmethod
     def identity(self) -> str:
         """Name the software under test, so that a ledger of another one can be refused."""
-        ...
 
     @property
-    def dear(self) -> bool:
-        """Tell whether an answer costs a process, a request or a network hop, and so is worth remembering."""
-        ...
+    def name(self) -> str:
+        """The software in a few words, for messages."""
+        return self.identity
 
-    def check(self, space: Space) -> None:
+    def check(self, space: Space) -> None:  # noqa: B027 - most software takes any space
         """Refuse a space that does not fit the software, before anything is run."""
-        ...
 
+    @abstractmethod
     def run(self, points: NDArray[np.float64], space: Space) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
-        """Yield (rows, outcomes) until every point is answered."""
-        ...
+        """Yield (rows of `points`, their outcomes) until every point is answered once, in any order.
 
-    def close(self) -> None:
-        """Release processes and connections; the adapter may be used again afterwards."""
-        ...
+        Answers are yielded as they are known, so that the Subject can write them down before the next one fails. Where
+        an input fails, yield everything that has been answered, then raise a SubjectError that names the input.
+        """
+
+    def close(self) -> None:  # noqa: B027 - most software holds nothing
+        """Release processes and connections; the adapter may be used again afterwards, and closed again."""
 
 
 def check_output(output: str) -> None:
@@ -74,6 +158,23 @@ def check_threshold(threshold: float | None) -> None:
         raise UsageError(f"threshold = {threshold!r} must lie between 0 and 1")
 
 
+def scored_class(positive: Any) -> Any:
+    """Return the class that is scored; a function tells favourable scores and leaves the class to the model."""
+    if isinstance(positive, list | tuple | set | frozenset):
+        raise UsageError(f"positive = {clip(repr(positive))} must be one class where its score is asked for")
+    return None if callable(positive) or isinstance(positive, Mapping) else positive
+
+
+def is_torch_module(model: Any) -> bool:
+    """Tell whether a model is a torch module, without importing torch: whoever has made one has.
+
+    >>> is_torch_module(len)
+    False
+    """
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(model, torch.nn.Module)
+
+
 @contextmanager
 def crashes_told(name: str, inputs: int) -> Iterator[None]:
     """Turn whatever the software raises on so many inputs into one sentence."""
@@ -85,37 +186,3 @@ def crashes_told(name: str, inputs: int) -> Iterator[None]:
         raise SubjectCrashed(
             f"{name} raised {type(error).__name__} on {inputs:,} inputs: {clip(str(error))}"
         ) from error
-
-
-def parse_outcome(text: str) -> Scalar:
-    """Read one printed outcome: a JSON number, boolean or string is taken as such, anything else is text as it stands.
-
-    >>> parse_outcome(" 1"), parse_outcome("approve"), parse_outcome('"1"')
-    (1, 'approve', '1')
-    """
-    stripped = text.strip()
-    try:
-        value = json.loads(stripped)
-    except (ValueError, RecursionError):
-        return stripped
-    return value if isinstance(value, str | int | float | bool) else stripped
-
-
-def is_missing(value: object) -> bool:
-    """Tell whether a value stands for no answer."""
-    return value is None or (isinstance(value, float) and math.isnan(value))
-
-
-def as_outcomes(values: Sequence[object]) -> NDArray[np.generic]:
-    """Pack outcomes into the narrowest array that keeps them apart: bool, int64, float64, else object."""
-    kinds = set(map(type, values))
-    if kinds == {bool}:
-        return np.array(values, dtype=np.bool_)
-    if kinds == {int}:
-        try:
-            return np.array(values, dtype=np.int64)
-        except OverflowError:
-            pass
-    if kinds and kinds <= {int, float}:
-        return np.array(values, dtype=np.float64)
-    return np.fromiter(values, dtype=object, count=len(values))

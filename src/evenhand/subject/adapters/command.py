@@ -14,9 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.runtime.errors import BadOutcome, SubjectCrashed, SubjectTimeout, UsageError, clip, nearest
+from evenhand.runtime.options import LIST, Option, Options
+from evenhand.subject.adapters.base import Adapter
 from evenhand.subject.adapters.process import (
+    CWD,
+    ENV,
     KEPT_ERRORS,
     MOST_OUTPUT,
+    TIMEOUT,
+    WORKERS,
     Program,
     checked_argv,
     ending,
@@ -24,6 +30,7 @@ from evenhand.subject.adapters.process import (
     last_words,
 )
 from evenhand.subject.adapters.records import DECODED, chunks, fan_out, seconds, shown, whole
+from evenhand.subject.options import IDENTITY
 from evenhand.subject.outputs import packed, parse_reply
 
 if TYPE_CHECKING:
@@ -40,7 +47,7 @@ Part = tuple[str, bool]
 """A piece of an argument: text as it stands, or (True) the name of a feature."""
 
 
-class CommandAdapter:
+class CommandAdapter(Adapter):
     """Run a program once per input; POSIX only.
 
     Parameters
@@ -54,8 +61,12 @@ class CommandAdapter:
     identity: a name for the program; by default its command and a digest of the files in it.
     """
 
+    kind = "command"
+    value = Option("command", LIST, "a program that is run once for each input, and its arguments")
+    options = Options.of(WORKERS, TIMEOUT, CWD, ENV, IDENTITY)
+    printed = True
     dear = True
-    outputs: tuple[str, ...] = ()
+    identity: str = ""
 
     def __init__(
         self,
@@ -124,9 +135,6 @@ class CommandAdapter:
             else:
                 argv.append(_fill(parts, texts))
         return argv
-
-    def close(self) -> None:
-        """Do nothing: no process outlives `run`."""
 
     def _execute(self, argv: list[str], running: _Running) -> Reply:
         deadline = time.monotonic() + self.timeout

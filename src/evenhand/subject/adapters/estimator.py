@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.runtime.errors import UsageError, clip, nearest
-from evenhand.subject.adapters.base import as_outcomes, check_output, check_threshold, crashes_told
+from evenhand.runtime.options import FILE, FLAG, LIST, Option, Options
+from evenhand.runtime.values import as_outcomes
+from evenhand.subject.adapters.base import Adapter, check_output, check_threshold, crashes_told, scored_class
+from evenhand.subject.options import IDENTITY, OUTPUT, THRESHOLD
 from evenhand.subject.outputs import records_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -20,11 +24,21 @@ if TYPE_CHECKING:
     from evenhand.subject.adapters.base import Output
 
 
-class EstimatorAdapter:
+class EstimatorAdapter(Adapter):
     """Calls `predict`, or `predict_proba` where a threshold or the score itself is asked for."""
 
-    dear = False
-    outputs: tuple[str, ...] = ()
+    kind = "estimator"
+    value = Option("estimator", FILE, "a file with a fitted scikit-learn estimator or pipeline")
+    options = Options.of(
+        THRESHOLD,
+        OUTPUT,
+        Option("trusted", LIST, "types that a skops file may hold beyond those that are known to be harmless"),
+        Option("allow_pickle", FLAG, "load a pickle or joblib file, which runs any code that its author put into it"),
+        IDENTITY,
+        given=["positive"],
+    )
+    takes_texts = True
+    suffixes = (".skops", ".joblib", ".pkl", ".pickle")
 
     def __init__(
         self,
@@ -38,14 +52,50 @@ class EstimatorAdapter:
         check_output(output)
         check_threshold(threshold)
         self.model = model
-        self.positive = positive
         self.threshold = threshold
         self.output = output
+        self.positive = scored_class(positive) if self._scored else None
         self._identity = identity
         if not is_fitted(model):
             raise UsageError(f"{self.name} is not fitted; call fit before testing it")
         if self._scored:
             self._need_scores()
+
+    @classmethod
+    def accepts(cls, model: Any) -> bool:
+        """Take whatever predicts, fitted or not: one that is not is refused by name."""
+        return hasattr(model, "predict") and not isinstance(model, type)
+
+    @classmethod
+    def of(
+        cls,
+        value: Any,
+        /,
+        *,
+        positive: Any = None,
+        trusted: Sequence[str] | None = None,
+        allow_pickle: bool = False,
+        identity: str | None = None,
+        **options: Any,
+    ) -> Adapter:
+        """Build the adapter of a model, or of what a file holds."""
+        model, content = cls.loaded(value, trusted=trusted, allow_pickle=allow_pickle)
+        if content is None:
+            return super().of(model, positive=positive, identity=identity, **options)
+        from evenhand.subject.adapters.resolve import adapt
+
+        return adapt(model, positive=positive, identity=identity or content, **options)
+
+    @staticmethod
+    def loaded(
+        value: Any, *, trusted: Sequence[str] | None = None, allow_pickle: bool = False
+    ) -> tuple[Any, str | None]:
+        """Return the model of a file, and what its content is called in a ledger; any other object as it is."""
+        if not isinstance(value, str | os.PathLike):
+            return value, None
+        from evenhand.subject.adapters.saved import identity_of, load_model
+
+        return load_model(value, trusted=trusted, allow_pickle=allow_pickle), identity_of(value)
 
     @property
     def _scored(self) -> bool:
@@ -83,9 +133,6 @@ class EstimatorAdapter:
                 f"{self.name} gives {len(found)} outputs for each input; name as many, in order, with outputs=[…]"
             )
         self._native(space.draw(1, np.random.default_rng(0)), space)
-
-    def close(self) -> None:
-        """Nothing to release."""
 
     @property
     def classes(self) -> list[Any] | None:

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.runtime.errors import BadOutcome, EvenhandError, SubjectCrashed, clip
+from evenhand.runtime.errors import BadOutcome, UsageError, clip
 from evenhand.runtime.fingerprint import fingerprint
-from evenhand.subject.adapters.base import as_outcomes
+from evenhand.runtime.options import PLACE, Option, Options
+from evenhand.runtime.values import as_outcomes
+from evenhand.subject.adapters.base import Adapter, crashes_told, is_torch_module
+from evenhand.subject.options import IDENTITY
 from evenhand.subject.outputs import records_of
 
 if TYPE_CHECKING:
@@ -20,15 +23,34 @@ if TYPE_CHECKING:
     from evenhand.space.space import Space
 
 
-class FunctionAdapter:
+class FunctionAdapter(Adapter):
     """Calls a vectorised function: frame in, outcomes out."""
 
-    dear = False
-    outputs: tuple[str, ...] = ()
+    kind = "function"
+    value = Option("function", PLACE, "a function that takes a frame of inputs and returns one outcome each")
+    options = Options.of(IDENTITY)
+    takes_texts = True
 
     def __init__(self, function: Callable[[Any], Any], *, identity: str | None = None) -> None:
         self.function = function
         self._identity = identity
+
+    @classmethod
+    def accepts(cls, model: Any) -> bool:
+        """Take what can be called, but for classes and for models that predict."""
+        other = isinstance(model, type) or hasattr(model, "predict") or is_torch_module(model)
+        return callable(model) and not other
+
+    @classmethod
+    def of(cls, value: Any, /, *, positive: Any = None, **options: Any) -> Adapter:
+        """Build the adapter of a function; a model that has the name of one in a configuration is asked as a model."""
+        if not cls.accepts(value):
+            from evenhand.subject.adapters.resolve import adapt
+
+            return adapt(value, positive=positive, **options)
+        if "threshold" in options or "output" in options:
+            raise UsageError("threshold and output are for estimators; let the function return what you want to test")
+        return super().of(value, **options)
 
     @property
     def name(self) -> str:
@@ -41,22 +63,10 @@ class FunctionAdapter:
         module = getattr(self.function, "__module__", "?")
         return self._identity or f"function:{module}:{self.name}:{fingerprint(self.function)}"
 
-    def check(self, space: Space) -> None:
-        """Any space fits: the function sees a frame of it."""
-
-    def close(self) -> None:
-        """Nothing to release."""
-
     def run(self, points: Points, space: Space) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
         """Answer all points in one call."""
-        try:
+        with crashes_told(self.name, len(points)):
             answer = self.function(space.native(points))
-        except EvenhandError:
-            raise
-        except Exception as error:
-            raise SubjectCrashed(
-                f"{self.name} raised {type(error).__name__} on {len(points):,} inputs: {clip(str(error))}"
-            ) from error
         if self.outputs:
             yield np.arange(len(points)), records_of(answer, self.outputs, len(points), self.name)
             return

@@ -15,8 +15,11 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from evenhand.runtime.errors import BadOutcome, SubjectCrashed, SubjectError, SubjectTimeout, UsageError, clip
-from evenhand.subject.adapters.base import is_missing
+from evenhand.runtime.options import FLAG, NUMBER, TABLE, TEXT, WHOLE, Option, Options
+from evenhand.runtime.values import is_missing
+from evenhand.subject.adapters.base import Adapter
 from evenhand.subject.adapters.records import check_json, chunks, fan_out, seconds, whole, words
+from evenhand.subject.options import IDENTITY
 from evenhand.subject.outputs import packed, reply_of
 
 if TYPE_CHECKING:
@@ -33,7 +36,7 @@ MOST_BODY = 1 << 26
 """Bytes of a response after which it is refused."""
 
 
-class HttpAdapter:
+class HttpAdapter(Adapter):
     """Ask a service with `POST` and a JSON body.
 
     The body is `{"inputs": [{feature: value, …}, …]}` and the response a list of as many outcomes, or
@@ -54,8 +57,20 @@ class HttpAdapter:
     identity: a name for the service; by default its address.
     """
 
+    kind = "http"
+    value = Option("http", TEXT, "the address of a service that takes JSON batches of inputs")
+    options = Options.of(
+        Option("batch", WHOLE, "inputs per request"),
+        Option("concurrency", WHOLE, "requests at a time, each on a connection that is kept open"),
+        Option("timeout", NUMBER, "seconds allowed to one request"),
+        Option("retries", WHOLE, "how many times a request is repeated after passing trouble"),
+        Option("backoff", NUMBER, "seconds before the first repetition, doubled for each further one"),
+        Option("headers", TABLE, "further headers, such as Authorization"),
+        Option("single", FLAG, "send one input per request"),
+        IDENTITY,
+    )
     dear = True
-    outputs: tuple[str, ...] = ()
+    identity: str = ""
 
     def __init__(
         self,

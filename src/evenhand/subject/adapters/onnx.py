@@ -10,8 +10,10 @@ import numpy as np
 
 from evenhand.runtime.errors import BadOutcome, MissingExtra, SubjectCrashed, UsageError, clip, nearest
 from evenhand.runtime.fingerprint import file_digest
+from evenhand.runtime.options import FILE, WHOLE, Option, Options
 from evenhand.runtime.table_file import beside
-from evenhand.subject.adapters.base import check_output
+from evenhand.subject.adapters.base import Adapter, check_output, scored_class
+from evenhand.subject.options import OUTPUT
 from evenhand.subject.outputs import records_of
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from evenhand.space.feature import Feature
     from evenhand.space.space import Space
-    from evenhand.subject.adapters.base import Output, Scalar
+    from evenhand.subject.adapters.base import Output
 
 _NUMBERS = {
     "tensor(float)": np.float32,
@@ -35,7 +37,7 @@ _NUMBERS = {
 }
 
 
-class OnnxAdapter:
+class OnnxAdapter(Adapter):
     """Ask an ONNX model: one input tensor with a column per feature, or one input per feature, matched by name.
 
     Parameters
@@ -45,30 +47,38 @@ class OnnxAdapter:
     output
         "label", the predicted class or number; or "score", the probability of `positive`.
     positive
-        The class whose probability is the score; may be left out where there are two, for the second one.
+        The class whose probability is the score; may be left out where there are two, for the second one. It says
+        nothing of labels.
     threads
         Threads that one batch may use.
     """
 
-    dear = False
-    outputs: tuple[str, ...] = ()
+    kind = "onnx"
+    value = Option("onnx", FILE, "an ONNX model file")
+    options = Options.of(
+        OUTPUT,
+        Option("threads", WHOLE, "threads that one batch may use"),
+        given=["positive"],
+    )
+    suffixes = (".onnx",)
+    identity: str = ""
 
     def __init__(
         self,
         path: str | os.PathLike[str],
         *,
         output: Output = "label",
-        positive: Scalar | None = None,
+        positive: Any = None,
         threads: int = 1,
     ) -> None:
         check_output(output)
         self.path = Path(path)
         self.output = output
-        self.positive = positive
+        self.positive = scored_class(positive) if output == "score" else None
         self.threads = threads
         self._digest = _sha256(self.path)
         # A score is another answer than a label: a ledger of the one must not serve the other.
-        self.identity = f"onnx:{self._digest}" + (f":score:{positive!r}" if output == "score" else "")
+        self.identity = f"onnx:{self._digest}" + (f":score:{self.positive!r}" if output == "score" else "")
         self._running: tuple[int, Any] | None = (os.getpid(), _load(self.path, threads))
 
     def check(self, space: Space) -> None:

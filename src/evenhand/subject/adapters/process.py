@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from evenhand.runtime.errors import SubjectCrashed, UsageError
 from evenhand.runtime.fingerprint import file_digest
+from evenhand.runtime.options import FOLDER, NUMBER, TABLE, WHOLE, Option
 from evenhand.subject.adapters.records import shown
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 MOST_OUTPUT = 1 << 20
 """Bytes of standard output after which a program is stopped: an outcome is one line."""
 KEPT_ERRORS = 1 << 13
+WORKERS = Option("workers", WHOLE, "how many processes run at a time")
+TIMEOUT = Option("timeout", NUMBER, "seconds allowed to one answer")
+CWD = Option("cwd", FOLDER, "the working directory of the program")
+ENV = Option("env", TABLE, "the environment of the program; by default that of the caller")
 
 
 @dataclass(frozen=True, slots=True)

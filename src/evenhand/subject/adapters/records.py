@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from evenhand.runtime.values import Scalar
     from evenhand.space.space import Space
-    from evenhand.subject.adapters.base import Scalar
 
 DECODED = 4096
 """Rows decoded at a time, so that memory does not grow with the number of inputs."""

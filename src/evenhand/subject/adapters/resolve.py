@@ -2,69 +2,78 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from evenhand.runtime.errors import UsageError, clip
-from evenhand.subject.adapters.base import parse_outcome
-from evenhand.subject.adapters.estimator import EstimatorAdapter
-from evenhand.subject.adapters.function import FunctionAdapter
-from evenhand.subject.adapters.torch import TorchAdapter
+from evenhand.runtime.values import parse_outcome
+from evenhand.subject.adapters import ADAPTERS
+from evenhand.subject.adapters.base import Adapter
 
 if TYPE_CHECKING:
-    from evenhand.subject.adapters.base import Adapter, Output
+    from evenhand.subject.adapters.base import Output
 
 
-def adapt(model: Any, *, positive: Any, threshold: float | None, output: Output, identity: str | None) -> Adapter:
-    """Return the adapter of a fitted estimator, of a torch module or of a function."""
+def adapt(
+    model: Any,
+    *,
+    positive: Any = None,
+    threshold: float | None = None,
+    output: Output = "label",
+    identity: str | None = None,
+) -> Adapter:
+    """Return the adapter of a bare model: the first one registered that accepts it; an adapter is returned as it is."""
+    options = _said(threshold=threshold, output=output, identity=identity)
+    if isinstance(model, Adapter):
+        for name, value in options.items():
+            raise UsageError(f"{name} = {clip(repr(value))} is for a bare model; give it to the adapter instead")
+        return model
     if isinstance(model, type):
         raise UsageError(f"{model.__name__} is a class; pass a fitted instance of it, or a function")
-    kind = TorchAdapter if is_torch_module(model) else EstimatorAdapter
-    if kind is TorchAdapter or hasattr(model, "predict"):
-        scored = scored_class(positive) if threshold is not None or output == "score" else None
-        return kind(model, positive=scored, threshold=threshold, output=output, identity=identity)
-    if not callable(model):
-        raise UsageError(
-            f"{clip(repr(model))} is neither a fitted estimator nor a function; for a program, a service or a file "
-            f"use Subject.command, stream, http, onnx or saved"
-        )
-    if threshold is not None or output != "label":
-        raise UsageError("threshold and output are for estimators; let the function return what you want to test")
-    return FunctionAdapter(model, identity=identity)
+    for kind in ADAPTERS:
+        adapter = ADAPTERS[kind]
+        if adapter.accepts(model):
+            return adapter.of(model, positive=positive, **options)
+    raise UsageError(
+        f"{clip(repr(model))} is neither a fitted estimator nor a function; for a program, a service or a file "
+        f"use Subject.command, stream, http, onnx or saved"
+    )
 
 
-def is_torch_module(model: Any) -> bool:
-    """Tell whether a model is a torch module, without importing torch: whoever has made one has.
+def _said(*, threshold: float | None, output: Output, identity: str | None) -> dict[str, Any]:
+    """Return what differs from the defaults: an adapter need not know an option that nobody gave."""
+    options: dict[str, Any] = {}
+    if threshold is not None:
+        options["threshold"] = threshold
+    if output != "label":
+        options["output"] = output
+    if identity is not None:
+        options["identity"] = identity
+    return options
 
-    >>> is_torch_module(len)
-    False
+
+def kinds_in_files(*, texts: bool = False) -> list[str]:
+    """Return the kinds of software that a configuration can name; with `texts`, those that take texts.
+
+    >>> kinds_in_files(texts=True)
+    ['estimator', 'function']
     """
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(model, torch.nn.Module)
+    found = []
+    for kind in ADAPTERS:
+        adapter = ADAPTERS[kind]
+        if adapter.value is not None and (adapter.takes_texts or not texts):
+            found.append(kind)
+    return found
 
 
-def scored_class(positive: Any) -> Any:
-    """Return the class that is scored; a function tells favourable scores and leaves the class to the model."""
-    if isinstance(positive, list | tuple | set | frozenset):
-        raise UsageError(f"positive = {clip(repr(positive))} must be one class where its score is asked for")
-    return None if callable(positive) or isinstance(positive, Mapping) else positive
-
-
-def as_printed(options: Mapping[str, Any]) -> dict[str, Any]:
+def as_printed(outcomes: Any) -> Any:
     """Read outcomes that the user names as a program's own output is read, so that "1" and 1 are the same.
 
-    With several outputs a program prints JSON, which says itself what is text.
-
-    >>> as_printed({"positive": "1"}), as_printed({"positive": ["1", "2"]})
-    ({'positive': 1}, {'positive': [1, 2]})
+    >>> as_printed("1"), as_printed(["1", "2"])
+    (1, [1, 2])
     """
-    if options.get("outputs") is not None:
-        return dict(options)
-    return {name: _read(value) if name in ("positive", "labels") else value for name, value in options.items()}
-
-
-def _read(value: Any) -> Any:
-    if isinstance(value, str):
-        return parse_outcome(value)
-    return value if isinstance(value, Mapping) or not isinstance(value, Iterable) else [_read(item) for item in value]
+    if isinstance(outcomes, str):
+        return parse_outcome(outcomes)
+    if isinstance(outcomes, Mapping) or not isinstance(outcomes, Iterable):
+        return outcomes
+    return [as_printed(outcome) for outcome in outcomes]

@@ -11,8 +11,8 @@ from evenhand.runtime.column_file import replacing
 from evenhand.runtime.errors import MissingExtra, UsageError, clip, nearest
 from evenhand.runtime.fingerprint import file_digest
 from evenhand.runtime.table_file import beside
+from evenhand.subject.adapters.base import is_torch_module
 from evenhand.subject.adapters.estimator import is_fitted
-from evenhand.subject.adapters.resolve import is_torch_module
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.runtime.errors import SubjectError, SubjectTimeout, UsageError
+from evenhand.runtime.options import LIST, WHOLE, Option, Options
+from evenhand.subject.adapters.base import Adapter
 from evenhand.subject.adapters.line_process import GRACE, Answer, Child, Task, end, readable, wait
-from evenhand.subject.adapters.process import Program, checked_argv, last_words
+from evenhand.subject.adapters.process import CWD, ENV, TIMEOUT, WORKERS, Program, checked_argv, last_words
 from evenhand.subject.adapters.records import check_json, chunks, seconds, whole
+from evenhand.subject.options import IDENTITY
 from evenhand.subject.outputs import packed
 
 if TYPE_CHECKING:
@@ -30,7 +33,7 @@ SETTLE = 0.05
 FLUSH = "a program must flush its output after every line"
 
 
-class StreamAdapter:
+class StreamAdapter(Adapter):
     """Keep processes running and send them inputs as JSON lines; POSIX only.
 
     Each line in is an object of feature name to value, each line out is one outcome; answers come in the order of the
@@ -47,8 +50,20 @@ class StreamAdapter:
     cwd, env, identity: as for a command.
     """
 
+    kind = "stream"
+    value = Option("stream", LIST, "a program that reads inputs as JSON lines and prints one outcome each")
+    options = Options.of(
+        WORKERS,
+        TIMEOUT,
+        Option("restarts", WHOLE, "how many times a program that dies without an answer is started again"),
+        CWD,
+        ENV,
+        IDENTITY,
+        given=["batch"],
+    )
+    printed = True
     dear = True
-    outputs: tuple[str, ...] = ()
+    identity: str = ""
 
     def __init__(
         self,

@@ -11,8 +11,17 @@ import numpy as np
 
 from evenhand.runtime.errors import BadOutcome, SubjectCrashed, UsageError
 from evenhand.runtime.fingerprint import fingerprint
+from evenhand.runtime.options import Options
 from evenhand.space.dataframes import named_frame
-from evenhand.subject.adapters.base import check_output, check_threshold, crashes_told
+from evenhand.subject.adapters.base import (
+    Adapter,
+    check_output,
+    check_threshold,
+    crashes_told,
+    is_torch_module,
+    scored_class,
+)
+from evenhand.subject.options import IDENTITY, OUTPUT, THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +36,7 @@ SAMPLE = 64
 """Inputs that a module is asked before a run: enough to see that it gives probabilities rather than logits."""
 
 
-class TorchAdapter:
+class TorchAdapter(Adapter):
     """Asks a module in evaluation mode: one float column per passed feature in, one logit or one per class out.
 
     A column holds numbers as they are, categories whose levels are numbers as those numbers, and others by their code.
@@ -38,7 +47,7 @@ class TorchAdapter:
     module
         A `torch.nn.Module`; its training mode is as before after every call.
     positive
-        Of two classes, the one that is scored; 1 where nothing is said.
+        Of two classes, the one that is scored, where scores are asked for; 1 where nothing is said.
     threshold
         Give `positive` where its probability reaches this, rather than the class with the larger logit.
     output
@@ -47,8 +56,8 @@ class TorchAdapter:
         What to call the module in a ledger instead of the hash of its weights and code.
     """
 
-    dear = False
-    outputs: tuple[str, ...] = ()
+    kind = "torch"
+    options = Options.of(THRESHOLD, OUTPUT, IDENTITY, given=["positive"])
 
     def __init__(
         self,
@@ -62,11 +71,16 @@ class TorchAdapter:
         check_output(output)
         check_threshold(threshold)
         self.module = module
-        self.positive = positive
         self.threshold = threshold
         self.output = output
+        self.positive = scored_class(positive) if self._scored else None
         self.classes: list[int] = []
         self._identity = identity
+
+    @classmethod
+    def accepts(cls, model: Any) -> bool:
+        """Take torch modules; the class of one is none."""
+        return is_torch_module(model)
 
     @property
     def name(self) -> str:
@@ -120,9 +134,6 @@ class TorchAdapter:
                 f"{self.name} answers with numbers from {low:.3g} to {high:.3g}, which are probabilities; leave out "
                 f"its last sigmoid or softmax, so that it gives logits"
             )
-
-    def close(self) -> None:
-        """Nothing to release."""
 
     def run(self, points: Points, space: Space) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
         """Answer all points in one call."""

@@ -34,9 +34,9 @@ from threadpoolctl import threadpool_limits
 from evenhand.methods.search.explain.diversity import Distances
 from evenhand.runtime.errors import DataError, EvenhandError, UsageError, clip, nearest
 from evenhand.runtime.random_streams import stream
+from evenhand.runtime.values import as_outcomes
 from evenhand.scores.twins import ROWS
 from evenhand.space.design_matrix import columns, owners
-from evenhand.subject.adapters.base import as_outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
+from evenhand.runtime.values import as_outcomes
 from evenhand.space.constraints import Constraint
 from evenhand.space.dataframes import eager, encode_column, layout_of
 from evenhand.space.distribution import checked_weights
 from evenhand.space.space import Space
-from evenhand.subject.adapters.base import as_outcomes
 from evenhand.subject.subject import ROWS_AT_ONCE
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.subject.adapters.base import as_outcomes
+from evenhand.runtime.values import as_outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,0 +1,32 @@
+"""What can be said of software of every kind, and what several adapters let one say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evenhand.runtime.options import FILE, FLAG, NUMBER, TEXT, Kind, Option, Options
+
+
+def _free(name: str, wanted: str, schema: dict[str, Any]) -> Kind:
+    """Return a kind that takes any value: Subject itself says what is wrong with one, also in Python."""
+    return Kind(name, (object, bool), wanted, schema)
+
+
+_NAMES = _free("names", "a list of names", {"type": "array", "items": {"type": "string"}})
+_OUTCOMES = _free("outcomes", "an outcome, a list of them, or a table by output", {})
+_LABELS = _free("labels", "a list of outcomes, or a table by output", {"type": ["array", "object"]})
+_DISTANCE = _free("distance", "a number, or a table by output", {"type": ["number", "object"]})
+
+SHARED = Options.of(
+    Option("outputs", _NAMES, "the names of several outputs; the options below are then tables by name"),
+    Option("positive", _OUTCOMES, "the favourable outcome, or a list of those"),
+    Option("labels", _LABELS, "all outcomes there are; any other is an error"),
+    Option("differs", _DISTANCE, "how far apart two numbers must be to count as different outcomes"),
+    Option("memo", FLAG, "remember answers in memory; by default where an answer is dear"),
+    Option("ledger", FILE, "a file that keeps every executed test and its outcome, for this run and the next"),
+)
+"""Options that every kind of subject has."""
+
+THRESHOLD = Option("threshold", NUMBER, "take the label from predict_proba and this threshold")
+OUTPUT = Option("output", TEXT, "what the outcome is: the label, or the score of it", choices=("label", "score"))
+IDENTITY = Option("identity", TEXT, "what to call the software in the ledger instead of what its code and data tell")
