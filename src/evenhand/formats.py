@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evenhand.runtime.errors import clip
 from evenhand.runtime.registry import Registry
 
 if TYPE_CHECKING:
@@ -45,6 +46,11 @@ class Format:
         return self.flag.lstrip("-").replace("-", "_")
 
 
+def _problem(_name: str, entry: Any) -> str:
+    """Return what is wrong with a format of somebody else."""
+    return "" if isinstance(entry, Format) else f"is {clip(repr(entry))}; it must be an evenhand.formats.Format"
+
+
 FORMATS: Registry[Format] = Registry(
     "format",
     "evenhand.formats",
@@ -57,4 +63,5 @@ FORMATS: Registry[Format] = Registry(
         "card": "evenhand.methods.audit.formats:CARD",
         "notebook": "evenhand.methods.audit.formats:NOTEBOOK",
     },
+    problem=_problem,
 )

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from evenhand.runtime.errors import clip
 from evenhand.runtime.options import NUMBER, WHOLE, Option, Options
 from evenhand.runtime.registry import Deferred, Registry
 
@@ -144,6 +145,16 @@ RUN = ("subject", "space", "sampler", "budget", "seed", "n_jobs", "progress")
 AUDIT_FILE = Deferred("evenhand.config.audit:audit_file")
 """Runs the audit that a configuration file declares; configurations are read by a layer above the verbs."""
 
+
+def _problem(name: str, entry: Any) -> str:
+    """Return what is wrong with a verb of somebody else: results and checks find it by the name that it has."""
+    if not isinstance(entry, Verb):
+        return f"is {clip(repr(entry))}; it must be an evenhand.verbs.Verb"
+    if entry.name != name:
+        return f"has the name {entry.name!r}; it must be registered under that"
+    return ""
+
+
 VERBS: Registry[Verb] = Registry(
     "verb",
     "evenhand.verbs",
@@ -164,4 +175,5 @@ VERBS: Registry[Verb] = Registry(
         "tune": "evenhand.mitigation:TUNE",
         "study": "evenhand.study:STUDY",
     },
+    problem=_problem,
 )

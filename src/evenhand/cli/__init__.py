@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from evenhand.runtime.options import (
     FEATURES,
     FILE,
@@ -16,6 +18,9 @@ from evenhand.runtime.options import (
 )
 from evenhand.runtime.registry import Deferred
 from evenhand.verbs import VERBS, Command, Verb
+
+if TYPE_CHECKING:
+    from evenhand.formats import Format
 
 PURPOSES = ("Start", "Test software", "Test recorded decisions", "Improve a model", "Look closer")
 """What a person wants to do; the headings of `evenhand --help`, in this order."""
@@ -228,14 +233,27 @@ def options_for(command: Command, verb: Verb | None) -> list[Option]:
 
 
 def _formats(name: str) -> list[Option]:
-    """Return an option for each format that an audit can be written in."""
+    """Return an option for each format that an audit can be written in, and for those that cannot be loaded."""
     if name != "audit":
         return []
+    found = []
+    for form in formats():
+        short = "-o" if form.key == "output" else ""
+        found.append(Option(form.key, TEXT, form.help, metavar="FILE", short=short))
+    found += [Option(key, TEXT, why, metavar="FILE") for key, why in broken_formats().items()]
+    return found
+
+
+def formats() -> list[Format]:
+    """Return the formats that an audit can be written in; one of another package cannot take an option that is there."""
     from evenhand.formats import FORMATS
 
-    found = []
-    for form in FORMATS.values():
-        if form.flag:
-            short = "-o" if form.key == "output" else ""
-            found.append(Option(form.key, TEXT, form.help, metavar="FILE", short=short))
-    return found
+    return [form for form in FORMATS.values() if form.flag and form.key not in MORE["audit"]]
+
+
+def broken_formats() -> dict[str, str]:
+    """Return why formats of other packages cannot be loaded, by the option that each would have."""
+    from evenhand.formats import FORMATS
+
+    found = {name.replace("-", "_"): why for name, why in FORMATS.broken.items()}
+    return {key: why for key, why in found.items() if key not in MORE["audit"]}

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evenhand.cli import broken_formats, formats
 from evenhand.cli.output import given, need_folder
-from evenhand.formats import FORMATS
 from evenhand.methods.audit.audit_result import Audit, gathered
 from evenhand.methods.audit.formats import github
 from evenhand.methods.audit.text import MEANING, render_audit
@@ -90,7 +90,10 @@ def _check_files(options: Namespace) -> None:
 
 def _wanted(options: Namespace) -> list[tuple[Format, str]]:
     """Return the formats that were asked for, each with its file."""
-    pairs = [(form, getattr(options, form.key, None)) for form in FORMATS.values() if form.flag]
+    for key, why in broken_formats().items():
+        if getattr(options, key, None) is not None:
+            raise UsageError(why)
+    pairs = [(form, getattr(options, form.key, None)) for form in formats()]
     return [(form, file) for form, file in pairs if file is not None]
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.report.lines import show
+from evenhand.report.terminal import render
 from evenhand.runtime.errors import UsageError
 from evenhand.runtime.values import parse_outcome
-from evenhand.verbs import VERBS
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -24,7 +23,7 @@ def given(options: Namespace, names: Iterable[str]) -> dict[str, Any]:
 
 def finish(found: Evidence, file: str | None, *, cases: int = 1) -> int:
     """Print evidence, write it where asked, and return its exit code."""
-    show(lambda width: VERBS[found.job].text(found, cases=cases, width=width))
+    render(found, cases=cases)
     if file is not None:
         found.to_json(file)
     return found.exit_code

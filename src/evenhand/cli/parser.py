@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from evenhand.cli import PURPOSES, commands, options_for
 from evenhand.runtime.options import FEATURES, FLAG, NUMBER, TEXTS, WHOLE
+from evenhand.verbs import VERBS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from evenhand.runtime.options import Option
-    from evenhand.verbs import Command
+    from evenhand.verbs import Command, Verb
 
 DESCRIPTION = "Fairness testing for decision software."
 CODES = "Exit codes: 0 pass, 1 discrimination found, 2 bad usage, 3 undecided, 4 the software failed."
@@ -25,6 +28,14 @@ class Parser(argparse.ArgumentParser):
 
     overview: str = ""
     """What stands in place of the usual help, where there is something better."""
+    refusal: str = ""
+    """Why a command cannot be run, where it belongs to a package that cannot be loaded."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse arguments; a command that cannot be run says why, whatever is asked of it."""
+        if self.refusal:
+            self.exit(2, f"evenhand: {self.refusal}\n")
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and exit."""
@@ -64,18 +75,37 @@ def build() -> Parser:
     parser = Parser(prog="evenhand", description=DESCRIPTION, epilog=CODES)
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     below = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
-    known = commands()
-    for command, verb in known:
-        one = below.add_parser(
-            command.name,
-            help=command.help,
-            description=f"{command.help[:1].upper()}{command.help[1:]}",
-            epilog=f"For example: {command.example}",
-        )
-        for option in options_for(command, verb):
-            add(one, option)
-    parser.overview = overview([command for command, _ in known])
+    known = []
+    broken = VERBS.broken
+    for command, verb in commands():
+        try:
+            _add_command(below, command, verb)
+        except Exception as error:  # a verb of somebody else: its mistake is not to take the other commands down
+            if verb is None or VERBS.origin(verb.name) == "evenhand":
+                raise
+            package = VERBS.origin(verb.name)
+            broken[command.name] = f"verb {verb.name!r}, of the package {package}, cannot be a command: {error}"
+        else:
+            known.append(command)
+    names = [command.name for command in known]
+    for name, why in broken.items():
+        if name not in below.choices:
+            below.add_parser(name)
+        if name not in names:
+            below.choices[name].refusal = why
+    parser.overview = overview(known, list(broken.values()))
     return parser
+
+
+def _add_command(below: Any, command: Command, verb: Verb | None) -> None:
+    parser = below.add_parser(
+        command.name,
+        help=command.help,
+        description=f"{command.help[:1].upper()}{command.help[1:]}",
+        epilog=f"For example: {command.example}",
+    )
+    for option in options_for(command, verb):
+        add(parser, option)
 
 
 def add(parser: argparse.ArgumentParser, option: Option) -> None:
@@ -84,7 +114,7 @@ def add(parser: argparse.ArgumentParser, option: Option) -> None:
         _add_positional(parser, option)
         return
     names = [option.short, option.flag] if option.short else [option.flag]
-    how: dict[str, Any] = {"dest": option.name, "help": option.help, "default": option.default}
+    how: dict[str, Any] = {"dest": option.name, "help": _plain(option.help), "default": option.default}
     if option.required:
         how["required"] = True
     if option.kind is FLAG:
@@ -105,7 +135,7 @@ def add(parser: argparse.ArgumentParser, option: Option) -> None:
 
 
 def _add_positional(parser: argparse.ArgumentParser, option: Option) -> None:
-    how: dict[str, Any] = {"help": option.help}
+    how: dict[str, Any] = {"help": _plain(option.help)}
     if option.metavar:
         how["metavar"] = option.metavar
     if option.choices:
@@ -117,6 +147,11 @@ def _add_positional(parser: argparse.ArgumentParser, option: Option) -> None:
     parser.add_argument(option.name, **how)
 
 
+def _plain(text: str) -> str:
+    """Return a help text as argparse wants it, which takes a percent sign for the beginning of a name."""
+    return text.replace("%", "%%")
+
+
 def names_of(text: str) -> list[str]:
     """Return the names in a text that commas separate.
 
@@ -126,8 +161,11 @@ def names_of(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def overview(known: list[Command]) -> str:
-    """Return the help of the whole program: its commands by what a person wants to do, with an example each."""
+def overview(known: list[Command], broken: Sequence[str] = ()) -> str:
+    """Return the help of the whole program: its commands by what a person wants to do, with an example each.
+
+    `broken` are sentences about commands of other packages that cannot be loaded.
+    """
     lines = ["usage: evenhand [-h] [--version] COMMAND ...", "", DESCRIPTION, ""]
     purposes = [*PURPOSES, *dict.fromkeys(command.purpose for command in known if command.purpose not in PURPOSES)]
     for purpose in purposes:
@@ -139,6 +177,9 @@ def overview(known: list[Command]) -> str:
             lines.append(f"  {command.name:<12} {command.help}")
             lines.append(f"  {'':<12}   {command.example}")
         lines.append("")
+    if broken:
+        wrapped = [line for why in broken for line in textwrap.wrap(why, 98, subsequent_indent="  ")]
+        lines += ["Not available:", *(f"  {line}" for line in wrapped), ""]
     lines += ["options:", "  -h, --help   show this help message and exit", "  --version    print the version and exit"]
     lines += ["", "See `evenhand COMMAND --help` for the options of a command.", *textwrap.wrap(CODES, 100)]
     return "\n".join(lines) + "\n"

@@ -117,12 +117,12 @@ def subject_lines(model: str, file: Path) -> list[str]:
 
 def _kind_of(suffix: str) -> str | None:
     """Return the kind of software that files of a suffix hold, None where no adapter says so."""
-    return next((kind for kind in ADAPTERS if suffix in ADAPTERS[kind].suffixes), None)
+    return next((kind for kind, adapter in ADAPTERS.items() if suffix in adapter.suffixes), None)
 
 
 def _suffixes() -> tuple[str, ...]:
     """Return the suffixes of all model files."""
-    return tuple(suffix for kind in ADAPTERS for suffix in ADAPTERS[kind].suffixes)
+    return tuple(suffix for adapter in ADAPTERS.values() for suffix in adapter.suffixes)
 
 
 def _guess(columns: Sequence[str], target: str | None, data: Path) -> list[str]:

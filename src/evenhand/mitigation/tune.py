@@ -14,7 +14,8 @@ from evenhand.methods.compare.contingency import Frame, coded
 from evenhand.methods.compare.predictions import Trials
 from evenhand.mitigation import TUNE
 from evenhand.report.lines import Line
-from evenhand.results.protocol import Evidence, head_of, read_stop, spent_of, tail_of
+from evenhand.results.document import read_stop, spent_of
+from evenhand.results.protocol import Evidence
 from evenhand.runtime.budget import Budget, Meter, Spent, progress_bar
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.runtime.random_streams import stream
@@ -83,17 +84,15 @@ class Tuning(Evidence):
         """What the tuning depends on."""
         return self.comparison.versions
 
-    def content(self) -> dict[str, Any]:
-        """Return all that depends on the rows, the settings and the seed alone."""
+    def body(self) -> dict[str, Any]:
+        """Return what only this kind of evidence holds, as JSON holds it."""
         return {
-            **head_of(self),
             "parameter": self.parameter,
             "values": [plain(value) for value in self.values],
             "best": plain(self.best),
             "comparison": self.comparison.content(),
             "chosen": None if self.chosen is None else self.chosen.content(),
             "findings": [finding.to_dict() for finding in self.findings],
-            **tail_of(self),
         }
 
     @classmethod

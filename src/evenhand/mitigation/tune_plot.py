@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -90,8 +89,10 @@ class TuningDisplay(Display):
         """Draw on axes given (the areas alone), or all on a new figure, and return the display."""
         sizes = [(WIDTH, _FIRST), (WIDTH, _OTHERS), (WIDTH, _OTHERS)]
         areas, *others = self.curves
-        panels = [partial(_draw_areas, self, areas), *(partial(_draw_curve, self, curve) for curve in others)]
-        self._draw(ax, sizes, panels)
+        first, *rest = self._open(ax, sizes)
+        _draw_areas(self, areas, first)
+        for axes, curve in zip(rest, others, strict=False):
+            _draw_curve(self, curve, axes)
         last = self.axes_[-1]
         under = f"{literal(self.axis)}\n{flowed(self.note, inches(last)[0], 0.9)}"
         last.set_xlabel(under, fontsize=9)

@@ -9,7 +9,7 @@ from evenhand.runtime import number_text
 from evenhand.runtime.errors import MissingExtra, clip, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 VERMILLION, ORANGE, YELLOW, GREEN, BLUE, SKY, PURPLE = (
     "#D55E00",
@@ -37,15 +37,14 @@ class Display(ABC):
     def plot(self, ax: Any = None) -> Any:
         """Draw on axes given, or on a new figure, and return the display."""
 
-    def _draw(self, ax: Any, sizes: Sequence[tuple[float, float]], draw: Sequence[Callable[[Any], None]]) -> None:
-        """Draw the first panel on the axes given, or all on a new figure, in which each is this wide and high."""
+    def _open(self, ax: Any, sizes: Sequence[tuple[float, float]]) -> tuple[Any, ...]:
+        """Return the axes to draw panels on: those given, for the first, or new ones that are this wide and high."""
         if ax is None:
             self.figure_, axes = _new_axes(sizes)
         else:
             self.figure_, axes = ax.figure, [ax]
-        for one, each in zip(axes, draw, strict=False):
-            each(one)
         self.ax_, self.axes_ = axes[0], tuple(axes)
+        return self.axes_
 
 
 def _new_axes(sizes: Sequence[tuple[float, float]]) -> tuple[Any, list[Any]]:

@@ -16,7 +16,7 @@ from evenhand.report.lines import printable
 from evenhand.runtime.errors import MissingExtra
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from evenhand.results.evidence import Case
 
@@ -130,7 +130,7 @@ def _marked(value: object) -> str:
     return re.sub("⟦(.*?)⟧", r"<mark>⟦\1⟧</mark>", boxed(value))
 
 
-def drawn(make: Callable[[], Any], name: str, says: str) -> str:
+def drawn(display: Any, name: str, says: str) -> str:
     """Return the drawing of a display as a figure of the page, the same bytes for the same display."""
     try:
         from matplotlib import pyplot, rc_context, style
@@ -139,7 +139,7 @@ def drawn(make: Callable[[], Any], name: str, says: str) -> str:
     # The looks of the user's own figures must not change the bytes, nor letters that the font lacks warn of it.
     with warnings.catch_warnings(), pyplot.ioff(), style.context("default"), rc_context({"svg.hashsalt": "evenhand"}):
         warnings.filterwarnings("ignore", message="Glyph")
-        display = make().plot()
+        display.plot()
         sheet = StringIO()
         display.figure_.savefig(sheet, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
         pyplot.close(display.figure_)

@@ -13,7 +13,7 @@ from evenhand.runtime.errors import printable as printable
 from evenhand.statistics.estimate import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.console import Console
 
@@ -59,22 +59,34 @@ class Line:
         return f"{self.lead}{printable(self.text)}".rstrip()
 
 
-def show(told: Callable[[int | None], Iterable[Line]], console: Console | None = None) -> None:
-    """Print lines, which are told for a width, on standard output or on the console given: on a terminal in colour."""
-    from rich.console import Console
-    from rich.text import Text
+class Screen:
+    """Where lines are printed: a terminal, in colour and as wide as it is, or a pipe, plain and unbroken."""
 
-    screen = console or Console()
-    if not screen.is_terminal:
-        # Rich ends the program with code 1, which here means discrimination, when the reader of a pipe has gone.
-        print(*told(None), sep="\n", file=screen.file)
-        return
-    for line in told(screen.width):
-        first, *more = line.wrapped(screen.width)
-        style = _COLOURS[line.verdict] if line.verdict else ""
-        screen.print(Text.assemble((line.lead, style), first), soft_wrap=True, highlight=False)
-        for part in more:
-            screen.print(Text(" " * len(line.lead) + part), soft_wrap=True, highlight=False)
+    def __init__(self, console: Console | None = None) -> None:
+        from rich.console import Console
+
+        self._console = console or Console()
+
+    @property
+    def width(self) -> int | None:
+        """How many columns there are; None where lines are not broken."""
+        return self._console.width if self._console.is_terminal else None
+
+    def print(self, lines: Sequence[Line]) -> None:
+        """Print lines that were made for this width."""
+        from rich.text import Text
+
+        console = self._console
+        if self.width is None:
+            # Rich ends the program with code 1, which here means discrimination, when the reader of a pipe has gone.
+            print(*lines, sep="\n", file=console.file)
+            return
+        for line in lines:
+            first, *more = line.wrapped(console.width)
+            style = _COLOURS[line.verdict] if line.verdict else ""
+            console.print(Text.assemble((line.lead, style), first), soft_wrap=True, highlight=False)
+            for part in more:
+                console.print(Text(" " * len(line.lead) + part), soft_wrap=True, highlight=False)
 
 
 def indented(texts: Iterable[str]) -> Iterator[Line]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import textwrap
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evenhand.report.canvas import (
@@ -110,7 +109,8 @@ class RatesDisplay(Display):
             more = f"\n… {len(self.groups) - MOST_PANELS:,} more findings have groups"
             panels[-1] = replace(panels[-1], axis=panels[-1].axis + more)
         sizes = [(WIDTH, _AROUND + _ROW * len(panel.rows)) for panel in panels]
-        self._draw(ax, sizes, [partial(_draw, panel) for panel in panels])
+        for axes, panel in zip(self._open(ax, sizes), panels, strict=False):
+            _draw(panel, axes)
         return self
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenhand.report.finding_text import shown_groups
-from evenhand.report.lines import LEAD, Line, indented, rates, show, shown_cases
+from evenhand.report.lines import LEAD, Line, Screen, indented, rates, shown_cases
 from evenhand.report.lines import printable as printable
 from evenhand.runtime import number_text
 from evenhand.verbs import VERBS
@@ -27,7 +27,8 @@ def render(found: Evidence, *, console: Console | None = None, cases: int = 1) -
     `cases` is how many cases of a finding to show: one is a line, more are tables with the two inputs side by side. A
     search, which is about its cases, shows one as a table and two as lines instead of one.
     """
-    show(lambda width: VERBS[found.job].text(found, cases=cases, width=width), console)
+    screen = Screen(console)
+    screen.print(list(VERBS[found.job].text(found, cases=cases, width=screen.width)))
 
 
 def lines(found: Evidence, *, cases: int = 1, width: int | None = None) -> list[str]:

@@ -11,14 +11,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from evenhand.results.document import RANK
 from evenhand.results.evidence import Finding, key_of
-from evenhand.results.protocol import RANK, Evidence
 from evenhand.space.rule import Rule
 from evenhand.statistics.estimate import Estimate, Verdict, Witnesses
 from evenhand.verbs import VERBS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from evenhand.results.protocol import Evidence
 
 NEW, WORSE, BETTER, SAME, ROSE = "new", "worse", "better", "not surely worse", "worse, within the limit"
 STATES = (NEW, WORSE, BETTER, SAME, ROSE)

@@ -7,58 +7,23 @@ its findings are and what its JSON holds; what follows from that is written here
 from __future__ import annotations
 
 import hashlib
-import platform
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from functools import cache, cached_property
-from importlib import metadata
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from evenhand.formats import FORMATS
-from evenhand.results.format_1 import upgraded
+from evenhand.results.document import EXIT_CODES, FORMAT, worst_of
 from evenhand.runtime import json_file
 from evenhand.runtime.errors import INTERRUPTED, UsageError, printable
 from evenhand.statistics.estimate import StopReason, Verdict
 from evenhand.verbs import VERBS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from os import PathLike
 
     from evenhand.results.evidence import Finding
     from evenhand.runtime.budget import Spent
-
-FORMAT = 2
-"""The format of the JSON that is written; format 1 is read as well."""
-EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.UNDECIDED: 3, None: 0}
-"""The one gate policy for the command line, pytest and Python: undecided is not a pass."""
-RANK = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1, Verdict.PASS: 2, None: 3}
-"""Verdicts, from what counts most of several to what counts least."""
-
-
-def worst_of(verdicts: Iterable[Verdict | None]) -> Verdict | None:
-    """Return what counts most of several verdicts; None where there is none at all.
-
-    >>> worst_of([Verdict.PASS, None, Verdict.UNDECIDED]).value
-    'undecided'
-    """
-    return min(verdicts, key=lambda verdict: RANK[verdict], default=None)
-
-
-def versions() -> dict[str, str]:
-    """Return the versions that a result depends on."""
-    return dict(_versions())
-
-
-@cache
-def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for name in ("evenhand", "numpy", "pandas", "scikit-learn"):
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
 
 
 class Evidence(ABC):
@@ -151,10 +116,14 @@ class Evidence(ABC):
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """Return the evidence as one page that needs nothing from elsewhere, and write it where a path is given."""
+        from evenhand.formats import FORMATS
+
         page = VERBS[self.job].page or FORMATS["html"].render
         return json_file.write(path, page(self), "report")
 
     def _repr_html_(self) -> str:
+        from evenhand.formats import FORMATS
+
         return str(FORMATS["notebook"].render(self))
 
     def plot(self, ax: Any = None) -> Any:
@@ -162,8 +131,27 @@ class Evidence(ABC):
         return VERBS[self.job].plot(self).plot(ax=ax)
 
     @abstractmethod
+    def body(self) -> dict[str, Any]:
+        """Return what only this kind of evidence holds, of that which the digest is of, as JSON holds it."""
+
+    def extra(self) -> dict[str, Any]:
+        """Return what JSON holds besides, and the digest is not of."""
+        return {}
+
     def content(self) -> dict[str, Any]:
         """Return all that depends on seed, subject and settings alone, as JSON holds it; the digest is of this."""
+        return {
+            "format": FORMAT,
+            "job": self.job,
+            "verdict": self.verdict,
+            "seed": self.seed,
+            "level": self.level,
+            "stop": self.stop.name.lower(),
+            "queries": self.spent.queries,
+            **self.body(),
+            "versions": dict(self.versions),
+            "notes": list(self.notes),
+        }
 
     @cached_property
     def digest(self) -> str:
@@ -172,7 +160,9 @@ class Evidence(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the evidence as JSON-ready values."""
-        return {**self.content(), "spent": self.spent.to_dict(), "digest": self.digest}
+        table = self.content()
+        del table["queries"]  # which stand among what was spent
+        return {**table, **self.extra(), "spent": self.spent.to_dict(), "digest": self.digest}
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """Return the evidence as JSON, and write it to `path` where one is given."""
@@ -193,7 +183,7 @@ class Evidence(ABC):
         if known not in (1, FORMAT):
             raise UsageError(f"{place}: {cls.document} format {known} is not {FORMAT}; use the evenhand that wrote it")
         try:
-            return cls.read(upgraded(table) if known == 1 else table, place)
+            return cls.read(_of_this_format(table), place)
         except UsageError:
             raise
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -211,48 +201,9 @@ class Evidence(ABC):
         """Rebuild the evidence from JSON of the present format; `where` begins error sentences."""
 
 
-def head_of(evidence: Evidence) -> dict[str, Any]:
-    """Return what the JSON of every kind of evidence begins with."""
-    return {
-        "format": FORMAT,
-        "job": evidence.job,
-        "verdict": evidence.verdict,
-        "seed": evidence.seed,
-        "level": evidence.level,
-        "stop": evidence.stop.name.lower(),
-    }
+def _of_this_format(table: Mapping[str, Any]) -> Mapping[str, Any]:
+    if table["format"] == FORMAT:
+        return table
+    from evenhand.results.format_1 import upgraded
 
-
-def tail_of(evidence: Evidence) -> dict[str, Any]:
-    """Return what the JSON of every kind of evidence ends with, before what was spent."""
-    return {"versions": dict(evidence.versions), "notes": list(evidence.notes)}
-
-
-def evidence_of(table: Any, *, where: str) -> Evidence:
-    """Rebuild any evidence from its parsed JSON, whatever verb made it."""
-    job = table.get("job") if isinstance(table, Mapping) else None
-    kind = VERBS[str(job)].document if isinstance(job, str) and job in VERBS else VERBS["measure"].document
-    found: Evidence = kind().from_dict(table, where=where)
-    return found
-
-
-def read_stop(name: str) -> StopReason:
-    """Return why a run ended, from its name in JSON."""
-    return StopReason[name.upper()]
-
-
-def findings_of(table: Mapping[str, Any]) -> list[Finding]:
-    """Rebuild the findings of a document, each with the detail that its verb knows."""
-    from evenhand.results.evidence import Finding
-
-    job = table["job"]
-    read_detail = VERBS[job].detail if job in VERBS else None
-    return [Finding.from_dict(finding, read_detail=read_detail) for finding in table["findings"]]
-
-
-def spent_of(table: Mapping[str, Any]) -> Spent:
-    """Rebuild what a run spent; documents within others have none."""
-    from evenhand.runtime.budget import Spent
-
-    spent = table.get("spent", {})
-    return Spent(spent.get("queries", 0), spent.get("executed", 0), spent.get("seconds", 0.0))
+    return upgraded(table)

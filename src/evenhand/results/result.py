@@ -8,17 +8,8 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from evenhand.results.protocol import (
-    FORMAT,
-    RANK,
-    Evidence,
-    findings_of,
-    head_of,
-    read_stop,
-    spent_of,
-    tail_of,
-    versions,
-)
+from evenhand.results.document import FORMAT, RANK, findings_of, read_stop, spent_of, versions
+from evenhand.results.protocol import Evidence
 from evenhand.runtime.errors import UsageError
 from evenhand.space.rule import Rule
 
@@ -86,22 +77,13 @@ class Result(Evidence):
             raise UsageError(f"this {self.job} kept no tests; measure with keep_tests=True to write them to a suite")
         self.tests.write(path)
 
-    def content(self) -> dict[str, Any]:
-        """Return all that depends on seed, subject and settings alone, not on how the run went."""
+    def body(self) -> dict[str, Any]:
+        """Return what only this kind of evidence holds, as JSON holds it."""
         return {
-            **head_of(self),
             "findings": [finding.to_dict() for finding in self.findings],
-            "queries": self.spent.queries,
             "space": self.space,
-            **tail_of(self),
             **({"details": self.details} if self.details else {}),
         }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as JSON-ready values."""
-        table = super().to_dict()
-        del table["queries"]  # which stand among what was spent
-        return table
 
     @classmethod
     def owns(cls, table: Mapping[str, Any]) -> bool:

@@ -2,7 +2,8 @@
 
 Verbs, adapters, strategies, metrics and report formats each have one. What evenhand brings is a line that says where
 it lives, and is imported when it is asked for. Another package adds an entry point of the registry's group, and a
-program calls `register`.
+program calls `register`. What another package brings and cannot be loaded is told when it is asked for by its name,
+and is left out of everything else: a mistake of one package is no reason for evenhand to stop.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from evenhand.runtime.errors import UsageError, clip, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 T = TypeVar("T")
 
@@ -25,7 +26,10 @@ def resolve(place: str) -> Any:
     3.141592653589793
     """
     module, _, name = place.partition(":")
-    return getattr(import_module(module), name)
+    found: Any = import_module(module.strip())
+    for part in name.split("."):
+        found = getattr(found, part.strip())
+    return found
 
 
 class Deferred:
@@ -59,6 +63,8 @@ class Registry(Generic[T]):
         The group of entry points under which installed packages add entries.
     places
         What evenhand brings, by name, in the order in which it is listed.
+    problem
+        Tells in a few words what is wrong with an entry of somebody else, given its name; nothing where it is fine.
 
     Examples
     --------
@@ -73,23 +79,46 @@ class Registry(Generic[T]):
     evenhand.runtime.errors.UsageError: unknown shape 'sqare'; did you mean 'square'? Valid choices are 'circle', 'square'
     """  # noqa: E501
 
-    def __init__(self, what: str, group: str, places: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        what: str,
+        group: str,
+        places: Mapping[str, str],
+        *,
+        problem: Callable[[str, Any], str] | None = None,
+    ) -> None:
         self.what = what
         self.group = group
         self._entries: dict[str, str | T] = dict(places)
         self._own = frozenset(places)
+        self._problem = problem
+        self._packages: dict[str, str] = {}
+        self._broken: dict[str, UsageError] = {}
         self._complete = False
 
     def register(self, name: str, entry: T) -> None:
         """Add an entry, or put it in the place of one that was registered before; evenhand's own names are taken."""
         if name in self._own:
             raise UsageError(f"{self.what} {name!r} is evenhand's own; register yours under another name")
+        wrong = self._wrong(name, entry)
+        if wrong:
+            raise UsageError(f"{self.what} {name!r} {wrong}")
         self._entries[name] = entry
+        self._broken.pop(name, None)
 
     def unregister(self, name: str) -> None:
         """Take out an entry that a program registered."""
         if name not in self._own:
             self._entries.pop(name, None)
+            self._broken.pop(name, None)
+
+    def origin(self, name: str) -> str:
+        """Return the package that brings an entry: evenhand itself, another one, or none where a program registered it.
+
+        >>> Registry("shape", "example.shapes", {"circle": "math:pi"}).origin("circle")
+        'evenhand'
+        """
+        return "evenhand" if name in self._own else self._packages.get(name, "")
 
     def __getitem__(self, name: str) -> T:
         """Return an entry, or say which name is nearest."""
@@ -113,19 +142,48 @@ class Registry(Generic[T]):
         self._read_entry_points()
         return iter(list(self._entries))
 
+    def items(self) -> Iterator[tuple[str, T]]:
+        """Yield names and entries in their order, each loaded when it is its turn; what cannot be is passed over."""
+        for name in self:
+            try:
+                entry = self[name]
+            except UsageError:
+                continue  # `broken` says why
+            yield name, entry
+
     def values(self) -> list[T]:
-        """Return all entries, in the order of their names."""
-        return [self[name] for name in self]
+        """Return all entries in their order, but for those that cannot be loaded; see `broken`."""
+        return [entry for _, entry in self.items()]
+
+    @property
+    def broken(self) -> dict[str, str]:
+        """What other packages bring and cannot be loaded: by name, a sentence that says why, and whose it is."""
+        self.values()
+        return {name: str(error) for name, error in self._broken.items()}
 
     def _load(self, name: str, place: str) -> T:
+        if name in self._own:
+            own: T = resolve(place)
+            return own
+        if name in self._broken:
+            raise self._broken[name].with_traceback(None)
         try:
             found: T = resolve(place)
-        except (ImportError, AttributeError) as error:
-            if name in self._own:
-                raise
-            # A package that somebody else wrote: say whose mistake it is.
-            raise UsageError(f"{self.what} {name!r} cannot be loaded from {place}: {error}") from error
+            wrong = self._wrong(name, found)
+            if wrong:
+                raise UsageError(f"it {wrong}")
+        except Exception as error:  # whatever somebody else's package does when it is imported
+            kind = "" if isinstance(error, UsageError) else f"{type(error).__name__}: "
+            self._broken[name] = UsageError(
+                f"{self.what} {name!r} cannot be loaded from {place}, of the package {self.origin(name)}: "
+                f"{kind}{clip(str(error))}"
+            )
+            raise self._broken[name] from error
         return found
+
+    def _wrong(self, name: str, entry: Any) -> str:
+        """Return what is wrong with an entry, nothing where it is fine."""
+        return "" if self._problem is None else self._problem(name, entry)
 
     def _read_entry_points(self) -> None:
         """Add what installed packages bring; they cannot replace evenhand's own entries."""
@@ -133,4 +191,6 @@ class Registry(Generic[T]):
             return
         self._complete = True
         for point in metadata.entry_points(group=self.group):
-            self._entries.setdefault(point.name, point.value)
+            if point.name not in self._entries:
+                self._entries[point.name] = point.value
+                self._packages[point.name] = "" if point.dist is None else point.dist.name

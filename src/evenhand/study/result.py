@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from evenhand.results.protocol import Evidence, findings_of, head_of, read_stop, spent_of, tail_of, versions
+from evenhand.results.document import findings_of, read_stop, spent_of, versions
+from evenhand.results.protocol import Evidence
 from evenhand.runtime.budget import Spent
 from evenhand.statistics.estimate import StopReason
 from evenhand.study import tables
@@ -62,17 +63,15 @@ class StudyResult(Evidence):
             shown=printed,
         )
 
-    def content(self) -> dict[str, Any]:
-        """Return all that depends on the study and its seed alone."""
+    def body(self) -> dict[str, Any]:
+        """Return what only this kind of evidence holds, as JSON holds it."""
         return {
-            **head_of(self),
             "splits": self.splits,
             "test_size": self.test_size,
             "fits": self.fits,
             "tables": list(self.tables),
             "findings": [finding.to_dict() for finding in self.findings],
             "failures": list(self.failures),
-            **tail_of(self),
         }
 
     @classmethod

@@ -14,7 +14,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from evenhand.mitigation.catalogue import METHODS
-from evenhand.results.protocol import versions
+from evenhand.results.document import versions
 from evenhand.runtime import number_text
 from evenhand.runtime.budget import Budget, Meter, progress_bar
 from evenhand.runtime.errors import UsageError, clip

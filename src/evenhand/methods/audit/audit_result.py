@@ -7,16 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from evenhand.results.baseline import BaselineComparison, hold
-from evenhand.results.protocol import (
-    EXIT_CODES,
-    Evidence,
-    evidence_of,
-    head_of,
-    spent_of,
-    tail_of,
-    versions,
-    worst_of,
-)
+from evenhand.results.document import EXIT_CODES, spent_of, versions, worst_of
+from evenhand.results.protocol import Evidence
+from evenhand.results.reading import evidence_of
 from evenhand.runtime import json_file
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import INTERRUPTED, SubjectError, UsageError, clip, nearest, printable
@@ -238,25 +231,22 @@ class Audit(Evidence):
         baseline = {"name": name or "an older audit", "digest": old.digest}
         return replace(self, checks=tuple(checks), baseline=baseline, notes=(*self.notes, *notes))
 
-    def content(self) -> dict[str, Any]:
-        """Return all that depends on seed, software and settings alone, not on how the run went."""
+    def body(self) -> dict[str, Any]:
+        """Return what only this kind of evidence holds, as JSON holds it."""
         return {
-            **head_of(self),
             "subject": self.subject,
             "space": self.space,
             "baseline": dict(self.baseline),
             "checks": [check.to_dict(whole=False) for check in self.checks],
         }
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the audit as JSON-ready values, with all that its checks found."""
+    def extra(self) -> dict[str, Any]:
+        """Return all that the checks found, and how the audit was run."""
         return {
-            **super().to_dict(),
             "checks": [check.to_dict() for check in self.checks],
             "ledger": self.ledger,
             "command": self.command,
             "config": dict(self.config),
-            **tail_of(self),
         }
 
     @classmethod

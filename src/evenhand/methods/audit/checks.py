@@ -99,6 +99,8 @@ choices are 'job', 'over', 'kind', 'limit', 'margin', 'level', 'interval', 'exac
         example = "a [[checks]] table" if written else 'a dictionary such as {"job": "measure"}'
         raise UsageError(f"{where}check {number} is {clip(repr(check))}; write {example}")
     job = check.get("job")
+    if isinstance(job, str) and job in VERBS.broken:
+        raise UsageError(f"{where}check {number}: {VERBS.broken[job]}")
     if not isinstance(job, str) or job not in jobs():
         raise UsageError(f"{where}check {number} has job = {clip(repr(job))}; {nearest(job or '', jobs())}")
     place = f"{where}check {number} ({job})"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from evenhand.methods.audit.formats.ci import NOT_RUN, word_of
 from evenhand.methods.audit.statements import all_statements, statements
 from evenhand.report.definitions import TOGETHER
-from evenhand.report.lines import LEAD, Line, show
+from evenhand.report.lines import LEAD, Line, Screen
 from evenhand.report.statement import NO_LIMIT
 from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Verdict
@@ -37,7 +37,7 @@ _ORDER = (*map(str, (Verdict.FAIL, Verdict.UNDECIDED)), NOT_RUN, str(Verdict.PAS
 
 def render_audit(audit: Audit, files: Sequence[str] = (), *, console: Console | None = None) -> None:
     """Print an audit on standard output, or on the console given, with the files that it was written to."""
-    show(lambda _: _told(audit, files), console)
+    Screen(console).print(list(_told(audit, files)))
 
 
 def lines(audit: Audit, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:

@@ -7,8 +7,9 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from evenhand.methods.compare.regions import GOOD, REGIONS, WIN_WIN
+from evenhand.results.document import read_stop, spent_of, versions, worst_of
 from evenhand.results.evidence import Finding
-from evenhand.results.protocol import Evidence, head_of, read_stop, spent_of, tail_of, versions, worst_of
+from evenhand.results.protocol import Evidence
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.statistics.estimate import Estimate, StopReason, Verdict
@@ -181,10 +182,9 @@ class Comparison(Evidence):
         """Return the mitigations that are not surely better than blind overwriting, as text."""
         return _story([standing for standing in self.standings if standing.verdict is not Verdict.PASS])
 
-    def content(self) -> dict[str, Any]:
-        """Return all that depends on the predictions, the settings and the seed alone."""
+    def body(self) -> dict[str, Any]:
+        """Return what only this kind of evidence holds, as JSON holds it."""
         return {
-            **head_of(self),
             "original": self.original,
             "start": [estimate.to_dict() for estimate in self.start],
             "standings": [_standing_table(one) for one in self.standings],
@@ -193,7 +193,6 @@ class Comparison(Evidence):
             "bias": self.bias,
             "performance": self.performance,
             "runs": self.runs,
-            **tail_of(self),
         }
 
     @classmethod

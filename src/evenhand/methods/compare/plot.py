@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.compare.regions import GOOD, INVERTED, LOSE_LOSE, POOR, REGIONS, WIN_WIN, Line, regions
+from evenhand.methods.compare.regions import GOOD, INVERTED, LOSE_LOSE, POOR, REGIONS, WIN_WIN, Line, Plane
 from evenhand.methods.compare.text import about, sampled
 from evenhand.report.canvas import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, WIDTH, Display, inches, literal
 from evenhand.report.finding_text import NO_DATA
@@ -102,7 +101,8 @@ class TradeoffDisplay(Display):
         """
         columns = -(-len(self.marks) // _LISTED) if len(self.marks) > MOST_LABELS else 0
         shown = self._scaled() if scaled else self
-        self._draw(ax, [(WIDTH + _COLUMN * columns, _HIGH)], [partial(_draw_plane, shown, columns=columns)])
+        axes = self._open(ax, [(WIDTH + _COLUMN * columns, _HIGH)])[0]
+        _draw_plane(shown, axes, columns=columns)
         return self
 
     def _scaled(self) -> TradeoffDisplay:
@@ -154,7 +154,7 @@ class SharesDisplay(Display):
 
     def plot(self, ax: Any = None) -> SharesDisplay:
         """Draw on axes given, or on a new figure, and return the display."""
-        self._draw(ax, [(WIDTH, _AROUND + _ROW * len(self.names))], [partial(_draw_shares, self)])
+        _draw_shares(self, self._open(ax, [(WIDTH, _AROUND + _ROW * len(self.names))])[0])
         return self
 
 
@@ -236,7 +236,7 @@ def _view(display: TradeoffDisplay) -> list[tuple[float, float]]:
 
 
 def _shade(ax: Any, start: tuple[float, float], line: Line) -> None:
-    """Shade the five regions as `core.tradeoff.regions` tells them apart."""
+    """Shade the five regions as `regions` tells them apart."""
     (left, right), (bottom, top), (bias, performance) = ax.get_xlim(), ax.get_ylim(), start
     x = np.unique(np.concatenate([np.linspace(left, bias, 200), line.bias[(line.bias > left) & (line.bias < bias)]]))
     y = np.minimum(line.at(x), performance)
@@ -289,14 +289,9 @@ def _write(ax: Any, display: TradeoffDisplay, line: Line) -> None:
     labels.beside(literal(display.start.label, 30), display.start.place, fontsize=9, fontweight="bold")
     for degree, *place in (display.line[0], display.line[-1]):
         labels.beside(number_text.percent_figures(degree), (place[0], place[1]), fontsize=8, color=BLUE)
-    bias, performance = display.start.place
-
-    def region(places: Any) -> Any:
-        x, y = places[..., 0], places[..., 1]
-        return regions(y - performance, x - bias, line.height(x, y))
-
+    plane = Plane(display.start.place, line)
     for code, corner in _CORNERS.items():
-        labels.inside(REGIONS[code], region, code, corner)
+        labels.inside(REGIONS[code], plane.regions, code, corner)
 
 
 def _draw_shares(display: SharesDisplay, ax: Any) -> None:

@@ -139,3 +139,17 @@ class Line:
 def _take(values: Floats, at: NDArray[np.intp]) -> Floats:
     spread = np.broadcast_to(values, (*np.broadcast_shapes(values.shape[:-1], at.shape), values.shape[-1]))
     return np.asarray(np.take_along_axis(spread, at[..., None], axis=-1)[..., 0])
+
+
+@dataclass(frozen=True)
+class Plane:
+    """The plane of bias and performance: where the original stands in it, and the line of blind overwriting."""
+
+    start: tuple[float, float]
+    line: Line
+
+    def regions(self, places: Any) -> Any:
+        """Return the region of each place, given as bias and performance along the last axis."""
+        bias, performance = self.start
+        x, y = places[..., 0], places[..., 1]
+        return regions(y - performance, x - bias, self.line.height(x, y))

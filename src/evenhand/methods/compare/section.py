@@ -29,7 +29,7 @@ def section(found: Comparison, told: Sequence[Statement], name: str, room: int) 
         yield f'<article class="finding {tone}" aria-labelledby="{name}-standing{number}">{inside}</article>'
     yield "<h3>Trade-off plane</h3>"
     says = "Each mitigation against the line of blindly overwriting predictions: better is above and to the left."
-    yield drawn(lambda: display_of(found), f"{name}-plane", says)
+    yield drawn(display_of(found), f"{name}-plane", says)
     headings = ("mitigation", "region", "performance", "bias", "gain over the line")
     rows = []
     for standing in found.standings:

@@ -6,7 +6,7 @@ import math
 from typing import IO, TYPE_CHECKING, Any
 
 from evenhand.methods.compare.regions import REGIONS
-from evenhand.report.lines import LEAD, Line, printable, show, table_of
+from evenhand.report.lines import LEAD, Line, Screen, printable, table_of
 from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Amount, Verdict
 
@@ -37,12 +37,14 @@ def lines(comparison: Comparison, *, cases: int = 1, width: int | None = None) -
 
 def render_comparison(comparison: Comparison, file: IO[str] | None = None, *, console: Console | None = None) -> None:
     """Print a comparison on standard output, or on the file or console given: on a terminal in colour."""
-    show(lambda width: _told(comparison, width), _on(file, console))
+    screen = Screen(_on(file, console))
+    screen.print(list(_told(comparison, screen.width)))
 
 
 def render_table(frame: Any, title: str = "", file: IO[str] | None = None, *, console: Console | None = None) -> None:
     """Print a table of a study, a pandas frame, in parts that fit the terminal, or 100 columns elsewhere."""
-    show(lambda width: _tabled(frame, title, width or PIPED), _on(file, console))
+    screen = Screen(_on(file, console))
+    screen.print(list(_tabled(frame, title, screen.width or PIPED)))
 
 
 def table_lines(frame: Any, title: str = "", *, width: int = PIPED) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.impact.selection_rates import tables_of
@@ -90,7 +89,8 @@ class ImpactDisplay(Display):
         """
         panels = self.panels or (Panel("no impact tables", "", ()),)
         sizes = [(WIDTH, _AROUND + _ROW * len(panel.bars)) for panel in panels]
-        self._draw(ax, sizes, [partial(_draw, panel) for panel in panels])
+        for axes, panel in zip(self._open(ax, sizes), panels, strict=False):
+            _draw(panel, axes)
         return self
 
 

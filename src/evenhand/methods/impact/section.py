@@ -28,7 +28,7 @@ def section(result: Result, told: Sequence[Statement], name: str, room: int) -> 
     if not tables:
         return
     yield "<h3>Picture</h3>"
-    yield drawn(lambda: display_of(result), f"{name}-picture", PICTURE)
+    yield drawn(display_of(result), f"{name}-picture", PICTURE)
     yield from _impact(tables, name)
 
 

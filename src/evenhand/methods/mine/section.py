@@ -49,7 +49,7 @@ def section(result: Result, told: Sequence[Statement], name: str, room: int) -> 
     if not entries_of(result):
         return
     yield "<h3>Picture</h3>"
-    yield drawn(lambda: display_of(result), f"{name}-picture", PICTURES[result.job])
+    yield drawn(display_of(result), f"{name}-picture", PICTURES[result.job])
     yield _mined(result, name, room)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import textwrap
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -151,10 +150,12 @@ class RepairDisplay(Display):
         """
         shown = self.panels if ax is None else self.panels[:1]
         if not shown:
-            self._draw(ax, [(WIDTH, _EMPTY)], [partial(_draw_instead, self)])
+            _draw_instead(self, self._open(ax, [(WIDTH, _EMPTY)])[0])
             return self
         sizes = [(WIDTH, panel.height + _AROUND) for panel in shown]
-        self._draw(ax, sizes, [partial(_draw, panel) for panel in shown])
+        panels: tuple[Rows | Course, ...] = tuple(shown)
+        for axes, panel in zip(self._open(ax, sizes), panels, strict=False):
+            _draw(panel, axes)
         self.figure_.figure.draw_without_rendering()  # how wide axes are is known only after the layout
         for at, one in enumerate(self.axes_):
             note = flowed(shown[at].note, inches(one)[0], 0.9)

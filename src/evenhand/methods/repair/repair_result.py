@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from evenhand.methods.compare.comparison import BETTER, Comparison
 from evenhand.methods.repair.paired import Change
 from evenhand.methods.repair.steps import AIM, ALL, Check, Step
+from evenhand.results.document import read_stop, spent_of, versions, worst_of
 from evenhand.results.evidence import Finding
-from evenhand.results.protocol import Evidence, head_of, read_stop, spent_of, tail_of, versions, worst_of
+from evenhand.results.protocol import Evidence
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.space.rule import Rule
@@ -239,11 +240,10 @@ class Repair(Evidence):
             raise UsageError("this repair was read from JSON, which holds no model; save it where it was made")
         return save_model(self.model, path)
 
-    def content(self) -> dict[str, Any]:
-        """Return all that depends on the rows, the settings and the seed alone, without the models."""
+    def body(self) -> dict[str, Any]:
+        """Return what only this kind of evidence holds, as JSON holds it."""
         about = self.about.to_dict() if isinstance(self.about, Rule) else list(self.about)
         return {
-            **head_of(self),
             "method": self.method,
             "over": list(self.over),
             "about": about,
@@ -256,10 +256,8 @@ class Repair(Evidence):
             "sizes": dict(self.sizes),
             "tolerance": self.tolerance,
             "limit": self.limit,
-            "spent": {"queries": self.spent.queries},
             "options": dict(self.options),
             "space": None if self.space is None else dict(self.space),
-            **tail_of(self),
         }
 
     @classmethod

@@ -108,7 +108,7 @@ def whole_section(repair: Repair, *, name: str = "repair", within: bool = False)
 
 
 def _figure(repair: Repair, kind: str, name: str) -> str:
-    return drawn(lambda: RepairDisplay.from_repair(repair, kind), f"{name}-{kind}", _SAYS[kind])
+    return drawn(RepairDisplay.from_repair(repair, kind), f"{name}-{kind}", _SAYS[kind])
 
 
 def _checks(repair: Repair, name: str) -> str:

@@ -12,7 +12,7 @@ from evenhand.methods.repair.plot import judged
 from evenhand.methods.repair.repair_result import NOTHING
 from evenhand.methods.repair.steps import AIM
 from evenhand.report.finding_text import NO_DATA
-from evenhand.report.lines import LEAD, Line, show, table_of
+from evenhand.report.lines import LEAD, Line, Screen, table_of
 from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Amount, Verdict
 
@@ -37,7 +37,8 @@ def lines(repair: Repair, *, cases: int = 1, width: int | None = None) -> Iterat
 
 def render_repair(repair: Repair, file: IO[str] | None = None, *, console: Console | None = None) -> None:
     """Print a repair on standard output, or on the file or console given: on a terminal in colour."""
-    show(lambda width: _told(repair, width), _on(file, console))
+    screen = Screen(_on(file, console))
+    screen.print(list(_told(repair, screen.width)))
 
 
 def render_written(
@@ -48,7 +49,7 @@ def render_written(
     console: Console | None = None,
 ) -> None:
     """Print where the repaired model is, and how it is loaded and tested; None is nowhere."""
-    show(lambda _: _written(repair, path), _on(file, console))
+    Screen(_on(file, console)).print(list(_written(repair, path)))
 
 
 def repair_lines(repair: Repair, *, width: int | None = None) -> list[str]:

@@ -12,7 +12,7 @@ from evenhand.methods.replay import REPLAY
 from evenhand.methods.replay.rescore import CausalTests, GroupTests
 from evenhand.population.samplers import Uniform
 from evenhand.results.evidence import Finding
-from evenhand.results.protocol import evidence_of
+from evenhand.results.reading import evidence_of
 from evenhand.results.result import Result
 from evenhand.runtime import json_file, number_text
 from evenhand.runtime.budget import Budget, Meter, Spent

@@ -201,7 +201,8 @@ class SearchDisplay(Display):
     def plot(self, ax: Any = None) -> SearchDisplay:
         """Draw on axes given (the first panel), or all panels on a new figure, and return the display."""
         sizes = [(WIDTH, panel.high) for panel in self.panels]
-        self._draw(ax, sizes, [panel.draw for panel in self.panels])
+        for axes, panel in zip(self._open(ax, sizes), self.panels, strict=False):
+            panel.draw(axes)
         if self.left_out and ax is None:
             last = self.axes_[-1]
             last.set_xlabel(f"{last.get_xlabel()}\n… {self.left_out:,} more findings")

@@ -30,7 +30,7 @@ def section(result: Result, told: Sequence[Statement], name: str, room: int) -> 
     if not searches:
         return
     yield "<h3>Picture</h3>"
-    yield drawn(lambda: display_of(result), f"{name}-picture", PICTURE)
+    yield drawn(display_of(result), f"{name}-picture", PICTURE)
     for number, (finding, entry) in enumerate(searches):
         if entry is not None:
             yield from _search(finding, entry, f"{name}-search{number}")

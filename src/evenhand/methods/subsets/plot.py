@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evenhand.report.canvas import BLUE, ORANGE, PURPLE, SKY, VERMILLION, WIDTH, YELLOW, Display, inches, literal
@@ -126,7 +125,8 @@ class LatticeDisplay(Display):
         there is a bar for each size of sets.
         """
         sizes = [_size(lattice) for lattice in self.lattices]
-        self._draw(ax, sizes, [partial(_draw, lattice) for lattice in self.lattices])
+        for axes, lattice in zip(self._open(ax, sizes), self.lattices, strict=False):
+            _draw(lattice, axes)
         return self
 
 

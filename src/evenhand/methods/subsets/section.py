@@ -27,7 +27,7 @@ def section(result: Result, told: Sequence[Statement], name: str, room: int) -> 
     if not lattices:
         return
     yield "<h3>Picture</h3>"
-    yield drawn(lambda: display_of(result), f"{name}-picture", PICTURE)
+    yield drawn(display_of(result), f"{name}-picture", PICTURE)
     for number, (output, lattice) in enumerate(lattices):
         yield _lattice(lattice, output, f"{name}-lattice{number}")
 

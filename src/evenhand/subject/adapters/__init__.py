@@ -6,12 +6,23 @@ brings one by an entry point of the group `evenhand.adapters`, and a program by 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from evenhand.runtime.errors import clip
 from evenhand.runtime.registry import Registry
 
 if TYPE_CHECKING:
     from evenhand.subject.adapters.base import Adapter
+
+
+def _problem(_name: str, entry: Any) -> str:
+    """Return what is wrong with an adapter of somebody else."""
+    from evenhand.subject.adapters.base import Adapter
+
+    if isinstance(entry, type) and issubclass(entry, Adapter):
+        return ""
+    return f"is {clip(repr(entry))}; it must be a class derived from evenhand.subject.adapters.base.Adapter"
+
 
 # In the order in which adapters are asked whether a bare model is theirs: a torch module may have `predict`, and an
 # estimator may be callable.
@@ -27,5 +38,6 @@ ADAPTERS: Registry[type[Adapter]] = Registry(
         "http": "evenhand.subject.adapters.http:HttpAdapter",
         "onnx": "evenhand.subject.adapters.onnx:OnnxAdapter",
     },
+    problem=_problem,
 )
 """The kinds of software that can be tested, by the key that names each under [subject]."""

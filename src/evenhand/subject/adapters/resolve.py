@@ -30,8 +30,7 @@ def adapt(
         return model
     if isinstance(model, type):
         raise UsageError(f"{model.__name__} is a class; pass a fitted instance of it, or a function")
-    for kind in ADAPTERS:
-        adapter = ADAPTERS[kind]
+    for adapter in ADAPTERS.values():
         if adapter.accepts(model):
             return adapter.of(model, positive=positive, **options)
     raise UsageError(
@@ -59,8 +58,7 @@ def kinds_in_files(*, texts: bool = False) -> list[str]:
     ['estimator', 'function']
     """
     found = []
-    for kind in ADAPTERS:
-        adapter = ADAPTERS[kind]
+    for kind, adapter in ADAPTERS.items():
         if adapter.value is not None and (adapter.takes_texts or not texts):
             found.append(kind)
     return found

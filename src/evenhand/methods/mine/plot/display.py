@@ -37,9 +37,9 @@ class _Panels(Display):
     def _stack(self, ax: Any, panels: Sequence[Panel]) -> None:
         wide, high = max(panel.size[0] for panel in panels), sum(panel.size[1] for panel in panels)
         if ax is not None or len(panels) == 1:
-            self._draw(ax, [(wide, high)], [panels[0].draw])
+            panels[0].draw(self._open(ax, [(wide, high)])[0])
             return
-        self._draw(None, [(wide, high)], [])
+        self._open(None, [(wide, high)])
         self.ax_.remove()
         parts = self.figure_.subfigures(len(panels), height_ratios=[panel.size[1] for panel in panels])
         self.axes_ = tuple(part.subplots() for part in parts)

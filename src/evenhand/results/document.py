@@ -1,0 +1,71 @@
+"""What documents of all kinds of evidence share: their format, verdicts in order, versions, and how parts are read."""
+
+from __future__ import annotations
+
+import platform
+from functools import cache
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+from evenhand.statistics.estimate import StopReason, Verdict
+from evenhand.verbs import VERBS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from evenhand.results.evidence import Finding
+    from evenhand.runtime.budget import Spent
+
+FORMAT = 2
+"""The format of the JSON that is written; format 1 is read as well."""
+EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.UNDECIDED: 3, None: 0}
+"""The one gate policy for the command line, pytest and Python: undecided is not a pass."""
+RANK = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1, Verdict.PASS: 2, None: 3}
+"""Verdicts, from what counts most of several to what counts least."""
+
+
+def worst_of(verdicts: Iterable[Verdict | None]) -> Verdict | None:
+    """Return what counts most of several verdicts; None where there is none at all.
+
+    >>> worst_of([Verdict.PASS, None, Verdict.UNDECIDED]).value
+    'undecided'
+    """
+    return min(verdicts, key=lambda verdict: RANK[verdict], default=None)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that a result depends on."""
+    return dict(_versions())
+
+
+@cache
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in ("evenhand", "numpy", "pandas", "scikit-learn"):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def read_stop(name: str) -> StopReason:
+    """Return why a run ended, from its name in JSON."""
+    return StopReason[name.upper()]
+
+
+def findings_of(table: Mapping[str, Any]) -> list[Finding]:
+    """Rebuild the findings of a document, each with the detail that its verb knows."""
+    from evenhand.results.evidence import Finding
+
+    job = table["job"]
+    read_detail = VERBS[job].detail if job in VERBS else None
+    return [Finding.from_dict(finding, read_detail=read_detail) for finding in table["findings"]]
+
+
+def spent_of(table: Mapping[str, Any]) -> Spent:
+    """Rebuild what a run spent; documents within others have none."""
+    from evenhand.runtime.budget import Spent
+
+    spent = table.get("spent", {})
+    return Spent(spent.get("queries", 0), spent.get("executed", 0), spent.get("seconds", 0.0))
