@@ -28,6 +28,26 @@ def resolve(place: str) -> Any:
     return getattr(import_module(module), name)
 
 
+class Deferred:
+    """A function that is imported when it is first called, so that naming it costs nothing.
+
+    >>> Deferred("math:sqrt")(9)
+    3.0
+    """
+
+    __slots__ = ("place",)
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function."""
+        return resolve(self.place)(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"Deferred({self.place!r})"
+
+
 class Registry(Generic[T]):
     """Entries by name; an entry that is given as "package.module:name" is imported when it is first used.
 
@@ -38,7 +58,7 @@ class Registry(Generic[T]):
     group
         The group of entry points under which installed packages add entries.
     places
-        What evenhand brings, by name, in the order in which it is listed.
+        What evenhand brings, by name, in the order in which it is listed: where an entry lives, or the entry itself.
 
     Examples
     --------
@@ -53,11 +73,11 @@ class Registry(Generic[T]):
     evenhand.runtime.errors.UsageError: unknown shape 'sqare'; did you mean 'square'? Valid choices are 'circle', 'square'
     """  # noqa: E501
 
-    def __init__(self, what: str, group: str, places: Mapping[str, str]) -> None:
+    def __init__(self, what: str, group: str, places: Mapping[str, str | T]) -> None:
         self.what = what
         self.group = group
         self._entries: dict[str, str | T] = dict(places)
-        self._own = frozenset(places)
+        self._own = tuple(places)
         self._complete = False
 
     def register(self, name: str, entry: T) -> None:
@@ -90,8 +110,10 @@ class Registry(Generic[T]):
         return name in self._entries
 
     def __iter__(self) -> Iterator[str]:
+        # Evenhand's own come first: who finds one of them does not wait for the entry points.
+        yield from self._own
         self._read_entry_points()
-        return iter(list(self._entries))
+        yield from [name for name in self._entries if name not in self._own]
 
     def values(self) -> list[T]:
         """Return all entries, in the order of their names."""
