@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from evenhand.methods.audit.audit_result import Audit as Audit
     from evenhand.methods.compare.compare import compare as compare
     from evenhand.methods.compare.comparison import Comparison as Comparison
+    from evenhand.methods.compare.metrics import Metric as Metric
     from evenhand.methods.impact.impact import impact as impact
     from evenhand.methods.measure.measure import measure as measure
     from evenhand.methods.measure.measure import prevalence as prevalence
@@ -75,6 +76,7 @@ _HOMES = {
     "Finding": "results.evidence",
     "Group": "results.evidence",
     "Lexicon": "texts.lexicon",
+    "Metric": "methods.compare.metrics",
     "Proposal": "methods.search.strategies.base",
     "Repair": "methods.repair.repair_result",
     "Result": "results.result",
@@ -124,6 +126,7 @@ __all__ = [
     "Finding",
     "Group",
     "Lexicon",
+    "Metric",
     "Proposal",
     "Repair",
     "Result",

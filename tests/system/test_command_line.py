@@ -416,7 +416,7 @@ def test_help_version_and_nothing(run):
     verbs = (
         "audit report explore init measure subsets search mine prevalence replay measure-log impact mine-log compare"
     )
-    for verb in (*verbs.split(), "compare-log", "repair", "data", "demo"):
+    for verb in (*verbs.split(), "study", "repair", "data", "demo"):
         assert "usage" in run(verb, "--help", expect=0).stdout
 
 
@@ -442,7 +442,7 @@ def test_an_interrupt_before_anything_is_known(monkeypatch, capsys):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("evenhand.cli.main._parser", interrupted)
+    monkeypatch.setattr("evenhand.cli.main.build", interrupted)
     assert main(["data", "list"]) == 130
     assert capsys.readouterr().err.startswith("evenhand: interrupted")
 

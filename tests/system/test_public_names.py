@@ -19,6 +19,7 @@ PUBLIC = [
     "Finding",
     "Group",
     "Lexicon",
+    "Metric",
     "Proposal",
     "Repair",
     "Result",

@@ -76,7 +76,7 @@ def real(adult, folder):
         {"job": "measure", "over": ["race"], "limit": 0.05, "queries": 4000},
         {"job": "subsets", "among": ["sex", "race"], "limit": 0.05, "queries": 4000},
         {"job": "search", "over": ["sex"], "queries": 3000},
-        {"job": "impact", "over": ["sex", "race"], "limit": 0.8},
+        {"job": "impact", "over": ["sex", "race"], "least_ratio": 0.8},
         {"job": "mine", "over": ["sex", "race", "age"], "limit": 0.1},
         {"job": "compare", "over": ["sex"], "truth": adult.target, "models": {"depth 2": plain}, "resamples": 100},
     ]

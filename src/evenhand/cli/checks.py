@@ -34,12 +34,13 @@ def run_plans(config: ConfigFile, verb: Verb, settings: dict[str, Any], options:
     plans = plans_of_job(config, verb.name, settings)
     wanted = _wanted(verb, options)
     codes: list[int] = []
+    n_jobs = getattr(options, "n_jobs", 1)  # compare asks each model once, in one process
     with config.software() if verb.for_texts else config.subject() as subject:
         for one, path in wanted:
             one.check(path, subject)
             plans = [replace(plan, settings={**plan.settings, **one.settings}) for plan in plans]
         for number, plan in enumerate(plans, start=1):
-            found = plan.run(subject, FileSource(config), seed=options.seed, n_jobs=options.n_jobs)
+            found = plan.run(subject, FileSource(config), seed=options.seed, n_jobs=n_jobs)
             for one, path in wanted:
                 one.write(found, numbered(path, number))
             if codes:

@@ -10,6 +10,7 @@ from evenhand.methods.compare import COMPARE
 from evenhand.population.source import need_columns
 from evenhand.runtime.errors import DataError, UsageError
 from evenhand.runtime.table_file import SUFFIXES, read_frame
+from evenhand.runtime.values import parse_outcome
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -24,6 +25,9 @@ def run(options: Namespace) -> int:
     from evenhand.config.file import Config
 
     settings = given(options, COMPARE.checks.toml)
+    for key in ("positive", "label"):
+        if key in settings:
+            settings[key] = parse_outcome(settings[key])
     code = run_plans(Config.load(file), COMPARE, settings, options)
     return code if options.gate or code not in (1, 3) else 0
 

@@ -20,6 +20,8 @@ def run(options: Namespace) -> int:
             raise UsageError(f"data fetch needs the name of a data set; {nearest('', names)}")
         print(datasets.fetch(options.name))
         return 0
+    if options.name is not None:
+        raise UsageError(f"data list takes no name; to get {options.name!r}, run: evenhand data fetch {options.name}")
     for info in datasets.available():
         print(f"{info.name:16} {number_text.count(info.rows):>7} rows  {'here' if info.local else '-':5} {info.source}")
     return 0

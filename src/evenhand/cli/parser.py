@@ -32,17 +32,27 @@ class Parser(argparse.ArgumentParser):
     """Why a command cannot be run, where it belongs to a package that cannot be loaded."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse arguments; a command that cannot be run says why, whatever is asked of it."""
+        """Parse arguments; a command that cannot be run says why, whatever is asked of it.
+
+        What a command does not know, it refuses itself: its own options are those that may have been meant.
+        """
         if self.refusal:
             self.exit(2, f"evenhand: {self.refusal}\n")
-        return super().parse_known_args(args, namespace)
+        options, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self._refuse(unknown)
+        return options, unknown
+
+    def _refuse(self, unknown: Sequence[str]) -> NoReturn:
+        """Say which arguments are not known, and which option is nearest."""
+        wrong = unknown[0].partition("=")[0]
+        flags = {flag.lstrip("-"): flag for action in self._actions for flag in action.option_strings}
+        close = difflib.get_close_matches(wrong.lstrip("-"), flags, n=1) if wrong.startswith("-") else []
+        hint = f"; did you mean {flags[close[0]]}?" if close else ""
+        self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and exit."""
-        wrong = message.removeprefix("unrecognized arguments: ").split()[0]
-        if wrong.startswith("-") and not message.startswith(wrong):
-            close = difflib.get_close_matches(wrong, _flags(self), n=1)
-            message += f"; did you mean {close[0]}?" if close else ""
         self.exit(2, f"evenhand: {message}; see {self.prog} --help\n")
 
     def format_help(self) -> str:
@@ -57,17 +67,6 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(
                 None, f"unknown {action.dest} {value!r}; {hint}choose from {', '.join(choices)}"
             )
-
-
-def _flags(parser: argparse.ArgumentParser) -> list[str]:
-    """Return the options of a parser, and of the commands that it knows."""
-    found: list[str] = []
-    for action in parser._actions:
-        found += action.option_strings
-        if isinstance(action, argparse._SubParsersAction):
-            for below in action.choices.values():
-                found += _flags(below)
-    return found
 
 
 def build() -> Parser:

@@ -58,8 +58,8 @@ def read_repair(config: Config, given: Mapping[str, Any]) -> RepairFile:
     >>> read_repair(Config(Path("evenhand.toml"), {"repair": {"metod": "augment"}}), {})
     Traceback (most recent call last):
     evenhand.runtime.errors.ConfigError: evenhand.toml: [repair] has an unknown key 'metod'; did you mean 'method'? \
-Valid choices are 'over', 'method', 'labels', 'add', 'estimator', 'fit', 'output', 'target', 'weights', 'patience', \
-'steps', 'draws', …
+Valid choices are 'over', 'method', 'labelling', 'add', 'estimator', 'fit', 'target', 'weights', 'patience', 'steps', \
+'draws', 'tolerance', …
     """
     written = config.table.get("repair", {})
     _check(config.file, written)

@@ -62,7 +62,7 @@ class Registry(Generic[T]):
     group
         The group of entry points under which installed packages add entries.
     places
-        What evenhand brings, by name, in the order in which it is listed.
+        What evenhand brings, by name, in the order in which it is listed: where an entry lives, or the entry itself.
     problem
         Tells in a few words what is wrong with an entry of somebody else, given its name; nothing where it is fine.
 
@@ -83,14 +83,14 @@ class Registry(Generic[T]):
         self,
         what: str,
         group: str,
-        places: Mapping[str, str],
+        places: Mapping[str, str | T],
         *,
         problem: Callable[[str, Any], str] | None = None,
     ) -> None:
         self.what = what
         self.group = group
         self._entries: dict[str, str | T] = dict(places)
-        self._own = frozenset(places)
+        self._own = tuple(places)
         self._problem = problem
         self._packages: dict[str, str] = {}
         self._broken: dict[str, UsageError] = {}
@@ -139,8 +139,10 @@ class Registry(Generic[T]):
         return name in self._entries
 
     def __iter__(self) -> Iterator[str]:
+        # Evenhand's own come first: who finds one of them does not wait for the entry points.
+        yield from self._own
         self._read_entry_points()
-        return iter(list(self._entries))
+        yield from [name for name in self._entries if name not in self._own]
 
     def items(self) -> Iterator[tuple[str, T]]:
         """Yield names and entries in their order, each loaded when it is its turn; what cannot be is passed over."""

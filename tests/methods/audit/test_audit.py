@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from evenhand.methods.audit.jobs import MOST_LEVELS, RUN
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.cli.main import main
-from evenhand.methods.audit.audit import MOST_TOGETHER, planned, usual
-from evenhand.methods.audit.audit_result import FORMAT, WORST, Audit, CheckResult, gathered
+from evenhand.methods.audit.audit_result import WORST, Audit, CheckResult, gathered
+from evenhand.methods.audit.checks import MOST_LEVELS, MOST_TOGETHER, jobs, planned, usual
 from evenhand.methods.audit.plot import AuditDisplay
 from evenhand.methods.audit.text import audit_lines, counted
+from evenhand.results.document import FORMAT
 from evenhand.runtime.budget import Progress, Spent, progress_bar
 from evenhand.runtime.errors import ConfigError, DataError, UsageError
 from tests.support.helpers import examples, refused
@@ -93,7 +93,7 @@ job = "mine"
 limit = 0.1
 [[checks]]
 job = "impact"
-limit = 0.5
+least_ratio = 0.5
 [[checks]]
 job = "compare"
 over = ["sex"]
@@ -164,9 +164,9 @@ def test_by_default_protected_features_are_measured_and_searched_and_rows_are_mi
 @pytest.mark.parametrize("number", [1, 2, MOST_TOGETHER, MOST_TOGETHER + 1])
 def test_sets_are_looked_at_where_there_are_several_features_and_not_too_many(number):
     space = eh.Space([eh.category(f"f{at}", [0, 1]) for at in range(8)], [f"f{at}" for at in range(number)])
-    jobs = [check["job"] for check in usual(space, real=False)]
-    assert jobs.count("measure") == jobs.count("search") == number
-    assert ("subsets" in jobs) == (1 < number <= MOST_TOGETHER)
+    found = [check["job"] for check in usual(space, real=False)]
+    assert found.count("measure") == found.count("search") == number
+    assert ("subsets" in found) == (1 < number <= MOST_TOGETHER)
 
 
 def test_selection_rates_are_told_by_default_only_of_what_has_some():
@@ -206,11 +206,11 @@ def test_every_job_runs_with_its_own_settings():
         {"job": "subsets", "among": ["sex", "race"], "limit": 0.05},
         {"job": "search", "over": ["sex"], "queries": 300, "limit": 0},
         {"job": "mine", "over": ["sex", "race"], "limit": 0.1, "truth": "good", "score": ["tpr", "fpr"]},
-        {"job": "impact", "over": ["sex"], "limit": 0.9},
+        {"job": "impact", "over": ["sex"], "least_ratio": 0.9},
         {"job": "compare", "over": ["sex"], "truth": "good", "models": {"fair": fair}, "resamples": 100},
     ]
     found = eh.audit(eh.Subject(biased, SPACE, positive=1), checks=checks, data=people())
-    assert {check.job for check in found.checks} == set(RUN)
+    assert {check.job for check in found.checks} == set(jobs())
     assert names(found) == [
         "measure sex",
         "group measure sex",
@@ -550,7 +550,7 @@ def test_a_notebook_shows_statements_with_their_limits_and_escapes_what_is_data(
     shown = eh.audit(lambda people: people["<b>sex</b>"] == "M", space)._repr_html_()
     assert "<b>" not in shown
     assert ">fail</strong>" in shown
-    rates = eh.audit(eh.Subject(biased, SPACE, positive=1), checks=[{"job": "impact", "limit": 0.8}], data=people())
+    rates = eh.audit(eh.Subject(biased, SPACE, positive=1), checks=[{"job": "impact", "least_ratio": 0.8}], data=people())
     assert "at least 0.8" in rates._repr_html_()
 
 
@@ -560,7 +560,7 @@ def test_the_scores_of_all_checks_are_drawn_beside_each_other():
     mpl.use("Agg")
     from matplotlib import pyplot
 
-    checks = [BIASED_CHECK, FAIR_CHECK, {"job": "search", "queries": 99}, {"job": "impact", "limit": 0.8}]
+    checks = [BIASED_CHECK, FAIR_CHECK, {"job": "search", "queries": 99}, {"job": "impact", "least_ratio": 0.8}]
     found = eh.audit(eh.Subject(biased, SPACE, positive=1), checks=checks, data=people())
     display = found.plot()
     assert isinstance(display, AuditDisplay)

@@ -219,7 +219,7 @@ def test_a_wrong_check_is_told_before_anything_is_asked(run, project):
         SEX + "[[checks]]\nlimit = 0.1\n": "check 2 has job = None; valid choices",
         SEX + "limt = 0.1\n": "check 1 (measure) has an unknown key 'limt'; did you mean 'limit'",
         SEX
-        + '[[checks]]\njob = "impact"\nlimit = "high"\n': "check 2 (impact) has limit = 'high'; it must be a number",
+        + '[[checks]]\njob = "impact"\nleast_ratio = "high"\n': "check 2 (impact) has least_ratio = 'high'; it must be a number",
         SEX + '[[checks]]\njob = "compare"\nmodels = "a"\n': "a table of files by name",
         SEX + '[[checks]]\njob = "impact"\nqueries = 3\n': "check 2 (impact) has an unknown key 'queries'",
     }.items():

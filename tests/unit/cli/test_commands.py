@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -14,7 +15,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.cli.main import main
-from evenhand.config.checks import settings_of
+from evenhand.config.checks import checks_of, plans_of_job
 from evenhand.config.file import Config
 from evenhand.results.evidence import Finding
 from evenhand.results.result import Result
@@ -83,6 +84,15 @@ def fake(monkeypatch, project):
     monkeypatch.chdir(project(FUNCTION))
     monkeypatch.setattr(sys, "path", list(sys.path))
 
+    class Tests:
+        """The tests of a run, which only note where they were written."""
+
+        def __init__(self, call: dict[str, Any]) -> None:
+            self.call = call
+
+        def write(self, path: str) -> None:
+            self.call["suite"] = path
+
     def call(*arguments: str, estimates: tuple[float, ...] = (0.0,)) -> tuple[int, list[dict[str, Any]]]:
         calls: list[dict[str, Any]] = []
 
@@ -92,7 +102,8 @@ def fake(monkeypatch, project):
             high = 1.0 if value == 0.5 else value
             estimate = Estimate(value, value if high == value else 0.0, high, 9, 0.95, "exact")
             found = Finding("found", ("sex",), estimate, 0.1)
-            return Result("measure", [found], 0, Spent(1, 1, 0.0), StopReason.DECIDED, subject.space.to_dict())
+            space, spent = subject.space.to_dict(), Spent(1, 1, 0.0)
+            return Result("measure", [found], 0, spent, StopReason.DECIDED, space, tests=Tests(settings))
 
         monkeypatch.setattr(f"evenhand.methods.{arguments[0]}.{arguments[0]}.{arguments[0]}", verb)
         return main(arguments), calls
@@ -114,16 +125,18 @@ def test_measure_passes_its_options_on(fake):
         "level": 0.9,
         "interval": "wald",
         "exact": False,
+        "keep_tests": True,
         "suite": "s.csv",
         "sampler": None,
         "seed": 7,
         "n_jobs": 2,
+        "progress": None,
     }
 
 
 def test_what_is_not_given_is_left_to_the_function(fake):
     _, (call,) = fake("measure")
-    assert set(call) == {"sampler", "budget", "seed", "n_jobs"}
+    assert set(call) == {"sampler", "budget", "seed", "n_jobs", "progress"}
     _, (call,) = fake("measure", "--over", "sex,race", "--exact")
     assert (call["over"], call["exact"]) == ([("sex", "race")], True)
 
@@ -142,6 +155,7 @@ def test_subsets_passes_its_options_on(fake):
         "sampler": None,
         "seed": 3,
         "n_jobs": 1,
+        "progress": None,
     }
 
 
@@ -168,6 +182,10 @@ depth = 2
 """
 
 
+def settings_of(config: Config, job: str, given: dict[str, Any]) -> list[Any]:
+    return [plan.settings for plan in plans_of_job(config, job, given)]
+
+
 @pytest.mark.parametrize(
     ("given", "runs"),
     [
@@ -192,6 +210,7 @@ depth = 2
 def test_checks_with_equal_settings_are_one_run(project, given, runs):
     config = Config.load(project(checks=CHECKS) / "evenhand.toml")
     assert settings_of(config, "measure", given) == runs
+    assert {plan.job for plan in plans_of_job(config, "measure", given)} == {"measure"}
 
 
 def test_jobs_have_their_own_checks_and_none_is_one_run_with_defaults(project):
@@ -222,14 +241,15 @@ def test_jobs_have_their_own_checks_and_none_is_one_run_with_defaults(project):
 )
 def test_a_wrong_check_is_refused_whichever_job_runs(project, check, words):
     config = Config.load(project(checks=f"[[checks]]\n{check}\n") / "evenhand.toml")
-    refused(ConfigError, lambda: config.checks("measure"), "evenhand.toml", "check 1", words)
-    refused(ConfigError, lambda: config.checks("subsets"), "evenhand.toml", "check 1", words)
+    refused(ConfigError, lambda: checks_of(config), "evenhand.toml", "check 1", words)
+    for job in ("measure", "subsets"):
+        refused(ConfigError, partial(plans_of_job, config, job, {}), "evenhand.toml", "check 1", words)
 
 
 def test_checks_that_are_no_tables(project):
     folder = project()
     (folder / "evenhand.toml").write_text("checks = [1]\n")
-    refused(ConfigError, lambda: Config.load(folder / "evenhand.toml").checks("measure"), "check 1 is 1")
+    refused(ConfigError, lambda: checks_of(Config.load(folder / "evenhand.toml")), "check 1 is 1")
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ import evenhand as eh
 from evenhand.methods.compare.compare import compare
 from evenhand.mitigation import catalogue
 from evenhand.mitigation.base import Mitigation
-from evenhand.results.protocol import versions
+from evenhand.results.document import versions
 from evenhand.runtime.errors import DataError, LedgerError, MissingExtra, UsageError
 from evenhand.study import study as studies
 from evenhand.study.models import MODELS, model

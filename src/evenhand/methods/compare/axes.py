@@ -11,7 +11,8 @@ import numpy as np
 
 from evenhand.methods.compare import overwriting as blind
 from evenhand.methods.compare.comparison import Baseline
-from evenhand.methods.compare.metrics import PERFORMANCES, Bias, Function, Performance
+from evenhand.methods.compare.metrics import Metric, as_metric, metric_names, needs_positive
+from evenhand.methods.compare.metrics.scores import Bias, Function, Performance
 from evenhand.methods.compare.standings import Given, Scores
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip, nearest
@@ -21,11 +22,8 @@ from evenhand.statistics.estimate import Amount, Estimate, Witnesses
 
 if TYPE_CHECKING:
     from evenhand.methods.compare.contingency import Floats, Frame
-    from evenhand.methods.compare.metrics import Score
+    from evenhand.methods.compare.metrics.scores import Score
     from evenhand.space.feature import Label
-
-ONE_SIDED = ("eod", "fpr", "di", "f1")
-"""Scores that depend on which of two labels is the favourable one."""
 
 
 @dataclass(frozen=True)
@@ -96,30 +94,36 @@ def _last(values: Floats) -> Floats:
 
 
 def as_bias(bias: Any, frame: Frame, positive: Label | None) -> Score | None:
-    """Return the bias that a name or function stands for; None for measured scores."""
+    """Return the bias that a name, a metric or a function stands for; None for measured scores."""
     if isinstance(bias, Mapping):
         return None
     if callable(bias):
         return Function.of(bias, frame)
     if not frame.names:
         raise UsageError(
-            f"bias = {clip(repr(bias))} needs the option protected: the column of a protected feature, or several"
+            f"bias = {_shown(bias)} needs the option protected: the column of a protected feature, or several"
         )
     return Bias.of(bias, frame, positive)
 
 
 def as_performance(performance: Any, frame: Frame, positive: Label | None) -> Score:
-    """Return the performance that a name, a scorer of scikit-learn or a function stands for."""
+    """Return the performance that a name, a metric, a scorer of scikit-learn or a function stands for."""
     if callable(performance):
         return Function.of(_scorer(performance) if _is_scorer(performance) else performance, frame)
-    if not isinstance(performance, str) or performance not in PERFORMANCES:
-        from sklearn.metrics import get_scorer, get_scorer_names
+    metric = as_metric(performance, "performance")
+    if metric is not None:
+        return Performance.of(metric, frame, positive)
+    from sklearn.metrics import get_scorer, get_scorer_names
 
-        if not isinstance(performance, str) or performance not in get_scorer_names():
-            own = nearest(performance, PERFORMANCES)
-            raise UsageError(f"performance = {clip(repr(performance))} is none by name; {own}, or a scorer's name")
-        return Function.of(_scorer(get_scorer(performance), performance), frame)
-    return Performance.of(performance, frame, positive)
+    if not isinstance(performance, str) or performance not in get_scorer_names():
+        own = nearest(performance, metric_names("performance"))
+        raise UsageError(f"performance = {clip(repr(performance))} is none by name; {own}, or a scorer's name")
+    return Function.of(_scorer(get_scorer(performance), performance), frame)
+
+
+def _shown(metric: Any) -> str:
+    """Return a metric as messages write it: its name, or what was given for one."""
+    return clip(repr(metric.name if isinstance(metric, Metric) else metric))
 
 
 def _is_scorer(function: Any) -> bool:
@@ -167,10 +171,12 @@ def favourable(labels: Sequence[Label], positive: Any, bias: Any, performance: A
         return None
     if 1 in labels and set(labels) <= {0, 1}:
         return labels[labels.index(1)]
-    if sided := [score for score in (bias, performance) if isinstance(score, str) and score in ONE_SIDED]:
-        raise UsageError(
-            f"{sided[0]} needs the favourable label: name it with the option positive; {nearest(1, labels)}"
-        )
+    for score in (bias, performance):
+        if needs_positive(score):
+            name = score.name if isinstance(score, Metric) else score
+            raise UsageError(
+                f"{name} needs the favourable label: name it with the option positive; {nearest(1, labels)}"
+            )
     return labels[-1]
 
 

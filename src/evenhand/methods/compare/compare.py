@@ -12,7 +12,7 @@ from evenhand.methods.compare import COMPARE
 from evenhand.methods.compare import overwriting as blind
 from evenhand.methods.compare.axes import Axes, as_bias, as_performance, favourable, measured
 from evenhand.methods.compare.bootstrap import resampled
-from evenhand.methods.compare.metrics import check_scores
+from evenhand.methods.compare.metrics.scores import check_scores
 from evenhand.methods.compare.predictions import Trials
 from evenhand.methods.compare.standings import Scores, Sureness, check_original, judge
 from evenhand.runtime.errors import UsageError, clip, nearest
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from evenhand.methods.compare.comparison import Comparison
+    from evenhand.methods.compare.metrics import Metric
     from evenhand.space.feature import Label
 
 LINES = ("exact", "monte-carlo")
@@ -37,8 +38,8 @@ def compare(
     protected: Any = None,
     *,
     baseline: str = "original",
-    bias: str | Callable[..., float] | Mapping[str, Any] = "spd",
-    performance: str | Callable[..., float] = "accuracy",
+    bias: str | Metric | Callable[..., float] | Mapping[str, Any] = "spd",
+    performance: str | Metric | Callable[..., float] = "accuracy",
     positive: Label | None = None,
     over: Sequence[str | Sequence[str]] | str | None = None,
     support: float = 0.0,
@@ -68,10 +69,10 @@ def compare(
         "spd", "aod", "aod-abs", "eod", "odds", "fpr", "di" or "error"; a function of true labels, predicted labels and
         protected values that is larger the more biased they are (a difference of Fairlearn, say, not a ratio); or
         measured scores by name: numbers, estimates, or results of `measure` and `mine`, whose worst finding counts.
-        Such scores go down in proportion along the line.
+        Such scores go down in proportion along the line. A `Metric` is a function of counts, which is faster.
     performance
-        "accuracy", "balanced accuracy", "f1" or "mcc"; the name of a scorer of scikit-learn; or a function like those
-        for `bias`. Larger is better.
+        "accuracy", "balanced accuracy", "f1" or "mcc"; the name of a scorer of scikit-learn; a function like those
+        for `bias`, or a `Metric`. Larger is better.
     positive
         The favourable label, needed by eod, fpr, di and f1 where labels are not 0 and 1. Of more than two labels, the
         worst of each against the rest counts where none is given.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evenhand.methods.compare.contingency import Floats
-    from evenhand.methods.compare.metrics import Score
+    from evenhand.methods.compare.metrics.scores import Score
     from evenhand.space.feature import Label
 
 DEGREES = tuple(step / 10 for step in range(11))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.compare.contingency import Frame, array, coded, columns_of
-from evenhand.methods.compare.metrics import Bias, check_defined
+from evenhand.methods.compare.metrics.scores import Bias, check_defined
 from evenhand.runtime.errors import DataError, clip, nearest
 
 if TYPE_CHECKING:

@@ -81,7 +81,7 @@ def whole_section(repair: Repair, *, name: str = "repair", within: bool = False)
     >>> found = {"outcome": NO_HELP, "change": Change.none(tenth), "checks": (Check("sex", "aim", tenth, tenth),)}
     >>> about = {"method": "augment", "over": ("sex",), "about": ("sex",), "comparisons": {}, "history": ()}
     >>> how = {"seed": 0, "level": 0.95, "tolerance": 0.01, "limit": None, "sizes": {}, "spent": Spent(40, 40, 0.1)}
-    >>> section(Repair(**found, **about, **how)).splitlines()[2]
+    >>> whole_section(Repair(**found, **about, **how)).splitlines()[2]
     '<p class="verdict fail"><strong>fail</strong> sex: no step helped; the model was left as it is (10 %)</p>'
     """
     parts = [

@@ -147,11 +147,12 @@ def result(*findings: Finding, stop: StopReason = StopReason.DECIDED) -> Result:
     return Result("measure", findings, 0, Spent(90, 90, 0.25), stop, {})
 
 
-def score(low: float, high: float, limit: float | None = 0.1, about: str = "sex", n: int = 90) -> Finding:
+def score(
+    low: float, high: float, limit: float | None = 0.1, about: str = "sex", n: int = 90, **more: Any
+) -> Finding:
     case = Case({about: "F"}, {about: "M"}, ("no", "yes"))
-    return Finding(
-        f"{about} matters", (about,), Estimate((low + high) / 2, low, high, n, 0.95, "exact"), limit, (case,)
-    )
+    estimate = Estimate((low + high) / 2, low, high, n, 0.95, "exact")
+    return Finding(f"{about} matters", (about,), estimate, limit, (case,), **more)
 
 
 def audit_of(*findings: Finding, **told: Any) -> Audit:
@@ -394,8 +395,8 @@ def test_fingerprints_stay_when_values_change_and_differ_by_what_is_asked():
 
     before = marks(audit_of(score(0.2, 0.3), score(0.0, 0.05, about="race")))
     assert before == marks(audit_of(score(0.5, 0.6, 0.7, n=10), score(0.0, 0.01, about="race")))
-    assert len({*before, *marks(audit_of(replace(score(0.2, 0.3), output="rate")))}) == 3
-    assert not {*before} & {*marks(audit_of(replace(score(0.2, 0.3), least=True)))}
+    assert len({*before, *marks(audit_of(score(0.2, 0.3, output="rate")))}) == 3
+    assert not {*before} & {*marks(audit_of(score(0.2, 0.3, least=True, score="rate ratio")))}
 
 
 def test_how_the_run_went_is_told_apart_from_what_it_found():
@@ -657,7 +658,7 @@ def test_a_baseline_is_told_in_the_summary_and_in_each_row():
     old, new = audit_of(score(0.2, 0.3)), audit_of(score(0.2, 0.3))
     text = to_markdown(new.against(old, name="old.json"))
     assert text.startswith("## evenhand: pass")
-    assert f"BaselineComparison against a baseline: old.json, digest {old.digest}." in text
+    assert f"Held against a baseline: old.json, digest {old.digest}." in text
     assert "(baseline: not surely worse)" in text
 
 

@@ -208,8 +208,8 @@ def every() -> dict[str, CheckResult]:
         "mine_log": eh.mine_log(logged, outcome="granted", over="sex", positive="grant"),
         "mine_text": eh.mine_text(loud, SAID, lexicon=TERMS, support=0.2),
         "terms": eh.mine_text(loud, SAID, lexicon=TERMS, kind="causal", limit=0.05),
-        "selection": eh.impact(hired, outcome="hired", over="sex", limit=0.8),
-        "scoring": eh.impact(hired, outcome="points", over="sex", score=True),
+        "selection": eh.impact(hired, outcome="hired", over="sex", least_ratio=0.8),
+        "scoring": eh.impact(hired, outcome="points", over="sex", scored=True),
         "compare": eh.compare(told, truth, rows()["sex"], resamples=100),
         "repair": FULL,
     }

@@ -115,7 +115,7 @@ def audit() -> Audit:
         CheckResult(
             "own", "mine", {}, result(Finding("a gap", ("sex",), Amount(12.5, 11.0, 14.0, 300, 0.95, "bootstrap")))
         ),
-        CheckResult("hiring", "impact", {}, impact(HIRED, outcome="hired", over=[("sex",), ("race",)], limit=0.8)),
+        CheckResult("hiring", "impact", {}, impact(HIRED, outcome="hired", over=[("sex",), ("race",)], least_ratio=0.8)),
         CheckResult("broken", "measure", {}, None, "the software exited with code 3"),
     )
     told = {"file": "evenhand.toml", "text": ""}

@@ -1,7 +1,6 @@
-"""Scores of tables: how biased and how right predictions are, from counts by group, true and predicted label.
+"""Scores of a frame's tables: a metric over all its groups and labels, or a function that the user wrote.
 
-Each takes any number of tables at once, along leading axes. Groups are compared by their extremes, so that a bias over
-more than two groups is the worst of any two; over several groupings it is the worst of all.
+Each takes any number of tables at once, along leading axes. A bias over several groupings is the worst of all.
 """
 
 from __future__ import annotations
@@ -13,12 +12,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from evenhand.methods.compare.metrics import as_metric, metric_names
 from evenhand.runtime.errors import DataError, EvenhandError, UsageError, clip, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from evenhand.methods.compare.contingency import Floats, Frame
+    from evenhand.methods.compare.metrics import Mask, Metric
     from evenhand.space.feature import Label
 
 
@@ -46,8 +47,35 @@ class Score(Protocol):
 
 
 @dataclass(frozen=True)
-class Bias:
-    """A bias by name, over all groupings of a frame; `masks` say which labels count as favourable, one way or several.
+class _Measured:
+    """What a score has from its metric."""
+
+    metric: Metric
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.metric.name
+
+    @property
+    def linear(self) -> bool:
+        """Whether blind overwriting moves it in proportion."""
+        return self.metric.linear
+
+    @property
+    def low(self) -> float:
+        """The least it can be."""
+        return self.metric.bounds[0]
+
+    @property
+    def high(self) -> float:
+        """The most it can be."""
+        return self.metric.bounds[1]
+
+
+@dataclass(frozen=True)
+class Bias(_Measured):
+    """A bias over all groupings of a frame; `masks` say which labels count as favourable, one way or several.
 
     >>> from evenhand.methods.compare.contingency import Frame
     >>> frame = Frame.of([0, 1], {"sex": ["f", "m"]})
@@ -56,33 +84,25 @@ class Bias:
     0.5
     """
 
-    name: str
     frame: Frame
     masks: tuple[tuple[bool, ...], ...]
 
-    low, high = 0.0, 1.0
-
     @classmethod
-    def of(cls, name: str, frame: Frame, positive: Label | None) -> Bias:
-        """Return a bias by its name; without a favourable label, the worst of each label against the rest."""
-        if not isinstance(name, str) or name not in BIASES:
-            raise UsageError(f"bias = {clip(repr(name))} is no bias by name; {nearest(name, BIASES)}")
+    def of(cls, bias: str | Metric, frame: Frame, positive: Label | None) -> Bias:
+        """Return a bias by its name or metric; without a favourable label, the worst of each label against the rest."""
+        metric = as_metric(bias, "bias")
+        if metric is None:
+            raise UsageError(f"bias = {clip(repr(bias))} is no bias by name; {nearest(bias, metric_names('bias'))}")
         wanted = frame.labels if positive is None else (positive,)
-        return cls(name, frame, tuple(tuple(label == one for label in frame.labels) for one in wanted))
-
-    @property
-    def linear(self) -> bool:
-        """Whether blind overwriting takes it down in proportion."""
-        return self.name in PROPORTIONAL
+        return cls(metric, frame, tuple(tuple(label == one for label in frame.labels) for one in wanted))
 
     def __call__(self, tables: Floats) -> Floats:
         """Return the bias of each table."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            found = [
-                BIASES[self.name](grouping.fold(tables), np.array(mask))
-                for grouping in self.frame.groupings
-                for mask in self.masks
-            ]
+        found = [
+            _values(self.metric, grouping.fold(tables), np.array(mask), tables.shape[:-3])
+            for grouping in self.frame.groupings
+            for mask in self.masks
+        ]
         return _worst(np.stack(found))
 
     def undefined(self, table: Floats) -> str:
@@ -90,42 +110,54 @@ class Bias:
         for grouping in self.frame.groupings:
             folded = grouping.fold(table)
             for mask in self.masks:
-                for needed, what in _needed(self.name, folded, np.array(mask)):
+                for needed, what in _needed(self.metric, folded, np.array(mask)):
                     if (needed == 0).any():
                         return f"{grouping.label(int(np.argmin(needed)))}: no row {what}"
         return ""
 
 
 @dataclass(frozen=True)
-class Performance:
-    """A performance by name, over all rows; `positive` is the place of the favourable label, where there is one."""
+class Performance(_Measured):
+    """A performance over all rows; `favourable` says of each label whether it is, where that is known."""
 
-    name: str
-    positive: int | None
+    favourable: tuple[bool, ...] | None
 
     @classmethod
-    def of(cls, name: str, frame: Frame, positive: Label | None) -> Performance:
-        """Return a performance by its name."""
-        if name not in PERFORMANCES:
-            raise UsageError(f"performance = {clip(repr(name))} is none by name; {nearest(name, PERFORMANCES)}")
-        return cls(name, None if positive is None else frame.labels.index(positive))
-
-    @property
-    def linear(self) -> bool:
-        """Whether its mean over random overwriting is its value for the mean table."""
-        return self.name in ("accuracy", "balanced accuracy")
-
-    @property
-    def low(self) -> float:
-        """The least it can be."""
-        return -1.0 if self.name == "mcc" else 0.0
-
-    high = 1.0
+    def of(cls, metric: Metric, frame: Frame, positive: Label | None) -> Performance:
+        """Return the performance of a metric."""
+        return cls(metric, None if positive is None else tuple(label == positive for label in frame.labels))
 
     def __call__(self, tables: Floats) -> Floats:
         """Return the performance of each table."""
+        favourable = None if self.favourable is None else np.array(self.favourable)
+        return _values(self.metric, tables.sum(axis=-3), favourable, tables.shape[:-3])
+
+
+def _values(metric: Metric, cells: Floats, favourable: Mask | None, shape: tuple[int, ...]) -> Floats:
+    """Return what a metric says of each table; who wrote it is told where it says something else."""
+    try:
         with np.errstate(invalid="ignore", divide="ignore"):
-            return PERFORMANCES[self.name](tables.sum(axis=-3), self.positive)
+            found = np.asarray(metric.function(cells, favourable), dtype=np.float64)
+    except EvenhandError:
+        raise
+    except Exception as error:  # whatever the user's own function may raise
+        raise UsageError(f"the metric {metric.name} failed ({type(error).__name__}: {clip(str(error))})") from error
+    if found.shape != shape:
+        raise UsageError(
+            f"the metric {metric.name} gave numbers of the shape {found.shape} for tables of the shape {cells.shape}; "
+            f"give one for each table, of the shape {shape}"
+        )
+    return found
+
+
+def _needed(metric: Metric, tables: Floats, mask: Mask) -> list[tuple[Floats, str]]:
+    """Return how many rows of each group a bias rests on, and what they must have."""
+    found = [(tables.sum(axis=(-2, -1)), "at all")]
+    if "favourable" in metric.rests_on:
+        found.append((tables[..., mask, :].sum(axis=(-2, -1)), "with a favourable true label"))
+    if "unfavourable" in metric.rests_on:
+        found.append((tables[..., ~mask, :].sum(axis=(-2, -1)), "with an unfavourable true label"))
+    return found
 
 
 @dataclass(frozen=True)
@@ -254,110 +286,3 @@ def _worst(values: Floats) -> Floats:
     """Return the largest along the first axis, passing over what is undefined unless all is."""
     defined = np.where(np.isnan(values), -np.inf, values).max(axis=0)
     return np.asarray(np.where(np.isneginf(defined), np.nan, defined), dtype=np.float64)
-
-
-def _spread(rates: Floats) -> Floats:
-    """Return the largest difference along the last axis."""
-    low, high = _ends(rates)
-    return high - low
-
-
-def _ends(rates: Floats) -> tuple[Floats, Floats]:
-    """Return the least and the largest along the last axis, passing over groups whose rate is undefined."""
-    gone = np.isnan(rates)
-    none = gone.all(axis=-1)
-    low = np.where(none, np.nan, np.where(gone, np.inf, rates).min(axis=-1))
-    return low, np.where(none, np.nan, np.where(gone, -np.inf, rates).max(axis=-1))
-
-
-def _favoured(tables: Floats, mask: Any) -> Floats:
-    """Return the share of each group that is told a favourable label."""
-    return np.asarray(tables[..., mask].sum(axis=(-2, -1)) / tables.sum(axis=(-2, -1)))
-
-
-def _odds(tables: Floats, mask: Any) -> tuple[Floats, Floats]:
-    """Return the true and the false positive rates of each group."""
-    return _favoured(tables[..., mask, :], mask), _favoured(tables[..., ~mask, :], mask)
-
-
-def _averaged(tables: Floats, mask: Any) -> Floats:
-    """Return the size of the average difference of both rates, as the paper defines it."""
-    hits, alarms = _odds(tables, mask)
-    return _spread((hits + alarms) / 2)
-
-
-def _sizes(tables: Floats, mask: Any) -> Floats:
-    """Return the average of the sizes of both differences: |a| + |b| is the larger of |a + b| and |a - b|."""
-    hits, alarms = _odds(tables, mask)
-    return np.asarray(np.maximum(_spread(hits + alarms), _spread(hits - alarms)) / 2)
-
-
-def _impact(tables: Floats, mask: Any) -> Floats:
-    """Return one less the ratio of the lowest to the highest rate; undefined where nobody is favoured."""
-    low, high = _ends(_favoured(tables, mask))
-    return 1 - low / high
-
-
-BIASES: dict[str, Callable[[Floats, Any], Floats]] = {
-    "spd": lambda tables, mask: _spread(_favoured(tables, mask)),
-    "aod": _averaged,
-    "aod-abs": _sizes,
-    "eod": lambda tables, mask: _spread(_odds(tables, mask)[0]),
-    "fpr": lambda tables, mask: _spread(_odds(tables, mask)[1]),
-    "odds": lambda tables, mask: np.maximum(*map(_spread, _odds(tables, mask))),
-    "di": _impact,
-    "error": lambda tables, mask: _spread(_accuracy(tables, None)),
-}
-"""Biases by name: of group rates of favourable predictions (spd, di), of true and false positives (aod, the size of the
-average difference, as the paper defines it; aod-abs, the average of the sizes, as its code computes it; eod, fpr, and
-odds, the larger of the two), and of right predictions (error)."""
-PROPORTIONAL = ("spd", "aod", "aod-abs", "eod", "fpr", "odds")
-"""Biases that blind overwriting takes down in proportion to the share of people that it leaves alone."""
-
-
-def _needed(name: str, tables: Floats, mask: Any) -> list[tuple[Floats, str]]:
-    """Return how many rows of each group a bias rests on, and what they must have."""
-    found = [(tables.sum(axis=(-2, -1)), "at all")]
-    if name in ("aod", "aod-abs", "eod", "odds"):
-        found.append((tables[..., mask, :].sum(axis=(-2, -1)), "with a favourable true label"))
-    if name in ("aod", "aod-abs", "fpr", "odds"):
-        found.append((tables[..., ~mask, :].sum(axis=(-2, -1)), "with an unfavourable true label"))
-    return found
-
-
-def _accuracy(tables: Floats, positive: int | None) -> Floats:
-    return np.asarray(np.trace(tables, axis1=-2, axis2=-1) / tables.sum(axis=(-2, -1)))
-
-
-def _balanced(tables: Floats, positive: int | None) -> Floats:
-    recall = np.diagonal(tables, axis1=-2, axis2=-1) / tables.sum(axis=-1)
-    there = ~np.isnan(recall)
-    return np.asarray(np.where(there, recall, 0.0).sum(axis=-1) / there.sum(axis=-1))
-
-
-def _f1(tables: Floats, positive: int | None) -> Floats:
-    """Return the F1 of the favourable label, or the mean over labels that occur; 0 where there is nothing to find."""
-    right = np.diagonal(tables, axis1=-2, axis2=-1)
-    named = tables.sum(axis=-1) + tables.sum(axis=-2)
-    each = np.where(named > 0, 2 * right / np.where(named > 0, named, 1.0), 0.0)
-    if positive is not None:
-        return np.asarray(each[..., positive])
-    return np.asarray(each.sum(axis=-1) / (named > 0).sum(axis=-1))
-
-
-def _mcc(tables: Floats, positive: int | None) -> Floats:
-    """Return Matthews' correlation, for any number of labels; 0 where truth or predictions are constant."""
-    total, true, told = tables.sum(axis=(-2, -1)), tables.sum(axis=-1), tables.sum(axis=-2)
-    right = np.trace(tables, axis1=-2, axis2=-1)
-    above = right * total - (true * told).sum(axis=-1)
-    below = (total**2 - (told**2).sum(axis=-1)) * (total**2 - (true**2).sum(axis=-1))
-    return np.asarray(np.where(below > 1e-9, above / np.sqrt(np.maximum(below, 1e-9)), 0.0))
-
-
-PERFORMANCES: dict[str, Callable[[Floats, int | None], Floats]] = {
-    "accuracy": _accuracy,
-    "balanced accuracy": _balanced,
-    "f1": _f1,
-    "mcc": _mcc,
-}
-"""Performances by name, larger is better."""
