@@ -59,7 +59,7 @@ pictures: $(VENV)/.browser  ## the pictures of the README, taken of what the dem
 	$(BIN)/python docs/images/make.py
 
 study-small: $(VENV)/.studied  ## German and COMPAS, eight methods, ten splits: the tables of the Fairea paper beside ours
-	$(BIN)/evenhand compare studies/small.toml --paper --n-jobs 2
+	$(BIN)/evenhand study studies/small.toml --paper --n-jobs 2
 
 check: $(VENV)/.tested    ## lint, format and types
 	$(RUN) ruff check .
