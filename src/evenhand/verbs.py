@@ -139,8 +139,10 @@ class Verb:
         return self.options + SPEND.only(*self.bounds)
 
 
-RUN = ("subject", "space", "sampler", "budget", "seed", "n_jobs", "progress")
+ASK = ("subject", "space", "budget", "seed", "n_jobs", "progress")
 """What a verb that asks software is given by the run, and not by a check."""
+RUN = (*ASK, "sampler")
+"""The same, of a verb whose scores speak of a population."""
 
 AUDIT_FILE = Deferred("evenhand.config.audit:audit_file")
 """Runs the audit that a configuration file declares; configurations are read by a layer above the verbs."""

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from evenhand.space.rule import Rule
 from evenhand.statistics.estimate import Estimate, Verdict
 
 if TYPE_CHECKING:
@@ -190,13 +189,18 @@ class Finding:
         return f"{self.claim}: {self.estimate}{against}"
 
 
+def is_rule(about: Any) -> bool:
+    """Tell whether a finding is about a rule, which has conditions, rather than about features."""
+    return hasattr(about, "conditions")
+
+
 def key_of(score: str, about: Any, output: str = "") -> str:
     """Return the identity of a finding: what was measured, of which features or rule, and of which output.
 
     >>> key_of("group", ("sex", "race")), key_of("causal", ("sex",), "rate")
     ('group of race, sex', 'causal of sex for rate')
     """
-    if isinstance(about, Rule):
+    if is_rule(about):
         conditions = [condition.to_dict() for condition in about.conditions]
         named = json.dumps(conditions, ensure_ascii=False, sort_keys=True)
     elif isinstance(about, tuple):
@@ -223,12 +227,14 @@ def _around(value: Any) -> Any:
 
 def _read_about(about: Any) -> Any:
     if isinstance(about, Mapping):
+        from evenhand.space.rule import Rule  # which few results need, and takes distributions along
+
         return Rule.from_dict(about)
     return tuple(about) if isinstance(about, list) else about
 
 
 def _about(about: Any) -> Any:
-    if isinstance(about, Rule):
+    if is_rule(about):
         return about.to_dict()
     return list(about) if isinstance(about, tuple) else about
 

@@ -48,9 +48,31 @@ def upgraded(table: Mapping[str, Any]) -> dict[str, Any]:
         return found
     if "findings" in table:
         found["findings"] = _findings(table)
+    if "details" in table:
+        found["details"] = _details(table["details"])
     if table.get("job") == "repair":
         found["comparisons"] = {axis: upgraded(one) for axis, one in table["comparisons"].items()}
     return found
+
+
+def _details(details: Mapping[str, Any]) -> dict[str, Any]:
+    """Return details in which each mining says what kind of outcome it compares."""
+    found = dict(details)
+    for job in ("mine", "mine_text"):
+        if job in details:
+            found[job] = [{**entry, **_outcome(entry)} for entry in details[job]]
+    return found
+
+
+def _outcome(entry: Mapping[str, Any]) -> dict[str, bool]:
+    """Tell scores, phrases and labels apart by what format 1 called the favourable outcome: it says nothing else.
+
+    >>> _outcome({"favoured": "the score", "output": ""}), _outcome({"favoured": "yes", "output": ""})
+    ({'counts': False, 'named': False}, {'counts': True, 'named': True})
+    """
+    favoured, output = entry["favoured"], entry["output"]
+    counts = favoured != (output or "the score")
+    return {"counts": counts, "named": counts and favoured != f"the favourable {output or 'outcome'}"}
 
 
 def _check(check: Mapping[str, Any]) -> dict[str, Any]:

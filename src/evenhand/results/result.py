@@ -9,9 +9,9 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from evenhand.results.document import FORMAT, RANK, findings_of, read_stop, spent_of, versions
+from evenhand.results.evidence import is_rule
 from evenhand.results.protocol import Evidence
 from evenhand.runtime.errors import UsageError
-from evenhand.space.rule import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ def _evidence(finding: Finding) -> tuple[bool, int, float, float]:
 
     A bound on all rules that are not told of by themselves, whose rule has no conditions, comes after those that are.
     """
-    bound = isinstance(finding.about, Rule) and not finding.about.conditions
+    bound = is_rule(finding.about) and not finding.about.conditions
     estimate = finding.estimate
     certain, value = estimate.low, estimate.value
     if finding.least:

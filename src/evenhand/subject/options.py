@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from evenhand.runtime.options import FILE, FLAG, NUMBER, TEXT, Kind, Option, Options
 
-
-def _free(name: str, wanted: str, schema: dict[str, Any]) -> Kind:
-    """Return a kind that takes any value: Subject itself says what is wrong with one, also in Python."""
-    return Kind(name, (object, bool), wanted, schema)
-
-
-_NAMES = _free("names", "a list of names", {"type": "array", "items": {"type": "string"}})
-_OUTCOMES = _free("outcomes", "an outcome, a list of them, or a table by output", {})
-_LABELS = _free("labels", "a list of outcomes, or a table by output", {"type": ["array", "object"]})
-_DISTANCE = _free("distance", "a number, or a table by output", {"type": ["number", "object"]})
+# Kinds that take any value: Subject itself says what is wrong with one, also in Python.
+_FREE = (object, bool)
+_NAMES = Kind("names", _FREE, "a list of names", {"type": "array", "items": {"type": "string"}})
+_OUTCOMES = Kind("outcomes", _FREE, "an outcome, a list of them, or a table by output", {})
+_LABELS = Kind("labels", _FREE, "a list of outcomes, or a table by output", {"type": ["array", "object"]})
+_DISTANCE = Kind("distance", _FREE, "a number, or a table by output", {"type": ["number", "object"]})
 
 SHARED = Options.of(
     Option("outputs", _NAMES, "the names of several outputs; the options below are then tables by name"),

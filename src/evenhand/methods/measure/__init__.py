@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evenhand.runtime.options import FEATURES, FLAG, NUMBER, TABLE, TEXT, Option, Options
 from evenhand.runtime.registry import Deferred
-from evenhand.verbs import RUN, Command, FileOption, Verb
+from evenhand.verbs import ASK, RUN, Command, FileOption, Verb
 
 _OVER = Option(
     "over",
@@ -70,7 +70,7 @@ PREVALENCE = Verb(
         _LIMIT,
         Option("margin", NUMBER, "otherwise, how precisely to know the share"),
         _LEVEL,
-        given=tuple(name for name in RUN if name != "sampler"),
+        given=ASK,
     ),
     run=Deferred("evenhand.methods.measure.check:prevalence"),
     rule=(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evenhand.runtime.options import ANY, FEATURES, FILE, NUMBER, TEXT, TEXTS, WHOLE, Kind, Option, Options
 from evenhand.runtime.registry import Deferred
-from evenhand.verbs import RUN, Command, Verb
+from evenhand.verbs import ASK, Command, Verb
 
 _BINS = Kind(
     "bins",
@@ -61,7 +61,7 @@ MINE = Verb(
         _SCORE,
         _TOP,
         Option("data", FILE, "rows to find rules in, as .csv or .parquet", metavar="FILE"),
-        given=tuple(name for name in RUN if name != "sampler"),
+        given=ASK,
     ),
     run=Deferred("evenhand.methods.mine.check:mine"),
     text=Deferred("evenhand.methods.mine.text:lines"),

@@ -68,10 +68,24 @@ def _line(finding: Finding, entries: Sequence[Mapping[str, Any]]) -> Line:
     try:
         entry = entries[place.mining]
         story = entry["rest"] if place.part == "rest" else entry[_PARTS[place.part]][place.number]
+        known = _tells_of(story, finding)
     except (AttributeError, IndexError, KeyError, TypeError):
+        known = False
+    if not known:
         name = clip(_name(finding))
-        raise UsageError(f"this evenhand result is damaged: its details do not tell of {name}") from None
+        raise UsageError(f"this evenhand result is damaged: its details do not tell of {name}")
     return Line(finding, entry, story)
+
+
+def _tells_of(story: Mapping[str, Any], finding: Finding) -> bool:
+    """Tell whether details are those of a finding: details of another result would show the wrong numbers."""
+    if "categories" in story:
+        name, value = ", ".join(story["categories"]), story["estimate"]["value"]
+    elif "difference" in story:
+        name, value = story["text"], abs(story["difference"])
+    else:
+        name, value = Rule(()).text, story["value"]
+    return bool(name == _name(finding) and value == finding.estimate.value)
 
 
 def frame(result: Result) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evenhand.runtime.options import FEATURES, FILE, FLAG, TEXT, WHOLE, Option, Options
 from evenhand.runtime.registry import Deferred
-from evenhand.verbs import RUN, Command, FileOption, Verb
+from evenhand.verbs import ASK, Command, FileOption, Verb
 
 SEARCH = Verb(
     "search",
@@ -30,7 +30,7 @@ SEARCH = Verb(
         Option("limit", WHOLE, "the most discriminatory inputs that are tolerated, usually 0"),
         Option("start", FILE, "real rows to start from, as .csv or .parquet", metavar="FILE"),
         Option("explain", FLAG, "ask where the inputs lie and why (default: yes)"),
-        given=tuple(name for name in RUN if name != "sampler"),
+        given=ASK,
     ),
     run=Deferred("evenhand.methods.search.check:search"),
     text=Deferred("evenhand.methods.search.text:lines"),
