@@ -249,7 +249,7 @@ def _formats(name: str) -> list[Option]:
 
 
 def formats() -> list[Format]:
-    """Return the formats that an audit can be written in; one of another package cannot take an option that is there."""
+    """Return the formats that an audit can be written in; none of them can take an option that is there already."""
     from evenhand.formats import FORMATS
 
     return [form for form in FORMATS.values() if form.flag and form.key not in MORE["audit"]]

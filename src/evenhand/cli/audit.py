@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from evenhand.formats import Format
-    from evenhand.methods.audit.audit_result import CheckResult
+    from evenhand.methods.audit.check_result import CheckResult
 
 
 def run_audit(options: Namespace) -> int:

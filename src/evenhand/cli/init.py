@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.config.file import Config
 from evenhand.config.template import write_config
-from evenhand.runtime.errors import EvenhandError, UsageError, clip
+from evenhand.runtime.errors import EvenhandError, UsageError, clip, one_line
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -43,4 +43,4 @@ def _try_out(file: Path) -> None:
         good = clip(repr(config.table["subject"]["positive"]), 40)
         print(f"The software answers {answers or 'nothing, since there is no row to ask'}; favourable is {good}.")
     except EvenhandError as error:
-        print(f"evenhand: the software could not be asked yet: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"evenhand: the software could not be asked yet: {one_line(error)}", file=sys.stderr)

@@ -49,13 +49,13 @@ def _run(argv: Sequence[str] | None) -> int:
 
 def _guarded(options: Namespace) -> int:
     """Run a command; a mistake is one sentence and an exit code."""
-    from evenhand.runtime.errors import EvenhandError
+    from evenhand.runtime.errors import EvenhandError, one_line
 
     try:
         code = dispatch(options)
         sys.stdout.flush()
     except EvenhandError as error:
-        print("evenhand: " + " ".join(str(error).split()), file=sys.stderr)
+        print("evenhand: " + one_line(error), file=sys.stderr)
         return error.exit_code
     except BrokenPipeError:
         # The reader of our output has gone; Python would complain again when it flushes at exit.

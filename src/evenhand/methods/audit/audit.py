@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.audit import AUDIT
-from evenhand.methods.audit.audit_result import Audit, CheckResult, unlike
+from evenhand.methods.audit.audit_result import Audit, unlike
+from evenhand.methods.audit.check_result import CheckResult
 from evenhand.methods.audit.checks import planned
 from evenhand.population.rows import Rows, rows
 from evenhand.population.source import Real, as_pandas
 from evenhand.runtime.budget import Progress, Spent, checked_budget, progress_bar
-from evenhand.runtime.errors import INTERRUPTED, EvenhandError, SubjectError, UsageError, clip
+from evenhand.runtime.errors import INTERRUPTED, EvenhandError, SubjectError, UsageError, clip, one_line
 from evenhand.runtime.table_file import read_frame
 from evenhand.space.feature import plain
 from evenhand.subject.subject import Subject, as_subject
@@ -179,8 +180,7 @@ def run_all(
             except EvenhandError as error:
                 if not done and not isinstance(error, SubjectError):
                     raise
-                said = " ".join(str(error).split())
-                done.append(CheckResult(name, plan.job, settings, error=said, code=error.exit_code))
+                done.append(CheckResult(name, plan.job, settings, error=one_line(error), code=error.exit_code))
             except KeyboardInterrupt:
                 if not done:
                     raise

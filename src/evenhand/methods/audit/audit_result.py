@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from evenhand.results.baseline import BaselineComparison, hold
-from evenhand.results.document import EXIT_CODES, spent_of, versions, worst_of
+from evenhand.methods.audit.check_result import CheckResult
+from evenhand.results.baseline import hold
+from evenhand.results.document import spent_of, versions, worst_of
 from evenhand.results.protocol import Evidence
 from evenhand.results.reading import evidence_of
 from evenhand.runtime import json_file
@@ -25,103 +26,6 @@ WORST = (INTERRUPTED, UsageError.exit_code, 1, SubjectError.exit_code, 3, 0)
 """Exit codes, from what counts most of several to what counts least: what was found stands, whatever failed later."""
 _TOLD = ("subject", "space", "ledger", "command")
 """What an audit says of itself besides its checks."""
-
-
-@dataclass(frozen=True)
-class CheckResult:
-    """One check: what it was to do, and what came of it, or the sentence that says why nothing did."""
-
-    name: str
-    job: str
-    settings: Mapping[str, Any]
-    """As a `[[checks]]` table says them."""
-    found: Evidence | None = None
-    error: str = ""
-    code: int = SubjectError.exit_code
-    """The exit code where nothing was found: 4 where the software failed, 2 where the check cannot be run, 130 where
-    it was interrupted."""
-    held: tuple[BaselineComparison, ...] = ()
-    """How each finding stands to that of a baseline, where there is one."""
-
-    @property
-    def alone(self) -> Verdict | None:
-        """The verdict without any baseline; of software that failed, undecided."""
-        return Verdict.UNDECIDED if self.found is None else self.found.verdict
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """Pass, fail or undecided; None where no limit was given. A baseline excuses what did not get worse."""
-        if not self.held or self.found is None:
-            return self.alone
-        return worst_of(one.verdict for one in self.held)
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether someone stopped the run before it was through."""
-        if self.found is None:
-            return self.code == INTERRUPTED
-        return self.found.interrupted
-
-    @property
-    def exit_code(self) -> int:
-        """The exit code of this check alone."""
-        if self.interrupted:
-            return INTERRUPTED
-        return self.code if self.found is None else EXIT_CODES[self.verdict]
-
-    @property
-    def level(self) -> float:
-        """The level at which all that this check says holds together; 1 where every input was asked."""
-        return 1.0 if self.found is None else float(self.found.level)
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """What was found, with the verdicts that a baseline leaves."""
-        if self.found is None:
-            return ()
-        if not self.held:
-            return tuple(self.found.findings)
-        pairs = zip(self.found.findings, self.held, strict=True)
-        return tuple(replace(finding, judged=held.verdict) for finding, held in pairs)
-
-    def story(self) -> str:
-        """Return what does not pass as text; what a baseline excuses is left out."""
-        if self.found is None:
-            return self.error
-        if not self.held:
-            return self.found.story()
-        lines = [f"{self.job}: {self.verdict}"]
-        for finding, held in zip(self.found.findings, self.held, strict=True):
-            if held.verdict in (Verdict.FAIL, Verdict.UNDECIDED):
-                lines.append(f"  {finding}; against the baseline: {held.state}")
-                lines += [f"    {case}" for case in finding.cases[:1]]
-        return "\n".join(printable(line) for line in lines)
-
-    def to_dict(self, *, whole: bool = True) -> dict[str, Any]:
-        """Return the check as JSON holds it, or, unless it is wanted whole, with the digest of what it found."""
-        table: dict[str, Any] = {
-            "name": self.name,
-            "job": self.job,
-            "verdict": self.verdict,
-            "settings": dict(self.settings),
-        }
-        if self.found is None:
-            table |= {"error": self.error, "code": self.code}
-        else:
-            table["found"] = self.found.to_dict() if whole else self.found.digest
-        if self.held:
-            table["held"] = [one.to_dict() for one in self.held]
-        return table
-
-    @classmethod
-    def from_dict(cls, table: Mapping[str, Any], *, where: str = "audit") -> CheckResult:
-        """Rebuild a check from `to_dict`."""
-        found = evidence_of(table["found"], where=where) if "found" in table else None
-        held = tuple(BaselineComparison.from_dict(one) for one in table.get("held", ()))
-        if held and (found is None or len(held) != len(found.findings)):
-            raise ValueError(f"{len(held)} statements are held against a baseline")
-        code = table.get("code", SubjectError.exit_code)
-        return cls(table["name"], table["job"], table["settings"], found, table.get("error", ""), code, held)
 
 
 @dataclass(frozen=True)

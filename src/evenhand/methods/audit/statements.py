@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from evenhand.report.statement import Statement
 
 if TYPE_CHECKING:
-    from evenhand.methods.audit.audit_result import Audit, CheckResult
+    from evenhand.methods.audit.audit_result import Audit
+    from evenhand.methods.audit.check_result import CheckResult
 
 SCORE = ("value", "low", "high", "n", "level", "method", "population")
 """What a frame of statements tells of an estimate."""

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from evenhand.methods.audit.audit_result import Audit, CheckResult
+    from evenhand.methods.audit.audit_result import Audit
+    from evenhand.methods.audit.check_result import CheckResult
     from evenhand.report.statement import Statement
 
 MOST = 3

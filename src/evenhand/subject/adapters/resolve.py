@@ -30,7 +30,7 @@ def adapt(
         return model
     if isinstance(model, type):
         raise UsageError(f"{model.__name__} is a class; pass a fitted instance of it, or a function")
-    for adapter in ADAPTERS.values():
+    for _, adapter in ADAPTERS.items():  # noqa: PERF102 - each is loaded when it is its turn, and most never are
         if adapter.accepts(model):
             return adapter.of(model, positive=positive, **options)
     raise UsageError(

@@ -35,7 +35,8 @@ def annotations(audit: "Audit") -> list[str]:
 
     A check that could not be run is an error. What passes is told in one notice, since GitHub shows few of each kind.
 
-    >>> from evenhand.methods.audit.audit_result import Audit, CheckResult
+    >>> from evenhand.methods.audit.audit_result import Audit
+    >>> from evenhand.methods.audit.check_result import CheckResult
     >>> from evenhand.runtime.budget import Spent
     >>> annotations(Audit((CheckResult("search sex", "search", {}, error="100 % down"),), 0, Spent(0, 0, 0.0)))
     ['::error title=evenhand not run%3A search sex::100 %25 down']

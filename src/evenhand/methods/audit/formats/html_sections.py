@@ -13,7 +13,7 @@ from evenhand.verbs import VERBS, Verb
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from evenhand.methods.audit.audit_result import CheckResult
+    from evenhand.methods.audit.check_result import CheckResult
 
 
 def section(check: CheckResult, name: str, *, room: int = MOST_BYTES) -> str:

@@ -13,7 +13,8 @@ from evenhand.runtime.errors import SubjectError
 from evenhand.statistics.estimate import StopReason, Verdict
 
 if TYPE_CHECKING:
-    from evenhand.methods.audit.audit_result import Audit, CheckResult
+    from evenhand.methods.audit.audit_result import Audit
+    from evenhand.methods.audit.check_result import CheckResult
     from evenhand.report.statement import Statement
     from evenhand.results.protocol import Evidence
 
@@ -28,7 +29,8 @@ def to_junit(found: Evidence) -> str:
     run, or was interrupted, is an error; a statement without a limit is skipped. Names are the same in every run of
     the same checks and hold no values, so that a CI system can tell what is new.
 
-    >>> from evenhand.methods.audit.audit_result import Audit, CheckResult
+    >>> from evenhand.methods.audit.audit_result import Audit
+    >>> from evenhand.methods.audit.check_result import CheckResult
     >>> from evenhand.runtime.budget import Spent
     >>> print(to_junit(Audit((CheckResult("search sex", "search", {}, error="it crashed"),), 0, Spent(0, 0, 0.0))))
     <?xml version='1.0' encoding='utf-8'?>

@@ -42,7 +42,8 @@ def to_markdown(found: Evidence, *, room: int = ROOM) -> str:
 
     What there is no room for is left out, what passes first, and a sentence says how much that is.
 
-    >>> from evenhand.methods.audit.audit_result import Audit, CheckResult
+    >>> from evenhand.methods.audit.audit_result import Audit
+    >>> from evenhand.methods.audit.check_result import CheckResult
     >>> from evenhand.runtime.budget import Spent
     >>> audit = Audit((CheckResult("search sex", "search", {}, error="it *crashed*"),), 0, Spent(0, 0, 0.0))
     >>> print(to_markdown(audit).splitlines()[0])

@@ -20,7 +20,8 @@ from evenhand.verbs import VERBS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from evenhand.methods.audit.audit_result import Audit, CheckResult
+    from evenhand.methods.audit.audit_result import Audit
+    from evenhand.methods.audit.check_result import CheckResult
     from evenhand.report.group_table import GroupTable
     from evenhand.report.statement import Statement
     from evenhand.results.evidence import Finding

@@ -48,7 +48,8 @@ def to_sarif(found: Evidence, *, every: bool = True) -> str:
         kind, so that a file for its code scanning is better without.
 
     >>> import json
-    >>> from evenhand.methods.audit.audit_result import Audit, CheckResult
+    >>> from evenhand.methods.audit.audit_result import Audit
+    >>> from evenhand.methods.audit.check_result import CheckResult
     >>> from evenhand.runtime.budget import Spent
     >>> audit = Audit((CheckResult("search sex", "search", {}, error="it crashed"),), 0, Spent(0, 0, 0.0))
     >>> run = json.loads(to_sarif(audit))["runs"][0]
