@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from evenhand.runtime.errors import clip
+from evenhand.runtime.errors import UsageError, clip
 from evenhand.runtime.options import NUMBER, WHOLE, Option, Options
 from evenhand.runtime.registry import Deferred, Registry
 
@@ -179,3 +179,19 @@ VERBS: Registry[Verb] = Registry(
     },
     problem=_problem,
 )
+
+
+def verb_of(job: str) -> Verb:
+    """Return the verb that made evidence; where its package is not here, one that shows it as most verbs do.
+
+    >>> verb_of("measure").question, verb_of("of another package").question
+    ('How much does the software discriminate?', '')
+    """
+    try:
+        return VERBS[job]
+    except UsageError:
+        return Verb(job, question="", definition="", function=_absent)
+
+
+def _absent(*_args: Any, **_settings: Any) -> None:
+    raise UsageError("the package that brings this verb is not installed here")

@@ -8,7 +8,7 @@ from evenhand.report.finding_text import shown_groups
 from evenhand.report.lines import LEAD, Line, Screen, indented, rates, shown_cases
 from evenhand.report.lines import printable as printable
 from evenhand.runtime import number_text
-from evenhand.verbs import VERBS
+from evenhand.verbs import verb_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ def render(found: Evidence, *, console: Console | None = None, cases: int = 1) -
     search, which is about its cases, shows one as a table and two as lines instead of one.
     """
     screen = Screen(console)
-    screen.print(list(VERBS[found.job].text(found, cases=cases, width=screen.width)))
+    screen.print(list(verb_of(found.job).text(found, cases=cases, width=screen.width)))
 
 
 def lines(found: Evidence, *, cases: int = 1, width: int | None = None) -> list[str]:
@@ -44,7 +44,7 @@ def lines(found: Evidence, *, cases: int = 1, width: int | None = None) -> list[
               25.0 % (n = 24, enumerated); limit 0.05
     24 inputs asked, 24 executed, 0.1 s; every input was enumerated
     """
-    return [str(line) for line in VERBS[found.job].text(found, cases=cases, width=width)]
+    return [str(line) for line in verb_of(found.job).text(found, cases=cases, width=width)]
 
 
 def lines_of_findings(found: Evidence, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:

@@ -15,7 +15,7 @@ from evenhand.results.document import RANK
 from evenhand.results.evidence import Finding, key_of
 from evenhand.space.rule import Rule
 from evenhand.statistics.estimate import Estimate, Verdict, Witnesses
-from evenhand.verbs import VERBS
+from evenhand.verbs import verb_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -133,7 +133,7 @@ class _Past:
         for finding in findings:
             key = finding.key
             known[key] = _loosest([known[key], finding]) if key in known else finding
-        by_sets = old is not None and old.job in VERBS and VERBS[old.job].by_sets
+        by_sets = old is not None and verb_of(old.job).by_sets
         return cls(findings, known, by_sets)
 
     def of_what(self, one: Finding) -> Finding | None:

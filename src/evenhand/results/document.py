@@ -8,7 +8,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from evenhand.statistics.estimate import StopReason, Verdict
-from evenhand.verbs import VERBS
+from evenhand.verbs import verb_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -58,8 +58,7 @@ def findings_of(table: Mapping[str, Any]) -> list[Finding]:
     """Rebuild the findings of a document, each with the detail that its verb knows."""
     from evenhand.results.evidence import Finding
 
-    job = table["job"]
-    read_detail = VERBS[job].detail if job in VERBS else None
+    read_detail = verb_of(table["job"]).detail
     return [Finding.from_dict(finding, read_detail=read_detail) for finding in table["findings"]]
 
 

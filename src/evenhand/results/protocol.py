@@ -16,7 +16,7 @@ from evenhand.results.document import EXIT_CODES, FORMAT, worst_of
 from evenhand.runtime import json_file
 from evenhand.runtime.errors import INTERRUPTED, UsageError, printable
 from evenhand.statistics.estimate import StopReason, Verdict
-from evenhand.verbs import VERBS
+from evenhand.verbs import verb_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,21 +104,21 @@ class Evidence(ABC):
 
     def to_frame(self) -> Any:
         """Return the evidence as a pandas frame, as its verb lays it out."""
-        return VERBS[self.job].frame(self)
+        return verb_of(self.job).frame(self)
 
     def to_text(self, *, cases: int = 1, width: int | None = None) -> str:
         """Return the evidence as plain text, as the command line prints it.
 
         `cases` is how many cases of a finding are shown, and tables are no wider than `width`.
         """
-        lines = VERBS[self.job].text(self, cases=cases, width=width)
+        lines = verb_of(self.job).text(self, cases=cases, width=width)
         return "\n".join(str(line) for line in lines)
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """Return the evidence as one page that needs nothing from elsewhere, and write it where a path is given."""
         from evenhand.formats import FORMATS
 
-        page = VERBS[self.job].page or FORMATS["html"].render
+        page = verb_of(self.job).page or FORMATS["html"].render
         return json_file.write(path, page(self), "report")
 
     def _repr_html_(self) -> str:
@@ -128,7 +128,7 @@ class Evidence(ABC):
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the evidence with matplotlib and return the display, with its `ax_` and `figure_`."""
-        return VERBS[self.job].plot(self).plot(ax=ax)
+        return verb_of(self.job).plot(self).plot(ax=ax)
 
     @abstractmethod
     def body(self) -> dict[str, Any]:

@@ -40,6 +40,7 @@ class Answers:
 
     def check(self, outcomes: NDArray[Any], expected: int) -> NDArray[Any]:
         """Return outcomes as they are to be counted, or say what is wrong with them."""
+        outcomes = np.asarray(outcomes)
         if outcomes.shape != (expected,):
             raise BadOutcome(
                 f"{self.name} returned outcomes of shape {outcomes.shape} for {expected:,} inputs; "

@@ -9,7 +9,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from evenhand.methods.audit.audit_result import as_audit
-from evenhand.methods.audit.formats.html_sections import section, sheets_in, verb_of
+from evenhand.methods.audit.formats.html_sections import section, sheets_in, verb_of_check
 from evenhand.methods.audit.statements import all_statements, statements
 from evenhand.report.definitions import LIMITS, TOGETHER
 from evenhand.report.finding_text import NO_DATA
@@ -189,8 +189,8 @@ def _score(one: Statement) -> list[Cell]:
 
 
 def _notes(audit: Audit) -> str:
-    verbs = [verb_of(check) for check in audit.checks]
-    known = {verb.name: verb.definition for verb in verbs if verb is not None}
+    verbs = [verb_of_check(check) for check in audit.checks]
+    known = {verb.name: verb.definition for verb in verbs if verb.definition}
     meanings = "\n".join(f"<dt><strong>{text(job)}</strong></dt><dd>{text(said)}</dd>" for job, said in known.items())
     return "\n".join(
         [

@@ -8,45 +8,43 @@ from evenhand.methods.audit.statements import statements
 from evenhand.report.html_page import boxed, listed, text
 from evenhand.report.html_section import badge
 from evenhand.report.html_tables import MOST_BYTES
-from evenhand.verbs import VERBS, Verb
+from evenhand.verbs import verb_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from evenhand.methods.audit.check_result import CheckResult
+    from evenhand.verbs import Verb
 
 
 def section(check: CheckResult, name: str, *, room: int = MOST_BYTES) -> str:
     """Return one check as a section, whose ids begin with a name; `room` is how many bytes of data a sheet has."""
-    verb = verb_of(check)
+    verb = verb_of_check(check)
     asked = "; ".join(f"{key} {_said(value)}" for key, value in check.settings.items())
     parts = [
         f'<h2 id="{name}-heading">{boxed(check.name)} {badge(check.verdict)}</h2>',
-        f"<p>{text(verb.question)}</p>" if verb is not None else "",
+        f"<p>{text(verb.question)}</p>" if verb.question else "",
         f'<p class="soft">Asked for: {text(asked)}.</p>' if asked else "",
         *_inside(check, name, room),
     ]
-    notes = () if check.found is None or (verb is not None and verb.own_notes) else check.found.notes
+    notes = () if check.found is None or verb.own_notes else check.found.notes
     if notes:
         parts += ["<h3>Notes</h3>", listed(notes)]
     inside = "\n".join(part for part in parts if part)
     return f'<section id="{name}" aria-labelledby="{name}-heading">\n{inside}\n</section>'
 
 
-def verb_of(check: CheckResult) -> Verb | None:
+def verb_of_check(check: CheckResult) -> Verb:
     """Return the verb that made a check: of texts it is not the one that the check names."""
-    if check.job not in VERBS:
-        return None
-    verb = VERBS[check.job]
+    verb = verb_of(check.job)
     if check.found is not None and check.found.job == verb.for_texts:
-        return VERBS[verb.for_texts]
+        return verb_of(verb.for_texts)
     return verb
 
 
 def sheets_in(check: CheckResult) -> int:
     """Return how many sheets of data the section of a check has."""
-    verb = verb_of(check)
-    return 0 if check.found is None or verb is None else verb.sheets
+    return 0 if check.found is None else verb_of_check(check).sheets
 
 
 def _said(value: Any) -> str:
@@ -61,4 +59,4 @@ def _inside(check: CheckResult, name: str, room: int) -> Iterator[str]:
     if check.found is None:
         yield f'<p class="finding undecided">This check could not be run: {text(check.error.rstrip("."))}.</p>'
         return
-    yield from VERBS[check.found.job].section(check.found, statements(check), name, room)
+    yield from verb_of(check.found.job).section(check.found, statements(check), name, room)

@@ -15,7 +15,7 @@ from evenhand.methods.audit.statements import all_statements, statements
 from evenhand.report.definitions import LIMITS, NO_CLAIM
 from evenhand.report.finding_text import NO_DATA, shown_groups, subject_of
 from evenhand.runtime import number_text
-from evenhand.verbs import VERBS
+from evenhand.verbs import verb_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -110,7 +110,8 @@ def _values(feature: Mapping[str, Any]) -> str:
 def _metrics(audit: Audit) -> Iterator[str]:
     """Define what was measured, and say how the intervals and verdicts are to be read."""
     jobs = [check.job if check.found is None else check.found.job for check in audit.checks]
-    defined = [f"{job}: {VERBS[job].definition}" for job in dict.fromkeys(jobs) if job in VERBS]
+    verbs = [verb_of(job) for job in dict.fromkeys(jobs)]
+    defined = [f"{verb.name}: {verb.definition}" for verb in verbs if verb.definition]
     for check in audit.checks:
         defined += [one.definition for one in _tables(check)]
     yield _list(dict.fromkeys(defined)) if defined else "Nothing was measured."
@@ -124,7 +125,7 @@ def _tables(check: CheckResult) -> list[GroupTable]:
     """Return the tables of groups that the verb of a check makes, of most verbs none."""
     if check.found is None:
         return []
-    make = VERBS[check.found.job].group_tables
+    make = verb_of(check.found.job).group_tables
     return [] if make is None else list(make(check.found, MOST_GROUPS))
 
 

@@ -17,7 +17,7 @@ from evenhand.report.lines import printable
 from evenhand.results.baseline import NEW, SAME
 from evenhand.runtime import json_file
 from evenhand.statistics.estimate import StopReason, Verdict
-from evenhand.verbs import VERBS
+from evenhand.verbs import verb_of
 
 if TYPE_CHECKING:
     from evenhand.methods.audit.audit_result import Audit
@@ -85,7 +85,8 @@ def _driver(audit: Audit, jobs: list[str]) -> dict[str, Any]:
 
 def _rule(job: str) -> dict[str, Any]:
     other = (f"The {cut(job, NAME)} of the software", f"What {cut(job, NAME)} found of the software.")
-    short, full = VERBS[job].rule if job in VERBS and any(VERBS[job].rule) else other
+    rule = verb_of(job).rule
+    short, full = rule if any(rule) else other
     return {
         "id": _rule_id(job),
         "shortDescription": {"text": _text(short)},
