@@ -30,7 +30,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import evenhand as eh
 from evenhand.methods.compare.axes import as_bias, as_performance
 from evenhand.methods.compare.contingency import Frame
-from evenhand.methods.compare.overwriting import DEGREES, Overwriting, curve
+from evenhand.methods.compare.regions import DEGREES, Overwriting, curve
 
 if TYPE_CHECKING:
     from collections.abc import Callable

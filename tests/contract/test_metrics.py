@@ -15,7 +15,7 @@ import evenhand as eh
 from evenhand.methods.compare.axes import as_bias, as_performance
 from evenhand.methods.compare.contingency import Frame
 from evenhand.methods.compare.metrics import METRICS, Metric, as_metric, metric_names
-from evenhand.methods.compare.overwriting import Overwriting, curve, repeated
+from evenhand.methods.compare.regions import Overwriting, curve, repeated
 from evenhand.runtime.errors import DataError, UsageError
 from tests.support.helpers import refused
 

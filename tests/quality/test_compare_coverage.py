@@ -12,12 +12,10 @@ import pytest
 from scipy.stats import binom
 
 from evenhand.methods.compare.axes import Axes, as_bias, as_performance
-from evenhand.methods.compare.bootstrap import resampled
 from evenhand.methods.compare.comparison import Baseline, Comparison
 from evenhand.methods.compare.contingency import Frame
-from evenhand.methods.compare.overwriting import DEGREES, Overwriting
-from evenhand.methods.compare.regions import REGIONS, regions
-from evenhand.methods.compare.standings import Scores, Sureness, judge
+from evenhand.methods.compare.regions import DEGREES, REGIONS, Overwriting, regions
+from evenhand.methods.compare.standings import Scores, Sureness, judge, resampled
 from evenhand.runtime.errors import UsageError
 
 if TYPE_CHECKING:
@@ -213,7 +211,7 @@ def test_where_the_original_may_have_no_bias_claims_and_gains_still_hold(name, n
 
 
 def test_without_what_was_not_seen_regions_are_claimed_wrongly(monkeypatch):
-    monkeypatch.setattr("evenhand.methods.compare.bootstrap.unseen", lambda tables, rng: tables)
+    monkeypatch.setattr("evenhand.methods.compare.standings.unseen", lambda tables, rng: tables)
     found = sampled(FOLDED["a tiny group"], 300, 50)
     assert found.honest < 0.6 * found.runs, found
     found = sampled(SITUATIONS["hardly a change"], 300, 50)

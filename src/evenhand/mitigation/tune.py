@@ -10,8 +10,7 @@ from sklearn.base import clone
 
 from evenhand.methods.compare.compare import compare, compare_trials
 from evenhand.methods.compare.comparison import Comparison
-from evenhand.methods.compare.contingency import Frame, coded
-from evenhand.methods.compare.predictions import Trials
+from evenhand.methods.compare.contingency import Frame, Trials, coded
 from evenhand.mitigation import TUNE
 from evenhand.report.lines import Line
 from evenhand.results.document import read_stop, spent_of

@@ -1,8 +1,7 @@
-"""compare and compare-log on the command line: real files, real studies, and what a user may get wrong."""
+"""compare on the command line: real files, the models of a configuration, and what a user may get wrong."""
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -17,27 +16,6 @@ from evenhand.cli.main import main
 if TYPE_CHECKING:
     from pathlib import Path
 
-STUDY = """
-[study]
-splits = 3
-bias = ["spd", "eod"]
-[[data]]
-name = "loans"
-from = "loans.csv"
-target = "approved"
-positive = "yes"
-protected = { sex = "m" }
-[[models]]
-name = "LR"
-[[methods]]
-name = "reweighing"
-[[methods]]
-name = "reject-option-spd"
-[[methods]]
-name = "prejudice-remover"
-"""
-
-
 def people(n: int = 1500) -> pd.DataFrame:
     rng = np.random.default_rng(1)
     sex, race = rng.choice(["f", "m"], n), rng.choice(["a", "b"], n)
@@ -50,8 +28,6 @@ def folder(tmp_path: Path, monkeypatch: Any) -> Path:
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     frame = people()
-    approved = frame["income"] - frame["debt"] + 0.4 * (frame["sex"] == "m") + rng.normal(size=len(frame)) > 0.5
-    frame.assign(approved=np.where(approved, "yes", "no")).to_csv("loans.csv", index=False)
     score = frame["income"] - frame["debt"]
     truth = (score + rng.normal(size=len(frame)) * 0.5 > 0.4).astype(int)
     original = (score > 0.4).astype(int)
@@ -59,11 +35,10 @@ def folder(tmp_path: Path, monkeypatch: Any) -> Path:
     worse = np.where(rng.random(len(frame)) < 0.5, original, (frame["sex"] == "m").astype(int))
     told = frame.assign(truth=truth, original=original, even=even, worse=worse)
     told.to_csv("told.csv", index=False)
-    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
     return tmp_path
 
 
-LOG = ["compare-log", "told.csv", "--truth", "truth", "--outcomes", "original,even,worse", "--over", "sex"]
+LOG = ["compare", "told.csv", "--truth", "truth", "--outcomes", "original,even,worse", "--over", "sex"]
 
 
 def test_recorded_predictions_are_compared_as_in_python(folder, capsys):
@@ -111,12 +86,9 @@ def test_options_reach_the_comparison(folder, capsys):
         ([*LOG[:4], "--outcomes", "original,evn", "--over", "sex"], ["'evn'", "did you mean 'even'"]),
         ([*LOG, "--baseline", "orginal"], ["'orginal'", "did you mean 'original'"]),
         ([*LOG, "--bias", "sdp"], ["'sdp'", "did you mean 'spd'"]),
-        ([*LOG, "--overwrite", "label"], ["--label"]),
+        ([*LOG, "--overwrite", "label"], ["needs the option label"]),
         ([*LOG, "--positive", "yes"], ["'yes'"]),
-        (["compare-log", "tld.csv", *LOG[2:]], ["tld.csv", "told.csv"]),
-        (["compare", "stdy.toml"], ["stdy.toml", "study.toml"]),
-        (["compare", "--splits", "0"], ["splits = 0"]),
-        (["compare", "--bias", "sdp"], ["sdp", "did you mean 'spd'"]),
+        (["compare", "tld.csv", *LOG[2:]], ["tld.csv", "told.csv"]),
     ],
 )
 def test_a_slip_is_one_sentence_and_exit_code_two(folder, capsys, given, words):
@@ -132,35 +104,10 @@ def test_a_favourable_label_is_asked_for_by_its_option(folder, capsys):
     columns = ["truth", "original", "even"]
     frame[columns] = frame[columns].replace({0: "no", 1: "yes"}).astype(str)
     frame.to_csv("words.csv", index=False)
-    given = ["compare-log", "words.csv", "--truth", "truth", "--outcomes", "original,even", "--over", "sex"]
+    given = ["compare", "words.csv", "--truth", "truth", "--outcomes", "original,even", "--over", "sex"]
     assert main([*given, "--bias", "eod"]) == 2
-    assert "--positive" in capsys.readouterr().err
+    assert "name it with the option positive" in capsys.readouterr().err
     assert main([*given, "--bias", "eod", "--positive", "yes"]) == 0
-
-
-def test_a_study_prints_its_tables_and_goes_on_where_it_was(folder, capsys):
-    assert main(["compare", "--json", "out.json"]) == 0
-    first = capsys.readouterr().out
-    for word in ("(Table 4)", "(Table 5)", "(Table 6)", "(Table 7)", "reweighing", "prejudice-remover", "on 3 splits"):
-        assert word in first
-    assert (folder / "study.sqlite").exists()
-    tables = json.loads((folder / "out.json").read_text())
-    assert tables["splits"] == 3
-    rows = {row["row"]: row["cells"] for row in tables["tables"][0]["rows"]}
-    shares = [value for key, value in rows["reweighing"].items() if key != "cases"]
-    assert sum(shares) == pytest.approx(1.0)
-    assert rows["reweighing"]["cases"] == 3
-    assert main(["compare"]) == 0
-    assert capsys.readouterr().out == first, "a study that is finished prints the same, seconds and all"
-    assert main(["compare", "--seed", "5"]) == 2
-    assert "seed" in capsys.readouterr().err
-
-
-def test_tables_stand_beside_the_papers_where_it_has_such_cells(folder, capsys):
-    assert main(["compare", "--paper", "--bias", "spd"]) == 0
-    printed = capsys.readouterr().out
-    assert "[54 %]" in printed  # the paper's reweighing in Table 4, over other data sets
-    assert "ours [the paper's]" in printed
 
 
 def test_help_is_light():
@@ -170,6 +117,6 @@ def test_help_is_light():
         text=True,
         check=True,
     )
-    assert "study.toml" in done.stdout
+    assert "predictions.csv" in done.stdout
     for library in ("numpy", "sklearn", "pandas"):
         assert f" {library}\n" not in done.stderr

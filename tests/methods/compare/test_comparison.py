@@ -154,10 +154,13 @@ def test_the_file(found, tmp_path):
     assert str(again) == str(found)
     table = json.loads(text)
     assert list(table) == [
-        "format", "job", "verdict", "original", "start", "standings", "baseline", "bias", "performance", "level",
-        "seed", "runs", "notes", "versions", "digest",
+        "format", "job", "verdict", "seed", "level", "stop", "original", "start", "standings", "findings", "baseline",
+        "bias", "performance", "runs", "versions", "notes", "spent", "digest",
     ]  # fmt: skip
-    assert (table["format"], table["job"], table["verdict"]) == (1, "compare", "fail")
+    assert (table["format"], table["job"], table["verdict"], table["stop"]) == (2, "compare", "fail", "completed")
+    assert [(finding["key"], finding["score"], finding["unit"]) for finding in table["findings"]] == [
+        (f"gain of {one.name}", "gain", "amount") for one in found.standings
+    ]
     assert set(table["standings"][0]) == {"name", "region", "plausible", "area", "share", "performance", "bias", "gain"}
     assert set(table["baseline"]) == {"degrees", "performance", "bias", "label", "strategy", "method"}
     assert {"value", "low", "high", "n", "level", "method"} <= set(table["start"][0])
@@ -167,10 +170,10 @@ def test_the_file(found, tmp_path):
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        ({"bias": "di", "strategy": "majority"}, "a line with undefined points"),
+        ({"bias": "di", "overwrite": "majority"}, "a line with undefined points"),
         ({"bias": {name: 50.0 - at for at, name in enumerate(TOLD)}}, "scores of any size"),
         ({"performance": lambda true, told: float((true == told).sum())}, "a performance over 1"),
-        ({"strategy": "random"}, "labels at random"),
+        ({"overwrite": "random"}, "labels at random"),
         ({"bias": "aod", "performance": "mcc", "positive": 0}, "another favourable label"),
     ],
 )
@@ -204,8 +207,8 @@ def damaged(found: Comparison, **changes: Any) -> dict[str, Any]:
     [
         ({"job": "measure"}, ["no evenhand comparison"]),
         ({"standings": None}, ["no evenhand comparison"]),
-        ({"format": 99}, ["format 99 is not 1"]),
-        ({"format": None}, ["format None is not 1"]),
+        ({"format": 99}, ["format 99 is not 2"]),
+        ({"format": None}, ["format None is not 2"]),
         ({"start": None}, ["damaged"]),
         ({"baseline": {"degrees": [0]}}, ["damaged"]),
         ({"standings": [{"name": "a"}]}, ["damaged"]),

@@ -114,7 +114,7 @@ def test_categories_that_are_all_there_are_fine():
 
 
 def test_protected_that_is_missing():
-    refused(UsageError, lambda: run(protected=None), "bias = 'spd' needs protected=")
+    refused(UsageError, lambda: run(protected=None), "bias = 'spd' needs the option protected")
     refused(UsageError, lambda: run(protected={}), "protected has no column")
 
 
@@ -131,11 +131,11 @@ def test_protected_that_is_missing():
         ({"performance": "roc_auc"}, ["roc_auc needs scores or probabilities"]),
         ({"performance": "neg_log_loss"}, ["neg_log_loss needs scores or probabilities"]),
         ({"performance": "neg_brier_score"}, ["neg_brier_score needs scores or probabilities"]),
-        ({"strategy": "majorty"}, ["strategy = 'majorty'", "did you mean 'majority'?"]),
-        ({"strategy": "label"}, ["'label' needs label=", "0, 1"]),
-        ({"strategy": "label", "label": 3}, ["label = 3", "0, 1"]),
+        ({"overwrite": "majorty"}, ["overwrite = 'majorty'", "did you mean 'majority'?"]),
+        ({"overwrite": "label"}, ["overwrite = 'label' needs the option label", "0, 1"]),
+        ({"overwrite": "label", "label": 3}, ["label = 3", "0, 1"]),
         ({"label": 1}, ["label = 1", "'tightest'"]),
-        ({"method": "montecarlo"}, ["method = 'montecarlo'", "did you mean 'monte-carlo'?"]),
+        ({"line": "montecarlo"}, ["line = 'montecarlo'", "did you mean 'monte-carlo'?"]),
         ({"level": 1.0}, ["level = 1.0"]),
         ({"level": 95}, ["level = 95", "0.95"]),
         ({"level": "0.95"}, ["level = '0.95'"]),
@@ -144,9 +144,9 @@ def test_protected_that_is_missing():
         ({"test_size": -0.1}, ["test_size = -0.1"]),
         ({"repetitions": 0}, ["repetitions = 0"]),
         ({"repetitions": 1.5}, ["repetitions = 1.5"]),
-        ({"smallest": 2}, ["smallest = 2"]),
-        ({"smallest": -0.1}, ["smallest = -0.1"]),
-        ({"smallest": "x"}, ["smallest = 'x'"]),
+        ({"support": 2}, ["support = 2"]),
+        ({"support": -0.1}, ["support = -0.1"]),
+        ({"support": "x"}, ["support = 'x'"]),
         ({"over": "sexx"}, ["over names 'sexx'"]),
         ({"over": []}, ["over = []"]),
         ({"over": 3}, ["over = 3"]),

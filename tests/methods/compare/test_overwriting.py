@@ -13,7 +13,7 @@ from sklearn import metrics
 import evenhand as eh
 from evenhand.methods.compare.axes import as_bias, as_performance
 from evenhand.methods.compare.contingency import Frame
-from evenhand.methods.compare.overwriting import DEGREES, Overwriting, choose, curve, repeated
+from evenhand.methods.compare.regions import DEGREES, Overwriting, choose, curve, repeated
 
 GROUP = np.array(["g1"] * 6 + ["g2"] * 4)
 TRUTH = np.array([0, 1, 0, 1, 0, 1, 1, 1, 0, 0])

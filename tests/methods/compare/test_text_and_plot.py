@@ -219,7 +219,7 @@ def test_many_names_of_a_sentence_are_counted():
     ],
 )
 def test_the_baseline_is_told(label, strategy, method, said):
-    line = replace(STRAIGHT, label=label, overwrite=strategy, method=method)
+    line = replace(STRAIGHT, label=label, strategy=strategy, method=method)
     assert compare_lines(comparison(GOOD, baseline=line))[1] == f"baseline: predictions overwritten {said}"
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.compare import overwriting as blind
+from evenhand.methods.compare import regions as blind
 from evenhand.methods.compare.comparison import Baseline
 from evenhand.methods.compare.metrics import Metric, as_metric, metric_names, needs_positive
 from evenhand.methods.compare.metrics.scores import Bias, Function, Performance

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.compare import COMPARE
-from evenhand.methods.compare import overwriting as blind
+from evenhand.methods.compare import regions as blind
 from evenhand.methods.compare.axes import Axes, as_bias, as_performance, favourable, measured
-from evenhand.methods.compare.bootstrap import resampled
+from evenhand.methods.compare.contingency import Trials
 from evenhand.methods.compare.metrics.scores import check_scores
-from evenhand.methods.compare.predictions import Trials
-from evenhand.methods.compare.standings import Scores, Sureness, check_original, judge
+from evenhand.methods.compare.standings import Scores, Sureness, check_original, judge, resampled
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.runtime.random_streams import stream
 

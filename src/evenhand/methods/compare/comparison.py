@@ -7,16 +7,16 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from evenhand.methods.compare.regions import GOOD, REGIONS, WIN_WIN
-from evenhand.results.document import read_stop, spent_of, versions, worst_of
-from evenhand.results.evidence import Finding
+from evenhand.results.document import read_stop, versions, worst_of
 from evenhand.results.protocol import Evidence
-from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.statistics.estimate import Estimate, StopReason, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from evenhand.results.evidence import Finding
+    from evenhand.runtime.budget import Spent
     from evenhand.space.feature import Label
 
 BETTER = (REGIONS[GOOD], REGIONS[WIN_WIN])
@@ -81,6 +81,8 @@ class Standing:
     @property
     def finding(self) -> Finding:
         """Where it stands as a finding: how much it gains over the line, judged by the regions that are plausible."""
+        from evenhand.results.evidence import Finding
+
         return Finding(self.claim, (self.name,), self.gain, score="gain", judged=self.verdict)
 
     @property
@@ -116,7 +118,6 @@ class Comparison(Evidence):
     runs: int
     notes: Sequence[str] = ()
     versions: Mapping[str, str] = field(default_factory=versions)
-    spent: Spent = field(default_factory=lambda: Spent(0, 0, 0.0), compare=False)
     stop: StopReason = StopReason.COMPLETED
 
     def __post_init__(self) -> None:
@@ -165,6 +166,13 @@ class Comparison(Evidence):
         return tuple(standing.name for standing in found if standing.gain.high >= floor)
 
     @property
+    def spent(self) -> Spent:
+        """Nothing: no software is asked."""
+        from evenhand.runtime.budget import Spent
+
+        return Spent(0, 0, 0.0)
+
+    @property
     def findings(self) -> tuple[Finding, ...]:
         """A finding for each mitigation, in the order in which they were given."""
         return tuple(standing.finding for standing in self.standings)
@@ -211,7 +219,6 @@ class Comparison(Evidence):
             [_standing(one) for one in table["standings"]],
             Baseline(**_read_line(table["baseline"])),
             **{key: table[key] for key in keys},
-            spent=spent_of(table),
             stop=read_stop(table["stop"]),
         )
 

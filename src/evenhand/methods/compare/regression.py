@@ -14,7 +14,7 @@ import numpy as np
 
 from evenhand.methods.compare.axes import measured
 from evenhand.methods.compare.comparison import Baseline
-from evenhand.methods.compare.overwriting import DEGREES
+from evenhand.methods.compare.regions import DEGREES
 from evenhand.methods.compare.standings import Scores, Sureness, check_original, judge
 from evenhand.runtime.errors import DataError, UsageError, clip
 from evenhand.runtime.random_streams import stream

@@ -6,7 +6,6 @@ To add one, write a function of tables in `cells` and add a line here; another p
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -203,8 +202,18 @@ _PERFORMANCES = (
         help="Matthews' correlation of true and predicted labels",
     ),
 )
+
+
+def _problem(_name: str, entry: Any) -> str:
+    """Return what is wrong with a metric of somebody else."""
+    return "" if isinstance(entry, Metric) else f"is {clip(repr(entry))}; it must be an evenhand.Metric"
+
+
 METRICS: Registry[Metric] = Registry(
-    "metric", "evenhand.metrics", {metric.name: metric for metric in (*_BIASES, *_PERFORMANCES)}
+    "metric",
+    "evenhand.metrics",
+    {metric.name: metric for metric in (*_BIASES, *_PERFORMANCES)},
+    problem=_problem,
 )
 
 
@@ -214,12 +223,7 @@ def metric_names(kind: Kind) -> list[str]:
     >>> metric_names("performance")
     ['accuracy', 'balanced accuracy', 'f1', 'mcc']
     """
-    found = []
-    for name in METRICS:
-        with suppress(UsageError):
-            if METRICS[name].kind == kind:
-                found.append(name)
-    return found
+    return [name for name, metric in METRICS.items() if metric.kind == kind]
 
 
 def as_metric(metric: Any, kind: Kind) -> Metric | None:
