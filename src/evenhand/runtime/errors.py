@@ -3,6 +3,8 @@
     EvenhandError                    exit code 2 unless said otherwise
     ├── UsageError                   a wrong argument, name or value
     │   ├── SpaceError               a space that cannot be built or sampled
+    │   │   ├── NoInputs             constraints that leave no input at all
+    │   │   └── RareInputs           constraints that leave too few of the inputs that are drawn
     │   ├── ConfigError              a file that cannot be read as configuration
     │   ├── DataError                a frame or data set that cannot be used
     │   ├── LedgerError              a ledger that cannot be opened or does not fit
@@ -41,6 +43,14 @@ class UsageError(EvenhandError, ValueError):
 
 class SpaceError(UsageError):
     """A space that cannot be built, sampled or enumerated."""
+
+
+class NoInputs(SpaceError):
+    """Constraints that leave no input at all."""
+
+
+class RareInputs(SpaceError):
+    """Constraints that leave next to none of the inputs that are drawn."""
 
 
 class ConfigError(UsageError):
@@ -109,9 +119,18 @@ def nearest(name: object, valid: Iterable[object]) -> str:
     return f"did you mean {choices[words[close[0]]]}? Valid choices are {shown}"
 
 
+def one_line(text: object) -> str:
+    """Return what a value or an error says on one line.
+
+    >>> one_line(UsageError("no\\nrows"))
+    'no rows'
+    """
+    return " ".join(str(text).split())
+
+
 def clip(text: str, width: int = 120) -> str:
     """Return the text on one line, cut to `width` characters, for use inside an error sentence."""
-    flat = " ".join(text.split())
+    flat = one_line(text)
     return flat if len(flat) <= width else flat[: width - 1] + "…"
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.runtime.errors import SpaceError, clip
+from evenhand.runtime.errors import NoInputs, SpaceError, clip
 from evenhand.space.feature import combinations, count, integer
 
 if TYPE_CHECKING:
@@ -205,8 +205,5 @@ class Groups:
 def _inhabited(block: Block) -> bool:
     try:
         return block.size > 0
-    except SpaceError as error:
-        # A constraint that cannot be evaluated says nothing about who is in the group.
-        if not str(error).startswith("no input is valid"):
-            raise
+    except NoInputs:  # but not a constraint that cannot be evaluated: it says nothing about who is in the group
         return False

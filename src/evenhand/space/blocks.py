@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.runtime.errors import SpaceError, clip
+from evenhand.runtime.errors import NoInputs, RareInputs, SpaceError, clip
 from evenhand.space.feature import combinations, count, product
 
 if TYPE_CHECKING:
@@ -57,9 +57,7 @@ class Block:
         every = product([feature.values() for feature in self.features])
         table = every[self._valid(every)]
         if len(table) == 0:
-            raise SpaceError(
-                f"no input is valid: {self._said} exclude all {len(every):,} combinations of {self._names}"
-            )
+            raise NoInputs(f"no input is valid: {self._said} exclude all {len(every):,} combinations of {self._names}")
         return table
 
     @property
@@ -126,7 +124,7 @@ class Block:
             filled += len(kept)
             tried += len(trial)
             if tried >= 4 * _TRIAL and filled < RAREST * tried:
-                raise SpaceError(
+                raise RareInputs(
                     f"{self._said} accept only {filled:,} of {tried:,} uniform draws of {self._names}; "
                     f"narrow the ranges of these features so that at least 1 in {round(1 / RAREST):,} is valid"
                 )

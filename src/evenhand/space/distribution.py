@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.runtime.errors import SpaceError, UsageError, clip
+from evenhand.runtime.errors import RareInputs, UsageError, clip
 from evenhand.space.blocks import LARGEST_TABLE, RAREST
 from evenhand.space.feature import combinations, plain, product
 
@@ -233,7 +233,7 @@ class _Tied:
             filled, tried = filled + len(kept), tried + len(trial)
             if tried >= _ENOUGH and filled < RAREST * tried:
                 said = clip(", ".join(map(repr, self.texts)), 200)
-                raise SpaceError(
+                raise RareInputs(
                     f"the constraints {said} accept only {filled:,} of {tried:,} inputs drawn with these weights; "
                     f"give inputs that they exclude less weight, so that at least 1 in {round(1 / RAREST):,} is valid"
                 )

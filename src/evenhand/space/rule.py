@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.runtime.errors import SpaceError, UsageError, clip, nearest
+from evenhand.runtime.errors import RareInputs, UsageError, clip, nearest
 from evenhand.space.distribution import Law, Part
 from evenhand.space.feature import plain
 
@@ -148,11 +148,8 @@ class Rule:
         parts = tuple(_part(position, feature, given.get(position)) for position, feature in enumerate(space.features))
         try:
             return Law(space, parts).draw(n, rng)
-        except SpaceError as error:
-            # A constraint that cannot be evaluated says nothing about who meets the rule.
-            if not str(error).startswith("the constraints "):
-                raise
-            raise SpaceError(f"the constraints leave next to no input with {clip(self.text, 300)}") from None
+        except RareInputs:
+            raise RareInputs(f"the constraints leave next to no input with {clip(self.text, 300)}") from None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as JSON holds it."""

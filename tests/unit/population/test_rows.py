@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from evenhand.config.file import Config
 from evenhand.population.rows import profile, rows
 from evenhand.population.samplers import Draws, Within
-from evenhand.runtime.errors import ConfigError, DataError, SpaceError, UsageError
+from evenhand.runtime.errors import ConfigError, DataError, RareInputs, SpaceError, UsageError
 from evenhand.scores.groups import Groups
 from evenhand.space.feature import category, integer, real
 from evenhand.space.space import Space
@@ -348,7 +348,7 @@ def test_a_profile_under_bins_conditions_ranges_and_continuous_features():
 def test_constraints_that_leave_next_to_nothing_are_refused_with_the_numbers():
     space = Space([integer("a", 0, 99_999), integer("b", 0, 99_999), integer("c", 0, 9)], constraints=["a == b"])
     some = profile({"c": {0: 1}})
-    refused(SpaceError, lambda: some.draw(1000, rng(), space), "'a == b'", "accept only 10 of 1,0", "1 in 1,000")
+    refused(RareInputs, lambda: some.draw(1000, rng(), space), "'a == b'", "accept only 10 of 1,0", "1 in 1,000")
     narrow = profile({"a": {5: 1}, "b": {5: 1, 6: 9}})
     assert set(map(tuple, narrow.draw(50, rng(), space)[:, :2].tolist())) == {(5.0, 5.0)}
 

@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from evenhand.population.samplers import uniform
-from evenhand.runtime.errors import SpaceError, UsageError
+from evenhand.runtime.errors import NoInputs, SpaceError, UsageError
 from evenhand.scores.groups import MOST_GROUPS, Groups
 from evenhand.space.feature import Feature, category, integer, real
 from evenhand.space.space import Space
@@ -205,6 +205,17 @@ def test_a_constraint_that_fails_is_not_an_empty_group():
     groups = Groups(Space([category("sex", ["F", "M"]), integer("age", 18, 90)], constraints=[strict]), ("sex",))
     assert groups.inhabited(0)
     refused(SpaceError, lambda: groups.inhabited(1), "only men")
+
+
+def test_that_a_group_is_empty_is_told_by_the_error_and_not_by_its_words(monkeypatch):
+    class Reworded(NoInputs):
+        def __init__(self, message: str) -> None:
+            super().__init__("Übersetzung")
+
+    monkeypatch.setattr("evenhand.space.blocks.NoInputs", Reworded)
+    space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)], constraints=["sex == 'F' and age > 20"])
+    groups = Groups(space, ("sex",))
+    assert [groups.inhabited(group) for group in range(2)] == [True, False]
 
 
 def test_what_is_wrong_is_said():

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from evenhand.runtime.errors import SpaceError, UsageError
+from evenhand.runtime.errors import RareInputs, SpaceError, UsageError
 from evenhand.space.feature import Feature, category, integer, real
 from evenhand.space.rule import Condition, Rule
 from evenhand.space.space import Space
@@ -122,7 +122,7 @@ def test_draws_are_valid_and_meet_the_rule(case):
     space, _, rule = case
     inside = [point for point in every(space) if rule.mask(np.array([point]), space)[0]]
     if not inside:
-        refused(SpaceError, lambda: rule.draw(5, np.random.default_rng(0), space), "the constraints leave next to no")
+        refused(RareInputs, lambda: rule.draw(5, np.random.default_rng(0), space), "the constraints leave next to no")
         return
     drawn = rule.draw(40, np.random.default_rng(0), space)
     assert drawn.shape == (40, len(space.features))
@@ -206,6 +206,17 @@ def test_a_constraint_that_fails_is_reported_as_itself():
 
     space = Space([integer("a", 0, 9), integer("b", 0, 2)], constraints=[broken])
     refused(SpaceError, lambda: Rule.of(space, [Condition("a", low=3)]).draw(3, np.random.default_rng(0), space), "no")
+
+
+def test_that_constraints_leave_next_to_nothing_is_told_by_the_error_and_not_by_its_words(monkeypatch):
+    class Reworded(RareInputs):
+        def __init__(self, message: str) -> None:
+            super().__init__("Übersetzung")
+
+    monkeypatch.setattr("evenhand.space.distribution.RareInputs", Reworded)
+    space = Space([integer("a", 0, 9), integer("b", 0, 2)], constraints=["a < 3"])
+    rule = Rule.of(space, [Condition("a", low=3)])
+    refused(RareInputs, lambda: rule.draw(3, np.random.default_rng(0), space), "next to no input with a at least 3")
 
 
 # Ends that are not included

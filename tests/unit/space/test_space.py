@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.runtime.errors import SpaceError, UsageError
+from evenhand.runtime.errors import NoInputs, RareInputs, SpaceError, UsageError
 from evenhand.space import blocks
 from evenhand.space.feature import category, integer, real
 from evenhand.space.space import Space
@@ -211,9 +211,13 @@ EXPLOSIONS = [
     (lambda: Space(HUNDRED).variants(np.zeros((99_000, 12)), ["c0", "c1"]), ["99,000 points", "10,000 ass", "2 GiB"]),
     (lambda: Space(HUNDRED, constraints=["c0 + c1 + c2 + c3 > 3"]).enumerate(), ["up to 1e+24"]),
     (lambda: Space(HUNDRED[:4], constraints=["c0+c1+c2+c3 > 3"]).enumerate(10**9), ["c0, c1, c2, c3", "100,000,000"]),
+]  # fmt: skip
+EMPTY = [
     (lambda: Space([AGE], constraints=["age > 99"]).draw(1, rng()), ["'age > 99'", "all 8 combinations", "age"]),
     (lambda: Space([AGE], constraints=["False"]).size, ["'False'", "no input is valid"]),
     (lambda: Space([AGE, SEX], constraints=[lambda frame: frame["age"] > 99]).enumerate(), ["all 16 combinations"]),
+]  # fmt: skip
+RARE = [
     (lambda: Space(PAIR, constraints=["a > 2 + b"]).draw(1, rng()), ["'a > 2 + b'", "0 of 1,0", "1 in 1,000"]),
     (lambda: Space(PAIR, constraints=["a > 2 + b"]).draw(100_000, rng()), ["0 of 1,"]),
     (lambda: Space(PAIR, constraints=["a == b"]).draw(10, rng()), ["'a == b'", "0 of 1,"]),
@@ -223,10 +227,17 @@ EXPLOSIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("explode", "words"), EXPLOSIONS, ids=range(len(EXPLOSIONS)))
-def test_explosions_are_refused_with_the_numbers_at_once(explode, words):
+EVERY = [
+    *((SpaceError, *one) for one in EXPLOSIONS),
+    *((NoInputs, *one) for one in EMPTY),
+    *((RareInputs, *one) for one in RARE),
+]
+
+
+@pytest.mark.parametrize(("kind", "explode", "words"), EVERY, ids=range(len(EVERY)))
+def test_explosions_are_refused_with_the_numbers_at_once(kind, explode, words):
     start = time.perf_counter()
-    refused(SpaceError, explode, *words)
+    refused(kind, explode, *words)
     assert time.perf_counter() - start < 5
 
 
