@@ -420,6 +420,15 @@ def test_help_version_and_nothing(run):
         assert "usage" in run(verb, "--help", expect=0).stdout
 
 
+def test_the_package_runs_as_a_module(tmp_path):
+    command = [sys.executable, "-m", "evenhand"]
+    done = subprocess.run([*command, "--version"], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    assert (done.returncode, done.stdout) == (0, f"evenhand {eh.__version__}\n")
+    wrong = subprocess.run([*command, "mesure"], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    assert wrong.returncode == 2
+    assert "did you mean 'measure'" in complaint(wrong)
+
+
 def test_help_imports_nothing_heavy():
     code = (
         "import sys; from evenhand.cli.main import main; main(['--help']); print(sorted(sys.modules), file=sys.stderr)"

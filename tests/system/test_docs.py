@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import pytest
 
 import evenhand as eh
+from evenhand.cli.parser import build
+from evenhand.config.checks import checks_of
+from evenhand.config.file import Config
 from evenhand.config.study import read_study
 from tests.support.paths import BESIDE, ROOT
 
@@ -84,6 +89,32 @@ def test_toml_examples_declare_a_space(where, text, tmp_path):
     file = tmp_path / "evenhand.toml"
     file.write_text(text)
     assert eh.Space.from_toml(file).protected
+
+
+@pytest.mark.parametrize(("where", "text"), CONFIGS, ids=lambda value: value if ":" in value[:40] else "")
+def test_checks_of_toml_examples_are_known(where, text, tmp_path):
+    file = tmp_path / "evenhand.toml"
+    file.write_text(text)
+    assert len(checks_of(Config.load(file))) == text.count("[[checks]]")
+
+
+COMMAND = re.compile(r"^(?:    |\$ )(evenhand [a-z](?:[^\n]|(?<=\\)\n)*)$", re.MULTILINE)
+"""A call of the command line, indented or after a prompt; a line that ends in a backslash goes on."""
+SHELL = {"|", "||", "&&", ";", ">"}
+CALLS = [
+    (f"{page.relative_to(ROOT).as_posix()}:{text[: match.start()].count(chr(10)) + 1}", match.group(1))
+    for page in PAGES
+    for text in [page.read_text(encoding="utf-8")]
+    for match in COMMAND.finditer(text)
+]
+
+
+@pytest.mark.parametrize(("where", "call"), CALLS, ids=[where for where, _ in CALLS])
+def test_calls_of_the_command_line_are_known(where, call):
+    words = shlex.split(call.replace("\\\n", " "), comments=True)
+    program, *arguments = takewhile(lambda word: word not in SHELL, words)
+    assert program == "evenhand"
+    assert build().parse_args(arguments).command == arguments[0]
 
 
 @pytest.mark.parametrize(("where", "text"), STUDIES, ids=lambda value: value if ":" in value[:40] else "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from importlib import metadata
 from pathlib import Path
 
 import evenhand as eh
@@ -62,6 +63,11 @@ def test_all_is_pinned_and_every_name_is_there():
     assert sorted(eh.__all__) == sorted(PUBLIC)
     assert all(getattr(eh, name) is not None for name in PUBLIC)
     assert dir(eh) == sorted(PUBLIC)
+
+
+def test_the_version_is_that_of_the_installed_package():
+    assert eh.__version__ == metadata.version("evenhand")
+    assert eh.__version__[0].isdigit()
 
 
 def test_an_unknown_name_is_an_attribute_error():

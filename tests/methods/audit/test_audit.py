@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.cli.main import main
-from evenhand.methods.audit.audit_result import WORST, Audit, CheckResult, gathered
+from evenhand.methods.audit.audit_result import WORST, Audit, gathered
+from evenhand.methods.audit.check_result import CheckResult
 from evenhand.methods.audit.checks import MOST_LEVELS, MOST_TOGETHER, jobs, planned, usual
 from evenhand.methods.audit.plot import AuditDisplay
 from evenhand.methods.audit.text import audit_lines, counted
@@ -149,7 +150,7 @@ def test_by_default_protected_features_are_measured_and_searched_and_rows_are_mi
     bare = eh.audit(biased, SPACE, budget=eh.Budget(queries=600))
     assert names(bare) == ["measure sex; race", "subsets sex and race", "search sex; race"]
     assert bare["measure"].found is not None
-    assert {finding.about: finding.verdict for finding in bare["measure"].found.findings} == {  # type: ignore[union-attr]
+    assert {finding.about: finding.verdict for finding in bare["measure"].found.findings} == {
         ("sex",): "fail",
         ("race",): "pass",
     }
@@ -550,7 +551,9 @@ def test_a_notebook_shows_statements_with_their_limits_and_escapes_what_is_data(
     shown = eh.audit(lambda people: people["<b>sex</b>"] == "M", space)._repr_html_()
     assert "<b>" not in shown
     assert ">fail</strong>" in shown
-    rates = eh.audit(eh.Subject(biased, SPACE, positive=1), checks=[{"job": "impact", "least_ratio": 0.8}], data=people())
+    rates = eh.audit(
+        eh.Subject(biased, SPACE, positive=1), checks=[{"job": "impact", "least_ratio": 0.8}], data=people()
+    )
     assert "at least 0.8" in rates._repr_html_()
 
 

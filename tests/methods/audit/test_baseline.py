@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.methods.audit.audit_result import Audit, CheckResult
+from evenhand.methods.audit.audit_result import Audit
+from evenhand.methods.audit.check_result import CheckResult
 from evenhand.methods.audit.statements import all_statements, statements
 from evenhand.methods.compare.comparison import Baseline, Comparison, Standing
 from evenhand.methods.compare.regions import REGIONS

@@ -214,12 +214,12 @@ def test_a_mistake_is_told_before_anything_is_asked(run, project, arguments, wor
 
 
 def test_a_wrong_check_is_told_before_anything_is_asked(run, project):
+    high = "check 2 (impact) has least_ratio = 'high'; it must be a number"
     for checks, words in {
         '[[checks]]\njob = "mesure"\n': "check 1 has job = 'mesure'; did you mean 'measure'",
         SEX + "[[checks]]\nlimit = 0.1\n": "check 2 has job = None; valid choices",
         SEX + "limt = 0.1\n": "check 1 (measure) has an unknown key 'limt'; did you mean 'limit'",
-        SEX
-        + '[[checks]]\njob = "impact"\nleast_ratio = "high"\n': "check 2 (impact) has least_ratio = 'high'; it must be a number",
+        SEX + '[[checks]]\njob = "impact"\nleast_ratio = "high"\n': high,
         SEX + '[[checks]]\njob = "compare"\nmodels = "a"\n': "a table of files by name",
         SEX + '[[checks]]\njob = "impact"\nqueries = 3\n': "check 2 (impact) has an unknown key 'queries'",
     }.items():

@@ -102,8 +102,8 @@ def fake(monkeypatch, project):
             high = 1.0 if value == 0.5 else value
             estimate = Estimate(value, value if high == value else 0.0, high, 9, 0.95, "exact")
             found = Finding("found", ("sex",), estimate, 0.1)
-            space, spent = subject.space.to_dict(), Spent(1, 1, 0.0)
-            return Result("measure", [found], 0, spent, StopReason.DECIDED, space, tests=Tests(settings))
+            spent, about = Spent(1, 1, 0.0), subject.space.to_dict()
+            return Result("measure", [found], 0, spent, StopReason.DECIDED, about, tests=Tests(settings))
 
         monkeypatch.setattr(f"evenhand.methods.{arguments[0]}.{arguments[0]}.{arguments[0]}", verb)
         return main(arguments), calls

@@ -20,7 +20,8 @@ from jsonschema import Draft202012Validator
 from markdown_it import MarkdownIt
 
 import evenhand as eh
-from evenhand.methods.audit.audit_result import Audit, CheckResult
+from evenhand.methods.audit.audit_result import Audit
+from evenhand.methods.audit.check_result import CheckResult
 from evenhand.methods.audit.formats import github
 from evenhand.methods.audit.formats.ci import MOST_ROWS, NAME, Places, cut, rows_of
 from evenhand.methods.audit.formats.github import MOST, SUMMARY, in_actions, write_summary
@@ -147,9 +148,7 @@ def result(*findings: Finding, stop: StopReason = StopReason.DECIDED) -> Result:
     return Result("measure", findings, 0, Spent(90, 90, 0.25), stop, {})
 
 
-def score(
-    low: float, high: float, limit: float | None = 0.1, about: str = "sex", n: int = 90, **more: Any
-) -> Finding:
+def score(low: float, high: float, limit: float | None = 0.1, about: str = "sex", n: int = 90, **more: Any) -> Finding:
     case = Case({about: "F"}, {about: "M"}, ("no", "yes"))
     estimate = Estimate((low + high) / 2, low, high, n, 0.95, "exact")
     return Finding(f"{about} matters", (about,), estimate, limit, (case,), **more)

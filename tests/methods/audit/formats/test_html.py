@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 import evenhand as eh
-from evenhand.methods.audit.audit_result import Audit, CheckResult, gathered
+from evenhand.methods.audit.audit_result import Audit, gathered
+from evenhand.methods.audit.check_result import CheckResult
 from evenhand.methods.audit.formats.html import page
 from evenhand.methods.audit.plot import AuditDisplay
 from evenhand.report import html_tables

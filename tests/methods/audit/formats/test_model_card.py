@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 import evenhand as eh
-from evenhand.methods.audit.audit_result import Audit, CheckResult
+from evenhand.methods.audit.audit_result import Audit
+from evenhand.methods.audit.check_result import CheckResult
 from evenhand.methods.audit.formats import markdown_escape
 from evenhand.methods.audit.formats.model_card import MOST_ROWS, to_card
 from evenhand.methods.impact.impact import impact
@@ -115,7 +116,9 @@ def audit() -> Audit:
         CheckResult(
             "own", "mine", {}, result(Finding("a gap", ("sex",), Amount(12.5, 11.0, 14.0, 300, 0.95, "bootstrap")))
         ),
-        CheckResult("hiring", "impact", {}, impact(HIRED, outcome="hired", over=[("sex",), ("race",)], least_ratio=0.8)),
+        CheckResult(
+            "hiring", "impact", {}, impact(HIRED, outcome="hired", over=[("sex",), ("race",)], least_ratio=0.8)
+        ),
         CheckResult("broken", "measure", {}, None, "the software exited with code 3"),
     )
     told = {"file": "evenhand.toml", "text": ""}
