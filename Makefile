@@ -19,8 +19,10 @@ $(VENV)/.installed: $(BIN)/python pyproject.toml
 	$(RUN) pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-$(VENV)/.tested: $(VENV)/.installed requirements-dev.txt
+# The toys are a package of somebody else; only tests that start a process of their own put them on its path.
+$(VENV)/.tested: $(VENV)/.installed requirements-dev.txt $(wildcard tests/support/toys/*.toml tests/support/toys/*/*.py)
 	$(RUN) pip install --quiet --disable-pip-version-check --editable '.[light]' --requirement requirements-dev.txt
+	$(RUN) pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(VENV)/toys ./tests/support/toys
 	@touch $@
 
 # Torch first and alone: pip takes a build for the CPU where an index has one (PIP_EXTRA_INDEX_URL names another index).

@@ -1,0 +1,1 @@
+"""A toy of everything that a package can add to evenhand."""
