@@ -76,9 +76,7 @@ class Fairness:
             except AssertionError as error:
                 told.append(str(error))
         if told:
-            from evenhand.report.lines import printable
-
-            raise AssertionError("\n".join(printable(line) for line in "\n".join(told).split("\n")))
+            raise AssertionError("\n".join(told))
 
     def _given(self) -> dict[str, Any]:
         """Return the keywords that a verb gets where the test does not give its own."""

@@ -95,12 +95,17 @@ class Evidence(ABC):
 
     def story(self) -> str:
         """Return the findings that do not pass, each with its simplest case, as text."""
-        lines = [f"{self.job}: {self.verdict}"]
+        lines = [f"{self.job}: {self.verdict}", *self.story_lines()]
+        return "\n".join(printable(line) for line in lines)
+
+    def story_lines(self) -> list[str]:
+        """Return the story line by line, without the first line, which has the verdict."""
+        lines = []
         for finding in self.findings:
             if finding.verdict is not Verdict.PASS:
                 lines.append(f"  {finding}")
                 lines += [f"    {case}" for case in finding.cases[:1]]
-        return "\n".join(printable(line) for line in lines)
+        return lines
 
     def to_frame(self) -> Any:
         """Return the evidence as a pandas frame, as its verb lays it out."""

@@ -111,12 +111,17 @@ class Audit(Evidence):
 
     def story(self) -> str:
         """Return the checks that do not pass as text, each with its simplest case."""
-        lines = [f"audit: {self.verdict or 'no limit given'}"]
+        lines = [f"audit: {self.verdict or 'no limit given'}", *self.story_lines()]
+        return "\n".join(printable(line) for line in lines)
+
+    def story_lines(self) -> list[str]:
+        """Return the checks that do not pass line by line, each with its simplest case."""
+        lines = []
         for check in self.checks:
             if check.exit_code:
-                first, *rest = check.story().split("\n")
-                lines += [f"{check.name}: {first if check.found is None else check.verdict}", *rest]
-        return "\n".join(printable(line) for line in lines)
+                said = check.error if check.found is None else check.verdict
+                lines += [f"{check.name}: {said}", *check.story_lines()]
+        return lines
 
     def against(self, old: Audit, *, name: str = "") -> Audit:
         """Return the audit held against an older one: only what surely got worse, or is new, fails."""

@@ -81,12 +81,21 @@ class CheckResult:
             return self.error
         if not self.held:
             return self.found.story()
-        lines = [f"{self.job}: {self.verdict}"]
+        lines = [f"{self.job}: {self.verdict}", *self.story_lines()]
+        return "\n".join(printable(line) for line in lines)
+
+    def story_lines(self) -> list[str]:
+        """Return the story line by line, without the first line, which has the verdict or the error."""
+        if self.found is None:
+            return []
+        if not self.held:
+            return self.found.story_lines()
+        lines = []
         for finding, held in zip(self.found.findings, self.held, strict=True):
             if held.verdict in (Verdict.FAIL, Verdict.UNDECIDED):
                 lines.append(f"  {finding}; against the baseline: {held.state}")
                 lines += [f"    {case}" for case in finding.cases[:1]]
-        return "\n".join(printable(line) for line in lines)
+        return lines
 
     def to_dict(self, *, whole: bool = True) -> dict[str, Any]:
         """Return the check as JSON holds it, or, unless it is wanted whole, with the digest of what it found."""

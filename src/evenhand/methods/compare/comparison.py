@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from evenhand.methods.compare.regions import GOOD, REGIONS, WIN_WIN
 from evenhand.results.document import read_stop, versions, worst_of
 from evenhand.results.protocol import Evidence
-from evenhand.runtime.errors import UsageError, clip, nearest
+from evenhand.runtime.errors import UsageError, clip, nearest, printable
 from evenhand.statistics.estimate import Estimate, StopReason, Verdict
 
 if TYPE_CHECKING:
@@ -188,7 +188,15 @@ class Comparison(Evidence):
 
     def story(self) -> str:
         """Return the mitigations that are not surely better than blind overwriting, as text."""
-        return _story([standing for standing in self.standings if standing.verdict is not Verdict.PASS])
+        return _story(self._open)
+
+    def story_lines(self) -> list[str]:
+        """Return the mitigations that are not surely better than blind overwriting, line by line."""
+        return [f"  {standing}" for standing in self._open]
+
+    @property
+    def _open(self) -> list[Standing]:
+        return [standing for standing in self.standings if standing.verdict is not Verdict.PASS]
 
     def body(self) -> dict[str, Any]:
         """Return what only this kind of evidence holds, as JSON holds it."""
@@ -253,7 +261,8 @@ def frame(comparison: Comparison) -> Any:
 
 def _story(standings: Sequence[Standing]) -> str:
     verdict = worst_of(standing.verdict for standing in standings)
-    return "\n".join([f"compare: {verdict}", *(f"  {standing}" for standing in standings)])
+    lines = [f"compare: {verdict}", *(f"  {standing}" for standing in standings)]
+    return "\n".join(printable(line) for line in lines)
 
 
 def _standing_table(one: Standing) -> dict[str, Any]:

@@ -206,10 +206,9 @@ class Repair(Evidence):
         where = self.region or "not compared with giving up accuracy"
         return f"{about}: {what} {said} from {before} to {after} ({less}); {score}; {where}"
 
-    def story(self) -> str:
-        """Return the claim, where discrimination has risen, and the notes, as text."""
-        told = (self.claim, *self.side_effects, *self.notes)
-        return "\n".join([f"repair: {self.verdict}", *(f"  {line}" for line in told)])
+    def story_lines(self) -> list[str]:
+        """Return the claim, where discrimination has risen, and the notes, line by line."""
+        return [f"  {line}" for line in (self.claim, *self.side_effects, *self.notes)]
 
     def table(self) -> Any:
         """Return one row for each score that was checked before and after, as a pandas frame."""
