@@ -234,7 +234,7 @@ def test_only_what_got_worse_fails_against_a_baseline(run, project):
     done = run("audit", "--baseline", "old.json", "--json", "new.json", "--seed", "5", expect=0)
     assert "against the baseline: not surely worse" in done.out
     assert f"held against old.json, digest {done.audit('old.json').digest}" in done.out
-    assert done.audit("new.json").baseline.startswith("old.json, digest ")
+    assert done.audit("new.json").held_against.startswith("old.json, digest ")
     python = eh.audit("evenhand.toml", baseline="old.json", seed=5)
     assert python.digest == done.audit("new.json").digest
     folder = project(SEX + RACE.replace("0.05", "0.06"), subject=FUNCTION.replace("biased", "worse"))

@@ -26,6 +26,7 @@ from evenhand.methods.audit.audit_result import Audit, gathered
 from evenhand.methods.audit.check_result import CheckResult
 from evenhand.methods.audit.formats.html import page
 from evenhand.methods.audit.plot import AuditDisplay
+from evenhand.methods.mine.findings import Place
 from evenhand.report import html_tables
 from evenhand.report.html_bars import bar, drawable, top_of
 from evenhand.report.html_page import boxed, data_block, facts, people, quoted, table, text
@@ -584,19 +585,21 @@ def many(number: int, rules: int) -> Audit:
             "twin": " ".join(str(1 - at % 2) for at in places),
         },
     }
-    entry = {"about": ["sex"], "output": "", "found": number, "inputs": inputs}
-    claim = Finding("changing only sex changes the outcome", ("sex",), eh.Witnesses.of(number, 2 * number, "adaptive"))
-    found = result("search", [claim], space=space.to_dict(), details={"search": [entry]})
+    entry = {"about": ["sex"], "output": "", "found": number, "curve": [], "inputs": inputs}
+    one = Finding("changing only sex changes the outcome", ("sex",), eh.Witnesses.of(number, 2 * number, "adaptive"))
+    found = result("search", [one], space=space.to_dict(), details={"search": [entry]})
     findings, stories = [], []
     for at in range(rules):
         rule = Rule((Condition("id", low=at, high=at + 1),))
         share = (at % 997) / 1000
         rate = Estimate(0.5, 0.4, 0.6, 100, 0.95, "exact", "rows").to_dict()
         estimate = Estimate(share, share / 2, min(1.0, share + 0.1), 100, 0.95, "exact", "rows")
-        findings.append(Finding(f"people with id {at} get it less often than everyone else", rule, estimate, 0.1))
+        claim = f"people with id {at} get it less often than everyone else"
+        findings.append(Finding(claim, rule, estimate, 0.1, score="rate", detail=Place(0, "story", at)))
         story = {"text": rule.text, "difference": -share, "rate": rate, "other": rate, "rows": 100, "support": 0.1}
         stories.append(story | {"rules": 1, "ratio": None})
     entry = {"stories": stories, "output": "", "population": "rows", "score": "rate", "over": ["id"], "favoured": "yes"}
+    entry |= {"counts": True, "named": True, "maps": []}
     mined = result("mine", findings, space=space.to_dict(), details={"mine": [entry]})
     return audit_of(checked("search", found), checked("mine", mined))
 

@@ -8,7 +8,7 @@ from evenhand.methods.audit.statements import statements
 from evenhand.report.html_page import boxed, listed, text
 from evenhand.report.html_section import badge
 from evenhand.report.html_tables import MOST_BYTES
-from evenhand.verbs import verb_of
+from evenhand.verbs import VERBS, verb_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,10 +35,10 @@ def section(check: CheckResult, name: str, *, room: int = MOST_BYTES) -> str:
 
 
 def verb_of_check(check: CheckResult) -> Verb:
-    """Return the verb that made a check: of texts it is not the one that the check names."""
+    """Return the verb that made a check: of texts, or of an unknown job, it is not the one that the check names."""
     verb = verb_of(check.job)
-    if check.found is not None and check.found.job == verb.for_texts:
-        return verb_of(verb.for_texts)
+    if check.found is not None and (check.job not in VERBS or check.found.job == verb.for_texts):
+        return verb_of(check.found.job)
     return verb
 
 
