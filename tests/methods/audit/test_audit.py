@@ -733,6 +733,23 @@ def test_files_of_several_jobs_are_gathered_under_names_of_their_own(tmp_path):
     assert all(name.replace("<", "&lt;").partition(" (")[0] in page for name in names(found))
 
 
+def test_of_audits_that_are_gathered_each_baseline_is_told_once(tmp_path):
+    plain = eh.audit(biased, SPACE, checks=[BIASED_CHECK])
+    other = eh.audit(fair, SPACE, checks=[BIASED_CHECK])
+    made = {"plain": plain, "held": plain.against(plain, name="old.json"), "again": plain.against(other, name="b.json")}
+    for name, audit in made.items():
+        audit.to_json(tmp_path / f"{name}.json")
+
+    def told(*names: str) -> Audit:
+        return gathered([tmp_path / f"{name}.json" for name in names])
+
+    assert told("plain", "plain").baseline == {}
+    assert told("plain", "held").baseline == told("held", "held").baseline == made["held"].baseline
+    both = told("plain", "held", "again", "held")
+    assert both.held_against == f"old.json, digest {plain.digest}; b.json, digest {other.digest}"
+    assert Audit.from_dict(json.loads(both.to_json())).held_against == both.held_against
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -233,9 +233,9 @@ def _joined(audits: list[tuple[str, Audit]]) -> Audit:
     for key in ("subject", "ledger", "command"):
         named = dict.fromkeys(getattr(one, key) for one in every if getattr(one, key))
         told[key] = "; ".join(named)
-    held = [one.baseline for one in every if one.baseline]
+    held = {one.held_against: one.baseline for one in every if one.baseline}
     if held:
-        told["baseline"] = held[0] if len(held) == 1 else {"name": "; ".join(one.held_against for one in every)}
+        told["baseline"] = next(iter(held.values())) if len(held) == 1 else {"name": "; ".join(held)}
     configs = [one.config for one in every if one.config]
     config = configs[0] if configs and all(one == configs[0] for one in configs) else {}
     return replace(every[0], checks=tuple(checks), spent=spent, notes=tuple(notes), config=config, **told)
