@@ -1,0 +1,185 @@
+"""Checks of a configuration: what Python takes they take, and what is wrong is refused in the same words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import evenhand as eh
+from evenhand.cli.main import main
+from evenhand.config.checks import checks_of, plans_of_job
+from evenhand.config.file import Config
+from evenhand.methods.audit.checks import jobs, parsed, verb_for
+from evenhand.runtime.errors import ConfigError, UsageError
+from evenhand.runtime.options import FILE
+from tests.support.helpers import refused
+
+
+CONFIG = """
+[subject]
+function = "checks_rules:decide"
+positive = 1
+[space]
+from = "people.csv"
+target = "good"
+protected = ["sex", "race"]
+"""
+MODULE = "def decide(people):\n    return (people['income'] + 15 * (people['sex'] == 'M') > 25).astype(int)\n"
+TEXTS = '[subject]\nfunction = "checks_rules:decide"\n[texts]\nfrom = "people.csv"\ncolumn = "sex"\n'
+IN_PYTHON_ALONE = {"keep_tests", "y_true", "protected", "frame", "outcome", "scored", "population"}
+"""Keywords of verbs that the run, the rows or the software itself answer, and no check."""
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    """Write a configuration with its software and real rows."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "checks_rules.py").write_text(MODULE)
+    rng = np.random.default_rng(0)
+    people = pd.DataFrame({"sex": rng.choice(["F", "M"], 300), "race": rng.choice(["a", "b"], 300)})
+    people["income"] = rng.integers(0, 51, 300)
+    people["good"] = (people["income"] > 25).astype(int)
+    people["other"] = (people["income"] + rng.integers(-5, 6, 300) > 25).astype(int)
+    people.to_csv(tmp_path / "people.csv", index=False)
+
+    def call(checks: str, config: str = CONFIG) -> Any:
+        (tmp_path / "evenhand.toml").write_text(config + checks)
+        return tmp_path / "evenhand.toml"
+
+    return call
+
+
+@pytest.mark.parametrize("job", jobs())
+def test_a_check_may_say_all_that_the_verb_of_its_job_takes(job):
+    verb = verb_for(job, texts=False)
+    asked = set(verb.options.python) - {"subject", "space", "sampler", "budget", "seed", "n_jobs", "progress"}
+    known = set(verb.checks.toml)
+    assert asked - known - IN_PYTHON_ALONE <= {"positive"}  # which the software has, unless a check may say it
+    assert {"queries", "seconds"} <= known or not verb.bounds
+
+
+@pytest.mark.parametrize(
+    ("check", "settings"),
+    [
+        ('job = "impact"\nintersections = false', {"intersections": False}),
+        ('job = "impact"\nleast_ratio = 0.8\nsupport = 0.1', {"least_ratio": 0.8, "support": 0.1}),
+        ('job = "compare"\noverwrite = "label"\nlabel = 0', {"overwrite": "label", "label": 0}),
+        ('job = "compare"\ndegrees = [0.1, 0.5]\ntest_size = 0.3', {"degrees": [0.1, 0.5], "test_size": 0.3}),
+        ('job = "compare"\nline = "monte-carlo"\nrepetitions = 9', {"line": "monte-carlo", "repetitions": 9}),
+        ('job = "mine"\ntop = 3\ntreatment = "rows"', {"top": 3, "treatment": "rows"}),
+        ('job = "mine"\nbins = { income = [10, 20] }', {"bins": {"income": [10, 20]}}),
+    ],
+)
+def test_what_python_takes_a_file_takes(write, check, settings):
+    (found,) = checks_of(Config.load(write(f"[[checks]]\n{check}\n")))
+    assert found.settings == settings
+    assert parsed(1, {"job": found.job, **settings}) == found
+
+
+@pytest.mark.parametrize(
+    ("check", "words"),
+    [
+        ({"job": "impact", "limit": 0.8}, "unknown key 'limit'"),
+        ({"job": "impact", "scored": True}, "unknown key 'scored'"),
+        ({"job": "compare", "strategy": "label"}, "unknown key 'strategy'"),
+        ({"job": "mine", "stories": 3}, "unknown key 'stories'"),
+        ({"job": "mine", "method": "rows"}, "unknown key 'method'; did you mean 'depth'?"),
+        ({"job": "measure", "limt": 0.1}, "unknown key 'limt'; did you mean 'limit'?"),
+        ({"job": "search", "found": "found.csv"}, "unknown key 'found'"),
+    ],
+)
+def test_a_key_that_there_is_not_is_refused_in_the_same_words(write, check, words):
+    lines = [
+        f"{key} = {str(value).lower() if isinstance(value, bool) else repr(value)}" for key, value in check.items()
+    ]
+    file = write("[[checks]]\n" + "\n".join(lines) + "\n")
+    written = refused(ConfigError, lambda: checks_of(Config.load(file)), str(file), words)
+    given = refused(UsageError, lambda: parsed(1, check), words)
+    assert written == f"{file}: {given}"
+
+
+@pytest.mark.parametrize(
+    ("check", "words"),
+    [
+        ('job = "impact"\nintersections = 1', "intersections = 1; it must be true or false"),
+        ('job = "impact"\nsupport = "few"', "support = 'few'; it must be a number"),
+        ('job = "compare"\ndegrees = 0.5', "degrees = 0.5; it must be a list of numbers"),
+        ('job = "compare"\nmodels = ["a"]', "a table of files by name"),
+        ('job = "compare"\nrepetitions = 1.5', "repetitions = 1.5; it must be a whole number"),
+        ('job = "search"\nfindings = true', "findings = True; it must be a whole number"),
+    ],
+)
+def test_a_value_of_another_kind_is_refused(write, check, words):
+    file = write(f"[[checks]]\n{check}\n")
+    refused(ConfigError, lambda: checks_of(Config.load(file)), "evenhand.toml", "check 1", words)
+
+
+def test_files_that_checks_name_are_seen_from_the_folder_of_the_configuration(write, tmp_path, monkeypatch):
+    file = write('[[checks]]\njob = "search"\nstart = "people.csv"\n[[checks]]\njob = "impact"\ndata = "people.csv"\n')
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    search, impact = checks_of(Config.load(file))
+    assert search.settings["start"] == impact.settings["data"] == str(tmp_path / "people.csv")
+    assert eh.audit(file, budget=eh.Budget(queries=200)).checks[1].settings["data"] == "people.csv"
+    kinds = {
+        job: [option.name for option in verb_for(job, texts=False).checks if option.kind is FILE] for job in jobs()
+    }
+    assert kinds == {job: [] for job in jobs()} | {"search": ["start"], "mine": ["data"]} | {
+        job: ["data"] for job in ("impact", "compare")
+    }
+
+
+def test_what_goes_with_tables_alone_is_refused_for_texts_and_the_other_way_round(write):
+    texts = write('[[checks]]\njob = "mine"\nbins = 3\n', TEXTS)
+    refused(ConfigError, lambda: checks_of(Config.load(texts)), "bins = 3", "[texts] declares texts")
+    tables = write('[[checks]]\njob = "mine"\nkind = "causal"\n')
+    refused(ConfigError, lambda: checks_of(Config.load(tables)), "kind = 'causal'", "there is no [texts] table")
+
+
+def test_a_check_that_the_command_line_cannot_change_is_left_as_it_is(write):
+    config = Config.load(write('[[checks]]\njob = "impact"\nleast_ratio = 0.9\nintersections = false\n'))
+    (plan,) = plans_of_job(config, "impact", {"level": None})
+    assert plan.settings == {"least_ratio": 0.9, "intersections": False}
+
+
+COMPARE = '[[checks]]\njob = "compare"\nover = ["sex"]\ntruth = "good"\noutcomes = ["other"]\nresamples = 100\n'
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ([], 0),
+        (["--positive", "1"], 0),
+        (["--overwrite", "label", "--label", "0"], 0),
+        (["--over", "race"], 2),  # there is no check of it, and so no truth
+        (["--over", "race", "--truth", "good", "--outcomes", "other"], 0),
+    ],
+)
+def test_checks_of_compare_are_run_by_its_command_as_by_an_audit(write, capsys, arguments, code):
+    write(COMPARE)
+    assert main(["compare", *arguments, "--json", "told.json"]) == code
+    printed = capsys.readouterr()
+    if code:
+        assert "compare has no truth" in printed.err
+        return
+    assert "against blind overwriting of original" in printed.out
+    found = eh.Comparison.from_json("told.json")
+    check: dict[str, Any] = {"job": "compare", "truth": "good", "outcomes": ["other"], "over": ["sex"]}
+    if "race" in arguments:
+        check["over"] = ["race"]
+    else:
+        check["resamples"] = 100
+    if "--label" in arguments:
+        check |= {"overwrite": "label", "label": 0}
+    assert found.digest == eh.audit("evenhand.toml", checks=[check])["compare"].found.digest  # type: ignore[union-attr]
+
+
+def test_a_gate_of_compare_exits_by_the_verdict(write, capsys):
+    write(COMPARE)
+    expected = eh.audit("evenhand.toml")["compare"].exit_code
+    assert main(["compare", "--gate"]) == expected
+    assert main(["compare"]) == 0
