@@ -16,6 +16,7 @@ from evenhand.cli.main import main
 if TYPE_CHECKING:
     from pathlib import Path
 
+
 def people(n: int = 1500) -> pd.DataFrame:
     rng = np.random.default_rng(1)
     sex, race = rng.choice(["f", "m"], n), rng.choice(["a", "b"], n)

@@ -208,7 +208,7 @@ def damaged(found: Comparison, **changes: Any) -> dict[str, Any]:
         ({"job": "measure"}, ["no evenhand comparison"]),
         ({"standings": None}, ["no evenhand comparison"]),
         ({"format": 99}, ["format 99 is not 2"]),
-        ({"format": None}, ["format None is not 2"]),
+        ({"format": None}, ["no evenhand comparison"]),
         ({"start": None}, ["damaged"]),
         ({"baseline": {"degrees": [0]}}, ["damaged"]),
         ({"standings": [{"name": "a"}]}, ["damaged"]),

@@ -135,7 +135,7 @@ def test_protected_that_is_missing():
         ({"overwrite": "label"}, ["overwrite = 'label' needs the option label", "0, 1"]),
         ({"overwrite": "label", "label": 3}, ["label = 3", "0, 1"]),
         ({"label": 1}, ["label = 1", "'tightest'"]),
-        ({"line": "montecarlo"}, ["line = 'montecarlo'", "did you mean 'monte-carlo'?"]),
+        ({"line": "montecarlo"}, ["unknown line 'montecarlo'", "did you mean 'monte-carlo'?"]),
         ({"level": 1.0}, ["level = 1.0"]),
         ({"level": 95}, ["level = 95", "0.95"]),
         ({"level": "0.95"}, ["level = '0.95'"]),

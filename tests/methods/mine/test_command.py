@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 
 import evenhand as eh
 from evenhand.cli.main import main
-from evenhand.config.checks import settings_of
+from evenhand.config.checks import plans_of_job
 from evenhand.config.file import Config
 from evenhand.report.terminal import lines, render
 from evenhand.results.evidence import Case, Finding
@@ -144,12 +144,13 @@ def test_mine_passes_its_options_on(fake):
         "depth": 1,
         "limit": 0.3,
         "level": 0.9,
-        "method": "rows",
+        "treatment": "rows",
         "truth": "y",
         "score": ["tpr", "fpr"],
-        "stories": 3,
+        "top": 3,
         "seed": 7,
         "n_jobs": 2,
+        "progress": None,
     }
 
 
@@ -172,7 +173,7 @@ def test_mine_log_passes_its_options_on(fake):
         "depth": 1,
         "limit": 0.3,
         "level": 0.9,
-        "stories": 3,
+        "top": 3,
     }
 
 
@@ -192,17 +193,18 @@ def test_texts_pass_their_options_on(fake):
         "against": "rest",
         "limit": 0.3,
         "level": 0.9,
-        "stories": 3,
+        "top": 3,
         "without": ["old", "young"],
         "seed": 7,
+        "progress": None,
     }
 
 
 def test_what_is_not_given_is_left_to_the_function(fake):
     config()
-    assert set(fake("mine")[0]) == {"given", "data", "truth", "budget", "seed", "n_jobs"}
+    assert set(fake("mine")[0]) == {"given", "data", "truth", "budget", "seed", "n_jobs", "progress"}
     texts()
-    assert set(fake("mine", verb="mine_text")[0]) == {"given", "lexicon", "without", "budget", "seed"}
+    assert set(fake("mine", verb="mine_text")[0]) == {"given", "lexicon", "without", "budget", "seed", "progress"}
     (call,) = fake("mine-log", "people.csv", "--outcome", "y", "--over", "sex", verb="mine_log")
     assert set(call) == {"given", "outcome", "over"}
 
@@ -240,8 +242,9 @@ def test_checks_of_the_config(folder, fake):
 def test_kind_chooses_among_checks_of_texts():
     checks = '[[checks]]\njob = "mine"\nlimit = 0.1\n[[checks]]\njob = "mine"\nkind = "causal"\nlimit = 0.2\n'
     both = texts(checks=checks)
-    assert settings_of(both, "mine", {"kind": "causal"}) == [{"kind": "causal", "limit": 0.2}]
-    assert settings_of(both, "mine", {"kind": "group"}) == [{"kind": "group", "limit": 0.1}]
+    (causal,), (group,) = (plans_of_job(both, "mine", {"kind": kind}) for kind in ("causal", "group"))
+    assert causal.settings == {"kind": "causal", "limit": 0.2}
+    assert group.settings == {"kind": "group", "limit": 0.1}
 
 
 @pytest.mark.parametrize(
@@ -253,7 +256,7 @@ def test_kind_chooses_among_checks_of_texts():
         ("bins = true", "bins = True"),
         ("score = [1]", "a list of texts"),
         ("truth = 1", "truth = 1; it must be a text"),
-        ("stories = 1.5", "a whole number"),
+        ("top = 1.5", "a whole number"),
         ("support = 'x'", "a number"),
         ("data = []", "data = []; it must be a text"),
         ("kind = 'causal'", "kind = 'causal' does not go here, since there is no [texts] table"),
@@ -262,16 +265,16 @@ def test_kind_chooses_among_checks_of_texts():
 )
 def test_a_wrong_check_is_refused(check, words):
     wrong = config(SUBJECT, SPACE, f'[[checks]]\njob = "mine"\n{check}\n')
-    refused(ConfigError, lambda: settings_of(wrong, "mine", {}), "evenhand.toml", words)
+    refused(ConfigError, lambda: plans_of_job(wrong, "mine", {}), "evenhand.toml", words)
 
 
 @pytest.mark.parametrize(
     "check",
-    ["over = ['sex']", "bins = 3", "complement = 0.1", "method = 'rows'", "truth = 'y'", "data = 'people.csv'"],
+    ["over = ['sex']", "bins = 3", "complement = 0.1", "treatment = 'rows'", "truth = 'y'", "data = 'people.csv'"],
 )
 def test_a_check_of_texts_takes_nothing_of_tables(check):
     wrong = texts(checks=f'[[checks]]\njob = "mine"\n{check}\n')
-    refused(ConfigError, lambda: settings_of(wrong, "mine", {}), check.split()[0], "[texts]", "support, depth")
+    refused(ConfigError, lambda: plans_of_job(wrong, "mine", {}), check.split()[0], "[texts]", "support, depth")
 
 
 # Real rows
@@ -379,10 +382,10 @@ def test_recorded_decisions(run):
         ("mine --depth 0", "depth"),
         ("mine --limit 2", "limit"),
         ("mine --level 1", "level"),
-        ("mine --method row", "did you mean 'rows'"),
+        ("mine --treatment row", "did you mean 'rows'"),
         ("mine --score tpr", "truth"),
         ("mine --score odds --truth y", "'odds'"),
-        ("mine --top 0", "stories"),
+        ("mine --top 0", "top"),
         ("mine --queries 0", "queries"),
         ("mine --seed -1", "seed"),
         ("mine --kind causal", "kind = 'causal' does not go here"),

@@ -350,7 +350,7 @@ def command(tmp_path: Any, **options: Any) -> eh.Subject:
 
 def test_a_program_is_asked_within_its_budget_and_never_twice(tmp_path):
     frame = people(60, space=SMALL)
-    options: dict[str, Any] = {"data": frame, "support": 0.2, "bins": 2, "stories": 1}
+    options: dict[str, Any] = {"data": frame, "support": 0.2, "bins": 2, "top": 1}
     with command(tmp_path, ledger=tmp_path / "ledger") as cold:
         first = eh.mine(cold, budget=eh.Budget(queries=90), **options)
         assert 0 < cold.executed <= first.spent.queries <= 90
@@ -382,20 +382,20 @@ def test_a_program_that_fails_is_reported(tmp_path):
     refused(BadOutcome, lambda: eh.mine(lambda frame: [1], SMALL, people(9, space=SMALL)))
 
 
-@pytest.mark.parametrize("method", ["neighbours", "drawn", "rows"])
-def test_same_seed_same_bytes(method, monkeypatch):
+@pytest.mark.parametrize("treatment", ["neighbours", "drawn", "rows"])
+def test_same_seed_same_bytes(treatment, monkeypatch):
     monkeypatch.setattr("evenhand.scores.neighbours.WORTH_SHARING", 0.0)
-    options: dict[str, Any] = {"data": PEOPLE, "method": method, "over": ["sex", "age"], "stories": 3}
+    options: dict[str, Any] = {"data": PEOPLE, "treatment": treatment, "over": ["sex", "age"], "top": 3}
     runs = [
         eh.mine(subject(memo=memo), **options, n_jobs=n_jobs, seed=3).digest
-        for n_jobs, memo in ((1, False), (2 if method == "neighbours" else 1, False), (1, True))
+        for n_jobs, memo in ((1, False), (2 if treatment == "neighbours" else 1, False), (1, True))
     ]
     assert len(set(runs)) == 1
     assert eh.mine(subject(), **options, seed=4).digest != runs[0]
 
 
 def test_frames_of_other_engines_give_the_same():
-    few: dict[str, Any] = {"stories": 2, "bins": 5}
+    few: dict[str, Any] = {"top": 2, "bins": 5}
     expected = eh.mine(subject(), data=PEOPLE, **few)
     other = pl.from_pandas(PEOPLE)
     space = eh.Space.from_frame(other, SPACE.protected)
@@ -446,7 +446,7 @@ def test_weights_count_rows_as_often_as_they_say(scale, means):
         calls.append(len(frame))
         return loan(frame)
 
-    for how in ({"budget": eh.Budget(queries=100)}, {"method": "drawn"}, {"method": "paper"}):
+    for how in ({"budget": eh.Budget(queries=100)}, {"treatment": "drawn"}, {"treatment": "paper"}):
         given = eh.rows(PEOPLE, weights=scale * weights)
         asked = eh.Subject(noted, SPACE, positive=True)
         refused(UsageError, lambda given=given, asked=asked, how=how: eh.mine(asked, data=given, **how), "weights need")  # type: ignore[misc]
@@ -562,7 +562,7 @@ def test_any_space_gives_a_sound_result_or_a_sentence(space, seed, data):
         "support": data.draw(st.sampled_from([0.01, 0.1, 0.3])),
         "complement": data.draw(st.sampled_from([None, 0, 0.2])),
         "binning": data.draw(st.sampled_from(["width", "quantiles"])),
-        "method": data.draw(st.sampled_from([None, "neighbours", "rows"])),
+        "treatment": data.draw(st.sampled_from([None, "neighbours", "rows"])),
         "limit": data.draw(st.sampled_from([None, 0, 0.2])),
         "budget": eh.Budget(queries=queries),
     }
@@ -597,7 +597,7 @@ def texts(result: eh.Result) -> set[str]:
 
 
 def test_depth_levels_and_bins():
-    options: dict[str, Any] = {"data": PEOPLE, "method": "rows", "stories": 25}
+    options: dict[str, Any] = {"data": PEOPLE, "treatment": "rows", "top": 25}
     single = eh.mine(subject(), **options, depth=1)
     assert entry(single)["depth"] == 1
     assert all(len(finding.about.conditions) <= 1 for finding in single.findings)
@@ -701,8 +701,8 @@ def test_an_interrupt_keeps_the_rows_that_were_asked(whole):
 def test_algorithm_2_keeps_to_the_budget_or_refuses():
     tested = subject()
     small = eh.Budget(queries=5000)
-    how: dict[str, Any] = {"data": PEOPLE, "over": "sex", "method": "paper"}
-    message = refused(UsageError, lambda: eh.mine(tested, **how, budget=small), "method = 'paper' may take 6,148")
+    how: dict[str, Any] = {"data": PEOPLE, "over": "sex", "treatment": "paper"}
+    message = refused(UsageError, lambda: eh.mine(tested, **how, budget=small), "treatment = 'paper' may take 6,148")
     assert "5,000" in message
     assert tested.asked == 0
     assert eh.mine(tested, **how, budget=eh.Budget(queries=6148)).spent.queries <= 6148
@@ -714,7 +714,7 @@ def test_algorithm_2_keeps_to_the_budget_or_refuses():
 
 def test_verdicts_and_exit_codes():
     def verdict(**options: Any) -> Any:
-        result = eh.mine(subject(), **{"data": PEOPLE, "over": "sex", "method": "rows", **options})
+        result = eh.mine(subject(), **{"data": PEOPLE, "over": "sex", "treatment": "rows", **options})
         return result.verdict, result.exit_code
 
     value = eh.mine(subject(), data=PEOPLE, over="sex", treatment="rows").worst.estimate
@@ -809,7 +809,7 @@ def test_what_is_wrong_is_said_in_a_sentence_before_anything_is_asked():
     no(DataError, "column 'job' is not in the frame", data=PEOPLE.drop(columns="job"))
     no(DataError, "'race' = 'd' in row 0", data=PEOPLE.assign(race="d"))
     no(DataError, "'age'", "missing values", data=PEOPLE.assign(age=[np.nan] * 9 + [20.0] * 1491))
-    no(UsageError, "method = 'neighbor'", "did you mean 'neighbours'", method="neighbor")
+    no(UsageError, "treatment = 'neighbor'", "did you mean 'neighbours'", treatment="neighbor")
     no(UsageError, "unknown binning 'quantile'", binning="quantile")
     no(UsageError, "bins names 'income'", "'age'", bins={"income": 3})
     no(UsageError, "bins", "2 or more", bins=1)
@@ -818,7 +818,7 @@ def test_what_is_wrong_is_said_in_a_sentence_before_anything_is_asked():
     no(UsageError, "levels = 0", levels=0)
     for depth in (0, True, 1.5, "a"):
         no(UsageError, "depth is", depth=depth)
-    no(UsageError, "stories = 0", top=0)
+    no(UsageError, "top = 0", top=0)
     no(UsageError, "limit is 2", limit=2)
     no(UsageError, "level is 1", level=1)
     no(UsageError, "score = 'recall'", "'tpr'", score="recall", truth=np.ones(1500))
@@ -826,7 +826,13 @@ def test_what_is_wrong_is_said_in_a_sentence_before_anything_is_asked():
     no(UsageError, "each once", score=["tpr", "tpr"], truth=np.ones(1500))
     no(UsageError, "each once", score=[])
     no(UsageError, "needs true outcomes", score="tpr")
-    no(UsageError, "method = 'paper' does not go with true outcomes", score="tpr", truth=np.ones(1500), treatment="paper")
+    no(
+        UsageError,
+        "treatment = 'paper' does not go with true outcomes",
+        score="tpr",
+        truth=np.ones(1500),
+        treatment="paper",
+    )
     no(DataError, "truth = 'paid' is no column of data", score="tpr", truth="paid")
     no(UsageError, "3 outcomes for 1,500 rows", score="fpr", truth=[1, 0, 1])
     no(UsageError, "shape (1500, 2)", score="fpr", truth=np.ones((1500, 2)))

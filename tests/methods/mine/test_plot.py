@@ -19,11 +19,17 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 import evenhand as eh
-from evenhand.methods.mine.plot.display import MOST_BARS, MOST_MININGS, HeatDisplay, MineDisplay, TermsDisplay
+from evenhand.methods.mine.plot.display import (
+    MOST_BARS,
+    MOST_MININGS,
+    HeatDisplay,
+    MineDisplay,
+    TermsDisplay,
+    display_of,
+)
 from evenhand.methods.mine.plot.heat_cells import Cells
 from evenhand.methods.mine.plot.heat_map import Heat
 from evenhand.report.ranked_bars import LABEL, Bar, Bars, Rest, flowed, wrapped
-from evenhand.report.rates_display import display_of
 from evenhand.runtime.errors import UsageError
 from evenhand.space.rule import Condition, Rule
 from tests.support.helpers import SAID, TERMS, refused

@@ -121,7 +121,7 @@ def test_it_finds_what_mine_finds_on_the_same_rows(how):
     assert [finding.estimate.low for finding in asked.findings] == [f.estimate.low for f in recorded.findings]
 
 
-HOW: dict[str, Any] = {"outcome": "ok", "over": OVER, "bins": 4, "stories": 3}
+HOW: dict[str, Any] = {"outcome": "ok", "over": OVER, "bins": 4, "top": 3}
 TRUE: dict[str, Any] = {**HOW, "truth": "paid", "score": ["rate", "tpr", "fpr"]}
 
 
@@ -142,7 +142,7 @@ def test_frames_of_any_engine_give_the_same(engine, expected):
 
 def test_rows_with_something_missing_are_left_out_and_counted():
     frame = holes()
-    how: dict[str, Any] = {"outcome": "ok", "over": ["sex", "age"], "stories": 3}
+    how: dict[str, Any] = {"outcome": "ok", "over": ["sex", "age"], "top": 3}
     result = eh.mine_log(frame, **how)
     kept = frame.dropna(subset=["sex", "age", "ok"])
     assert entry(result)["rows"] == len(kept)
@@ -246,7 +246,7 @@ def test_what_is_wrong_is_said():
     no(UsageError, "unknown binning", binning="equal")
     no(UsageError, "bins names 'other'", bins={"other": 3})
     no(UsageError, "depth is 0", depth=0)
-    no(UsageError, "stories = 2.5", top=2.5)
+    no(UsageError, "top = 2.5", top=2.5)
     no(UsageError, "limit is -1", limit=-1)
     no(UsageError, "level is 2", level=2)
     no(UsageError, "did you mean 'positive'", positiv=1)

@@ -484,7 +484,7 @@ def test_wrong_arguments():
     refused(UsageError, call(against="term"), "against = 'term'", "did you mean 'terms'?")
     refused(UsageError, call(level=1), "level")
     refused(UsageError, call(limit=2), "limit")
-    refused(UsageError, call(top=0), "stories = 0")
+    refused(UsageError, call(top=0), "top = 0")
     refused(UsageError, call(seed=-1), "seed")
     refused(UsageError, call(suport=0.1), "did you mean 'support'?")
     refused(UsageError, call(without="gays"), "without", "did you mean 'gay'?")
