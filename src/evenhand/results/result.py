@@ -12,6 +12,7 @@ from evenhand.results.document import FORMAT, RANK, findings_of, read_stop, spen
 from evenhand.results.evidence import is_rule
 from evenhand.results.protocol import Evidence
 from evenhand.runtime.errors import UsageError
+from evenhand.verbs import VERBS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -87,8 +88,10 @@ class Result(Evidence):
 
     @classmethod
     def owns(cls, table: Mapping[str, Any]) -> bool:
-        """Tell whether parsed JSON is a result."""
-        return "findings" in table and "space" in table
+        """Tell whether parsed JSON is a result; other kinds of evidence have findings as well."""
+        job = table.get("job")
+        other = isinstance(job, str) and job in VERBS and VERBS[job].document() is not cls
+        return "findings" in table and not other
 
     @classmethod
     def read(cls, table: Mapping[str, Any], where: str) -> Result:
