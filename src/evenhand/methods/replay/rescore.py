@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.results.evidence import Finding
+from evenhand.results.evidence import Finding, key_of
 from evenhand.runtime import number_text
 from evenhand.scores.enumeration import part as whole_part
 from evenhand.scores.group_rates import Tally
@@ -100,9 +100,17 @@ class Replayed(ABC):
         claim = f"{self.told(score)} (it was {number_text.percent(self.was)})"
         claim += f"; {int(self.changed.sum()):,} of {len(self.changed):,} outcomes changed"
         estimate = terms.said(score.estimate)
-        cases = tuple(score.cases)
+        over, output = self.part.over, self.view.title
         return Finding(
-            claim, self.part.over, estimate, terms.limit, cases, score.groups, output=self.view.name, score="replayed"
+            claim,
+            over,
+            estimate,
+            terms.limit,
+            tuple(score.cases),
+            score.groups,
+            output,
+            score="replayed",
+            key=f"replayed {key_of(self.part.kind, over, output)}",
         )
 
 
