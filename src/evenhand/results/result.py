@@ -36,6 +36,11 @@ def _evidence(finding: Finding) -> tuple[bool, int, float, float]:
     return bound, RANK[finding.verdict], -certain, 1.0 if math.isnan(value) else -value
 
 
+def by_evidence(findings: Sequence[Finding]) -> list[Finding]:
+    """Return findings with the best evidence first."""
+    return sorted(findings, key=_evidence)
+
+
 @dataclass(frozen=True)
 class Result(Evidence):
     """What a verb found: findings with the best evidence first, and all that is needed to repeat the run."""
@@ -56,7 +61,7 @@ class Result(Evidence):
     """The tests behind the scores, where the verb can write them down; a result from a file has none."""
 
     def __post_init__(self) -> None:
-        ranked = sorted(self.findings, key=_evidence)
+        ranked = by_evidence(self.findings)
         object.__setattr__(self, "findings", tuple(ranked))
         object.__setattr__(self, "notes", tuple(self.notes))
 

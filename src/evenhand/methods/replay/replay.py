@@ -13,19 +13,19 @@ from evenhand.methods.replay.rescore import CausalTests, GroupTests
 from evenhand.population.samplers import Uniform
 from evenhand.results.evidence import Finding
 from evenhand.results.reading import evidence_of
-from evenhand.results.result import Result
+from evenhand.results.result import Result, by_evidence
 from evenhand.runtime import json_file, number_text
 from evenhand.runtime.budget import Budget, Meter, Spent
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.runtime.table_file import SUFFIXES
-from evenhand.scores.kinds import questions_of, views_for
+from evenhand.scores.kinds import questions_of
 from evenhand.scores.question import Terms
 from evenhand.scores.test_suite import read_suite
 from evenhand.space.feature import plain
 from evenhand.statistics.estimate import Estimate, StopReason, check_limit
 from evenhand.statistics.intervals import check_level
 from evenhand.subject.subject import Subject, as_subject
-from evenhand.subject.view import views_of
+from evenhand.subject.view import views_for, views_of
 from evenhand.texts.matching import unmarked
 from evenhand.texts.text_subject import TextSubject, text_subject_of
 
@@ -125,7 +125,7 @@ def _recorded(file: Path) -> Recorded:
     for part in with_cases:
         findings += part.findings
     first = with_cases[0]
-    return Recorded(first.job, findings, getattr(first, "space", {}))
+    return Recorded(first.job, by_evidence(findings), getattr(first, "space", {}))
 
 
 def _subject(file: Path, subject: Any, space: Space | None) -> Subject:
@@ -250,4 +250,14 @@ def _still(file: Path, finding: Finding, view: View, outcomes: NDArray[Any]) -> 
     about = " and ".join(finding.about) if isinstance(finding.about, tuple) else str(finding.about)
     claim = f"{len(still)} of {len(finding.cases)} cases of {about} still differ"
     estimate = Estimate.exact(len(still), len(finding.cases), population=f"the cases of {file.name}")
-    return Finding(claim, finding.about, estimate, 0.0, still, output=finding.output, score="replayed"), changed
+    found = Finding(
+        claim,
+        finding.about,
+        estimate,
+        0.0,
+        still,
+        output=finding.output,
+        score="replayed",
+        key=f"replayed {finding.key}",  # checks of an audit may have found something of the same features
+    )
+    return found, changed
