@@ -17,7 +17,6 @@ from evenhand.runtime.errors import ConfigError, UsageError
 from evenhand.runtime.options import FILE
 from tests.support.helpers import refused
 
-
 CONFIG = """
 [subject]
 function = "checks_rules:decide"
