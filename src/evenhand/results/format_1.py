@@ -41,7 +41,7 @@ SCORES = {
 def upgraded(table: Mapping[str, Any]) -> dict[str, Any]:
     """Return a document of format 1 as format 2 has it."""
     found = {**table, "format": 2}
-    found["stop"] = STOPS.get(table.get("stop", ""), COMPLETED)
+    found["stop"] = STOPS[table["stop"]] if "stop" in table else COMPLETED
     if table.get("job") == "audit":
         found["checks"] = [_check(check) for check in table["checks"]]
         found["baseline"] = {"name": table["baseline"]} if table["baseline"] else {}
