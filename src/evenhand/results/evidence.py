@@ -118,7 +118,8 @@ class Finding:
     least: bool = False
     score: str = ""
     """What the estimate is of: "causal", "group", "tpr", "impact ratio", …"""
-    detail: Detail | None = None
+    detail: Detail | Mapping[str, Any] | None = None
+    """What only its verb knows; as JSON holds it where the verb that reads it is not at hand."""
     judged: Verdict | None = None
     """The verdict, where it does not follow from the limit."""
     key: str = ""
@@ -162,7 +163,7 @@ class Finding:
         if self.judged is not None:
             found["judged"] = True
         if self.detail is not None:
-            found["detail"] = self.detail.to_dict()
+            found["detail"] = _detail(self.detail)
         return found
 
     @classmethod
@@ -223,6 +224,10 @@ def _around(value: Any) -> Any:
     mark = max(text.find("⟦"), 0)
     start, stop = max(mark - NEAR, 0), mark + NEAR
     return ("…" if start else "") + text[start:stop] + ("…" if stop < len(text) else "")
+
+
+def _detail(detail: Detail | Mapping[str, Any]) -> dict[str, Any]:
+    return dict(detail) if isinstance(detail, Mapping) else detail.to_dict()
 
 
 def _read_about(about: Any) -> Any:
