@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, replace
 
 import jsonschema
 import pytest
 
 import evenhand as eh
 from evenhand.results.evidence import Case, Finding
+from evenhand.results.reading import evidence_of
 from evenhand.results.result import Result, schema
 from evenhand.runtime.budget import Budget, Meter, Spent
 from evenhand.runtime.errors import UsageError
+from evenhand.space.rule import Condition, Rule
+from evenhand.statistics.estimate import Amount, Witnesses
 
 
 def finding(low: float, high: float, limit: float | None = 0.1, name: str = "sex") -> Finding:
     estimate = eh.Estimate((low + high) / 2, low, high, 100, 0.95, "exact", "all inputs, uniformly")
     case = Case({"sex": "F", "age": 30}, {"sex": "M", "age": 30}, ("deny", "approve"))
-    return Finding(f"changing only {name} changes the outcome", (name,), estimate, limit, (case,))
+    return Finding(f"changing only {name} changes the outcome", (name,), estimate, limit, (case,), score="causal")
 
 
 def result(*findings: Finding, seconds: float = 1.0, executed: int = 10) -> Result:
@@ -82,7 +86,15 @@ def test_json_round_trips_and_fits_the_schema(tmp_path):
 
 def test_the_schema_refuses_what_is_not_a_result():
     table = json.loads(result(finding(0.2, 0.3)).to_json())
-    for change in ({"format": 2}, {"verdict": "ok"}, {"seed": -1}, {"digest": "x"}, {"more": 1}):
+    for change in (
+        {"format": 1},
+        {"verdict": "ok"},
+        {"seed": -1},
+        {"digest": "x"},
+        {"more": 1},
+        {"level": 0},
+        {"stop": "the margin was reached"},
+    ):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate({**table, **change}, schema())
 
@@ -104,13 +116,102 @@ def test_unwritable_missing_damaged_and_foreign_files(tmp_path):
         ("text.json", "hello", "not a JSON file"),
         ("list.json", "[]", "no evenhand result"),
         ("new.json", '{"format": 99, "findings": []}', "format 99"),
-        ("damaged.json", '{"format": 1, "findings": [{}]}', "damaged"),
+        ("old.json", '{"format": 1, "findings": [{}]}', "damaged"),
+        ("damaged.json", '{"format": 2, "findings": [{}]}', "damaged"),
+        ("job.json", '{"format": 2, "findings": [], "job": ["measure"]}', "damaged"),
+        ("other.json", '{"format": 2, "findings": [], "job": "compare"}', "no evenhand result"),
     ):
         file = tmp_path / name
         file.write_text(text)
         with pytest.raises(UsageError, match=words) as caught:
             Result.from_json(file)
         assert name in str(caught.value)
+
+
+def test_the_document_says_what_claims_used_to_say():
+    table = json.loads(result(finding(0.2, 0.3), finding(0.0, 0.01, name="race")).to_json())
+    assert (table["format"], table["stop"], table["level"]) == (2, "margin", 0.95)
+    told = [(one["key"], one["score"], one["unit"]) for one in table["findings"]]
+    assert told == [("causal of sex", "causal", "rate"), ("causal of race", "causal", "rate")]
+
+
+@pytest.mark.parametrize(
+    ("about", "output", "key"),
+    [
+        (("sex",), "", "causal of sex"),
+        (("sex", "race"), "", "causal of race, sex"),
+        (("race", "sex"), "", "causal of race, sex"),
+        (("sex",), "rate", "causal of sex for rate"),
+        ("everybody", "", "causal of everybody"),
+        (Rule(()), "", "causal of []"),
+        (Rule((Condition("sex", levels=("F",)),)), "rate", 'causal of [{"feature": "sex", "levels": ["F"]}] for rate'),
+    ],
+)
+def test_a_key_says_what_was_measured_of_what(about, output, key):
+    one = Finding("a claim", about, eh.Estimate.exact(1, 4), output=output, score="causal")
+    other = Finding("other words", about, eh.Estimate.exact(3, 9), 0.1, output=output, score="causal")
+    assert one.key == other.key == key
+    assert Finding("a claim", about, eh.Estimate.exact(1, 4), output=output, score="group").key != key
+
+
+def test_a_finding_may_have_a_key_a_detail_and_a_verdict_of_its_own():
+    made = result(replace(finding(0.2, 0.3), key="mine", judged=eh.Verdict.PASS, detail=Place(3)))
+    table = json.loads(made.to_json())
+    jsonschema.validate(table, schema())
+    assert made.verdict == "pass"  # whatever the limit says
+    (found,) = Result.from_dict(table).findings
+    assert (found.key, found.judged, found.detail) == ("mine", "pass", {"number": 3})
+    assert Result.from_dict(table).digest == made.digest
+
+
+@dataclass(frozen=True)
+class Place:
+    """A detail, as verbs have them."""
+
+    number: int
+
+    def to_dict(self) -> dict[str, int]:
+        return {"number": self.number}
+
+
+@pytest.mark.parametrize(
+    ("estimate", "limit", "unit"),
+    [
+        (eh.Estimate.exact(1, 4), 0.5, "rate"),
+        (Witnesses.of(12, 400, "adaptive"), 3, "count"),
+        (Amount(12.5, -11.0, 14.0, 300, 0.95, "bootstrap"), None, "amount"),
+    ],
+)
+def test_every_unit_goes_through_json_and_the_schema_keeps_them_apart(estimate, limit, unit):
+    made = result(Finding("a claim", ("sex",), estimate, limit))
+    table = json.loads(made.to_json())
+    jsonschema.validate(table, schema())
+    assert Result.from_dict(table).findings == made.findings
+    (found,) = table["findings"]
+    assert found["unit"] == unit == made.worst.unit
+    for other in {"rate", "count", "amount"} - {unit}:
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({**table, "findings": [{**found, "unit": other}]}, schema())
+
+
+def test_only_what_kept_its_tests_writes_a_suite(tmp_path):
+    made = result(finding(0.2, 0.3))
+    for one in (made, Result.from_dict(json.loads(made.to_json()))):
+        with pytest.raises(UsageError, match="this measure kept no tests; measure with keep_tests=True"):
+            one.to_suite(tmp_path / "tests.csv")
+    assert not list(tmp_path.iterdir())
+
+
+def test_any_evidence_is_told_and_shown_by_its_verb(tmp_path):
+    made = result(finding(0.2, 0.3))
+    again = evidence_of(json.loads(made.to_json()), where="result.json")
+    assert again == made
+    assert again.parts == (again,)
+    assert again.to_text() == made.to_text()
+    assert again.to_text().startswith("FAIL      changing only sex")
+    page = made.to_html(tmp_path / "page.html")
+    assert page == (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "changing only sex" in page
 
 
 def test_infinite_outcomes_are_written_as_text():
