@@ -36,3 +36,9 @@ def _installed(folder: Path) -> bool:
         if not there.is_file() or there.read_bytes() != file.read_bytes():
             return False
     return True
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave figures out of pages, which take most of the time."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)

@@ -33,13 +33,13 @@ levels = ["F", "M"]
 low = 0
 high = 99
 """
-CONFIG = (
-    """
+SUBJECT = """
 [subject]
 scorecard = { sex = { F = 0, M = 30 }, income = 1 }
 pass_mark = 60
 positive = 1
-%s
+"""
+CHECKS = """
 [[checks]]
 job = "floor"
 over = ["sex"]
@@ -55,8 +55,7 @@ queries = 150
 job = "measure"
 limit = 0.9
 """
-    % SPACE
-)
+CONFIG = SUBJECT + SPACE + CHECKS
 PYTHON = """
 import json
 import evenhand as eh

@@ -29,28 +29,36 @@ class Kind:
     wanted: str
     schema: Mapping[str, Any]
     """The value as JSON Schema describes it."""
+    items: tuple[type, ...] = ()
+    """What a list or a table of it holds; anything where nothing is said."""
 
     def fits(self, value: Any) -> bool:
         """Tell whether a value from TOML is of this kind; true and false are numbers nowhere."""
-        if isinstance(value, bool) and bool not in self.types:
+        if not _is_one_of(value, self.types):
             return False
-        if not isinstance(value, self.types):
-            return False
-        texts_only = self in (TEXTS, FEATURES, LIST)
-        return not texts_only or isinstance(value, str) or _are_texts(value)
+        if not self.items:
+            return True
+        inside: Iterable[Any] = ()
+        if isinstance(value, dict):
+            inside = value.values()
+        elif isinstance(value, list):
+            inside = value
+        return all(_is_one_of(item, self.items) for item in inside)
 
 
-def _are_texts(values: Any) -> bool:
-    return all(isinstance(value, str) for value in values)
+def _is_one_of(value: Any, types: tuple[type, ...]) -> bool:
+    if isinstance(value, bool):
+        return bool in types
+    return isinstance(value, types)
 
 
 _TEXT_LIST: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
 NUMBER = Kind("number", (int, float), "a number", {"type": "number"})
 WHOLE = Kind("whole", (int,), "a whole number", {"type": "integer"})
 TEXT = Kind("text", (str,), "a text", {"type": "string"})
-TEXTS = Kind("texts", (str, list), "a list of texts", {"anyOf": [{"type": "string"}, _TEXT_LIST]})
-FEATURES = Kind("features", (str, list), "a list of texts", TEXTS.schema)
-LIST = Kind("list", (list,), "a list of texts", _TEXT_LIST)
+TEXTS = Kind("texts", (str, list), "a list of texts", {"anyOf": [{"type": "string"}, _TEXT_LIST]}, (str,))
+FEATURES = Kind("features", (str, list), "a list of texts", TEXTS.schema, (str,))
+LIST = Kind("list", (list,), "a list of texts", _TEXT_LIST, (str,))
 FLAG = Kind("flag", (bool,), "true or false", {"type": "boolean"})
 FILE = Kind("file", (str,), "a text", {"type": "string"})
 """A path; in a configuration it is seen from the folder of that."""
@@ -110,7 +118,9 @@ class Option:
         return f"--{self.name.replace('_', '-')}"
 
     def check(self, value: Any, where: str) -> None:
-        """Refuse a value of another kind; `where` begins the sentence, such as "evenhand.toml: check 1 (measure)".
+        """Refuse a value of another kind, and one that is no choice.
+
+        `where` begins the sentence, such as "evenhand.toml: check 1 (measure)".
 
         >>> Option("limit", NUMBER, "the threshold").check("high", "check 1")
         Traceback (most recent call last):
@@ -119,11 +129,13 @@ class Option:
         if not self.kind.fits(value):
             wanted = self.wanted or self.kind.wanted
             raise UsageError(f"{where} has {self.name} = {clip(repr(value))}; it must be {wanted}")
+        if self.choices and value not in self.choices:
+            raise UsageError(f"{where} has {self.name} = {clip(repr(value))}; {nearest(value, self.choices)}")
 
     def json_schema(self) -> dict[str, Any]:
         """Return the option as JSON Schema describes it."""
         found = {"description": self.help, **self.kind.schema}
-        if self.choices and self.kind is TEXT:
+        if self.choices:
             found["enum"] = list(self.choices)
         return found
 

@@ -11,8 +11,15 @@ _MODELS = Kind(
     (dict,),
     'a table of files by name, such as { repaired = "repaired.skops" }',
     {"type": "object", "additionalProperties": {"type": "string"}},
+    items=(str,),
 )
-_NUMBERS = Kind("numbers", (list,), "a list of numbers", {"type": "array", "items": {"type": "number"}})
+_NUMBERS = Kind(
+    "numbers",
+    (list,),
+    "a list of numbers",
+    {"type": "array", "items": {"type": "number"}},
+    items=(int, float),
+)
 
 COMPARE = Verb(
     "compare",
