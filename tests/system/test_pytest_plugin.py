@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.methods.audit.formats.ci import beside
 from evenhand.pytest_plugin.plugin import Fairness, whole
-from evenhand.pytest_plugin.story import Settings, file_name
+from evenhand.pytest_plugin.story import VERDICT, VERDICTS, Settings, Tally, file_name
 from tests.support.helpers import refused
 
 if TYPE_CHECKING:
@@ -421,3 +421,17 @@ def test_long_values_that_differ_are_cut_so_that_they_still_do(same, one, other)
 def test_what_is_no_number_is_refused_in_a_sentence(value):
     with pytest.raises(ValueError, match=r"^seed = .{,130} must be a whole number of 0 or more$"):
         whole("seed", value)
+
+
+def test_verdicts_are_counted_by_a_field_and_not_by_the_words_of_a_property(tmp_path):
+    words = [(VERDICT, "Übersetzung: bestanden"), (VERDICT, "measure: pass")]
+    given = {VERDICTS: ["fail", "undecided"]}
+    report = pytest.TestReport(
+        "test_a", ("a.py", 1, "a"), {}, "passed", None, "teardown", (), 0.1, 0, 0, words, **given
+    )
+    other_process = pytest.TestReport._from_json(report._to_json())
+    for one in (report, other_process):
+        tally = Tally(None, tmp_path)  # type: ignore[arg-type]
+        tally.pytest_runtest_logreport(one)
+        assert tally.verdicts == {"fail": 1, "undecided": 1}
+        assert tally.open == {"test_a": 2}

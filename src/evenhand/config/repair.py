@@ -132,7 +132,7 @@ def _estimator(config: Config, table: Mapping[str, Any]) -> Any:
             raise ConfigError(f"{where} = {table['fit']!r} is no function of X and y, but a {kind}; try estimator")
         return found
     if "estimator" in table:
-        return _made(f"{config.file}: [repair] estimator = {table['estimator']!r}", table["estimator"], folder)
+        return _made(f"{config.file}: [repair] estimator", table["estimator"], folder)
     if "subject" not in config.table:
         raise ConfigError(
             f'{config.file}: has nothing to train; name a fitted model with [subject] estimator = "model.skops", an '
@@ -158,9 +158,10 @@ def _estimator(config: Config, table: Mapping[str, Any]) -> Any:
         raise ConfigError(f"{config.file}: [subject]: {error}") from error
 
 
-def _made(where: str, name: str, folder: Path) -> Any:
+def _made(key: str, name: str, folder: Path) -> Any:
     """Return the estimator of that name, or the one that a class or function of that name makes."""
-    found = imported(where.partition(" = ")[0], name, folder)
+    found = imported(key, name, folder)
+    where = f"{key} = {name!r}"
     if isinstance(found, type) or not callable(getattr(found, "fit", None)):
         if not callable(found):
             raise ConfigError(f"{where} is {clip(repr(found))}, which is no estimator and makes none; {_INSTEAD}")

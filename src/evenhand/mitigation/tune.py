@@ -120,9 +120,14 @@ class Tuning(Evidence):
         frame.insert(0, self.parameter, list(self.values))
         return frame
 
-    def __str__(self) -> str:
+    def told(self) -> list[str]:
+        """Return where each value stands, which is the best, and how that stands on the rows kept, line by line."""
         found = "no value beats blind overwriting" if self.best is None else f"best: {self.parameter} = {self.best}"
-        return "\n".join([str(self.comparison), found, *([str(self.chosen)] if self.chosen is not None else [])])
+        kept = () if self.chosen is None else self.chosen.standings
+        return [*map(str, self.comparison.standings), found, *map(str, kept)]
+
+    def __str__(self) -> str:
+        return "\n".join(self.told())
 
 
 def document() -> type[Tuning]:
@@ -137,7 +142,7 @@ def frame(tuning: Tuning) -> Any:
 
 def lines(tuning: Tuning, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
     """Tell a tuning as lines."""
-    for line in str(tuning).split("\n"):
+    for line in tuning.told():
         yield Line(line)
 
 

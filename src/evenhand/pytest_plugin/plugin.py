@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import evenhand
-from evenhand.pytest_plugin.story import EVIDENCE, FOLDER, VERDICT, Settings, Tally, job_of, tell
+from evenhand.pytest_plugin.story import EVIDENCE, FOLDER, VERDICT, VERDICTS, Settings, Tally, job_of, tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -155,6 +155,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         add = getattr(report.longrepr, "addsection", None)
         add("fairness", text) if add else report.sections.append(("fairness", text))
     if report.when == "teardown":
+        setattr(report, VERDICTS, [str(found.verdict) for found in asked.results])
         report.user_properties += [(VERDICT, f"{job_of(found)}: {found.verdict}") for found in asked.results]
         report.user_properties += [(EVIDENCE, file) for file in asked.told.values() if file]
         del item.stash[ASKED]  # results hold on to data

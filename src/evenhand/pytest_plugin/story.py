@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 FOLDER = ".evenhand"
 VERDICT, EVIDENCE = "evenhand.verdict", "evenhand.evidence"
 """Properties of a test, which reach whoever writes reports, from other processes too."""
+VERDICTS = "fairness_verdicts"
+"""The attribute of a report that holds the verdict of each result, for the line at the end."""
 WORDS = {"pass": "passed", "fail": "failed", "undecided": "undecided", "None": "without a limit"}
 """What the summary says of results, by their verdicts."""
 MOST_TESTS, MOST_STATEMENTS = 5, 5
@@ -69,10 +71,9 @@ class Tally:
             self.stopped.add(report.nodeid)
         if report.when != "teardown":
             return
-        given = report.user_properties
-        verdicts = Counter(str(value).rpartition(": ")[2] for name, value in given if name == VERDICT)
+        verdicts = Counter[str](getattr(report, VERDICTS, ()))
         self.verdicts += verdicts
-        self.kept |= any(name == EVIDENCE for name, _ in given)
+        self.kept |= any(name == EVIDENCE for name, _ in report.user_properties)
         if (missed := verdicts["fail"] + verdicts["undecided"]) and report.nodeid not in self.stopped:
             self.open[report.nodeid] = missed
         self.stopped.discard(report.nodeid)
@@ -133,7 +134,7 @@ def shown(file: Path, config: pytest.Config) -> str:
 
 def job_of(found: Any) -> str:
     """Return the verb that a result, a comparison, a repair or an audit comes from."""
-    return str(getattr(found, "job", type(found).__name__.lower().replace("comparison", "compare")))
+    return str(getattr(found, "job", type(found).__name__.lower()))
 
 
 def _keep(result: Any, folder: Path, name: str) -> tuple[Path | None, str]:

@@ -97,11 +97,12 @@ class Bars:
         return [_GAP + _LINE * (1 + label.count("\n")) for label in self.labels]
 
     @property
-    def _legend(self) -> list[str]:
-        found = [] if self.limit is None else [f"engineering threshold {number_text.limit(self.limit)}"]
+    def _legend(self) -> list[tuple[str, str]]:
+        """What the legend names: the "line" of the threshold, the hollow "bar" of what may be chance."""
+        found = [] if self.limit is None else [("line", f"engineering threshold {number_text.limit(self.limit)}")]
         if all(bar.sure for bar in self.bars):
             return found
-        return [*found, "not surely different" if self.limit is None else "not surely over the threshold"]
+        return [*found, ("bar", "not surely different" if self.limit is None else "not surely over the threshold")]
 
     def draw(self, ax: Any) -> None:
         """Draw the bars, their intervals, and the columns beside them."""
@@ -184,9 +185,12 @@ class Bars:
                     fontweight="bold",
                 )
             pad += 12
-        if names := self._legend:
-            line, patch = Line2D([], [], color=GREY, linestyle="--"), Patch(facecolor="white", edgecolor=GREY)
-            handles = [patch if name.startswith("not") else line for name in names]
+        if legend := self._legend:
+            looks = {
+                "line": Line2D([], [], color=GREY, linestyle="--"),
+                "bar": Patch(facecolor="white", edgecolor=GREY),
+            }
+            handles, names = [looks[kind] for kind, _ in legend], [name for _, name in legend]
             over = offset_copy(ax.transAxes, fig=ax.figure, y=pad - 6, units="points")
             look = {"frameon": False, "fontsize": 8, "borderaxespad": 0.0, "borderpad": 0.2}
             ax.legend(handles, names, loc="lower left", bbox_to_anchor=(0, 1), bbox_transform=over, **look)

@@ -25,6 +25,19 @@ ORIGINAL = "original"
 """The name of a model without any mitigation, among the cases and in comparisons."""
 
 
+class NothingToCompare(DataError):
+    """A data set, protected column and model of which nothing can be compared; `reason` says why, without the place."""
+
+    def __init__(self, task: str, protected: str, model: str, reason: str) -> None:
+        super().__init__(f"{task}, {protected}, {model}: {reason}")
+        self.place = (task, protected, model)
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[type[NothingToCompare], tuple[str, str, str, str]]:
+        # An error that does not unpickle takes the whole pool of workers down with it.
+        return NothingToCompare, (*self.place, self.reason)
+
+
 @dataclass(frozen=True)
 class Case:
     """One fit: a method, or the original, trained on one split of one data set, and what it told the test rows.
@@ -223,16 +236,16 @@ class Cases:
             why = next((str(case.error) for case in cases.values() if case.error), "no split is finished")
             said = f"{name} failed in {len(cases) - len(sound[name])} of {len(cases)} splits" if cases else name
             if name == ORIGINAL or methods is not None:
-                raise DataError(f"{task}, {protected}, {model}: {said}, so there is nothing to compare: {why}")
+                raise NothingToCompare(task, protected, model, f"{said}, so there is nothing to compare: {why}")
             notes.append(f"{said} and is left out: {why}")
             del sound[name]
         if len(sound) < 2:
-            raise DataError(f"{task}, {protected}, {model}: no method succeeded; {'; '.join(notes) or 'there is none'}")
+            reason = f"no method succeeded; {'; '.join(notes) or 'there is none'}"
+            raise NothingToCompare(task, protected, model, reason)
         shared = sorted(set.intersection(*(set(cases) for cases in sound.values())))
         if not shared:
-            raise DataError(
-                f"{task}, {protected}, {model}: there is no split in which all of {', '.join(sound)} succeeded"
-            )
+            reason = f"there is no split in which all of {', '.join(sound)} succeeded"
+            raise NothingToCompare(task, protected, model, reason)
         lost = set().union(*(told[name] for name in sound)) - set(shared)
         if lost:
             notes.append(f"{len(lost)} of {len(lost) + len(shared)} splits are left out, since a method failed in them")

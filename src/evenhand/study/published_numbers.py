@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evenhand.methods.compare.regions import REGIONS
+from evenhand.methods.compare.regions import REGIONS, SHORT
 from evenhand.runtime.errors import UsageError, clip, nearest
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ METHODS = {
     "EO": "equalised-odds",
 }
 """The paper's short name of each method, and its name here."""
-SHORT = {region: region.removesuffix(" trade-off") for region in REGIONS}
-"""What a region is called in a narrow column."""
 
 # Table 4, in per cent: lose-lose, poor, inverted, good, win-win.
 _BY_METHOD = {

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.compare.axes import as_bias, as_performance, favourable
-from evenhand.methods.compare.regions import GOOD, REGIONS
+from evenhand.methods.compare.regions import GOOD, REGIONS, SHORT
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError
-from evenhand.study.published_numbers import METHODS, SHORT
+from evenhand.study.fits import NothingToCompare
+from evenhand.study.published_numbers import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -111,8 +112,11 @@ def standings(
             where = ", ".join([f"{task} {protected}", model, *(group if splits and len(groups) > 1 else [])])
             try:
                 one = cases.comparison(task, protected, model, bias, performance, group, level=each)
+            except NothingToCompare as error:
+                missing.append(f"{where}: {error.reason}")
+                continue
             except (DataError, UsageError) as error:
-                missing.append(f"{where}: {str(error).removeprefix(f'{task}, {protected}, {model}: ')}")
+                missing.append(f"{where}: {error}")
                 continue
             found.append(one)
             compared.append((place, one))

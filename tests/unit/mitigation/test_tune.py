@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -49,6 +51,13 @@ def test_the_curve_has_each_value_and_the_best_is_the_one_with_most_area(swept):
     assert swept.comparison.runs == 5
     biases = swept.curve["bias"].to_numpy()
     assert (np.diff(biases) < 0).all(), f"more weight on fairness, less bias: {biases}"
+
+
+def test_a_tuning_is_told_line_by_line_and_a_line_break_in_a_name_makes_no_line(swept):
+    assert swept.told() == str(swept).splitlines()
+    standings = [replace(one, name=f"{one.name}\nbest: eta = 0") for one in swept.comparison.standings]
+    broken = replace(swept, comparison=replace(swept.comparison, standings=standings))
+    assert len(broken.to_text().splitlines()) == len(swept.to_text().splitlines())
 
 
 def test_the_best_is_judged_alone_on_rows_that_took_no_part(people, swept):

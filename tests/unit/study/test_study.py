@@ -28,6 +28,7 @@ from evenhand.mitigation.base import Mitigation
 from evenhand.results.document import versions
 from evenhand.runtime.errors import DataError, LedgerError, MissingExtra, UsageError
 from evenhand.study import study as studies
+from evenhand.study.fits import NothingToCompare
 from evenhand.study.models import MODELS, model
 from evenhand.study.study import Entry, Model, Study, Task, load, run
 from evenhand.study.units import Remembering, Work
@@ -299,7 +300,9 @@ def test_a_method_that_fails_is_told_of_and_the_study_goes_on():
     found = cases.comparison("people", "sex", "tree")
     assert found.region.keys() == {"same"}
     assert "broken failed in 4 of 4 splits and is left out: RuntimeError: no luck with this split" in found.notes
-    refused(DataError, lambda: cases.comparison("people", "sex", "tree", methods=["broken"]), "4 of 4", "no luck")
+    refused(
+        NothingToCompare, lambda: cases.comparison("people", "sex", "tree", methods=["broken"]), "4 of 4", "no luck"
+    )
 
 
 class Odd(Same):
@@ -335,7 +338,9 @@ def test_an_original_that_fails_takes_its_methods_with_it():
     lifted = next(case for case in cases.failed if case.method == "lift")
     assert lifted.error is not None
     assert lifted.error.startswith("the original failed: ValueError: ")
-    refused(DataError, lambda: cases.comparison("people", "sex", "bare"), "original failed in 2 of 2", "ValueError")
+    refused(
+        NothingToCompare, lambda: cases.comparison("people", "sex", "bare"), "original failed in 2 of 2", "ValueError"
+    )
     assert cases.comparison("people", "sex", "tree").runs == 2
 
 
@@ -526,7 +531,7 @@ def test_a_killed_study_goes_on_where_it_was(tmp_path, monkeypatch):
         Work._done = told
         run(slow(), {str(store)!r})
     """
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PAUSE": "0.2"}
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}", "PAUSE": "0.2"}
     command = [sys.executable, "-c", textwrap.dedent(program)]
     with subprocess.Popen(command, env=environment) as process:
         for _ in range(1200):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 from functools import cache
 from typing import Any, ClassVar
@@ -18,7 +19,7 @@ from evenhand.methods.compare.regions import REGIONS
 from evenhand.mitigation import catalogue
 from evenhand.runtime.errors import UsageError
 from evenhand.study import published_numbers, tables
-from evenhand.study.fits import ORIGINAL, Cases
+from evenhand.study.fits import ORIGINAL, Cases, NothingToCompare
 from evenhand.study.study import Entry, Model, Study, Task, run
 from tests.support.helpers import refused
 
@@ -253,6 +254,15 @@ def test_a_study_of_methods_with_their_own_model_alone_or_of_none():
     assert tables.regions_by_method(hopeless).frame["cases"].tolist() == [0, 0]
     assert tables.regions_by_model_and_task(hopeless).frame["win-win"].isna().all()
     assert len(tables.regions_by_model_and_task(hopeless).left_out) >= 1
+
+
+def test_why_a_combination_is_left_out_is_told_without_its_place_however_the_error_is_worded(monkeypatch):
+    before = tables.areas(study()).left_out
+    monkeypatch.setattr(NothingToCompare, "__str__", lambda error: "Übersetzung")
+    assert tables.areas(study()).left_out == before
+    error = NothingToCompare("adult", "sex", "LR", "no method succeeded")
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.args, again.place, again.reason) == (error.args, error.place, error.reason)
 
 
 def test_a_score_that_is_none_is_refused_and_not_told_as_left_out():

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 LOSE_LOSE, POOR, INVERTED, GOOD, WIN_WIN = range(5)
 REGIONS = ("lose-lose", "poor trade-off", "inverted trade-off", "good trade-off", "win-win")
 """The five regions, in the order of the paper's Table 4."""
+SHORT = dict(zip(REGIONS, ("lose-lose", "poor", "inverted", "good", "win-win"), strict=True))
+"""What a region is called where there is little room."""
 CLOSE = 1e-9
 """Scores that are nearer than this are equal."""
 

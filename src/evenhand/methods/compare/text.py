@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import IO, TYPE_CHECKING, Any
 
-from evenhand.methods.compare.regions import REGIONS
+from evenhand.methods.compare.regions import REGIONS, SHORT
 from evenhand.report.lines import LEAD, Line, Screen, printable, table_of
 from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Amount, Verdict
@@ -104,7 +104,7 @@ def sampled(comparison: Comparison) -> str:
 
 def claim_of(standing: Standing) -> str:
     """Return the region of a mitigation if no other is plausible, and otherwise all that are, which claims none."""
-    short = [region.removesuffix(" trade-off") for region in standing.plausible]
+    short = [SHORT.get(region, region) for region in standing.plausible]
     if len(short) == 1:
         return standing.region
     if len(short) == len(REGIONS):

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.subsets.lattice import State, Tested
+from evenhand.methods.subsets.lattice import TESTED, State, Tested
 from evenhand.statistics.confidence_sequences import mixture
 from evenhand.statistics.estimate import Estimate
 from evenhand.statistics.intervals import lower_limit, upper_limit, wilson, z_score
@@ -140,7 +140,7 @@ class Judge:
         *,
         alone: tuple[float, float],
         whole: bool = True,
-        because: str = "tested",
+        because: str = TESTED,
     ) -> Tested | None:
         """Return what an interval says of a set, or None where it must get narrower.
 
@@ -169,14 +169,14 @@ class Judge:
         n: int,
         *,
         whole: bool = True,
-        because: str = "tested",
+        because: str = TESTED,
         method: str = "exact",
     ) -> Tested:
         said = method if self.sets == 1 else f"{method}, simultaneous over {self.sets:,} sets"
         if not whole:
             said += ", lower bound"
         estimate = Estimate(value, low, high if whole else 1.0, n, self.level, said, self.population)
-        return Tested(state, estimate, because)
+        return Tested(state, estimate, because, lower_bound=not whole)
 
 
 def _floats(ends: tuple[Any, Any]) -> tuple[float, float]:

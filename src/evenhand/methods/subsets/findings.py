@@ -52,10 +52,11 @@ def _finding(lattice: Lattice, mask: int, view: View, kind: str, judge: Judge, s
 
 
 def _claim(lattice: Lattice, mask: int, view: View, kind: str, state: State) -> str:
-    names, estimate = " and ".join(lattice.members(mask)), lattice.tested[mask].estimate
+    tested = lattice.tested[mask]
+    names, estimate = " and ".join(lattice.members(mask)), tested.estimate
     what = view.name or "the outcome"
     score = "an unknown share" if math.isnan(estimate.value) else number_text.percent(estimate.value)
-    score = f"at least {score}" if estimate.method.endswith("lower bound") else score
+    score = f"at least {score}" if tested.lower_bound else score
     if state is State.NOT_SHOWN:
         return f"{names}: not shown to discriminate, {score} found so far, with too many variants to try them all"
     if kind == "group":

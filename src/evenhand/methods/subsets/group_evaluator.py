@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.methods.subsets.evaluator import Evaluator
-from evenhand.methods.subsets.lattice import State, Tested
+from evenhand.methods.subsets.lattice import TESTED, State, Tested
 from evenhand.population.samplers import Uniform
 from evenhand.scores.group_rates import TRIED, GroupCount, Tally, moved
 from evenhand.scores.groups import Groups
@@ -120,7 +120,7 @@ class GroupSets(Evaluator):
         error = self.judge.error / (1 if flipped is None else 2)
         value = float(np.ptp(hits) / n)
         lowest, highest = _spread(hits, n, error)
-        because = "tested"
+        because = TESTED
         if flipped is not None:
             ceiling = float(_limits(np.array([float(flipped)]), n, 1 - error)[1][0])
             if ceiling < self.judge.limit <= highest:

@@ -56,6 +56,10 @@ WORDS = {
     State.UNDECIDED: "undecided",
     State.NOT_SHOWN: "not shown",
 }
+SETTLED = {State.IMPLIED_ABOVE: State.ABOVE, State.IMPLIED_BELOW: State.BELOW}
+"""The state that an implied one amounts to."""
+TESTED = "tested"
+"""Why a set is in its state, where its own score says so."""
 WHY = {
     State.IMPLIED_ABOVE: "superset of a discriminating set",
     State.IMPLIED_BELOW: "subset of a cleared set",
@@ -69,9 +73,11 @@ class Tested:
 
     state: State
     estimate: Estimate
-    because: str = "tested"
+    because: str = TESTED
     shown: Any = None
     """What the evaluator keeps of it, to write the finding."""
+    lower_bound: bool = False
+    """Whether the score is at least what was found, since not all variants were tried."""
 
 
 @dataclass
@@ -213,8 +219,8 @@ class Lattice:
         found = self.tested.get(mask)
         entry: dict[str, Any] = {
             "about": list(self.members(mask)),
-            "state": WORDS[state].removeprefix("implied "),
-            "because": WHY.get(state) or ("tested" if found is None else found.because),
+            "state": WORDS[SETTLED.get(state, state)],
+            "because": WHY.get(state) or (TESTED if found is None else found.because),
             "of": None if source is None else list(self.members(source)),
         }
         if found is None or found.estimate.n == 0:

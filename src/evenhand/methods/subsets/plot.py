@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evenhand.methods.subsets.lattice import TESTED
 from evenhand.report.canvas import BLUE, ORANGE, PURPLE, SKY, VERMILLION, WIDTH, YELLOW, Display, inches, literal
 from evenhand.report.finding_text import STATES, lattices_of
 from evenhand.report.rates_display import RatesDisplay
@@ -162,7 +163,7 @@ def neighbours(nodes: Sequence[Node]) -> list[tuple[int, int]]:
 
 
 def _is_tested(entry: Mapping[str, Any]) -> bool:
-    return bool(entry["because"] == "tested")
+    return bool(entry["because"] == TESTED)
 
 
 def _node(names: Names, entry: Mapping[str, Any] | None, *, minimal: set[frozenset[str]]) -> Node:

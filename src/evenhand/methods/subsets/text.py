@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 MOST_SETS = 10
 _NARROW = 90
 _ALWAYS = ("discriminating", "cleared", "undecided")
-_BY_CAUSAL = "group score cannot exceed the causal score"
 
 
 def lines(result: Result, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
@@ -56,8 +55,8 @@ def _lattice(table: Mapping[str, Any], findings: Sequence[Finding], cases: int, 
         ("cleared", "cleared by a test", Verdict.PASS),
     ):
         sets = [entry for entry in table["sets"] if entry["state"] == state]
-        if state == "cleared":
-            sets = [entry for entry in sets if entry["because"] in ("tested", _BY_CAUSAL)]
+        if state == "cleared":  # those that follow from another set name it
+            sets = [entry for entry in sets if entry.get("of") is None]
         if sets:
             yield Line(f"{heading}: {len(sets):,}")
             for entry in sorted(sets, key=lambda entry: -(entry["low"] or 0.0))[:MOST_SETS]:
