@@ -121,7 +121,7 @@ def test_a_table_says_how_and_the_command_line_wins():
     [repair]
     method = "augment"
     over = ["sex"]
-    labels = "majority"
+    labelling = "majority"
     add = "twins"
     patience = 2
     steps = 3
@@ -142,7 +142,7 @@ def test_a_table_says_how_and_the_command_line_wins():
     expected = {
         "method": "augment",
         "over": ("sex",),
-        "labels": "majority",
+        "labelling": "majority",
         "add": "twins",
         "patience": 2,
         "steps": 3,
@@ -156,12 +156,12 @@ def test_a_table_says_how_and_the_command_line_wins():
         "positive": "yes",
     }
     assert found.settings == expected
-    given = {"over": ["sex", "income"], "limit": 0.1, "labels": "vote", "output": "other.joblib", "seconds": 5.0}
+    given = {"over": ["sex", "income"], "limit": 0.1, "labelling": "vote", "output": "other.joblib", "seconds": 5.0}
     other = read(SUBJECT, SPACE, table, **given)
     assert other.output == Path("other.joblib")
     assert other.settings.pop("budget") == eh.Budget(queries=500, seconds=5.0)
     other.settings.pop("space")
-    assert other.settings == expected | {"over": ("sex", "income"), "limit": 0.1, "labels": "vote"}
+    assert other.settings == expected | {"over": ("sex", "income"), "limit": 0.1, "labelling": "vote"}
 
 
 @pytest.mark.parametrize(
@@ -180,9 +180,9 @@ def test_an_estimator_by_name_needs_no_subject(line, kind):
 
 def test_a_function_that_trains_goes_with_any_subject():
     command = '[subject]\ncommand = ["./decide", "{*}"]\npositive = "yes"\n'
-    found = read(command, SPACE, '[repair]\nfit = "training_rules:train"\nlabels = "training_rules:label"\n')
+    found = read(command, SPACE, '[repair]\nfit = "training_rules:train"\nlabelling = "training_rules:label"\n')
     assert found.estimator([[0], [1]], ["a", "b"]).predict([[1]]).tolist() == ["b"]
-    assert found.settings["labels"]([1, 2]) == ["yes", "yes"]
+    assert found.settings["labelling"]([1, 2]) == ["yes", "yes"]
     assert found.settings["positive"] == "yes"
 
 
@@ -267,7 +267,7 @@ def test_texts_are_refused_in_a_sentence(more, words):
         ('rule = [{ feature = "income", hgh = 3 }]', "did you mean 'high'"),
         ('rule = [{ feature = "income", low = "a" }]', "[repair]"),
         ('weights = "sex"', "protected feature 'sex'"),
-        ('labels = "training_rules:lable"', "did you mean 'label'"),
+        ('labelling = "training_rules:lable"', "did you mean 'label'"),
         ('output = "repaired.zip"', "unknown suffix '.zip'"),
         ('output = "no/repaired.skops"', "no folder"),
         ('output = "model.joblib"', "would overwrite the model"),
@@ -394,7 +394,7 @@ def test_options_reach_the_function(fake):
     assert seen == {
         "over": ("sex", "income"),
         "method": "evened",
-        "labels": "majority",
+        "labelling": "majority",
         "limit": 0.2,
         "level": 0.9,
         "positive": "yes",
@@ -443,7 +443,9 @@ def test_failures_are_one_sentence(fake):
     config()
     assert fake(gives=eh.SubjectError("the model failed"), expect=4)[1] == "evenhand: the model failed\n"
     assert fake(gives=DataError("y is odd"), expect=2)[1] == "evenhand: people.csv: y is odd\n"
-    assert fake(gives=eh.UsageError("labels = 'vte' is unknown"), expect=2)[1].startswith("evenhand: labels = 'vte'")
+    assert fake(gives=eh.UsageError("labelling = 'vte' is unknown"), expect=2)[1].startswith(
+        "evenhand: labelling = 'vte'"
+    )
     assert "did you mean 'augment'" in fake("--method", "agment", expect=2)[1]
     for option in ("--json", "--html"):
         said = fake(option, "no/out", expect=2)

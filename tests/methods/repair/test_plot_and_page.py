@@ -26,7 +26,7 @@ from evenhand.methods.repair.paired import Change, paired
 from evenhand.methods.repair.plot import _LOOKS, NO_STEPS, NOT_COMPARED, UNCHANGED, RepairDisplay, Rows, judged
 from evenhand.methods.repair.plot_steps import Course
 from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED, Repair
-from evenhand.methods.repair.section import STYLE, section, write_section
+from evenhand.methods.repair.section import STYLE, whole_section
 from evenhand.methods.repair.steps import Check, Step
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import MissingExtra, UsageError
@@ -418,7 +418,7 @@ class Page(HTMLParser):
 
 @cache
 def page() -> str:
-    return section(FULL)
+    return whole_section(FULL)
 
 
 def row_of(found: Page, name: str) -> list[str]:
@@ -469,7 +469,7 @@ def test_tables_have_headers_and_figures_have_words():
 
 
 def test_ids_are_unique_and_every_part_of_a_drawing_is_there():
-    both = page() + section(UNTOUCHED, name="other")
+    both = page() + whole_section(UNTOUCHED, name="other")
     found = Page(both)
     names = Counter(one["id"] for _, one in found.elements if "id" in one)
     assert set(names.values()) == {1}
@@ -495,10 +495,10 @@ def test_a_page_needs_nothing_and_is_the_same_bytes_whatever_the_user_draws_like
     before = pyplot.get_fignums()
     ONE.to_json(tmp_path / "repair.json")
     read = Repair.from_json(tmp_path / "repair.json")
-    write_section(ONE, tmp_path / "repair.html")
+    ONE.to_html(tmp_path / "repair.html")
     text = (tmp_path / "repair.html").read_text(encoding="utf-8")
     with matplotlib.rc_context({"font.size": 20, "svg.fonttype": "none", "lines.linewidth": 7, "figure.dpi": 55}):
-        write_section(replace(read, spent=Spent(123_456, 0, 99.0)), tmp_path / "again.html")
+        replace(read, spent=Spent(123_456, 0, 99.0)).to_html(tmp_path / "again.html")
     assert (tmp_path / "again.html").read_text(encoding="utf-8") == text
     assert pyplot.get_fignums() == before
     check_page(text)
@@ -506,9 +506,7 @@ def test_a_page_needs_nothing_and_is_the_same_bytes_whatever_the_user_draws_like
 
 def test_a_page_that_cannot_be_written_is_said(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    refused(
-        UsageError, lambda: write_section(UNTOUCHED, tmp_path / "none" / "a.html"), "a.html: cannot write the report"
-    )
+    refused(UsageError, lambda: UNTOUCHED.to_html(tmp_path / "none" / "a.html"), "a.html: cannot write the report")
 
 
 NASTY = "</section><script>alert('1')</script>&amp;\"--><!--"
@@ -517,7 +515,7 @@ NASTY = "</section><script>alert('1')</script>&amp;\"--><!--"
 def test_names_stay_text_in_drawings_too():
     checks = (Check(NASTY, "aim", near(0.2), near(0.1), None, NASTY), *CHECKS[:1])
     odd = repaired(checks=checks, over=(NASTY,), about=(NASTY,), notes=(NASTY,), history=STEPS[:1], comparisons={})
-    text = section(odd)
+    text = whole_section(odd)
     found = Page(text)
     assert not found.all("script")
     assert "<!--" not in text
@@ -537,7 +535,7 @@ def test_any_text_is_told_as_it_is(name, detail, note, why):
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "matplotlib", None)  # drawings take a second each
-        text = section(odd)
+        text = whole_section(odd)
     plain = Page(section_of(FULL))
     found = Page(text)
     assert {tag for tag, _ in found.elements} - {tag for tag, _ in plain.elements} == set()
@@ -553,7 +551,7 @@ def test_any_text_is_told_as_it_is(name, detail, note, why):
 def section_of(repair: Repair) -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "matplotlib", None)
-        return section(repair)
+        return whole_section(repair)
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -66,17 +66,19 @@ def mend(estimator: Any = None, people: Any = CODED, truth: Any = GRANTED, **opt
 @pytest.fixture(scope="module")
 def mended() -> Repair:
     """A pipeline on labelled texts and numbers, repaired by twins and pairs."""
-    return eh.repair(
-        pipeline(),
-        PEOPLE,
-        GRANTED,
-        space=LOANS,
-        over="sex",
-        positive="yes",
-        tolerance=0.05,
-        budget=eh.Budget(queries=1500),
-        **QUIET,
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("evenhand.subject.memo.WORTH_REMEMBERING", np.inf)  # on a busy machine any answer is expensive
+        return eh.repair(
+            pipeline(),
+            PEOPLE,
+            GRANTED,
+            space=LOANS,
+            over="sex",
+            positive="yes",
+            tolerance=0.05,
+            budget=eh.Budget(queries=1500),
+            **QUIET,
+        )
 
 
 WORLD = eh.Space(
@@ -512,14 +514,16 @@ class TestSteps:
             seen.append(len(frame))
             return (frame["income"] >= 80).astype(int)
 
-        found = scripted(0.5, 0.0, add="found", labels=granted, budget=eh.Budget(queries=1000), patience=0)
+        found = scripted(0.5, 0.0, add="found", labelling=granted, budget=eh.Budget(queries=1000), patience=0)
         rows, labels = fits()[1]
         made = rows.iloc[found.sizes["training"] :]
         assert seen
         assert np.array_equal(labels[found.sizes["training"] :], (made["income"] >= 80).astype(int))
         wrong = {"add": "found", "budget": eh.Budget(queries=500)}
-        refused(DataError, lambda: scripted(0.5, 0.0, labels=lambda frame: [7] * len(frame), **wrong), "7", "no label")
-        refused(UsageError, lambda: scripted(0.5, 0.0, labels=lambda frame: 1 / 0, **wrong), "ZeroDivisionError")
+        refused(
+            DataError, lambda: scripted(0.5, 0.0, labelling=lambda frame: [7] * len(frame), **wrong), "7", "no label"
+        )
+        refused(UsageError, lambda: scripted(0.5, 0.0, labelling=lambda frame: 1 / 0, **wrong), "ZeroDivisionError")
 
     @pytest.mark.parametrize("add", ["found", "pairs"])
     def test_where_a_search_finds_nothing_there_is_nothing_to_add(self, add):
@@ -560,7 +564,9 @@ class TestSteps:
 
 
 class TestNothingIsLeaked:
-    @pytest.mark.parametrize("options", [{}, {"add": "both", "budget": eh.Budget(queries=600), "labels": "neighbours"}])
+    @pytest.mark.parametrize(
+        "options", [{}, {"add": "both", "budget": eh.Budget(queries=600), "labelling": "neighbours"}]
+    )
     def test_test_rows_reach_no_training_and_no_step(self, options):
         found = scripted(0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0, **options)
         everyone, n = set(CITIZENS["number"]), found.sizes["training"]
@@ -1024,8 +1030,8 @@ class TestRefused:
         [
             ("method", "augmnt", "did you mean 'augment'?"),
             ("method", None, "'augment', 'aequitas', 'subgroup', 'evened'"),
-            ("labels", "votes", "did you mean 'vote'?"),
-            ("labels", 3, "or a function of a frame"),
+            ("labelling", "votes", "did you mean 'vote'?"),
+            ("labelling", 3, "or a function of a frame"),
             ("add", "twin", "did you mean 'twins'?"),
             ("add", "members", "'twins', 'found', 'pairs', 'both'"),
             ("patience", -1, "whole number of 0 or more"),
@@ -1090,7 +1096,7 @@ class TestRefused:
         refused(UsageError, lambda: mend(space=space, over=None), "no protected features", "over=…")
 
     def test_labels_that_need_a_favourable_one(self):
-        options = {"labels": "advantaged", "add": "pairs", "positive": None, "budget": eh.Budget(queries=500)}
+        options = {"labelling": "advantaged", "add": "pairs", "positive": None, "budget": eh.Budget(queries=500)}
         refused(UsageError, lambda: mend(**options), "positive")
 
     def test_texts_need_the_method_for_them(self):
