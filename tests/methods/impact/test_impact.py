@@ -16,8 +16,9 @@ from matplotlib.figure import Figure
 
 from evenhand.methods.impact.impact import impact
 from evenhand.methods.impact.plot import ImpactDisplay
-from evenhand.methods.impact.selection_rates import NO_CLAIM, UNKNOWN_LABELS, frame, remarks, spoken, tables_of
-from evenhand.methods.impact.text import told_impact
+from evenhand.methods.impact.selection_rates import UNKNOWN_LABELS, frame, remarks, spoken, tables_of
+from evenhand.methods.impact.text import lines as told_lines
+from evenhand.report.definitions import NO_CLAIM
 from evenhand.results import result as results
 from evenhand.results.result import Result
 from evenhand.runtime.errors import DataError, UsageError
@@ -211,9 +212,9 @@ def people() -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(("outcome", "score"), [("ok", False), ("points", True)])
-def test_every_engine_gives_the_same(engine, outcome, score):
-    how: Any = {"outcome": outcome, "over": BOTH, "score": score, "limit": 0.8}
+@pytest.mark.parametrize(("outcome", "scored"), [("ok", False), ("points", True)])
+def test_every_engine_gives_the_same(engine, outcome, scored):
+    how: Any = {"outcome": outcome, "over": BOTH, "scored": scored, "least_ratio": 0.8}
     assert impact(ENGINES[engine](people()), **how).digest == impact(people(), **how).digest
 
 
@@ -225,7 +226,7 @@ def test_the_order_of_rows_does_not_matter_and_json_brings_it_back(result, tmp_p
     jsonschema.validate(json.loads(file.read_text(encoding="utf-8")), results.schema())
     back = Result.from_json(file)
     assert back.digest == result.digest
-    assert list(told_impact(back, 100)) == list(told_impact(result, 100))
+    assert list(told_lines(back, width=100)) == list(told_lines(result, width=100))
     pd.testing.assert_frame_equal(frame(back), frame(result))
 
 
@@ -262,7 +263,7 @@ def test_where_no_ratio_is_defined_nothing_is_decided():
     none = impact(rows(F_a=(0, 300), M_a=(0, 300), X_a=(4, 4)), outcome="hired", over="sex", least_ratio=0.8)
     assert "nobody in the categories compared has the favourable outcome" in none.worst.claim
     assert none.verdict == "undecided"
-    assert list(told_impact(none, 80))
+    assert list(told_lines(none, width=80))
 
 
 @pytest.mark.parametrize(
@@ -276,10 +277,10 @@ def test_where_no_ratio_is_defined_nothing_is_decided():
         ({"frame": HIRED.assign(hired=None)}, ("missing in all 1,000 rows",)),
         ({"frame": HIRED.assign(sex="F")}, ("one category, sex F",)),
         ({"frame": HIRED.assign(sex="unknown")}, ("no row has a known sex",)),
-        ({"frame": HIRED.assign(hired=HIRED.sex), "over": "race", "score": True}, ("scored=True needs", "'hired'")),
-        ({"frame": HIRED.iloc[:0].astype({"hired": float}), "score": True}, ("the frame has no rows",)),
-        ({"frame": HIRED.assign(hired=np.nan), "score": True}, ("median of 'hired' is nan",)),
-        ({"frame": HIRED.assign(hired=1.5), "score": True}, ("no hired is above the median 1.5",)),
+        ({"frame": HIRED.assign(hired=HIRED.sex), "over": "race", "scored": True}, ("scored=True needs", "'hired'")),
+        ({"frame": HIRED.iloc[:0].astype({"hired": float}), "scored": True}, ("the frame has no rows",)),
+        ({"frame": HIRED.assign(hired=np.nan), "scored": True}, ("median of 'hired' is nan",)),
+        ({"frame": HIRED.assign(hired=1.5), "scored": True}, ("no hired is above the median 1.5",)),
     ],
 )
 def test_bad_data_gets_one_sentence(call, words):
@@ -295,22 +296,33 @@ def test_bad_data_gets_one_sentence(call, words):
         ({"over": ()}, ("names no columns",)),
         ({"over": [("sex", "sex")]}, ("each once",)),
         ({"positive": "yes"}, ("positive = 'yes'", "did you mean")),
-        ({"positive": 1, "score": True}, ("does not go with scored=True",)),
-        ({"limit": 80}, ("limit is 80", "0.8")),
+        ({"positive": 1, "scored": True}, ("does not go with scored=True",)),
+        ({"least_ratio": 80}, ("least_ratio is 80", "0.8")),
         ({"level": 1}, ("level is 1",)),
-        ({"smallest": -0.1}, ("smallest is -0.1",)),
+        ({"support": -0.1}, ("support is -0.1",)),
         ({"unknown": 3}, ("unknown = 3", "list of labels")),
-        ({"smalest": 0.1}, ("'smalest'", "did you mean 'smallest'")),
+        ({"suport": 0.1}, ("'suport'", "did you mean 'support'")),
         ({"frame": HIRED.assign(sex=range(1000))}, ("1,000 different numbers", "categories first")),
         ({"frame": HIRED.assign(hired=np.arange(1000) / 7)}, ("1,000 different numbers", "scored=True")),
-        ({"frame": HIRED.assign(hired=HIRED.race)}, ("not 0 and 1", "positive=")),
+        ({"frame": HIRED.assign(hired=HIRED.race)}, ("not 0 and 1", "the option positive")),
         ({"frame": pd.concat([HIRED.assign(sex=[f"s{i}" for i in range(1000)])] * 2 + [HIRED])}, ("1,002 categories",)),
-        ({"frame": HIRED.assign(sex=[f"s{i % 300}" for i in range(1000)]), "smallest": 0}, ("300", "support=0.02")),
+        ({"frame": HIRED.assign(sex=[f"s{i % 300}" for i in range(1000)]), "support": 0}, ("300", "support=0.02")),
     ],
 )
 def test_wrong_arguments_get_one_sentence(call, words):
     how: Any = {"frame": HIRED, "outcome": "hired", "over": "sex"} | call
     refused(UsageError, lambda: impact(how.pop("frame"), **how), *[word.replace("did you mean", "") for word in words])
+
+
+def test_a_seed_is_kept_and_changes_nothing_else(result):
+    other = impact(HIRED, outcome="hired", over=BOTH, least_ratio=0.8, seed=7)
+    assert (result.seed, other.seed) == (0, 7)
+    assert other.findings == result.findings
+
+
+def test_findings_are_known_by_their_columns(result):
+    keys = sorted(finding.key for finding in result.findings)
+    assert keys == ["impact ratio of race", "impact ratio of race, sex", "impact ratio of sex"]
 
 
 def test_an_intersection_without_anybody_says_how_to_leave_it_out():
@@ -326,14 +338,14 @@ def test_an_intersection_without_anybody_says_how_to_leave_it_out():
     support=st.sampled_from([0.0, 0.02, 0.2]),
 )
 @settings(max_examples=examples(20), deadline=None)
-def test_nobody_is_lost_and_every_interval_holds_its_value(counts, lost, smallest):
+def test_nobody_is_lost_and_every_interval_holds_its_value(counts, lost, support):
     names = "ABCDE"[: len(counts)]
     data = [(name, 1) for name, (k, _) in zip(names, counts, strict=True) for _ in range(k)]
     data += [(name, 0) for name, (_, m) in zip(names, counts, strict=True) for _ in range(m)]
     data += [("unknown", 1)] * lost
     if len({name for name, _ in data} - {"unknown"}) < 2 or not any(good for _, good in data):
         return
-    found = impact(pd.DataFrame(data, columns=["g", "ok"]), outcome="ok", over="g", support=smallest, least_ratio=0.8)
+    found = impact(pd.DataFrame(data, columns=["g", "ok"]), outcome="ok", over="g", support=support, least_ratio=0.8)
     one = table(found, "g")
     assert sum(each["n"] for each in one["categories"]) + one["unknown"] == one["rows"] == len(data)
     assert one["unknown"] == lost
@@ -352,7 +364,7 @@ def test_nobody_is_lost_and_every_interval_holds_its_value(counts, lost, smalles
 
 
 def text(result: Result, width: int | None = None) -> str:
-    return "\n".join(str(line) for line in told_impact(result, width))
+    return "\n".join(str(line) for line in told_lines(result, width=width))
 
 
 def test_the_terminal_shows_a_table_for_each_set_and_ends_without_a_claim(result):

@@ -277,7 +277,8 @@ def test_the_population_has_a_say():
 def test_the_suite_of_given_rows_is_replayed(tmp_path, kind, options):
     file = tmp_path / "rows.csv"
     frame = pd.concat([MANY.head(200), MANY.head(200).assign(sex="F")])
-    before = score(kind, eh.rows(frame, **options), suite=file)
+    before = score(kind, eh.rows(frame, **options), keep_tests=True)
+    before.to_suite(file)
     again = eh.replay(file, loan, SPACE)
     assert again.details["changed"] == 0
     assert again.worst.estimate.value == pytest.approx(before.worst.estimate.value, abs=1e-12)

@@ -433,6 +433,17 @@ def test_a_suite_of_several_sets_and_outputs_is_replayed(tmp_path):
             assert finding.estimate.value == pytest.approx(estimate.value, abs=0.1)
 
 
+def test_each_label_of_a_suite_is_replayed_by_itself(tmp_path):
+    space = eh.Space([SEX, eh.integer("income", 0, 99)], protected=["sex"])
+    subject = eh.Subject(grade, space, labels=GRADES)
+    found = eh.measure(subject, kind="group", margin=0.05, keep_tests=True)
+    found.to_suite(tmp_path / "grades.csv")
+    again = eh.replay(tmp_path / "grades.csv", subject)
+    told = {finding.output: finding.estimate.value for finding in found.findings}
+    assert {finding.output: finding.estimate.value for finding in again.findings} == pytest.approx(told)
+    assert {finding.key for finding in again.findings} == {f"replayed group of sex for {label}" for label in GRADES}
+
+
 WRONG: list[tuple[type[EvenhandError], dict[str, Any], tuple[str, ...]]] = [
     (UsageError, {"over": "sexx"}, ("did you mean 'sex'",)),
     (UsageError, {"over": ["sex", "sex"]}, ("'sex' twice",)),

@@ -14,6 +14,7 @@ import sys
 import textwrap
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.runtime.budget import Progress
 from evenhand.runtime.errors import NotDeterministic, SpaceError, SubjectCrashed, UsageError
-from tests.support.helpers import examples
+from tests.support.helpers import examples, refused
 
 SPACE = eh.Space(
     [
@@ -284,6 +285,60 @@ def test_an_interrupt_keeps_what_is_known():
     assert known["race",].claim == "race was not measured"
     assert known["race",].verdict == result.verdict == "undecided"
     assert eh.Result.from_dict(json.loads(result.to_json())).digest == result.digest
+
+
+def test_what_an_interrupted_run_did_not_come_to_has_the_key_that_it_would_have():
+    calls = 0
+
+    def interrupted(people):
+        nonlocal calls
+        calls += 1
+        if calls == 4:
+            raise KeyboardInterrupt
+        return graded(people)
+
+    def graded(people):
+        return np.where(people["age"] < 30, "low", biased(people))
+
+    options: dict[str, Any] = {"kind": "group", "over": "sex", "margin": 0.01}
+    labels = ["low", "deny", "approve"]
+    whole = eh.measure(eh.Subject(graded, SPACE, labels=labels), **options)
+    result = eh.measure(eh.Subject(interrupted, SPACE, labels=labels), **options)
+    assert result.stop is eh.StopReason.INTERRUPTED
+    missed = [finding for finding in result.findings if not finding.estimate.n]
+    assert missed
+    assert {finding.key for finding in result.findings} == {finding.key for finding in whole.findings}
+    assert {finding.claim for finding in missed} == {f"sex was not measured for {finding.output}" for finding in missed}
+
+
+def test_findings_have_keys_of_their_own_that_stay_the_same():
+    sets: Any = [("sex",), ("race",), ("race", "sex")]
+    runs = [eh.measure(biased, SPACE, over=over, margin=0.05, seed=seed) for seed, over in ((0, sets), (7, sets[::-1]))]
+    for result in runs:
+        keys = [finding.key for finding in result.findings]
+        assert sorted(keys) == ["causal of race", "causal of race, sex", "causal of sex"]
+        assert {finding.score for finding in result.findings} == {"causal"}
+    group = eh.measure(eh.Subject(biased, SPACE, positive="approve"), over="sex", kind="group", margin=0.05)
+    assert [finding.key for finding in group.findings] == ["group of sex"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
+def test_the_tests_behind_a_score_are_written_to_a_suite(tmp_path, suffix):
+    pytest.importorskip("pyarrow")
+    options: dict[str, Any] = {"over": [("sex",), ("race",)], "margin": 0.05}
+    plain, kept = (eh.measure(biased, SPACE, **options, keep_tests=keep) for keep in (False, True))
+    assert kept.findings == plain.findings
+    file = tmp_path / f"tests{suffix}"
+    kept.to_suite(file)
+    again = eh.replay(file, biased, SPACE)
+    assert again.details["changed"] == 0
+    told = {finding.about: finding.estimate.value for finding in kept.findings}
+    assert {finding.about: finding.estimate.value for finding in again.findings} == pytest.approx(told)
+    refused(UsageError, lambda: plain.to_suite(file), "this measure kept no tests", "keep_tests=True")
+    refused(UsageError, lambda: kept.to_suite(tmp_path / "tests.xls"), "'.xls'", "did you mean '.csv'")
+    refused(UsageError, lambda: kept.to_suite(tmp_path / "none" / "tests.csv"), "no folder")
+    read_back = eh.Result.from_dict(json.loads(kept.to_json()))
+    refused(UsageError, lambda: read_back.to_suite(file), "this measure kept no tests")
 
 
 def test_the_time_budget_ends_a_run():

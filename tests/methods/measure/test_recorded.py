@@ -333,7 +333,7 @@ def test_any_counts_give_a_valid_result(rates):
         (UsageError, {"limit": "0.1"}, ["limit is '0.1'"]),
         (UsageError, {"least_ratio": 0}, ["least_ratio is 0"]),
         (UsageError, {"level": 1}, ["level is 1"]),
-        (UsageError, {"smallest": 1}, ["smallest is 1"]),
+        (UsageError, {"support": 1}, ["support is 1"]),
         (UsageError, {"positive": 3}, ["positive = 3", "0, 1"]),
         (UsageError, {"positive": ["yes"]}, ["positive = ['yes']"]),
         (UsageError, {"bins": {"agee": [1, 2]}}, ["'agee'"]),
@@ -346,7 +346,7 @@ def test_any_counts_give_a_valid_result(rates):
         (UsageError, {"groups": {"raze": ["a"]}}, ["did you mean 'race'"]),
         (SpaceError, {"groups": {"race": ["a", None]}}, ["'race'"]),
         (UsageError, {"over": "age", "bins": {"age": [0, 9]}, "groups": {"age": [1]}}, ["both name 'age'"]),
-        (UsageError, {"over": "name"}, ["1,000 groups", "smallest"]),
+        (UsageError, {"over": "name"}, ["1,000 groups", "support=0.01"]),
         (DataError, {"over": "none"}, ["'none' is missing in every row"]),
         (DataError, {"outcome": "none"}, ["'none' is missing in all 1,000 rows"]),
         (UsageError, {"limt": 0.1}, ["did you mean 'limit'"]),
@@ -355,6 +355,17 @@ def test_any_counts_give_a_valid_result(rates):
 def test_mistakes_get_a_sentence(kind, how, words):
     frame = LOANS.assign(age=np.arange(1000.0), name=[f"person {i}" for i in range(1000)], none=None)
     refused(kind, lambda: measure_log(frame, **{"outcome": "ok", "over": "race", **how}), *words)
+
+
+def test_a_seed_is_kept_and_changes_nothing_else():
+    one, other = (measure_log(LOANS, outcome="ok", over="race", seed=seed) for seed in (0, 7))
+    assert (one.seed, other.seed) == (0, 7)
+    assert one.findings == other.findings
+
+
+def test_differences_and_ratios_of_a_set_are_told_apart():
+    keys = [finding.key for finding in measure_log(LOANS, outcome="ok", over="race").findings]
+    assert sorted(keys) == ["rate difference of race", "rate ratio of race"]
 
 
 def test_frames_that_cannot_be_used():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -294,6 +295,26 @@ def test_cases_of_a_result_that_still_differ_fail(tmp_path):
     assert result.details == {"changed": 2, "of": 6}
     assert replay(file, fair, SPACE).verdict == "pass"
     json.loads(result.to_json())
+
+
+def test_findings_are_told_apart_by_what_was_replayed(saved, tmp_path):
+    both = replay(saved(drawn(biased), grouped(biased, (50, 50, 50))), biased, SPACE)
+    assert {finding.key for finding in both.findings} == {"replayed causal of sex", "replayed group of sex"}
+    assert {finding.score for finding in both.findings} == {"replayed"}
+    checks: list[dict[str, Any]] = [
+        {"job": "measure", "over": ["sex"]},
+        {"job": "search", "over": ["sex"], "queries": 400},
+    ]
+    eh.audit(biased, SPACE, checks=checks).to_json(tmp_path / "audit.json")
+    again = replay(tmp_path / "audit.json", biased, SPACE)
+    assert {finding.key for finding in again.findings} == {"replayed causal of sex", "replayed witnesses of sex"}
+
+
+def test_a_seed_is_kept_and_changes_nothing_else(saved, tmp_path):
+    for file in (saved(drawn(biased)), result_of(tmp_path, finding(case(65)))):
+        one, other = replay(file, milder, SPACE), replay(file, milder, SPACE, seed=7)
+        assert (one.seed, other.seed) == (0, 7)
+        assert one.findings == other.findings
 
 
 def test_results_that_cannot_be_replayed(tmp_path):

@@ -16,7 +16,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.cli.main import main
-from evenhand.config.checks import settings_of
+from evenhand.config.checks import checks_of, plans_of_job
 from evenhand.config.file import Config
 from evenhand.results.evidence import Finding
 from evenhand.results.result import Result
@@ -123,11 +123,12 @@ def test_search_passes_its_options_on(fake, project, tmp_path):
         "strategy": "random",
         "prefer": "diverse",
         "limit": 0,
-        "found": "f.csv.gz",
         "explain": False,
         "seed": 7,
         "n_jobs": 2,
+        "progress": None,
     }
+    assert len(pd.read_csv(tmp_path / "f.csv.gz")) == 0
 
 
 def test_prevalence_passes_its_options_on(fake, project):
@@ -135,15 +136,16 @@ def test_prevalence_passes_its_options_on(fake, project):
     command = "prevalence --over sex --limit .1 --margin .02 --level .9 --queries 100 --seconds 9 --seed 7 --n-jobs 2"
     (call,) = fake(*command.split())
     assert call.pop("budget") == eh.Budget(queries=100, seconds=9.0)
-    assert call == {"over": [("sex",)], "limit": 0.1, "margin": 0.02, "level": 0.9, "seed": 7, "n_jobs": 2}
+    settings = {"over": [("sex",)], "limit": 0.1, "margin": 0.02, "level": 0.9, "seed": 7, "n_jobs": 2}
+    assert call == settings | {"progress": None}
 
 
 def test_what_is_not_given_is_left_to_the_function(fake, project):
     project(FUNCTION)
     (call,) = fake("search")
-    assert (set(call), call["start"]) == ({"start", "budget", "seed", "n_jobs"}, None)
+    assert (set(call), call["start"]) == ({"start", "budget", "seed", "n_jobs", "progress"}, None)
     (call,) = fake("prevalence")
-    assert set(call) == {"budget", "seed", "n_jobs"}
+    assert set(call) == {"budget", "seed", "n_jobs", "progress"}
 
 
 CHECKS = """
@@ -181,20 +183,22 @@ def test_checks_of_the_config_each_write_their_file(fake, project, tmp_path):
         "prefer": "realistic",
         "limit": 0,
         "explain": False,
-        "found": "f.csv",
         "seed": 0,
         "n_jobs": 1,
+        "progress": None,
     }
-    assert (second["found"], second["start"], second["over"]) == ("f-2.csv", None, [("race",)])
+    assert (second["start"], second["over"]) == (None, [("race",)])
+    assert {file.name for file in tmp_path.glob("f*.csv")} == {"f.csv", "f-2.csv"}
     (call,) = fake("prevalence")
     assert (call["over"], call["margin"]) == ([("race",)], 0.1)
 
 
 def test_a_path_in_the_config_is_beside_the_config(project, tmp_path):
     config = Config.load(project(checks=CHECKS) / "evenhand.toml")
-    settings = settings_of(config, "search", {})
-    assert settings[0]["start"] == str(tmp_path / "data" / "people.csv")
-    assert settings_of(config, "search", {"start": "mine.csv", "over": [("sex",)]})[0]["start"] == "mine.csv"
+    first = plans_of_job(config, "search", {})[0]
+    assert first.settings["start"] == str(tmp_path / "data" / "people.csv")
+    given = plans_of_job(config, "search", {"start": "mine.csv", "over": [("sex",)]})[0]
+    assert given.settings["start"] == "mine.csv"
 
 
 @pytest.mark.parametrize(
@@ -212,7 +216,7 @@ def test_a_path_in_the_config_is_beside_the_config(project, tmp_path):
 )
 def test_a_wrong_check_is_refused(project, check, words):
     config = Config.load(project(checks=f"[[checks]]\n{check}\n") / "evenhand.toml")
-    refused(ConfigError, lambda: config.checks("search"), "evenhand.toml", "check 1", words)
+    refused(ConfigError, lambda: checks_of(config), "evenhand.toml", "check 1", words)
 
 
 PEOPLE = "sex,race,age,y\nF,a,30,0\nM,b,40,1\nX,b,40,1\nM,c,17,1\nM,,50,0\nF,c,60,0\n"

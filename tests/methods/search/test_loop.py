@@ -140,7 +140,7 @@ def test_waves_grow_and_leave_time_to_learn():
     assert len(small.wanted) > 30
     dear = Ages()
     probe = probe_of()
-    probe.view.subject.adapter.dear = True  # type: ignore[misc]
+    probe.view.subject.adapter.dear = True
     hunt(dear, probe, Meter(Budget(queries=1000)))
     assert set(dear.wanted) == {DEAR_WAVE}
 

@@ -28,6 +28,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import evenhand as eh
+from evenhand.methods.search.check import check_found, write_found
 from evenhand.methods.search.explain.diversity import Distances
 from evenhand.results.result import schema
 from evenhand.runtime.errors import DataError, SpaceError, SubjectCrashed, UsageError
@@ -728,7 +729,8 @@ def test_a_result_survives_its_file(tmp_path):
 def test_found_inputs_are_written_as_the_frame_has_them(tmp_path):
     pytest.importorskip("pyarrow")
     for name, read in (("found.csv", pd.read_csv), ("found.parquet", pd.read_parquet)):
-        result = eh.search(worded, PEOPLE, over=["sex", "race"], budget=FEW, found=tmp_path / name)
+        result = eh.search(worded, PEOPLE, over=["sex", "race"], budget=FEW)
+        write_found(result, str(tmp_path / name))
         frame = result.to_frame()
         read_back = read(tmp_path / name)
         assert (
@@ -743,9 +745,8 @@ def test_found_inputs_are_written_as_the_frame_has_them(tmp_path):
             ]
         )
         assert read_back.astype(object).to_numpy().tolist() == frame.astype(object).to_numpy().tolist()
-    nothing = eh.search(
-        lambda people: people["income"] > 100, PEOPLE, over="sex", budget=FEW, found=tmp_path / "none.csv"
-    )
+    nothing = eh.search(lambda people: people["income"] > 100, PEOPLE, over="sex", budget=FEW)
+    write_found(nothing, str(tmp_path / "none.csv"))
     assert len(pd.read_csv(tmp_path / "none.csv")) == len(nothing.to_frame()) == 0
 
 
@@ -888,9 +889,7 @@ def test_real_rows_are_where_a_search_begins(strategy):
         ({"limit": float("inf")}, ["limit = inf"]),
         ({"limit": "0"}, ["limit = '0'"]),
         ({"limit": True}, ["limit = True"]),
-        ({"found": "x.xls"}, ["x.xls", "did you mean '.csv'"]),
-        ({"found": "nowhere/x.csv"}, ["no folder 'nowhere'"]),
-        ({"found": 3}, ["found = 3"]),
+        ({"found": "x.csv"}, ["no option 'found'"]),
         ({"budget": 100}, ["budget = 100", "Budget(queries=1000)"]),
         ({"n_jobs": 0}, ["n_jobs"]),
         ({"sampler": None}, ["sampler"]),
@@ -899,6 +898,18 @@ def test_real_rows_are_where_a_search_begins(strategy):
 )
 def test_mistakes_are_told_in_one_sentence(options, words):
     refused(UsageError, lambda: eh.search(granted, PEOPLE, **options), *words)
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("x.xls", ["x.xls", "did you mean '.csv'"]),
+        ("nowhere/x.csv", ["no folder 'nowhere'"]),
+        (3, ["found = 3"]),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_told_before_anything_is_asked(path, words):
+    refused(UsageError, lambda: check_found(path, None), *words)
 
 
 def test_rows_that_do_not_fit_are_told():

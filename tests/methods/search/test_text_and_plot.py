@@ -18,7 +18,7 @@ from matplotlib.text import Text
 from rich.console import Console
 
 from evenhand.methods.search.plot import MOST_BARS, MOST_SEARCHES, Bars, Curve, Map, SearchDisplay
-from evenhand.report.rates_display import RatesDisplay, display_of
+from evenhand.report.rates_display import RatesDisplay
 from evenhand.report.terminal import lines, render
 from evenhand.results.evidence import Case, Finding
 from evenhand.results.result import Result, schema
@@ -26,6 +26,7 @@ from evenhand.runtime.budget import Spent
 from evenhand.space.feature import category, integer
 from evenhand.space.space import Space
 from evenhand.statistics.estimate import Estimate, StopReason, Witnesses
+from evenhand.verbs import VERBS
 
 matplotlib.use("Agg")
 
@@ -212,6 +213,11 @@ def plotted():
     yield draw
     for figure in drawn:
         pyplot.close(figure)
+
+
+def display_of(shown: Result) -> Any:
+    """What the verb that made a result draws of it."""
+    return VERBS[shown.job].plot(shown)
 
 
 def cut(figure: Figure) -> bool:

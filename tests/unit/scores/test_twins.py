@@ -15,7 +15,7 @@ import evenhand as eh
 from evenhand.population.samplers import Draws
 from evenhand.runtime.errors import UsageError
 from evenhand.scores import twins
-from evenhand.scores.twins import Causal, classes, farthest, outward, seek, stages, twins_of
+from evenhand.scores.twins import Causal, farthest, outward, seek, stages, twins_of
 from evenhand.subject.view import View, views_of
 from tests.support.helpers import examples
 from tests.support.strategies import spaces
@@ -232,25 +232,14 @@ def test_a_suite_of_dear_software_stays_within_the_budget(tmp_path):
     for sampler in (None, eh.rows(people)):
         subject = eh.Subject(lambda people: people["age"] >= people["income"] / 50, wide, memo=True)
         found = eh.measure(
-            subject, over="age", margin=0.05, exact=None if sampler else False, suite=tmp_path / "tests.csv",
+            subject, over="age", margin=0.05, exact=None if sampler else False, keep_tests=True,
             budget=eh.Budget(queries=4000), sampler=sampler,
         )  # fmt: skip
+        found.to_suite(tmp_path / "tests.csv")
         assert subject.executed <= found.spent.queries <= 4000
         again = eh.replay(tmp_path / "tests.csv", subject)
         assert again.notes == ()
         assert again.worst.estimate.value == pytest.approx(found.worst.estimate.value)
-
-
-@given(spaces(most=4), st.data())
-@settings(max_examples=examples(20), deadline=None)
-def test_classes_are_those_who_differ_in_nothing_else(space, data):
-    points = space.draw(30, np.random.default_rng(data.draw(st.integers(0, 99))))
-    names = tuple(data.draw(st.lists(st.sampled_from(space.names), min_size=1, unique=True)))
-    rest = [column for column, name in enumerate(space.names) if name not in names]
-    ids = classes(points, space, names).tolist()
-    keys = [tuple(row) for row in points[:, rest].tolist()]
-    for (one, key), (other, their) in itertools.combinations(zip(ids, keys, strict=True), 2):
-        assert (one == other) == (key == their)
 
 
 @pytest.mark.parametrize(
