@@ -11,7 +11,8 @@ from scipy.special import gammaln, xlogy
 from scipy.stats import binom
 
 from evenhand.methods.compare.regression import compare_numbers
-from evenhand.methods.repair.paired import Change, decide, gap_change, paired
+from evenhand.methods.repair.methods.augment import decide
+from evenhand.methods.repair.paired import Change, gap_change, paired
 from evenhand.statistics.paired_limits import fall_above, hits_ratio_above, ratio_above
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from evenhand.scores.sampling_loop import CASES, Counted
 from evenhand.space.feature import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -54,6 +54,18 @@ class Flips:
     asked: NDArray[np.int64]
     cut: bool = False
     """Whether the search ended before all was tried, for want of budget."""
+
+    @classmethod
+    def none(cls, points: Points) -> Flips:
+        """Return that nothing was asked of these points so far."""
+        n = len(points)
+        nothing = np.zeros(n, dtype=np.bool_), points.copy(), np.empty(n, dtype=object)
+        return cls(*nothing, np.zeros(n, dtype=np.int64))
+
+    @property
+    def done(self) -> bool:
+        """Whether there is nothing more to look for, or no budget."""
+        return self.cut or bool(self.found.all())
 
 
 class Trial(Protocol):
@@ -174,25 +186,82 @@ class _Stage:
         return self.space.under(self.points[rows], self.names, self.table)
 
 
+@dataclass(frozen=True)
+class Donated:
+    """Each of some points with the values of its donors, which are numbers of other points."""
+
+    space: Space
+    names: tuple[str, ...]
+    points: Points
+    others: Points
+    donors: NDArray[np.intp]
+
+    @property
+    def size(self) -> int:
+        """How many variants of each point."""
+        return len(self.donors)
+
+    def __call__(self, rows: NDArray[np.intp]) -> Points:
+        """Return the variants of the points with these numbers, donor by donor."""
+        variants = np.asfortranarray(np.tile(self.points[rows], (self.size, 1)))
+        givers = self.donors[:, rows].ravel()
+        for name in self.names:
+            column = self.space.index(name)
+            values = self.others[givers, column]
+            feature = self.space.features[column]
+            if math.isinf(feature.size):  # the variants of a binned feature are the middles of its bins
+                middles = feature.values()
+                values = middles[np.abs(values[:, None] - middles).argmin(axis=1)]
+            variants[:, column] = values
+        return variants
+
+
+@dataclass(frozen=True)
+class Joined:
+    """The same stage of several sets, whose points follow each other; some may have fewer variants, or none."""
+
+    parts: Sequence[Trial | None]
+    lengths: Sequence[int]
+    points: Points
+
+    @property
+    def size(self) -> int:
+        """How many variants of each point."""
+        return max((part.size for part in self.parts if part is not None), default=0)
+
+    def __call__(self, rows: NDArray[np.intp]) -> Points:
+        """Return the variants of the points with these numbers, variant by variant."""
+        edges = np.concatenate([[0], np.cumsum(self.lengths)])
+        made = []
+        for part, start, stop in zip(self.parts, edges[:-1], edges[1:], strict=True):
+            mine = rows[(rows >= start) & (rows < stop)]
+            if len(mine):
+                few = self.points[mine] if part is None or not part.size else part(mine - start)
+                variants = few.reshape(-1, len(mine), few.shape[1])
+                # A shorter stage repeats its first variants.
+                made.append(variants[np.arange(self.size) % len(variants)])
+        return np.asfortranarray(np.concatenate(made, axis=1).reshape(self.size * len(rows), -1))
+
+
 def seek(view: View, points: Points, base: NDArray[Any], trials: Iterable[Trial], *, left: float = math.inf) -> Flips:
     """Look for a variant of each point with another outcome than its own; stop at the first, or when all is spent."""
-    flips = Flips(
-        np.zeros(len(points), dtype=np.bool_),
-        points.copy(),
-        np.empty(len(points), dtype=object),
-        np.zeros(len(points), dtype=np.int64),
-    )
-    rows = np.arange(len(points))
+    flips = Flips.none(points)
     for trial in trials:
-        if not len(rows):
+        flips = sought(view, base, trial, flips, left=left)
+        if flips.done:
             break
-        if not trial.size:
-            continue
-        if trial.size * len(rows) > left - flips.asked.sum():
-            return replace(flips, cut=True)
-        for part in np.array_split(rows, math.ceil(trial.size * len(rows) / ROWS)):
-            _try(view, base, trial(part), part, flips)
-        rows = rows[~flips.found[rows]]
+    return flips
+
+
+def sought(view: View, base: NDArray[Any], trial: Trial, flips: Flips, *, left: float = math.inf) -> Flips:
+    """Look among some variants of each point for one with another outcome, where none was found so far."""
+    rows = np.flatnonzero(~flips.found)
+    if not trial.size or not len(rows):
+        return flips
+    if trial.size * len(rows) > left - flips.asked.sum():
+        return replace(flips, cut=True)
+    for part in np.array_split(rows, math.ceil(trial.size * len(rows) / ROWS)):
+        _try(view, base, trial(part), part, flips)
     return flips
 
 

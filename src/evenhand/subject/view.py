@@ -122,3 +122,15 @@ def views_of(subject: Subject) -> tuple[View, ...]:
     ([('grant', [True]), ('rate', [40])], 1)
     """
     return tuple(View(subject, name) for name in subject.meanings)
+
+
+def views_for(subject: Subject, kind: str) -> list[View]:
+    """Return a view of each output; for a group score without a favourable outcome, of each outcome."""
+    views = views_of(subject)
+    return [each for view in views for each in _targets(view)] if kind == "group" else list(views)
+
+
+def _targets(view: View) -> list[View]:
+    if view.positive is None and view.counts and view.classes is not None and len(view.classes) > 2:
+        return [view.only(label) for label in view.classes]
+    return [view]

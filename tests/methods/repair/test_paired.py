@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.methods.repair import paired as module
-from evenhand.methods.repair.paired import Change, decide, gap_change, hits, paired
+from evenhand.methods.repair.methods.augment import decide
+from evenhand.methods.repair.paired import Change, gap_change, hits, paired
 from evenhand.runtime.errors import DataError, UsageError
 from evenhand.space.feature import category, integer
 from evenhand.space.space import Space

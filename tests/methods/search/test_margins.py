@@ -19,8 +19,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from evenhand.methods.search.margins import Margins, boundary_points
+from evenhand.methods.search.margins import Margins
 from evenhand.methods.search.probe import Probe
+from evenhand.methods.search.strategies.start_points import boundary_points
 from evenhand.runtime.errors import SubjectCrashed
 from evenhand.space.feature import category, integer, real
 from evenhand.space.space import Space

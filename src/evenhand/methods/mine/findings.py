@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.mine.testsgd_score import MARGIN
 from evenhand.results.evidence import Finding, Group
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.space.rule import Rule
 from evenhand.statistics.estimate import Estimate, check_limit
-from evenhand.statistics.intervals import check_level, wald
+from evenhand.statistics.intervals import check_level
 from evenhand.statistics.simultaneous import Sure, absolute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from evenhand.methods.mine.ranking import Story, Told
     from evenhand.methods.mine.rule_sets import Mining
-    from evenhand.methods.mine.testsgd_score import Score
+    from evenhand.methods.mine.testsgd_score import ByPaper
     from evenhand.results.evidence import Case
 
 SCORES = ("rate", "tpr", "fpr")
@@ -73,24 +72,6 @@ def read_place(table: Mapping[str, Any]) -> Place:
     return Place(table["mining"], table["part"], table["number"])
 
 
-@dataclass(frozen=True, slots=True)
-class ByPaper:
-    """The scores of the paper's Algorithm 2, by family and place; a pair of rates has the level squared."""
-
-    scores: Mapping[tuple[tuple[int, ...], tuple[int, ...]], Score]
-    level: float
-
-    @property
-    def queries(self) -> int:
-        """Inputs that were drawn."""
-        return sum(2 * score.n for score in self.scores.values())
-
-    def rate(self, value: float, n: int, population: str) -> Estimate:
-        """Return a rate with Wald's interval."""
-        low, high = wald(round(value * n), n, self.level)
-        return Estimate(value, min(float(low), value), max(float(high), value), n, self.level, "wald", population)
-
-
 @dataclass(frozen=True, eq=False)
 class Telling:
     """Tells the stories of one mining, in findings and as JSON holds them."""
@@ -103,26 +84,31 @@ class Telling:
     number: int = 0
     """Which mining of the result this is."""
 
-    def told(self, most: int, cases: Callable[[Told], tuple[Case, ...]]) -> tuple[list[Finding], dict[str, Any]]:
-        """Return the findings, best evidence first, and what else there is to tell."""
+    def ranked(self, most: int) -> Ranked:
+        """Return the stories to tell, best evidence first, with what is known of them."""
         ranking = self.mining.ranking
         ranking.rank(self.sure)
         stories = [self._story(story) for story in ranking.stories(most)]
         stories.sort(key=lambda entry: (-entry[1]["low"], -abs(entry[1]["difference"])))
+        return Ranked(self, stories)
+
+    def told(self, ranked: Ranked, cases: Sequence[tuple[Case, ...]]) -> tuple[list[Finding], dict[str, Any]]:
+        """Return a finding for each story with its cases, one for all other rule sets, and what else is to be told."""
         findings = [
-            self._finding(story, entry, Place(self.number, "story", at), cases(story.lead))
-            for at, (story, entry) in enumerate(stories)
+            self._finding(story, entry, Place(self.number, "story", at), shown)
+            for at, ((story, entry), shown) in enumerate(zip(ranked.stories, cases, strict=True))
         ]
-        rest = ranking.rest(self.sure)
-        left = None if rest is None else self._behind(asdict(rest), [entry for _, entry in stories])
+        entries = [entry for _, entry in ranked.stories]
+        rest = self.mining.ranking.rest(self.sure)
+        left = None if rest is None else self._behind(asdict(rest), entries)
         if left is not None:
             findings.append(self._others(left))
-        return findings, self._entry([entry for _, entry in stories], left)
+        return findings, self._entry(entries, left)
 
     def _behind(self, rest: dict[str, Any], stories: Sequence[dict[str, Any]]) -> dict[str, Any]:
         """Return what is known of the rule sets that lead no story: nothing is surer of them than of the best story."""
         if self.paper is not None:
-            return rest | {"low": max(rest["value"] - MARGIN, 0.0), "high": min(rest["value"] + MARGIN, 1.0)}
+            return rest | self.paper.around(rest["value"])
         return rest | {"low": min(rest["low"], max(entry["low"] for entry in stories))}
 
     def _story(self, story: Story) -> tuple[Story, dict[str, Any]]:
@@ -235,27 +221,52 @@ class Telling:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One mining to tell of, in which words, with which cases, and by which scores of the paper."""
+    """One mining to tell of, in which words, and by which scores of the paper."""
 
     mining: Mining
     words: Words
-    cases: Callable[[Told], tuple[Case, ...]]
     paper: ByPaper | None = None
 
 
-def tell(
-    parts: Sequence[Part], *, level: float, limit: float | None, top: int
-) -> tuple[list[Finding], list[dict[str, Any]]]:
-    """Return the findings of all minings, which hold together, best evidence first, and an entry for each mining."""
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """The stories of one mining that are to be told, best evidence first."""
+
+    telling: Telling
+    stories: Sequence[tuple[Story, dict[str, Any]]]
+
+    @property
+    def leads(self) -> list[Told]:
+        """The rule set that leads each story, for which cases can be shown."""
+        return [story.lead for story, _ in self.stories]
+
+
+def rank(parts: Sequence[Part], *, level: float, limit: float | None, top: int) -> list[Ranked]:
+    """Return the stories of each mining; what is said of all of them holds together."""
     for part in parts:
         part.mining.need_rules()
     examined = sum(part.mining.ranking.examined for part in parts)
     sure = Sure(level, examined, graded=any(part.mining.treated.graded for part in parts))
+    return [
+        Telling(part.mining, sure, part.words, limit, part.paper, number).ranked(top)
+        for number, part in enumerate(parts)
+    ]
+
+
+def tell(
+    minings: Sequence[Ranked], cases: Sequence[Sequence[tuple[Case, ...]]]
+) -> tuple[list[Finding], list[dict[str, Any]]]:
+    """Return the findings of all minings, best evidence first, and an entry for each mining.
+
+    Parameters
+    ----------
+    cases
+        For each mining, the cases that are shown with each of its stories.
+    """
     findings: list[Finding] = []
     entries: list[dict[str, Any]] = []
-    for number, part in enumerate(parts):
-        telling = Telling(part.mining, sure, part.words, limit, part.paper, number)
-        told, entry = telling.told(top, part.cases)
+    for ranked, shown in zip(minings, cases, strict=True):
+        told, entry = ranked.telling.told(ranked, shown)
         findings += told
         entries.append(entry)
     findings.sort(key=lambda finding: (not finding.about.conditions, -finding.estimate.low, -finding.estimate.value))

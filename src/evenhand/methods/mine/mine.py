@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.mine import MINE
-from evenhand.methods.mine.findings import ByPaper, Part, Words, check_terms, scores_of, tell
+from evenhand.methods.mine.findings import Part, check_terms, rank, scores_of, tell
 from evenhand.methods.mine.rule_sets import BINS, Forming, Mining, check_rules
-from evenhand.methods.mine.testsgd_score import LEAST, MARGIN, group_score
 from evenhand.methods.mine.treatment import Asking, compared, true_outcomes, truly_favourable
 from evenhand.population.rows import Rows, rows
 from evenhand.results.result import Result
@@ -20,19 +18,19 @@ from evenhand.runtime.budget import Budget, Meter, Spent, checked_budget, progre
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.runtime.random_streams import stream
 from evenhand.runtime.workers import Workers
-from evenhand.scores.kinds import views_for
 from evenhand.scores.twins import case_of
 from evenhand.space.feature_sets import feature_sets
 from evenhand.statistics.estimate import StopReason
-from evenhand.statistics.intervals import z_score
 from evenhand.subject.subject import as_subject
+from evenhand.subject.view import views_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from evenhand.methods.mine.findings import Words
     from evenhand.methods.mine.ranking import Told
     from evenhand.methods.mine.rule_sets import Bins
-    from evenhand.methods.mine.testsgd_score import Score
+    from evenhand.methods.mine.testsgd_score import ByPaper
     from evenhand.results.evidence import Case
     from evenhand.space.feature_sets import Over
     from evenhand.space.space import Space
@@ -141,16 +139,13 @@ def mine(
             for words, people in compared(view, treated, done, scores, those)
             for names in sets
         ]
-        parts = [
-            Part(
-                job.mined,
-                job.words,
-                partial(job.cases, seed, meter),
-                job.by_paper(asking, level, meter) if asking.method == "paper" else None,
-            )
-            for job in jobs
+        papers = [_by_paper(job, asking, level, meter) if asking.method == "paper" else None for job in jobs]
+        parts = [Part(job.mined, job.words, paper) for job, paper in zip(jobs, papers, strict=True)]
+        ranked = rank(parts, level=asking.level(level), limit=limit, top=top)
+        shown = [
+            [job.cases(seed, meter, lead) for lead in mining.leads] for job, mining in zip(jobs, ranked, strict=True)
         ]
-        findings, entries = tell(parts, level=asking.level(level), limit=limit, top=top)
+        findings, entries = tell(ranked, shown)
     return Result(
         "mine",
         findings,
@@ -182,6 +177,13 @@ def _report(meter: Meter, names: Sequence[str], share: float) -> None:
     meter.report(f"rules over {', '.join(names)}", share, "")
 
 
+def _by_paper(job: _Job, asking: Asking, level: float, meter: Meter) -> ByPaper:
+    """Score every rule set by itself with the paper's Algorithm 2."""
+    from evenhand.methods.mine.testsgd_score import score_all  # imported where it is used
+
+    return score_all(asking.neighbours(job.view), job.mined, level=level, seed=asking.seed, meter=meter)
+
+
 @dataclass(frozen=True, eq=False)
 class _Job:
     """One output, one set of features and one score to tell of."""
@@ -189,43 +191,6 @@ class _Job:
     view: View
     mined: Mining
     words: Words
-
-    def by_paper(self, asking: Asking, level: float, meter: Meter) -> ByPaper:
-        """Score every rule set by itself with the paper's Algorithm 2."""
-        found: dict[tuple[tuple[int, ...], tuple[int, ...]], Score] = {}
-        neighbours, ranking = asking.neighbours(self.view), self.mined.ranking
-        points, done = self.mined.treated.points, 0
-        # Wald's margins are widest where both rates are a half.
-        most = 2 * ranking.examined * max(LEAST + 1, math.ceil((z_score(level) / MARGIN) ** 2))
-        if meter.left < most:
-            raise UsageError(
-                f"budget: {int(meter.left):,} queries are left, but treatment = 'paper' may take {most:,} for "
-                f"{ranking.examined:,} rule sets; raise queries, or take another treatment"
-            )
-        for block in ranking.blocks:
-            for at in range(len(block.index)):
-                if meter.late:
-                    raise UsageError(
-                        f"budget: the time was up after {done:,} of {ranking.examined:,} rule sets, and "
-                        f"treatment = 'paper' tells nothing before the last; raise seconds, or take another treatment"
-                    )
-                place = block.place(at)
-                name: tuple[str | int, ...] = (
-                    "mine",
-                    "paper",
-                    self.view.title,
-                    *self.mined.names,
-                    *block.family,
-                    *place,
-                )
-                inside = self.mined.cube.covers(block.family, place)
-                score = group_score(neighbours, points, inside, level=level, seed=asking.seed, name=name)
-                found[block.family, place] = score
-                block.inside[at], block.outside[at] = score.inside, score.outside
-                meter.queries += 2 * score.n
-                done += 1
-                meter.report("rule sets by Algorithm 2", done / ranking.examined, f"{done:,} rule sets")
-        return ByPaper(found, level)
 
     def cases(self, seed: int, meter: Meter, told: Told) -> tuple[Case, ...]:
         """Give some people inside the sensitive features of somebody outside, and show whose outcome changes."""

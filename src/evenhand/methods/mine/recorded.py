@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.mine import MINE_LOG
-from evenhand.methods.mine.findings import Part, Words, check_terms, scores_of, tell
+from evenhand.methods.mine.findings import Part, Words, check_terms, rank, scores_of, tell
 from evenhand.methods.mine.rule_sets import BINS, Forming, Mining, Treated
 from evenhand.population.recorded import favourable_of, label_of, table_of
 from evenhand.results.result import Result
@@ -86,12 +86,13 @@ def mine_log(
     decided = _favourable(kept, outcome, favoured)
     treated = Treated(space.encode(kept.select(names).to_native()), decided.astype(float), POPULATION, "recorded")
     parts = [
-        Part(Mining.of(space, several, people, forming), Words(str(favoured), score=name), lambda _: ())
+        Part(Mining.of(space, several, people, forming), Words(str(favoured), score=name))
         for name in scores
         for people in [_people(treated, kept, truth, favoured, name)]
         for several in sets
     ]
-    findings, entries = tell(parts, level=level, limit=limit, top=top)
+    ranked = rank(parts, level=level, limit=limit, top=top)
+    findings, entries = tell(ranked, [[()] * len(mining.stories) for mining in ranked])
     return Result(
         "mine_log",
         findings,

@@ -10,13 +10,18 @@ import numpy as np
 
 from evenhand.population.samplers import Draws
 from evenhand.runtime.errors import UsageError
-from evenhand.statistics.intervals import z_score
+from evenhand.statistics.estimate import Estimate
+from evenhand.statistics.intervals import wald, z_score
 from evenhand.subject.subject import ROWS_AT_ONCE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
+    from evenhand.methods.mine.rule_sets import Mining
     from evenhand.population.samplers import Sampler
+    from evenhand.runtime.budget import Meter
     from evenhand.scores.neighbours import Neighbours
     from evenhand.space.feature import Points
     from evenhand.space.space import Space
@@ -47,6 +52,28 @@ class Score:
     def value(self) -> float:
         """The group fairness score (Definition 4.1)."""
         return abs(self.inside - self.outside)
+
+
+@dataclass(frozen=True, slots=True)
+class ByPaper:
+    """The scores of the paper's Algorithm 2, by family and place; a pair of rates has the level squared."""
+
+    scores: Mapping[tuple[tuple[int, ...], tuple[int, ...]], Score]
+    level: float
+
+    @property
+    def queries(self) -> int:
+        """Inputs that were drawn."""
+        return sum(2 * score.n for score in self.scores.values())
+
+    def around(self, value: float) -> dict[str, float]:
+        """Return between what a score lies that was drawn until the margin was reached."""
+        return {"low": max(value - MARGIN, 0.0), "high": min(value + MARGIN, 1.0)}
+
+    def rate(self, value: float, n: int, population: str) -> Estimate:
+        """Return a rate with Wald's interval."""
+        low, high = wald(round(value * n), n, self.level)
+        return Estimate(value, min(float(low), value), max(float(high), value), n, self.level, "wald", population)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,3 +155,33 @@ def group_score(
             return Score(float(rates[0, at]), float(rates[1, at]), int(sizes[at]), float(halves[at]))
         n, enough = upto, math.ceil(upto * (halves[-1] / margin) ** 2)
         upto += int(np.clip(enough - n, LEAST_MORE, ROWS_AT_ONCE // 2))
+
+
+def score_all(neighbours: Neighbours, mined: Mining, *, level: float, seed: int, meter: Meter) -> ByPaper:
+    """Score every rule set by itself, and note in the ranking how its people and all others are treated."""
+    found: dict[tuple[tuple[int, ...], tuple[int, ...]], Score] = {}
+    ranking, points, done = mined.ranking, mined.treated.points, 0
+    # Wald's margins are widest where both rates are a half.
+    most = 2 * ranking.examined * max(LEAST + 1, math.ceil((z_score(level) / MARGIN) ** 2))
+    if meter.left < most:
+        raise UsageError(
+            f"budget: {int(meter.left):,} queries are left, but treatment = 'paper' may take {most:,} for "
+            f"{ranking.examined:,} rule sets; raise queries, or take another treatment"
+        )
+    for block in ranking.blocks:
+        for at in range(len(block.index)):
+            if meter.late:
+                raise UsageError(
+                    f"budget: the time was up after {done:,} of {ranking.examined:,} rule sets, and "
+                    f"treatment = 'paper' tells nothing before the last; raise seconds, or take another treatment"
+                )
+            place = block.place(at)
+            name = ("mine", "paper", neighbours.view.title, *mined.names, *block.family, *place)
+            inside = mined.cube.covers(block.family, place)
+            score = group_score(neighbours, points, inside, level=level, seed=seed, name=name)
+            found[block.family, place] = score
+            block.inside[at], block.outside[at] = score.inside, score.outside
+            meter.queries += 2 * score.n
+            done += 1
+            meter.report("rule sets by Algorithm 2", done / ranking.examined, f"{done:,} rule sets")
+    return ByPaper(found, level)

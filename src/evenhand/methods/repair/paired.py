@@ -7,14 +7,13 @@ only one of them discriminates against, and limits of what part is gone on those
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from evenhand.runtime import number_text
-from evenhand.runtime.errors import DataError, UsageError, clip
+from evenhand.runtime.errors import DataError, UsageError
 from evenhand.scores.twins import ROWS, Causal
 from evenhand.statistics.betting import bet
 from evenhand.statistics.estimate import Amount, Estimate
@@ -23,7 +22,7 @@ from evenhand.statistics.paired_limits import fall_above, hits_ratio_above, rati
 from evenhand.statistics.simultaneous import Sure, absolute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -153,41 +152,6 @@ def paired(before: ArrayLike, after: ArrayLike, *, level: float, population: str
     if _yes_or_no(old, new):
         return _change(means, n, _counted(old, new, tail), level, population, ("exact", "paired melded"))
     return _change(means, n, _graded(old, new, tail), level, population, ("betting", "betting"))
-
-
-def decide(
-    count: Callable[[int, int], tuple[ArrayLike, ArrayLike]], *, level: float, looks: Sequence[int], population: str
-) -> Change:
-    """Return how a score changed, from as many inputs as it takes to tell: the step of Aequitas's Algorithm 5.
-
-    Parameters
-    ----------
-    count
-        Returns hits, or distances, of the draws from one number to another: those of the old model and of the new one.
-    level
-        The probability with which all limits hold at every look together, and so where the looking ends.
-    looks
-        Rising numbers of draws at which to look; the first at which the score surely fell or rose is the last.
-
-    >>> hits = np.arange(4000) % 20 == 0
-    >>> change = decide(lambda start, stop: (hits[start:stop], 0 * hits[start:stop]), level=0.95, looks=[500, 4000],
-    ...                 population="all inputs")
-    >>> change.verdict, change.fall.n
-    ('fell', 500)
-    """
-    steps = list(looks)
-    if not steps or steps[0] < 1 or any(one >= other for one, other in pairwise(steps)):
-        raise UsageError(f"looks = {clip(repr(steps))} must be rising numbers of draws, for example [1000, 4000]")
-    each = 1 - (1 - check_level(level)) / len(steps)
-    old, new, start = np.empty(0), np.empty(0), 0
-    for stop in steps:
-        more = count(start, stop)
-        old, new, start = np.concatenate([old, more[0]]), np.concatenate([new, more[1]]), stop
-        found = paired(old, new, level=each, population=population)
-        if found.verdict != "unsure":
-            break
-    before, after = replace(found.before, level=level), replace(found.after, level=level)
-    return Change(before, after, replace(found.fall, level=level), replace(found.fewer, level=level))
 
 
 def gap_change(before: ArrayLike, after: ArrayLike, inside: ArrayLike, *, level: float, population: str) -> Change:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.search.probe import Probe
 from evenhand.space.grid import Cells
 from evenhand.space.row_keys import Seen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evenhand.methods.search.probe import Probe, Tried
+    from evenhand.methods.search.probe import Tried
     from evenhand.space.feature import Points
 
 
@@ -87,3 +90,19 @@ class Found:
     def twins(self) -> Points:
         """The twin of each, which differs only in the features at issue."""
         return self.probe.member(self.points, self.pairs[:, 1])
+
+
+@dataclass(frozen=True)
+class Watched(Probe):
+    """Keeps every hit that is met on the way: what is asked to shrink or to explain counts for what is found."""
+
+    found: Found = field(kw_only=True)
+    classes: Counter[str] = field(default_factory=Counter, kw_only=True)
+    """How many classes were asked about."""
+
+    def ask(self, points: Points, pairs: NDArray[np.intp] | None = None) -> Tried:
+        """Ask the members of each point's class, and keep the hits."""
+        tried = super().ask(points, pairs)
+        self.found.add(tried)
+        self.classes["tried"] += len(tried)
+        return tried

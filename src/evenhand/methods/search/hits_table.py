@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.runtime.column_file import Coded, held, need_arrow, printed, replacing, suffix_of, write_columns
 from evenhand.runtime.errors import UsageError, clip
 from evenhand.runtime.values import as_outcomes
 from evenhand.space.dataframes import Layout
@@ -97,20 +96,20 @@ def _packed_outcomes(outcomes: NDArray[Any]) -> dict[str, Any]:
         first, second = numbers.reshape(outcomes.shape)
         kind = "real" if numbers.dtype.kind == "f" else "integer"
         return {"kind": kind, "individual": _written(first), "twin": _written(second)}
-    coded = _coded(flat)
-    first, second = coded.codes.reshape(outcomes.shape)
-    return {"values": coded.values, "individual": _written(first), "twin": _written(second)}
+    codes, values = _coded(flat)
+    first, second = codes.reshape(outcomes.shape)
+    return {"values": values, "individual": _written(first), "twin": _written(second)}
 
 
-def _coded(values: list[Any]) -> Coded:
-    """Return values as codes, 1 and true apart, which are equal to Python.
+def _coded(values: list[Any]) -> tuple[NDArray[np.intp], list[Any]]:
+    """Return values as codes and what these stand for, 1 and true apart, which are equal to Python.
 
-    >>> _coded([1, True, 1]).values
+    >>> _coded([1, True, 1])[1]
     [1, True]
     """
     known = list(zip(map(type, values), values, strict=True))
     place = {value: code for code, value in enumerate(dict.fromkeys(known))}
-    return Coded(np.array([*map(place.__getitem__, known)], dtype=np.intp), [value for _, value in place])
+    return np.array([*map(place.__getitem__, known)], dtype=np.intp), [value for _, value in place]
 
 
 def unpack(table: Mapping[str, Any], space: Space) -> Inputs:
@@ -249,6 +248,8 @@ def check_path(path: str | PathLike[str]) -> tuple[Path, str]:
     >>> check_path("found.csv.gz")[1]
     '.csv.gz'
     """
+    from evenhand.runtime.column_file import need_arrow, suffix_of  # imported where it is used
+
     if not isinstance(path, str | os.PathLike):
         raise UsageError(f"found = {clip(repr(path))} must be the path of a .csv or .parquet file")
     file = Path(path)
@@ -267,6 +268,8 @@ def save(found: Any, path: str | PathLike[str]) -> None:
     Traceback (most recent call last):
     evenhand.runtime.errors.UsageError: 'found.xls' has the unknown suffix '.xls'; did you mean '.csv'? ...
     """
+    from evenhand.runtime.column_file import replacing, write_columns
+
     file, suffix = check_path(path)
     with replacing(file) as part:
         write_columns(part, {name: _filed(found[name], name, suffix) for name in found.columns}, suffix)
@@ -276,16 +279,18 @@ def _filed(column: Any, name: str, suffix: str) -> Column:
     """Return a column as a file holds it: numbers as they are, all else coded."""
     import pandas as pd
 
+    from evenhand.runtime.column_file import Coded, held, printed
+
     if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
         return column.to_numpy(dtype=getattr(column.dtype, "numpy_dtype", column.dtype))
     if column.dtype == object:
-        coded = _coded(column.tolist())
+        codes, values = _coded(column.tolist())
     else:
         codes, distinct = pd.factorize(column)
-        coded = Coded(codes, [plain(value) for value in distinct])
+        values = [plain(value) for value in distinct]
     if name in (OUTCOME, TWIN + OUTCOME) and suffix != ".parquet":
-        return Coded(coded.codes, [printed(value) for value in coded.values])
-    return Coded(coded.codes, held(coded.values, suffix))
+        return Coded(codes, [printed(value) for value in values])
+    return Coded(codes, held(values, suffix))
 
 
 def frame_of(result: Result) -> Any:

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
-from evenhand.methods.search.strategies.base import Proposal
-from evenhand.methods.search.strategies.moves import Moves
 from evenhand.runtime.errors import SubjectError
 from evenhand.subject.parallel_view import SharedView
 from evenhand.subject.subject import ROWS_AT_ONCE
@@ -22,7 +20,6 @@ from evenhand.subject.view import View
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evenhand.methods.search.probe import Probe
     from evenhand.space.feature import Points
     from evenhand.space.space import Space
 
@@ -161,102 +158,3 @@ class _Part:
 
     def __call__(self, points: Points) -> tuple[tuple[NDArray[Any], Numbers], int]:
         return self.margins.decide(points), len(points)
-
-
-def boundary_points(
-    margins: Margins, probe: Probe, points: Points, pairs: NDArray[np.intp] | None = None, steps: int = 3
-) -> tuple[Proposal, int]:
-    """Move points to where two members of their class get different outcomes; say also how many questions that took.
-
-    What is moved to zero is the middle between the margins of both members: if they differ at all, they then are on
-    either side. Where the software tells gradients, each point goes to where the middle would be zero if margins were
-    linear (Newton's method); where it tells margins alone, points on one side go towards points on the other (false
-    position), and there are as many as the smaller side has. Each step asks two questions for each point.
-    The space's constraints are left to whoever asks what comes out.
-
-    Parameters
-    ----------
-    pairs
-        The two assignments of each point that are compared; by default the first and the last of all.
-    """
-    moves = Moves(probe)
-    if pairs is None:
-        pairs = np.tile(np.array([0, len(probe.table) - 1], dtype=np.intp), (len(points), 1))
-    if not margins.bounded or not len(points) or not moves.features:
-        return Proposal(moves.nothing, pairs[:0]), 0
-    before = margins.view.subject.asked
-    found = Proposal(points, pairs)
-    found = _by_slope(margins, moves, found, steps) if margins.sloped else _between(margins, moves, found, steps)
-    return found, margins.view.subject.asked - before
-
-
-def _both(probe: Probe, found: Proposal) -> Points:
-    """Return one member of each class, then the other."""
-    assert found.pairs is not None
-    return np.concatenate([probe.member(found.points, found.pairs[:, side]) for side in (0, 1)])
-
-
-def _by_slope(margins: Margins, moves: Moves, found: Proposal, steps: int) -> Proposal:
-    free = [margins.view.subject.space.passed.index(position) for position in moves.probe.free]
-    for _ in range(steps):
-        _, above, slopes = margins.gradients(_both(moves.probe, found))
-        middle = slopes[:, free].reshape(2, -1, len(free)).mean(axis=0)
-        found = replace(found, points=_newton(moves, found.points, above.reshape(2, -1).mean(axis=0), middle))
-    return found
-
-
-def _newton(moves: Moves, points: Points, above: Numbers, slopes: Numbers) -> Points:
-    """Return the points moved along the gradient by what would take their margins to zero, onto the features' values.
-
-    Distances are shares of the features' ranges. What rounding takes off, or the end of a range, is made up for by
-    the features after, in the order of what one step of theirs does to the margin, the most first.
-    """
-    span = moves.high - moves.low
-    slopes = np.nan_to_num(slopes, posinf=0.0, neginf=0.0)
-    rows = np.arange(len(points))
-    found: Points = np.array(points, order="F")
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        steep = ((slopes * span) ** 2).sum(axis=1)
-        far = np.where((steep > 0) & np.isfinite(above), -above / steep, 0.0)[:, None] * slopes * span**2
-        owed = np.zeros(len(points))
-        for which in np.argsort(-np.abs(slopes) * moves.size, axis=1, kind="stable").T:
-            column, slope, wanted = moves.positions[which], slopes[rows, which], far[rows, which]
-            more = owed / slope
-            old = found[rows, column]
-            new = _nearest(moves, old + wanted + np.where(np.abs(more) <= span[which], more, 0.0), which)
-            found[rows, column] = new
-            owed += slope * (wanted - (new - old))
-    return moves.snapped(found)
-
-
-def _between(margins: Margins, moves: Moves, found: Proposal, steps: int) -> Proposal:
-    def middle(of: Proposal) -> Numbers:
-        return np.asarray(margins.decide(_both(moves.probe, of))[1].reshape(2, -1).mean(axis=0))
-
-    assert found.pairs is not None
-    above = middle(found)
-    sides = [np.flatnonzero(above > 0), np.flatnonzero(above <= 0)]
-    many = min(map(len, sides))
-    pairs = found.pairs[sides[0][:many]]
-    ends = [found.points[side[:many]][:, moves.positions] for side in sides]
-    at = [above[side[:many]] for side in sides]
-    line = np.asfortranarray(found.points[sides[0][:many]])
-    for _ in range(steps if many else 0):
-        # Cut by a tenth or more, a line gets shorter even where margins are flat, as those of trees are.
-        with np.errstate(invalid="ignore"):  # of infinite margins, which are cut in half
-            share = np.nan_to_num(np.clip(at[0] / (at[0] - at[1]), 0.1, 0.9), nan=0.5)[:, None]
-        line[:, moves.positions] = _nearest(moves, ends[0] * (1 - share) + ends[1] * share, slice(None))
-        now = middle(Proposal(moves.snapped(line), pairs))
-        for side, here in enumerate((now > 0, now <= 0)):
-            ends[side] = np.where(here[:, None], line[:, moves.positions], ends[side])
-            at[side] = np.where(here, now, at[side])
-    line[:, moves.positions] = np.where((np.abs(at[0]) < np.abs(at[1]))[:, None], *ends)
-    return Proposal(line, pairs)
-
-
-def _nearest(moves: Moves, values: Numbers, which: NDArray[np.intp] | slice) -> Numbers:
-    """Return the values that features have nearest to these."""
-    stepped = np.array([feature.kind == "category" or feature.step is not None for feature in moves.features])
-    low, size = moves.low[which], moves.size[which]
-    on_grid = np.where(stepped[which], low + np.round((values - low) / size) * size, values)
-    return np.clip(on_grid, low, moves.high[which])

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.methods.search.explain.diversity import choose, order, spread, typical
-from evenhand.methods.search.explain.drivers import drivers
-from evenhand.methods.search.explain.projection import project
-from evenhand.methods.search.explain.regions import regions
 from evenhand.methods.search.explain.shrink import shrink, unusual
-from evenhand.methods.search.hits import Found
+from evenhand.methods.search.hits import Found, Watched
 from evenhand.methods.search.hits_table import pack
 from evenhand.methods.search.loop import hunt
 from evenhand.methods.search.margins import Margins
@@ -83,7 +79,7 @@ def quest(view: View, names: tuple[str, ...], terms: Terms, meter: Meter, worker
     before = meter.queries
     run, complete, plan = _searched(probe, terms, meter)
     meter.queries += run.queries
-    watched = _Watched(probe.view, names, found=run.found)
+    watched = Watched(probe.view, names, found=run.found)
     entry, simple, stop = _NOTHING, None, run.stop
     if stop is not StopReason.INTERRUPTED:
         try:
@@ -102,7 +98,7 @@ def quest(view: View, names: tuple[str, ...], terms: Terms, meter: Meter, worker
         {
             "about": list(names),
             "output": view.name,
-            "strategy": estimate.method,
+            "strategy": terms.strategy.name,
             "prefer": terms.prefer,
             "found": len(kept),
             "cells": kept.cells,
@@ -124,21 +120,6 @@ def _claim(kept: Found, output: str) -> str:
     if not len(kept):
         return f"no input was found whose outcome changes with only {about}"
     return f"changing only {about} changes the outcome of {len(kept):,} inputs that were found"
-
-
-@dataclass(frozen=True)
-class _Watched(Probe):
-    """Keeps every hit that is met on the way: what is asked to shrink or to explain counts for what is found."""
-
-    found: Found = field(kw_only=True)
-    classes: Counter[str] = field(default_factory=Counter, kw_only=True)
-    """How many classes were asked about."""
-
-    def ask(self, points: Points, pairs: NDArray[np.intp] | None = None) -> Tried:
-        tried = super().ask(points, pairs)
-        self.found.add(tried)
-        self.classes["tried"] += len(tried)
-        return tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +187,7 @@ def _bounded(meter: Meter, queries: float) -> Meter:
     return replace(meter, budget=budget, queries=0)
 
 
-def _shrunk(probe: _Watched, terms: Terms, plan: _Allowance, meter: Meter) -> Found | None:
+def _shrunk(probe: Watched, terms: Terms, plan: _Allowance, meter: Meter) -> Found | None:
     """Return the simplest of some found inputs, those first that are to be shown; None where none can be shrunk."""
     found, simple = probe.found, Found(probe)
     again = 4 * SHOWN
@@ -228,12 +209,14 @@ def _shrunk(probe: _Watched, terms: Terms, plan: _Allowance, meter: Meter) -> Fo
     return simple
 
 
-def _explained(
-    probe: _Watched, others: Sequence[Tried], terms: Terms, plan: _Allowance, meter: Meter
-) -> dict[str, Any]:
+def _explained(probe: Watched, others: Sequence[Tried], terms: Terms, plan: _Allowance, meter: Meter) -> dict[str, Any]:
     """Return where and why, told by inputs that are asked for it."""
     if not terms.explain or not len(probe.found):
         return _NOTHING
+    from evenhand.methods.search.explain.drivers import drivers  # imported where they are used
+    from evenhand.methods.search.explain.projection import project
+    from evenhand.methods.search.explain.regions import regions
+
     meter.report("explain", None, "where and why")
     points, pairs = probe.found.points, probe.found.pairs
     where, asked = regions(probe, points, terms.seed, plan.where)

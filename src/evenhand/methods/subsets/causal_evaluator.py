@@ -16,9 +16,9 @@ import numpy as np
 from evenhand.methods.subsets.decision import FIRST_LOOK
 from evenhand.methods.subsets.evaluator import Evaluator
 from evenhand.methods.subsets.lattice import State
-from evenhand.methods.subsets.shared_draws import Donated, Joined, Pool
+from evenhand.methods.subsets.shared_draws import Pool
 from evenhand.scores.sampling_loop import CASES
-from evenhand.scores.twins import STAGE, case_of, seek, stages
+from evenhand.scores.twins import STAGE, Flips, Joined, case_of, seek, sought, stages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from evenhand.population.samplers import Draws
     from evenhand.results.evidence import Case
     from evenhand.runtime.budget import Meter
-    from evenhand.scores.twins import Flips, Trial
+    from evenhand.scores.twins import Trial
     from evenhand.subject.view import View
 
 DONORS = 4
@@ -134,7 +134,11 @@ class CausalSets(Evaluator):
 
     def _sought(self, mask: int, rows: NDArray[np.intp], trials: Iterable[Trial], meter: Meter) -> Flips | None:
         """Look for flips of some draws; None where the budget ends."""
-        flips = seek(self.view, self.pool.points[rows], self.pool.outcomes[rows], trials, left=meter.left)
+        flips, base = Flips.none(self.pool.points[rows]), self.pool.outcomes[rows]
+        for trial in trials:
+            flips = sought(self.view, base, trial, flips, left=meter.left)
+            if flips.done:
+                break
         meter.queries += int(flips.asked.sum())
         shown = self._shown.setdefault(mask, [])
         for at in np.flatnonzero(flips.found)[: CASES - len(shown)].tolist():
@@ -161,12 +165,12 @@ class CausalSets(Evaluator):
         names, points = self.members(mask), self.pool.points[rows]
         donors = self.pool.donors(rows, (known == FLIPPED for known in self._known.values()))
         if self.variants(mask) > STAGE:
-            yield Donated(self.pool, names, points, donors[:DONORS])
+            yield self.pool.donated(names, points, donors[:DONORS])
         if self.enumerable(mask):
             yield from stages(points, self.space, names, stop=FEW)
             return
-        yield Donated(self.pool, names, points, donors[DONORS : DONORS + STAGE])
-        yield Donated(self.pool, names, points, donors[DONORS + STAGE : int(min(DONORS + FEW, self.most))])
+        yield self.pool.donated(names, points, donors[DONORS : DONORS + STAGE])
+        yield self.pool.donated(names, points, donors[DONORS + STAGE : int(min(DONORS + FEW, self.most))])
 
     def _rest(self, mask: int, rows: NDArray[np.intp]) -> Iterator[Trial]:
         """Yield the variants that are not among the first few."""

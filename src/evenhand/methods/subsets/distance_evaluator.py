@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.subsets.causal_evaluator import DONORS, CausalSets
-from evenhand.methods.subsets.shared_draws import Donated
 from evenhand.scores.twins import twins_of
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ class GradedSets(CausalSets):
                 return None
             meter.queries += cost
             return np.asarray(twins_of(self.view, points, names).apart.max(axis=0))
-        trial = Donated(self.pool, names, points, self.pool.donors(rows, ())[: 4 * DONORS])
+        trial = self.pool.donated(names, points, self.pool.donors(rows, ())[: 4 * DONORS])
         cost = trial.size * len(rows)
         if cost > meter.left:
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +28,9 @@ class Evaluator(ABC):
     most
         The most variants or groups that are all asked; sets that have more cannot be cleared.
     """
+
+    exact: ClassVar[bool] = False
+    """Whether every input of the population has been asked."""
 
     def __init__(
         self, view: View, names: tuple[str, ...], judge: Judge, *, varieties: Sequence[float], most: float = math.inf

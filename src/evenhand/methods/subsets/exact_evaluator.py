@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 class ExactSets(Evaluator):
     """Scores sets on a whole population: a space that was enumerated, or given rows."""
 
+    exact = True
+
     def __init__(
         self,
         view: View,

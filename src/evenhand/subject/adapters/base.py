@@ -175,6 +175,20 @@ def is_torch_module(model: Any) -> bool:
     return torch is not None and isinstance(model, torch.nn.Module)
 
 
+def is_fitted(model: Any) -> bool:
+    """Tell whether a model can be asked; one that is no scikit-learn estimator is taken at its word."""
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    except (TypeError, AttributeError):  # by the version of scikit-learn
+        return True
+    return True
+
+
 @contextmanager
 def crashes_told(name: str, inputs: int) -> Iterator[None]:
     """Turn whatever the software raises on so many inputs into one sentence."""

@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.runtime.errors import UsageError, clip, nearest
-from evenhand.runtime.options import FILE, FLAG, LIST, Option, Options
+from evenhand.runtime.options import FILE, FLAG, LIST, Option, Options, refuse_unknown
 from evenhand.runtime.values import as_outcomes
-from evenhand.subject.adapters.base import Adapter, check_output, check_threshold, crashes_told, scored_class
+from evenhand.subject.adapters.base import (
+    Adapter,
+    check_output,
+    check_threshold,
+    crashes_told,
+    is_fitted,
+    is_torch_module,
+    scored_class,
+)
 from evenhand.subject.options import IDENTITY, OUTPUT, THRESHOLD
 from evenhand.subject.outputs import records_of
 
@@ -80,11 +88,12 @@ class EstimatorAdapter(Adapter):
     ) -> Adapter:
         """Build the adapter of a model, or of what a file holds."""
         model, content = cls.loaded(value, trusted=trusted, allow_pickle=allow_pickle)
-        if content is None:
-            return super().of(model, positive=positive, identity=identity, **options)
-        from evenhand.subject.adapters.resolve import adapt
+        if content is not None and is_torch_module(model):
+            from evenhand.subject.adapters.torch import TorchAdapter
 
-        return adapt(model, positive=positive, identity=identity or content, **options)
+            return TorchAdapter.of(model, positive=positive, identity=identity or content, **options)
+        refuse_unknown(f"adapter {cls.kind!r}", options, cls.options.python)
+        return cls(model, positive=positive, identity=identity or content, **options)
 
     @staticmethod
     def loaded(
@@ -249,17 +258,3 @@ def _named_columns(model: Any, names: Any, points: Points, space: Space) -> Any:
                 f"passed=False to group by it all the same"
             )
     return space.layout.build(space.features, [space.index(name) for name in wanted], points)
-
-
-def is_fitted(model: Any) -> bool:
-    """Tell whether a model can be asked; one that is no scikit-learn estimator is taken at its word."""
-    from sklearn.exceptions import NotFittedError
-    from sklearn.utils.validation import check_is_fitted
-
-    try:
-        check_is_fitted(model)
-    except NotFittedError:
-        return False
-    except (TypeError, AttributeError):  # by the version of scikit-learn
-        return True
-    return True

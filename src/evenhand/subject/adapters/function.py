@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.runtime.errors import BadOutcome, UsageError, clip
 from evenhand.runtime.fingerprint import fingerprint
-from evenhand.runtime.options import PLACE, Option, Options
+from evenhand.runtime.options import PLACE, Option, Options, refuse_unknown
 from evenhand.runtime.values import as_outcomes
 from evenhand.subject.adapters.base import Adapter, crashes_told, is_torch_module
 from evenhand.subject.options import IDENTITY
@@ -50,7 +50,8 @@ class FunctionAdapter(Adapter):
             return adapt(value, positive=positive, **options)
         if "threshold" in options or "output" in options:
             raise UsageError("threshold and output are for estimators; let the function return what you want to test")
-        return super().of(value, **options)
+        refuse_unknown(f"adapter {cls.kind!r}", options, cls.options.python)
+        return cls(value, **options)
 
     @property
     def name(self) -> str:

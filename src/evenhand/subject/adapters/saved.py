@@ -11,8 +11,7 @@ from evenhand.runtime.column_file import replacing
 from evenhand.runtime.errors import MissingExtra, UsageError, clip, nearest
 from evenhand.runtime.fingerprint import file_digest
 from evenhand.runtime.table_file import beside
-from evenhand.subject.adapters.base import is_torch_module
-from evenhand.subject.adapters.estimator import is_fitted
+from evenhand.subject.adapters.base import is_fitted, is_torch_module
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -183,7 +182,7 @@ def _reason(error: Exception) -> str:
 
 
 def _checked(model: Any, file: Path) -> Any:
-    if not callable(getattr(model, "predict", None)):
+    if isinstance(model, type) or not callable(getattr(model, "predict", None)):
         raise UsageError(
             f"the file '{file}' holds a {type(model).__name__}, which cannot predict; save the whole model"
         )

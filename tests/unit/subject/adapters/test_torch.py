@@ -15,8 +15,9 @@ import pytest
 import evenhand as eh
 from evenhand.methods.repair.methods.evened import Evened
 from evenhand.methods.repair.repair import repair
-from evenhand.methods.search.margins import Margins, boundary_points
+from evenhand.methods.search.margins import Margins
 from evenhand.methods.search.probe import Probe
+from evenhand.methods.search.strategies.start_points import boundary_points
 from evenhand.runtime.errors import BadOutcome, SubjectCrashed, UsageError
 from evenhand.space.feature import category, integer, real
 from evenhand.space.space import Space

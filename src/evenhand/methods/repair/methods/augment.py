@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,23 +11,23 @@ import numpy as np
 from evenhand.methods.repair.job import LEAST_CLAIM, Mended, interrupted
 from evenhand.methods.repair.methods import additions
 from evenhand.methods.repair.methods.labelling import labeller
-from evenhand.methods.repair.paired import decide, hits
+from evenhand.methods.repair.paired import Change, hits, paired
 from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED
 from evenhand.methods.repair.steps import Step
 from evenhand.methods.search.search import search
 from evenhand.population.samplers import Draws, Uniform
 from evenhand.runtime import number_text
 from evenhand.runtime.budget import Budget
-from evenhand.statistics.intervals import clopper_pearson
+from evenhand.runtime.errors import UsageError, clip
+from evenhand.statistics.intervals import check_level, clopper_pearson
 from evenhand.subject.view import View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from evenhand.methods.repair.job import Job
-    from evenhand.methods.repair.paired import Change
     from evenhand.methods.repair.training import Learning
     from evenhand.space.feature import Points
     from evenhand.subject.subject import Subject
@@ -112,6 +113,41 @@ def _steps(
         interrupted(history, job.notes)
     kept = any(step.kept for step in history)
     return Mended(REPAIRED if kept else NO_HELP, model, tuple(history), claim)
+
+
+def decide(
+    count: Callable[[int, int], tuple[ArrayLike, ArrayLike]], *, level: float, looks: Sequence[int], population: str
+) -> Change:
+    """Return how a score changed, from as many inputs as it takes to tell: the step of Aequitas's Algorithm 5.
+
+    Parameters
+    ----------
+    count
+        Returns hits, or distances, of the draws from one number to another: those of the old model and of the new one.
+    level
+        The probability with which all limits hold at every look together, and so where the looking ends.
+    looks
+        Rising numbers of draws at which to look; the first at which the score surely fell or rose is the last.
+
+    >>> hits = np.arange(4000) % 20 == 0
+    >>> change = decide(lambda start, stop: (hits[start:stop], 0 * hits[start:stop]), level=0.95, looks=[500, 4000],
+    ...                 population="all inputs")
+    >>> change.verdict, change.fall.n
+    ('fell', 500)
+    """
+    steps = list(looks)
+    if not steps or steps[0] < 1 or any(one >= other for one, other in pairwise(steps)):
+        raise UsageError(f"looks = {clip(repr(steps))} must be rising numbers of draws, for example [1000, 4000]")
+    each = 1 - (1 - check_level(level)) / len(steps)
+    old, new, start = np.empty(0), np.empty(0), 0
+    for stop in steps:
+        more = count(start, stop)
+        old, new, start = np.concatenate([old, more[0]]), np.concatenate([new, more[1]]), stop
+        found = paired(old, new, level=each, population=population)
+        if found.verdict != "unsure":
+            break
+    before, after = replace(found.before, level=level), replace(found.after, level=level)
+    return Change(before, after, replace(found.fall, level=level), replace(found.fewer, level=level))
 
 
 def _not_fallen(change: Change) -> str:

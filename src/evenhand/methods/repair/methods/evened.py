@@ -26,8 +26,7 @@ from evenhand.methods.repair.methods.variants import (
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.space.constraints import named
 from evenhand.space.space import Space
-from evenhand.subject.adapters.base import is_torch_module
-from evenhand.subject.adapters.estimator import is_fitted
+from evenhand.subject.adapters.base import is_fitted, is_torch_module
 from evenhand.subject.outcome_check import Answers
 
 if TYPE_CHECKING:
