@@ -77,7 +77,7 @@ def of_rules(seed: int, sex: float = 0.1) -> Result:
 
 def of_rates(seed: int, sex: float = 0.1) -> Result:
     over: Any = [("sex",), ("race",)]
-    return eh.impact(rows(500, seed, sex), outcome="ok", over=over, limit=0.8, level=LEVEL)
+    return eh.impact(rows(500, seed, sex), outcome="ok", over=over, least_ratio=0.8, level=LEVEL)
 
 
 def alarm(new: Result, old: Result) -> bool:
@@ -125,7 +125,8 @@ def test_a_planted_worsening_is_found_where_enough_is_asked(seed):
     assert alarm(many[1], many[0])
     assert not alarm(many[0], many[1])
     tables = [
-        eh.impact(rows(8000, seed + at, gap), outcome="ok", over="sex", limit=0.8) for at, gap in ((0, 0.1), (50, 0.25))
+        eh.impact(rows(8000, seed + at, gap), outcome="ok", over="sex", least_ratio=0.8)
+        for at, gap in ((0, 0.1), (50, 0.25))
     ]
     assert alarm(tables[1], tables[0])
     assert not alarm(tables[0], tables[1])

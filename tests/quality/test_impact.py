@@ -21,7 +21,7 @@ def measured(hits, size, level, *, sets=1, support=0.0) -> Measured:
     names = tuple((f"c{place}",) for place in range(len(size)))
     k, n = np.asarray(hits, dtype=float), np.asarray(size, dtype=float)
     tally = Tally(("race",), {"race": tuple(name for (name,) in names)}, names, k, n, int(n.sum()), ())
-    return Measured(tally, smallest, level, sets)
+    return Measured(tally, support, level, sets)
 
 
 def misses(found: Measured, rates) -> bool:

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import binom
 
 import evenhand as eh
-from evenhand.methods.mine.findings import Part, Words, tell
+from evenhand.methods.mine.findings import Part, Words, rank, tell
 from evenhand.methods.mine.ranking import Ranking
 from evenhand.methods.mine.rule_sets import Forming, Mining, Treated
 from evenhand.space.rule import Rule
@@ -99,7 +99,7 @@ SMALL = eh.Space(
 SHARES = np.random.default_rng(0).dirichlet(np.full(12, 2.0))
 
 
-def told(rates: Any, n: int, rng: Any, *, graded: bool = False, stories: int = 5, limit: float | None = None) -> Any:
+def told(rates: Any, n: int, rng: Any, *, graded: bool = False, top: int = 5, limit: float | None = None) -> Any:
     """Draw people and how they are treated, and tell of them; return findings, the entry and the mining."""
     cell = rng.choice(12, n, p=SHARES)
     values = (rng.uniform(size=n) < rates[cell]).astype(float)
@@ -107,8 +107,8 @@ def told(rates: Any, n: int, rng: Any, *, graded: bool = False, stories: int = 5
         values = (values + rng.binomial(3, rates[cell])) / 4
     treated = Treated(CELLS[cell], values, "people", "rows")
     mining = Mining.of(SMALL, SMALL.names, treated, Forming(support=0.2))
-    parts = [Part(mining, Words("yes"), lambda _: ())]
-    findings, (entry,) = tell(parts, level=0.95, limit=limit, top=stories)
+    (ranked,) = rank([Part(mining, Words("yes"))], level=0.95, limit=limit, top=top)
+    findings, (entry,) = tell([ranked], [[()] * len(ranked.stories)])
     return findings, entry, mining
 
 

@@ -20,8 +20,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import evenhand as eh
-from evenhand.methods.repair.training import Learning, Trainer, check_share, parted, split, weight_keyword
+from evenhand.methods.repair.training import Learning, Trainer, check_share, parted, split
 from evenhand.runtime.errors import DataError, EvenhandError, SubjectCrashed, UsageError
+from evenhand.runtime.estimators import weight_keyword
 from tests.support.helpers import examples, refused
 from tests.support.strategies import spaces
 
