@@ -14,15 +14,13 @@ import numpy as np
 from evenhand.population.rows import Rows, population_from_table, rows
 from evenhand.population.source import Real
 from evenhand.runtime.errors import ConfigError, DataError, EvenhandError, UsageError, nearest
-from evenhand.runtime.options import FILE, FOLDER, NUMBER, PLACE, WHOLE
+from evenhand.runtime.options import FILE, FOLDER, PLACE
 from evenhand.runtime.table_file import read_frame
 from evenhand.space.space_file import read_themis, read_toml, space_from_table
 from evenhand.subject.adapters import ADAPTERS
 from evenhand.subject.adapters.resolve import kinds_in_files
 from evenhand.subject.options import SHARED
 from evenhand.subject.subject import Subject
-from evenhand.texts.real_texts import Texts, texts_from_table
-from evenhand.texts.text_subject import TextSubject, text_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,6 +31,9 @@ if TYPE_CHECKING:
     from evenhand.population.samplers import Sampler
     from evenhand.runtime.options import Options
     from evenhand.space.space import Space
+    from evenhand.subject.adapters.base import Adapter
+    from evenhand.texts.real_texts import Texts
+    from evenhand.texts.text_subject import TextSubject
 
 TABLES = ("subject", "space", "population", "texts", "checks", "repair")
 
@@ -95,6 +96,8 @@ class Config:
     @cached_property
     def texts(self) -> Texts:
         """The texts that the file declares."""
+        from evenhand.texts.real_texts import texts_from_table  # imported where there are texts
+
         return texts_from_table(self.table["texts"], self.file)
 
     def start(self, path: str | None = None) -> tuple[Rows | None, list[str]]:
@@ -152,6 +155,8 @@ class Config:
 
     def text_subject(self) -> TextSubject:
         """Build the subject that the file declares, which takes texts."""
+        from evenhand.texts.text_subject import TextSubject
+
         kind, value, options = self.declared(SHARED.without("outputs"))
         model = self._meant(kind, value)
         try:
@@ -174,7 +179,7 @@ class Config:
         if self.of_texts and not adapter.takes_texts:
             known = " or ".join(kinds_in_files(texts=True))
             raise ConfigError(f"{self.file}: [subject] {kind} does not go with [texts]; test texts with {known}")
-        schema = shared + (text_options(adapter) if self.of_texts else adapter.options)
+        schema = shared + (_text_options(adapter) if self.of_texts else adapter.options)
         options = {key: value for key, value in table.items() if key != kind}
         self._check(options, schema, (kind, *schema.toml))
         for option in schema:
@@ -189,11 +194,8 @@ class Config:
         for key, value in options.items():
             if key not in allowed:
                 raise ConfigError(f"{self.file}: [subject] has an unknown key {key!r}; {nearest(key, allowed)}")
-            option = schema[key]
-            if option.choices or option.kind in (NUMBER, WHOLE):
-                continue  # the adapter checks it, since it also knows the bounds
             try:
-                option.check(value, f"{self.file}: [subject]")
+                schema[key].check(value, f"{self.file}: [subject]")
             except UsageError as error:
                 raise ConfigError(str(error)) from None
 
@@ -209,6 +211,12 @@ class Config:
         if option.kind in (FILE, FOLDER):
             return self.file.parent / value
         return value
+
+
+def _text_options(adapter: type[Adapter]) -> Options:
+    from evenhand.texts.text_subject import text_options
+
+    return text_options(adapter)
 
 
 def imported(where: str, name: str, folder: Path) -> Any:

@@ -44,7 +44,7 @@ _CHECKS = """\
 """
 _COMPARE = """\
 # [[checks]]
-# job = "compare"   # is another model better than blindly giving up accuracy?
+# job = "compare"   # {says}
 # truth = {truth}
 # models = {{ repaired = "repaired.skops" }}
 """
@@ -155,7 +155,7 @@ def _config(
 ) -> str:
     lines = ["# evenhand: fairness tests. See `evenhand --help`.", ""]
     if declared is None:
-        lines += [_SUBJECT.format(first=space.names[0]).rstrip()]
+        lines += [_SUBJECT.format(first=space.names[0]).rstrip(), *_other_kinds()]
     else:
         lines += ["# What to test. Paths are relative to this file.", "[subject]", *declared]
     lines += [_MEANING.format(positive=positive), "[space]"]
@@ -175,8 +175,17 @@ def _config(
         lines += ["[[checks]]", f"job = {toml(job):12}  # {VERBS[job].says}"]
         lines += [*(f"{key} = {toml(value)}" for key, value in settings.items()), ""]
     if target is not None:
-        lines += [_COMPARE.format(truth=toml(target))]
+        lines += [_COMPARE.format(truth=toml(target), says=VERBS["compare"].says)]
     return "\n".join(lines)
+
+
+def _other_kinds() -> list[str]:
+    """Return a line for each kind of software that another package brings."""
+    found = []
+    for kind, adapter in ADAPTERS.items():
+        if adapter.value is not None and ADAPTERS.origin(kind) != "evenhand":
+            found.append(f"# {kind:9} = ...  # {adapter.value.help}")
+    return found
 
 
 def _key(name: str) -> str:

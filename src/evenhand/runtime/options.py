@@ -204,6 +204,16 @@ choices are 'limit'
         """Return the properties of a table as JSON Schema describes them."""
         return {option.name: option.json_schema() for option in self.entries if option.toml}
 
+    def table_schema(self) -> dict[str, Any]:
+        """Return a whole table, which has these keys and no others, as JSON Schema describes it.
+
+        >>> Options.of(Option("limit", NUMBER, "the threshold", required=True)).table_schema()["required"]
+        ['limit']
+        """
+        required = [option.name for option in self.entries if option.toml and option.required]
+        table = {"type": "object", "properties": self.json_schema(), "additionalProperties": False}
+        return table | ({"required": required} if required else {})
+
     def checked(self, function: Callable[P, R]) -> Callable[P, R]:
         """Check the keywords of a public function before it is called.
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.runtime.errors import ConfigError, EvenhandError, SpaceError, clip, nearest
+from evenhand.runtime.errors import ConfigError, EvenhandError, SpaceError, UsageError, clip, nearest
+from evenhand.runtime.options import FILE, FLAG, LABEL, LIST, NUMBER, TABLE, TEXT, Kind, Option, Options
 from evenhand.runtime.table_file import beside, read_frame
-from evenhand.space.feature import Feature, category, integer
+from evenhand.space.feature import KINDS, Feature, category, integer
 from evenhand.space.space import Space
 
 if TYPE_CHECKING:
@@ -18,7 +19,31 @@ if TYPE_CHECKING:
     from os import PathLike
     from xml.etree.ElementTree import Element
 
-KEYS = ("from", "target", "protected", "constraints", "features")
+SPACE = Options.of(
+    Option("from", FILE, "a CSV or Parquet file that the features are inferred from"),
+    Option("target", TEXT, "the column of that file that is no input"),
+    Option("protected", LIST, "the protected features"),
+    Option("constraints", LIST, "rules that all inputs keep, such as age >= 18"),
+    Option("features", TABLE, "for each feature what it can be, or what is inferred otherwise"),
+)
+"""What can be said in a [space] table."""
+_LEVELS = Kind("levels", (list,), "a list of labels", {"type": "array", "items": LABEL.schema, "minItems": 1})
+_BINS = Kind(
+    "bins",
+    (int, list),
+    "a number of bins, or a rising list of edges",
+    {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "array", "items": NUMBER.schema, "minItems": 2}]},
+)
+FEATURE = Options.of(
+    Option("kind", TEXT, "what it is; implied by the other keys", choices=KINDS),
+    Option("levels", _LEVELS, "the values of a category"),
+    Option("low", NUMBER, "the least value of a number"),
+    Option("high", NUMBER, "the greatest value of a number, included"),
+    Option("step", NUMBER, "how far apart the values of a number are"),
+    Option("bins", _BINS, "the groups of a number, and the values of a continuous one that is varied"),
+    Option("passed", FLAG, "false for what the software does not take"),
+)
+"""What can be said in a [space.features.NAME] table; the feature itself says what is wrong with a value."""
 
 
 def read_toml(path: str | PathLike[str]) -> dict[str, Any]:
@@ -66,20 +91,16 @@ def space_from_table(table: Mapping[str, Any], file: Path) -> Space:
     """Build a space from a `[space]` table; paths in it are relative to the file."""
     if not isinstance(table, dict):
         raise ConfigError(f"{file}: space = {clip(repr(table))} must be a table, [space]")
-    for key in table:
-        if key not in KEYS:
-            raise ConfigError(f"{file}: [space] has an unknown key {key!r}; {nearest(key, KEYS)}")
-    for key, kind, word in (("from", str, "text"), ("target", str, "text"), ("features", dict, "table")):
-        if key in table and not isinstance(table[key], kind):
-            raise ConfigError(f"{file}: [space] {key} = {clip(repr(table[key]))} must be a {word}")
-    for key in ("protected", "constraints"):
-        value = table.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise ConfigError(f"{file}: [space] {key} = {clip(repr(value))} must be a list of texts")
+    try:
+        SPACE.check(table, f"{file}: [space]")
+    except UsageError as error:
+        raise ConfigError(str(error)) from None
     declared = table.get("features", {})
     for name, entry in declared.items():
         if not isinstance(entry, dict):
             raise ConfigError(f"{file}: [space.features] {name} = {clip(repr(entry))} must be a table")
+        if "name" in entry:
+            raise ConfigError(f"{file}: [space.features.{name}] has a key 'name'; the table has the name already")
     protected, constraints = table.get("protected", ()), table.get("constraints", ())
     try:
         if "from" in table:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from evenhand.runtime.options import FILE, FLAG, NUMBER, TEXT, Kind, Option, Options
 
-# Kinds that take any value: Subject itself says what is wrong with one, also in Python.
-_FREE = (object, bool)
-_NAMES = Kind("names", _FREE, "a list of names", {"type": "array", "items": {"type": "string"}})
-_OUTCOMES = Kind("outcomes", _FREE, "an outcome, a list of them, or a table by output", {})
-_LABELS = Kind("labels", _FREE, "a list of outcomes, or a table by output", {"type": ["array", "object"]})
-_DISTANCE = Kind("distance", _FREE, "a number, or a table by output", {"type": ["number", "object"]})
+_NAMES = Kind("names", (list,), "a list of names", {"type": "array", "items": {"type": "string"}}, (str,))
+_OUTCOMES = Kind("outcomes", (object, bool), "an outcome, a list of them, or a table by output", {})
+_LABELS = Kind("labels", (list, dict), "a list of outcomes, or a table by output", {"type": ["array", "object"]})
+_DISTANCE = Kind("distance", (int, float, dict), "a number, or a table by output", {"type": ["number", "object"]})
 
 SHARED = Options.of(
     Option("outputs", _NAMES, "the names of several outputs; the options below are then tables by name"),

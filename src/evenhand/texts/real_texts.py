@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evenhand.runtime.errors import ConfigError, DataError, UsageError, clip, nearest
+from evenhand.runtime.errors import ConfigError, DataError, UsageError, nearest
+from evenhand.runtime.options import FILE, LIST, TEXT, Option, Options
 from evenhand.runtime.table_file import read_frame
 from evenhand.space.dataframes import check_missing, eager
 from evenhand.texts.lexicon import Lexicon, lexicon_of
@@ -15,7 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-KEYS = ("from", "column", "lexicon", "without")
+TEXTS = Options.of(
+    Option("from", FILE, "a CSV or Parquet file of texts", required=True),
+    Option("column", TEXT, "the column of that file", required=True),
+    Option("lexicon", FILE, "a TOML file of terms by category (default: the 48 of the paper)"),
+    Option("without", LIST, "terms to leave out"),
+)
+"""What can be said in a [texts] table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +56,14 @@ def texts_from_table(table: Mapping[str, Any], file: Path) -> Texts:
     >>> print(found.file, found.column, found.lexicon)
     comments.csv comment 48 terms: 14 gender, 17 race, 9 religion, 8 age
     """
-    for key, value in table.items():
-        if key not in KEYS:
-            raise ConfigError(f"{file}: [texts] has an unknown key {key!r}; {nearest(key, KEYS)}")
-        if key != "without" and not isinstance(value, str):
-            raise ConfigError(f"{file}: [texts] {key} = {clip(repr(value))} must be a text")
-    for key, said in (("from", "the file that they are in"), ("column", "the column of that file")):
-        if key not in table:
-            raise ConfigError(f"{file}: [texts] has no {key!r}, {said}")
+    try:
+        TEXTS.check(table, f"{file}: [texts]")
+    except UsageError as error:
+        raise ConfigError(str(error)) from None
+    for option in TEXTS:
+        if option.required and option.name not in table:
+            raise ConfigError(f"{file}: [texts] has no {option.name!r}, {option.help}")
     without = table.get("without", [])
-    if not isinstance(without, list) or not all(isinstance(term, str) for term in without):
-        raise ConfigError(f"{file}: [texts] without = {clip(repr(without))} must be a list of texts")
     lexicon = lexicon_of(file.parent / table["lexicon"] if "lexicon" in table else None)
     try:
         lexicon.without(*without)
