@@ -55,8 +55,8 @@ GROUPS = (group(0.4, 1200, sex="M"), group(0.1, 80, sex="F"), group(0, 0, sex="X
 COUNTS = {"implied discriminating": 0, "implied cleared": 0, "not shown": 0, "not tested": 0}
 
 
-def entry(about: str, state: str, because: str = "tested", value=None, low=None, high=None, n=0):
-    return {"about": about.split(), "state": state, "because": because, "of": None} | {
+def entry(about: str, state: str, because: str = "tested", of: str = "", value=None, low=None, high=None, n=0):
+    return {"about": about.split(), "state": state, "because": because, "of": of.split() or None} | {
         "value": value,
         "low": low,
         "high": high,
@@ -72,13 +72,13 @@ LATTICE = {
     "kind": "group",
     "tests": 4,
     "sets": [
-        entry("sex", "cleared", SUBSET),
-        entry("race", "cleared", SUBSET),
+        entry("sex", "cleared", SUBSET, "sex age"),
+        entry("race", "cleared", SUBSET, "sex age"),
         entry("age", "not shown", value=0.2, low=0.1, high=1.0, n=60),
         entry("sex race", "discriminating", value=0.9, low=0.85, high=0.95, n=400),
         entry("sex age", "cleared", value=0.3, low=0.25, high=0.35, n=400),
         entry("race age", "undecided", value=0.74, low=0.7, high=0.78, n=400),
-        entry("sex race age", "discriminating", SUPERSET),
+        entry("sex race age", "discriminating", SUPERSET, "sex race"),
     ],
     "levels": [
         COUNTS | {"size": 1, "discriminating": 0, "cleared": 0, "implied cleared": 2, "undecided": 0, "not shown": 1},
