@@ -115,6 +115,8 @@ class Verb:
     """Makes a page of its own, where it has a better one than the report of an audit."""
     group_tables: Callable[..., Any] | None = None
     """Makes tables of groups for other documents: ``group_tables(found, most)``."""
+    card_notes: Callable[..., Any] | None = None
+    """Returns the notes that a model card has to tell, where its tables of groups tell the others."""
     detail: Callable[[Any], Any] | None = None
     rule: tuple[str, str] = ("", "")
     command: Command | None = None

@@ -36,6 +36,8 @@ SCORES = {
     "repair": "discrimination",
 }
 """The score of a job that has only one."""
+OPTIONS = {"labels": "labelling"}
+"""Options of `repair` that have another name now: a page tells how to call it again."""
 
 
 def upgraded(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -49,19 +51,65 @@ def upgraded(table: Mapping[str, Any]) -> dict[str, Any]:
     if "findings" in table:
         found["findings"] = _findings(table)
     if "details" in table:
-        found["details"] = _details(table["details"])
+        found["details"] = _details(table)
+    if table.get("job") == "compare":
+        found["resampled"] = table["start"][0]["method"].startswith("bootstrap")
     if table.get("job") == "repair":
         found["comparisons"] = {axis: upgraded(one) for axis, one in table["comparisons"].items()}
+        found["checks"] = [{**check, "about": _checked(check)} for check in table["checks"]]
+        found["options"] = {OPTIONS.get(name, name): value for name, value in table["options"].items()}
     return found
 
 
-def _details(details: Mapping[str, Any]) -> dict[str, Any]:
-    """Return details in which each mining says what kind of outcome it compares."""
+def _checked(check: Mapping[str, Any]) -> list[str]:
+    """Return the feature of a check over another protected one, which format 1 has in its name alone."""
+    return [check["name"].removesuffix(", all inputs")] if check["kind"] == "other" else []
+
+
+def _details(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return details that say what minings compare, what their cells hold, and which notes tables tell as well."""
+    details = table["details"]
     found = dict(details)
     for job in ("mine", "mine_text"):
         if job in details:
-            found[job] = [{**entry, **_outcome(entry)} for entry in details[job]]
+            found[job] = [{**entry, **_outcome(entry), **_maps(entry, table["space"])} for entry in details[job]]
+    if "impact" in details:
+        found["table_notes"] = _table_notes(details, len(table.get("notes", ())))
     return found
+
+
+def _maps(entry: Mapping[str, Any], space: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the maps of a mining with the level of each cell, or the number that its bin starts with."""
+    if "maps" not in entry:
+        return {}
+    levels = {feature["name"]: feature.get("levels") for feature in space["features"]}
+    found = []
+    for one in entry["maps"]:
+        pairs = zip(one["axes"], one["labels"], strict=True)
+        values = [levels[name] or [_start(label) for label in labels] for name, labels in pairs]
+        found.append({**one, "values": values})
+    return {"maps": found}
+
+
+def _start(label: str) -> float:
+    """Return where a bin starts, which format 1 has in its label alone.
+
+    >>> _start("1,200 to 1,399"), _start("-0.5")
+    (1200.0, -0.5)
+    """
+    return float(label.partition(" to ")[0].replace(",", ""))
+
+
+def _table_notes(details: Mapping[str, Any], notes: int) -> list[int]:
+    """Return from where to where the notes of selection rates are those that the tables tell as well."""
+    told = 0
+    for table in details["impact"]:
+        left_out = {one["left_out"] for one in table["categories"] if one["left_out"] or not one["n"]}
+        told += (table["unknown"] > 0) + len(left_out) + (table["unlisted"] > 0)
+    if any(table["kind"] == "scoring" for table in details["impact"]):  # and nobody knows how many notes follow
+        return [0, told]
+    last = notes - 1 - (details.get("missing_outcomes", 0) > 0)
+    return [last - told, last]
 
 
 def _outcome(entry: Mapping[str, Any]) -> dict[str, bool]:

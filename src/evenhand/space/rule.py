@@ -49,17 +49,28 @@ class Condition:
     @property
     def text(self) -> str:
         """The condition in words."""
-        if self.without:
-            return f"{self.feature} not {' nor '.join(map(_said, self.without))}"
-        if self.levels:
-            return f"{self.feature} {' or '.join(map(_said, self.levels))}"
-        if self.below is not None:
+        if self.below is not None and not self.without and not self.levels:
             return f"{'' if self.low is None else f'{_said(self.low)} <= '}{self.feature} < {_said(self.below)}"
+        return f"{self.feature} {self.value_text}"
+
+    @property
+    def value_text(self) -> str:
+        """What the feature must be, in words without its name.
+
+        >>> Condition("age", low=18, high=25).value_text, Condition("sex", levels=("F",)).value_text
+        ('18 to 25', 'F')
+        """
+        if self.without:
+            return f"not {' nor '.join(map(_said, self.without))}"
+        if self.levels:
+            return " or ".join(map(_said, self.levels))
+        if self.below is not None:
+            return f"{'' if self.low is None else f'at least {_said(self.low)}, '}under {_said(self.below)}"
         if self.high is None:
-            return f"{self.feature} " + ("any" if self.low is None else f"at least {_said(self.low)}")
+            return "any" if self.low is None else f"at least {_said(self.low)}"
         if self.low is None:
-            return f"{self.feature} at most {_said(self.high)}"
-        return f"{self.feature} {_said(self.low)}" + (f" to {_said(self.high)}" if self.high != self.low else "")
+            return f"at most {_said(self.high)}"
+        return f"{_said(self.low)}" + (f" to {_said(self.high)}" if self.high != self.low else "")
 
     def __str__(self) -> str:
         return self.text

@@ -193,6 +193,8 @@ class Contrast:
     level: float
     among: int = 1
     population: str = ""
+    together: str = ""
+    """What the intervals hold together over, in words; by default these groups and contrasts."""
 
     @property
     def shares(self) -> Floats:
@@ -248,8 +250,8 @@ class Contrast:
         return [self._estimate(*one, method) for one in zip(values, low, high, self.size, strict=True)]
 
     def _estimate(self, value: float, low: float, high: float, n: float, method: str) -> Estimate:
-        said = f"{method}, simultaneous over {(self.size > 0).sum()} groups"
-        said += f" and {self.among} findings" if self.among > 1 else ""
+        together = f"{(self.size > 0).sum()} groups" + (f" and {self.among} findings" if self.among > 1 else "")
+        said = f"{method}, simultaneous over {self.together or together}"
         if math.isnan(value):
             return Estimate(math.nan, 0.0, 1.0, 0, self.level, said, self.population)
         # Limits are found to a few parts in a million, which must not put them on the wrong side of the value.

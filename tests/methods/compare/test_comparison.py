@@ -13,8 +13,10 @@ import pytest
 import evenhand as eh
 from evenhand.methods.compare.comparison import Baseline, Comparison, Standing
 from evenhand.methods.compare.regions import REGIONS
+from evenhand.results.reading import evidence_of
 from evenhand.runtime.errors import UsageError
 from evenhand.statistics.estimate import Amount, Verdict
+from tests.support.format_1 import OLD, read_old, runs_of
 from tests.support.helpers import refused
 
 RNG = np.random.default_rng(1)
@@ -155,7 +157,7 @@ def test_the_file(found, tmp_path):
     table = json.loads(text)
     assert list(table) == [
         "format", "job", "verdict", "seed", "level", "stop", "original", "start", "standings", "findings", "baseline",
-        "bias", "performance", "runs", "versions", "notes", "spent", "digest",
+        "bias", "performance", "runs", "resampled", "versions", "notes", "spent", "digest",
     ]  # fmt: skip
     assert (table["format"], table["job"], table["verdict"], table["stop"]) == (2, "compare", "fail", "completed")
     assert [(finding["key"], finding["score"], finding["unit"]) for finding in table["findings"]] == [
@@ -183,6 +185,28 @@ def test_any_comparison_survives_its_file(options, what, tmp_path):
     again = Comparison.from_json(tmp_path / "a.json")
     assert again.to_json() == found.to_json(), what
     assert again.baseline.label == found.baseline.label
+
+
+def test_any_reader_knows_a_comparison(found):
+    again = evidence_of(json.loads(found.to_json()), where="found.json")
+    assert isinstance(again, Comparison)
+    assert again.findings == found.findings
+    assert [finding.judged for finding in again.findings] == [one.verdict for one in found.standings]
+    assert again.parts == (again,)
+    assert (again.level, again.seed, again.stop) == (0.95, 0, eh.StopReason.COMPLETED)
+    assert again.spent.queries == 0
+
+
+@pytest.mark.parametrize("name", runs_of("compare"))
+def test_a_comparison_of_format_1_is_told_as_it_was(name):
+    document = OLD[name]["document"]
+    found = read_old(name)
+    assert isinstance(found, Comparison)
+    assert [one.name for one in found.standings] == [table["name"] for table in document["standings"]]
+    assert [finding.key for finding in found.findings] == [f"gain of {one.name}" for one in found.standings]
+    assert {finding.unit for finding in found.findings} == {"amount"}
+    assert found.baseline.strategy == document["baseline"]["strategy"]
+    assert found.stop is eh.StopReason.COMPLETED
 
 
 def test_digests_tell_findings_apart(found):

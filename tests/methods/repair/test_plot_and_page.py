@@ -55,10 +55,10 @@ def change(before: float, after: float, n: int = 2000) -> Change:
     return paired(old, new, level=0.95, population="all inputs, uniformly")
 
 
-def check(name: str, kind: str, found: Change) -> Check:
+def check(name: str, kind: str, found: Change, *about: str) -> Check:
     fall = found.fall
     rise = Amount(-fall.value, -fall.high, -fall.low, fall.n, fall.level, fall.method)
-    return Check(name, kind, found.before, found.after, rise)
+    return Check(name, kind, found.before, found.after, rise, about=about)
 
 
 @cache
@@ -81,8 +81,8 @@ CHECKS = (
     accuracy(0.851, 0.849),
     check("sex, all inputs", "aim", CLAIM),
     check("sex, held-out people", "people", change(0.06, 0.01)),
-    check("race, all inputs", "other", change(0.2, 0.2)),
-    check("country, all inputs", "other", change(0.1, 0.2)),
+    check("race, all inputs", "other", change(0.2, 0.2), "race"),
+    check("country, all inputs", "other", change(0.1, 0.2), "country"),
     Check("worst subgroup", "subgroup", near(0.25, 0.06), near(0.2, 0.06), None, "before: age <= 28; after: race = B"),
     Check("spd", "group", near(0.18), near(0.15)),
     Check("f1", "performance", near(0.66), near(0.655)),

@@ -32,10 +32,10 @@ def change(before: int, after: int, population: str = "all inputs") -> Change:
     return paired(np.arange(N) < before, np.arange(N) < after, level=0.95, population=population)
 
 
-def check(name: str, kind: str, found: Change) -> Check:
+def check(name: str, kind: str, found: Change, *about: str) -> Check:
     fall = found.fall
     rise = Amount(-fall.value, -fall.high, -fall.low, fall.n, fall.level, fall.method)
-    return Check(name, kind, found.before, found.after, rise)
+    return Check(name, kind, found.before, found.after, rise, about=about)
 
 
 def accuracy(before: int, after: int) -> Check:
@@ -61,7 +61,7 @@ MADE: dict[str, Any] = {
     "change": change(400, 10),
     "checks": (
         check("sex, all inputs", "aim", change(400, 10)),
-        check("race, all inputs", "other", change(20, 19)),
+        check("race, all inputs", "other", change(20, 19), "race"),
         Check("worst subgroup", "subgroup", Estimate.exact(1, 4), Estimate.exact(1, 5), None, "sex F, then race b"),
         accuracy(1700, 1698),
     ),
@@ -142,7 +142,7 @@ def test_every_step_has_a_row_that_says_why():
 
 def test_what_speaks_against_a_repair_is_said_in_words():
     assert "surely risen" not in told(made())
-    moved = told(made(checks=(*MADE["checks"], check("age, all inputs", "other", change(20, 200)))))
+    moved = told(made(checks=(*MADE["checks"], check("age, all inputs", "other", change(20, 200), "age"))))
     assert "discrimination over age has surely risen, from 1 % to 10 %; repair sex, age together" in moved
     people = told(made(checks=(*MADE["checks"], check("sex, held-out people", "people", change(20, 200)))))
     assert "of held-out people, more now get another outcome with another sex alone: from 1 % to 10 %" in people

@@ -119,6 +119,8 @@ class Comparison(Evidence):
     notes: Sequence[str] = ()
     versions: Mapping[str, str] = field(default_factory=versions)
     stop: StopReason = StopReason.COMPLETED
+    resampled: bool = True
+    """Whether intervals come from resamples of the same rows, rather than from runs with a test set each."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "standings", tuple(self.standings))
@@ -209,6 +211,7 @@ class Comparison(Evidence):
             "bias": self.bias,
             "performance": self.performance,
             "runs": self.runs,
+            "resampled": self.resampled,
         }
 
     @classmethod
@@ -220,7 +223,7 @@ class Comparison(Evidence):
     def read(cls, table: Mapping[str, Any], where: str) -> Comparison:
         """Rebuild a comparison from JSON of the present format."""
         performance, bias = (Estimate.from_dict(one) for one in table["start"])
-        keys = ("bias", "performance", "level", "seed", "runs", "notes", "versions")
+        keys = ("bias", "performance", "level", "seed", "runs", "resampled", "notes", "versions")
         return cls(
             table["original"],
             (performance, bias),

@@ -139,8 +139,7 @@ class SharesDisplay(Display):
     @classmethod
     def from_comparison(cls, comparison: Comparison) -> SharesDisplay:
         """Compute what is drawn of a comparison: the regions of its runs, or of the resamples of one test set."""
-        resampled = comparison.start[0].method.startswith("bootstrap")
-        of = f"resamples of {sampled(comparison)}" if resampled else f"{comparison.runs:,} runs"
+        of = f"resamples of {sampled(comparison)}" if comparison.resampled else f"{comparison.runs:,} runs"
         return cls.from_shares(comparison.share, about(comparison), f"share of {of}")
 
     @classmethod

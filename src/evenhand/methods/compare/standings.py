@@ -76,7 +76,12 @@ class Sureness:
     @property
     def method(self) -> str:
         """How limits are called."""
-        return "bootstrap" if self.test_size is None else "corrected t over splits"
+        return "bootstrap" if self.resampled else "corrected t over splits"
+
+    @property
+    def resampled(self) -> bool:
+        """Whether limits come from resamples of one test set."""
+        return self.test_size is None
 
     def limits(self, point: Floats, replicates: Floats) -> Ends:
         """Return limits of some values that hold together; the first axis of replicates runs over them."""
@@ -156,7 +161,8 @@ def judge(
                 {region: float(np.mean(seen[:, at] == number)) for number, region in enumerate(REGIONS)},
             )
         )
-    return Comparison(names[0], pairs[0], standings, baseline, level=sureness.level, **about)  # type: ignore[arg-type]
+    how = {"level": sureness.level, "resampled": sureness.resampled}
+    return Comparison(names[0], pairs[0], standings, baseline, **how, **about)  # type: ignore[arg-type]
 
 
 def _pair(

@@ -97,7 +97,7 @@ def sampled(comparison: Comparison) -> str:
     '100 rows'
     """
     n, runs = comparison.start[0].n, comparison.runs
-    if not comparison.start[0].method.startswith("bootstrap"):
+    if not comparison.resampled:
         return f"{runs:,} runs, each with a test set of its own"
     return f"{n:,} rows" if runs == 1 else f"{runs:,} runs on the same {n:,} rows"
 

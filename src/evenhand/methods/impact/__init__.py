@@ -36,6 +36,7 @@ IMPACT = Verb(
     section=Deferred("evenhand.methods.impact.section:section"),
     frame=Deferred("evenhand.methods.impact.selection_rates:frame"),
     group_tables=Deferred("evenhand.methods.impact.group_tables:group_tables"),
+    card_notes=Deferred("evenhand.methods.impact.selection_rates:card_notes"),
     rule=(
         "Groups are selected at different rates",
         "Among real people, the rates at which groups are selected lie further apart than the engineering "

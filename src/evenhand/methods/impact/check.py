@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.impact import impact as verb
+from evenhand.methods.impact.selection_rates import with_notes_before
 from evenhand.population.source import need_columns
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import ConfigError, DataError, UsageError
@@ -57,7 +58,7 @@ def impact(source: Source, subject: Any, *, data: str | None = None, over: Any =
     except DataError as error:
         raise DataError(f"{real.file}: {error}") from error
     spent = Spent(len(frame), subject.executed - before, time.monotonic() - begun)
-    return replace(found, space=subject.space.to_dict(), spent=spent, notes=[*notes, *found.notes])
+    return replace(with_notes_before(found, notes), space=subject.space.to_dict(), spent=spent)
 
 
 def _few(space: Space, frame: pd.DataFrame) -> tuple[list[tuple[str, ...]], list[str]]:

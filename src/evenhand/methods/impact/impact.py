@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.impact import IMPACT
-from evenhand.methods.impact.selection_rates import UNKNOWN_LABELS, Measured, remarks, tallied
+from evenhand.methods.impact.selection_rates import TABLE_NOTES, UNKNOWN_LABELS, Measured, remarks, tallied
 from evenhand.population.recorded import (
     check_shares,
     check_variety,
@@ -126,6 +126,7 @@ def impact(
     tables = [one.table(median=median) for one in found]
     if lost:
         notes.append(f"{lost:,} of {rows:,} rows have no {outcome}; they are left out of everything")
+    told = [note for table in tables for note in remarks(table)]
     levels = {name: values for tally in tallies for name, values in tally.levels.items()}
     details = {
         "impact": tables,
@@ -133,6 +134,7 @@ def impact(
         "rows": rows,
         "missing_outcomes": lost,
         "support": float(support),
+        TABLE_NOTES: [0, len(told)],
     }
     return Result(
         "impact",
@@ -141,7 +143,7 @@ def impact(
         Spent(0, 0, time.monotonic() - start),
         StopReason.ENUMERATED,
         Space([category(name, list(values)) for name, values in levels.items()], protected=columns).to_dict(),
-        [*(note for table in tables for note in remarks(table)), *notes, NO_CLAIM],
+        [*told, *notes, NO_CLAIM],
         details=details | ({} if scored else {"favourable": favourable}),
     )
 

@@ -183,13 +183,16 @@ class Measured:
         """The categories that are compared, and one without anybody for those that are too many to list."""
         nobody = np.zeros(int(self.tally.unlisted > 0 and self.support == 0))
         hits, size = (np.append(of[self.compared], nobody) for of in (self.tally.hits, self.tally.size))
-        return Contrast(hits, size, self.level, FAMILIES * self.sets, self.population)
+        return self._contrast(hits, size)
+
+    def _contrast(self, hits: Floats, size: Floats) -> Contrast:
+        together = "all rates and ratios" + (f" of {self.sets} sets" if self.sets > 1 else "")
+        return Contrast(hits, size, self.level, FAMILIES * self.sets, self.population, together)
 
     @cached_property
     def rates(self) -> list[Estimate]:
         """The rate of each category, also of those that are left out of the ratios."""
-        every = Contrast(self.tally.hits, self.tally.size, self.level, FAMILIES * self.sets, self.population)
-        return [self._told(rate) for rate in every.rates()]
+        return self._contrast(self.tally.hits, self.tally.size).rates()
 
     @cached_property
     def _to_best(self) -> list[Estimate]:
@@ -200,22 +203,17 @@ class Measured:
         """The lowest rate divided by the highest, of those compared."""
         # No ratio is lower than the lowest, and all intervals hold together, so that each may narrow the others.
         found, most = self.contrast.ratio(), min((one.high for one in self._to_best), default=1.0)
-        return self._told(found if math.isnan(found.value) else replace(found, high=min(found.high, most)))
+        return found if math.isnan(found.value) else replace(found, high=min(found.high, most))
 
     @cached_property
     def ratios(self) -> list[Estimate | None]:
         """The rate of each category divided by the highest, None where it is left out."""
         each = iter(self._to_best)
         found = [next(each) if inside else None for inside in self.compared]
-        return [None if one is None else self._told(self._raised(one)) for one in found]
+        return [None if one is None else self._raised(one) for one in found]
 
     def _raised(self, ratio: Estimate) -> Estimate:
         return ratio if math.isnan(ratio.value) else replace(ratio, low=max(ratio.low, self.lowest.low))
-
-    def _told(self, estimate: Estimate) -> Estimate:
-        how = estimate.method.partition(",")[0]
-        sets = f" of {self.sets} sets" if self.sets > 1 else ""
-        return replace(estimate, method=f"{how}, simultaneous over all rates and ratios{sets}")
 
     def abouts(self) -> list[dict[str, Label]]:
         """Return each category in the user's labels."""
@@ -322,6 +320,36 @@ def remarks(table: Mapping[str, Any]) -> list[str]:
     if table["unlisted"]:
         found.append(f"{table['unlisted']:,} more categories of {names} have no rows; nothing is decided of them")
     return found
+
+
+TABLE_NOTES = "table_notes"
+"""Which notes of a result its tables tell as well, in its details: from where, up to where."""
+
+
+def with_notes_before(result: Result, notes: Sequence[str]) -> Result:
+    """Return a result of `impact` with more notes, which come first."""
+    first, last = result.details[TABLE_NOTES]
+    moved = [first + len(notes), last + len(notes)]
+    return replace(result, notes=[*notes, *result.notes], details={**result.details, TABLE_NOTES: moved})
+
+
+def other_notes(result: Result) -> tuple[str, ...]:
+    """Return the notes that no table tells; the last one says what is not claimed.
+
+    >>> from evenhand.runtime.budget import Spent
+    >>> from evenhand.statistics.estimate import StopReason
+    >>> from evenhand.results.result import Result
+    >>> notes, told = ["3 rows are gone", "3 of 9 have an unknown sex", "no claim"], {TABLE_NOTES: [1, 2]}
+    >>> other_notes(Result("impact", [], 0, Spent(0, 0, 0.1), StopReason.ENUMERATED, {}, notes, details=told))
+    ('3 rows are gone', 'no claim')
+    """
+    first, last = result.details.get(TABLE_NOTES, (0, 0))
+    return (*result.notes[:first], *result.notes[last:])
+
+
+def card_notes(result: Result) -> tuple[str, ...]:
+    """Return the notes that a model card has to tell: it has the tables, and says itself what is not claimed."""
+    return other_notes(result)[:-1]
 
 
 def _some(texts: Sequence[str], between: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evenhand.methods.impact.selection_rates import remarks, tables_of
+from evenhand.methods.impact.selection_rates import other_notes, remarks, tables_of
 from evenhand.report.finding_text import NO_DATA
 from evenhand.report.lines import LEAD, Line, table_of
 from evenhand.runtime import number_text
@@ -42,8 +42,7 @@ def lines(result: Result, *, cases: int = 1, width: int | None = None) -> Iterat
         yield Line(f"{finding.estimate}{limit}", indent=indent)
         yield from (Line(text, row=True) for text in _rows(table, width))
         yield from (Line(text) for text in remarks(table))
-    told = {text for table in tables for text in remarks(table)}
-    *notes, last = [note for note in result.notes if note not in told] or [""]
+    *notes, last = other_notes(result) or ("",)
     if tables:
         yield Line("")
     yield from (Line(f"note: {note}") for note in notes)

@@ -126,13 +126,26 @@ class Choices:
         if self.feature.kind == "category":
             said = [Condition("", levels=(level,)) for level in self.feature.levels]
         else:
-            lows, highs = np.array(self.edges[:-1]), np.array(self.edges[1:])
+            highs = np.array(self.edges[1:])
             if math.isfinite(self.feature.size):
                 highs = self.feature.snap(highs - float(self.feature.step or 1.0))
                 highs[-1] = Part.uniform(0, self.feature).high[0, 0]
-            ends = zip(self.feature.numbers(lows).tolist(), self.feature.numbers(highs).tolist(), strict=True)
+            ends = zip(self.values(), self.feature.numbers(highs).tolist(), strict=True)
             said = [Condition("", low, high) for low, high in ends]
-        return [condition.text.removeprefix(" ") for condition in said]
+        return [condition.value_text for condition in said]
+
+    def values(self) -> list[Any]:
+        """Return what tells each cell from the others: its level, or the number that its bin starts with.
+
+        >>> from evenhand.space.feature import category, integer
+        >>> Choices.of(integer("age", 18, 90), np.array([]), bins=[40, 60]).values()
+        [18, 40, 60]
+        >>> Choices.of(category("sex", ["F", "M"]), np.array([])).values()
+        ['F', 'M']
+        """
+        if self.feature.kind == "category":
+            return list(self.feature.levels)
+        return list(self.feature.numbers(np.array(self.edges[:-1])).tolist())
 
     def condition(self, choice: int) -> Condition:
         """Return a choice as a condition of a rule; an interval that reaches an end of the range is open there."""

@@ -31,6 +31,8 @@ AMONG = {
     "fpr": "of those whose true outcome is not favourable, ",
 }
 OTHERS = "everyone else"
+OTHER_TEXTS = {"terms": "the same texts with other terms", "rest": "all other texts"}
+"""Whom people are compared with, and what texts are compared with."""
 
 
 @dataclass(frozen=True, slots=True)

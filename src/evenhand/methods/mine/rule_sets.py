@@ -198,6 +198,7 @@ class Mining:
         return {
             "axes": [self.names[at] for at in pair],
             "labels": [self.cube.choices[at].labels() for at in pair],
+            "values": [self.cube.choices[at].values() for at in pair],
             "rows": np.asarray(rows, dtype=int).tolist(),
             "rates": known.tolist(),
         }

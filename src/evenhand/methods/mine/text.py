@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evenhand.methods.mine.findings import AMONG, outcome_said
+from evenhand.methods.mine.findings import AMONG, OTHER_TEXTS, outcome_said
 from evenhand.methods.mine.table import entries_of, lines_of, scores
-from evenhand.methods.mine.texts.findings import OTHERS
 from evenhand.report.lines import LEAD, Line, shown_cases, table_of
 from evenhand.report.terminal import closing, lines_of_findings, spent_text
 from evenhand.runtime import number_text
@@ -68,7 +67,8 @@ def told_mined(entry: Mapping[str, Any], found: Sequence[Found], cases: int, wid
     yield Line(_terms(entry, found))
     stories = [one for one in found if not one.others]
     if stories:
-        yield from _table(_changes(stories) if "changes" in entry else _stories(entry, stories), stories, width)
+        told = _changes(entry, stories) if "changes" in entry else _stories(entry, stories)
+        yield from _table(told, stories, width)
     for rest in (one.finding for one in found if one.others):
         yield Line(rest.claim, rest.verdict)
     for worst in (one.finding for one in stories[:1]):
@@ -100,7 +100,7 @@ def _texts_head(entry: Mapping[str, Any]) -> Iterator[Line]:
     if "changes" in entry:
         yield Line("how many of them change outcome when nothing but the term changes")
     else:
-        yield Line(f"{_compared(entry, 'texts')} with these terms, against {OTHERS[entry['against']]}")
+        yield Line(f"{_compared(entry, 'texts')} with these terms, against {OTHER_TEXTS[entry['against']]}")
 
 
 def _compared(entry: Mapping[str, Any], who: str) -> str:
@@ -171,22 +171,24 @@ def _digits(tops: Sequence[float]) -> int:
     return number_text.decimals_for(100 * max(tops), most=4)
 
 
-def _changes(found: Sequence[Found]) -> _Table:
+def _changes(entry: Mapping[str, Any], found: Sequence[Found]) -> _Table:
     """Return how many texts of each category change outcome, and with which terms the most."""
     digits = _digits([one.finding.estimate.high for one in found])
     level = found[0].finding.estimate.level
+    terms = {category["name"]: category["terms"] for category in entry["categories"]}
     rows, below = [], []
     for one in found:
         estimate = one.finding.estimate
         share = number_text.percent(estimate.value, digits)
         between = number_text.between(estimate.low, estimate.high, digits)
         rows.append([share, between, number_text.count(one.story["texts"])])
-        most = sorted(one.story["terms"], key=lambda term: -float(term["changed"]))[:MOST_TERMS]
-        said = []
-        for term in most:
-            name, changed = term["text"].removeprefix(f"{one.about} "), number_text.percent(term["changed"], digits)
-            said.append(f"{name} {changed}")
-        below.append(f"most often with {', '.join(said)}")
+        names = [term["text"] for term in one.story["terms"]]
+        if len(one.story["categories"]) == 1:  # whose name stands in the row above
+            names = terms[one.story["categories"][0]]
+        pairs = zip(names, (float(term["changed"]) for term in one.story["terms"]), strict=True)
+        most = sorted(pairs, key=lambda pair: -pair[1])[:MOST_TERMS]
+        said = ", ".join(f"{name} {number_text.percent(changed, digits)}" for name, changed in most)
+        below.append(f"most often with {said}")
     return _Table(["category", "change", f"{number_text.percent_level(level)} interval", "texts"], rows, below)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from evenhand.methods.compare.comparison import BETTER, Comparison
 from evenhand.methods.repair.paired import Change
-from evenhand.methods.repair.steps import AIM, ALL, Check, Step
+from evenhand.methods.repair.steps import AIM, Check, Step
 from evenhand.results.document import read_stop, spent_of, versions, worst_of
 from evenhand.results.evidence import Finding
 from evenhand.results.protocol import Evidence
@@ -123,7 +123,11 @@ class Repair(Evidence):
     @property
     def moved(self) -> tuple[str, ...]:
         """Other protected features over which discrimination has surely risen."""
-        return tuple(check.name.removesuffix(ALL) for check in self._risen if check.kind == "other")
+        found: list[str] = []
+        for check in self._risen:
+            if check.kind == "other":
+                found += check.about
+        return tuple(found)
 
     @property
     def side_effects(self) -> tuple[str, ...]:
@@ -134,7 +138,7 @@ class Repair(Evidence):
             before, after = (number_text.percent_figures(one.value) for one in (check.before, check.after))
             scores = f"from {before} to {after}"
             if check.kind == "other":
-                name = check.name.removesuffix(ALL)
+                name = " and ".join(check.about)
                 told.append(f"discrimination over {name} has surely risen, {scores}; repair {together} together")
             else:
                 only = " and ".join(self.over)

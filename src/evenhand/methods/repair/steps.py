@@ -55,13 +55,15 @@ class Check:
     after: Estimate
     change: Estimate | None = None
     detail: str = ""
+    about: tuple[str, ...] = ()
+    """The other protected features that the check is about, where it is about any."""
 
     @classmethod
-    def of(cls, name: str, kind: str, change: Change) -> Check:
+    def of(cls, name: str, kind: str, change: Change, about: tuple[str, ...] = ()) -> Check:
         """Return the check of a score that was found on the same inputs before and after."""
         fall = change.fall
         rise = Amount(0.0 - fall.value, 0.0 - fall.high, 0.0 - fall.low, fall.n, fall.level, fall.method)
-        return cls(name, kind, change.before, change.after, rise)
+        return cls(name, kind, change.before, change.after, rise, about=about)
 
     @classmethod
     def right(cls, told: Sequence[Any], truth: Any, *, level: float, population: str) -> Check:
@@ -87,6 +89,7 @@ class Check:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the check as JSON-ready values."""
+        about = {"about": list(self.about)} if self.about else {}
         return {
             "name": self.name,
             "kind": self.kind,
@@ -94,6 +97,7 @@ class Check:
             "after": self.after.to_dict(),
             "change": None if self.change is None else self.change.to_dict(),
             "detail": self.detail,
+            **about,
         }
 
     @classmethod
@@ -107,4 +111,5 @@ class Check:
             Estimate.from_dict(table["after"]),
             None if change is None else Estimate.from_dict(change),
             table["detail"],
+            tuple(table.get("about", ())),
         )

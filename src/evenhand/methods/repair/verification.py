@@ -14,7 +14,7 @@ from evenhand.methods.repair.steps import AIM, ALL, Check
 from evenhand.population.samplers import Draws, Uniform
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError
-from evenhand.scores.question import SMALL
+from evenhand.scores.enumeration import SMALL
 from evenhand.statistics.estimate import Amount, Estimate
 from evenhand.subject.view import View
 
@@ -129,6 +129,7 @@ class Judging:
                 f"{name}{ALL}",
                 "other",
                 claimed(self.before, self.after, (name,), n, level=level, seed=self.seed),
+                (name,),
             )
             for name in others
         ]

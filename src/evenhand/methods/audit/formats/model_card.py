@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.methods.audit.audit_result import as_audit
 from evenhand.methods.audit.formats.markdown_escape import block, code, table, text
 from evenhand.methods.audit.statements import all_statements, statements
-from evenhand.report.definitions import LIMITS, NO_CLAIM
+from evenhand.report.definitions import LIMITS
 from evenhand.report.finding_text import NO_DATA, shown_groups, subject_of
 from evenhand.runtime import number_text
 from evenhand.verbs import verb_of
@@ -129,6 +129,14 @@ def _tables(check: CheckResult) -> list[GroupTable]:
     return [] if make is None else list(make(check.found, MOST_GROUPS))
 
 
+def _notes(check: CheckResult) -> Sequence[str]:
+    """Return the notes of a check that no other part of the card tells."""
+    if check.found is None:
+        return ()
+    own = verb_of(check.found.job).card_notes
+    return check.found.notes if own is None else tuple(own(check.found))
+
+
 def _data(audit: Audit) -> Iterator[str]:
     rows: dict[tuple[str, str], int] = {}
     for check in audit.checks:
@@ -232,13 +240,9 @@ def _caveats(audit: Audit) -> Iterator[str]:
         )
     yield from (f"{text(check.name)} could not be run: {text(check.error)}" for check in audit.checks if check.error)
     notes = dict.fromkeys(audit.notes)
-    told = {NO_CLAIM}
     for check in audit.checks:
-        if check.found is not None:
-            notes |= dict.fromkeys(check.found.notes)
-        for one in _tables(check):
-            told |= set(one.remarks)
-    yield from _some([text(note) for note in notes if note not in told], MOST_NOTES, "notes")
+        notes |= dict.fromkeys(_notes(check))
+    yield from _some([text(note) for note in notes], MOST_NOTES, "notes")
     yield "Nothing here is a claim of compliance with any law, rule or standard."
 
 

@@ -6,9 +6,9 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evenhand.methods.mine.findings import OTHER_TEXTS, OTHERS
 from evenhand.methods.mine.plot.heat_cells import cells_of, heat_of, output_of, rate_text
 from evenhand.methods.mine.table import entries_of, lines_of, scores
-from evenhand.methods.mine.texts.findings import OTHERS
 from evenhand.report.canvas import Display
 from evenhand.report.ranked_bars import Bar, Bars, Rest, wrapped
 from evenhand.report.rates_display import RatesDisplay
@@ -72,7 +72,8 @@ class MineDisplay(_Panels):
         heats = [heat_of(lines[0].entry, lines[0].story, None) for lines in shown]
         # Two cells are one rule set and the other, which the bars show already.
         many = tuple(heat if heat is not None and sum(map(len, heat.rates)) > 2 else None for heat in heats)
-        return cls(tuple(_bars(lines) for lines in shown), many, len(minings) - len(shown))
+        examined = sum(entry["examined"] for entry in entries_of(result))
+        return cls(tuple(_bars(lines, examined) for lines in shown), many, len(minings) - len(shown))
 
     def plot(self, ax: Any = None) -> MineDisplay:
         """Draw on axes given (the first bars), or all on a new figure, and return the display.
@@ -160,15 +161,15 @@ def _minings(result: Result) -> list[list[Line]]:
     return list(found.values())
 
 
-def _bars(lines: Sequence[Line]) -> Bars:
+def _bars(lines: Sequence[Line], examined: int) -> Bars:
+    """Return the bars of one mining; `examined` is how many rule sets the intervals hold together over."""
     entry, worst = lines[0].entry, lines[0].finding
     shown = [line for line in lines if not line.others]
     percent, causal = not scores(entry), "changes" in entry
     verdict = "" if worst.verdict is None else f"{worst.verdict}: "
-    others = "everyone else" if "over" in entry else OTHERS[entry["against"]]
+    others = OTHERS if "over" in entry else OTHER_TEXTS[entry["against"]]
     what = f"difference from {others}{', in points' if percent else ''}"
-    sure = worst.estimate.method.partition(", ")[2]
-    at = f"intervals at {number_text.percent_level(worst.estimate.level)}{f', {sure}' if sure else ''}"
+    at = f"intervals at {number_text.percent_level(worst.estimate.level)}{_together(entry, examined)}"
     notes = [
         "texts whose outcome changes when only the term does" if causal else what,
         at if worst.estimate.level < 1 else "",
@@ -185,6 +186,14 @@ def _bars(lines: Sequence[Line]) -> Bars:
         None if causal else ("← less often", "more often →") if percent else ("← lower", "higher →"),
         percent,
     )
+
+
+def _together(entry: Mapping[str, Any], examined: int) -> str:
+    """Say what the intervals hold together over; those of the paper's own method are each for itself."""
+    if "changes" in entry:
+        sets = len(entry["changes"])
+        return f", simultaneous over {sets} set{'s' * (sets > 1)} of categories"
+    return "" if entry.get("method") == "paper" else f", simultaneous over {number_text.count(examined)} rule sets"
 
 
 def _headers(entry: Mapping[str, Any]) -> tuple[str, ...]:

@@ -28,11 +28,13 @@ _ROUNDING = 1e-9
 class Cells:
     """The rates of the cells of one or two features: an array by the first and the second, NaN where a cell is empty.
 
-    `rows` are the inputs in each cell; of terms, the same texts are in all.
+    `labels` name the cells of each axis, and `values` tell them apart: the level of each, or the number that its bin
+    starts with. `rows` are the inputs in each cell; of terms, the same texts are in all.
     """
 
     axes: tuple[str, ...]
     labels: tuple[tuple[str, ...], ...]
+    values: tuple[tuple[Any, ...], ...]
     rates: NDArray[np.float64]
     rows: NDArray[np.float64]
 
@@ -40,10 +42,11 @@ class Cells:
     def of(cls, table: Mapping[str, Any]) -> Cells:
         """Read the cells from a map or a matrix as details hold them."""
         labels = tuple(tuple(map(str, names)) for names in table["labels"])
+        values = tuple(map(tuple, table.get("values", table["labels"])))  # a term is its own name
         shape = [len(names) for names in labels]
         rates = np.array(table["rates"], dtype=np.float64).reshape(shape)
         rows = np.array(table.get("rows", table.get("texts")), dtype=np.float64)
-        return cls(tuple(table["axes"]), labels, rates, np.broadcast_to(rows, shape))
+        return cls(tuple(table["axes"]), labels, values, rates, np.broadcast_to(rows, shape))
 
     @property
     def spread(self) -> float:
@@ -56,23 +59,24 @@ class Cells:
     def turned(self, axes: Sequence[str]) -> Cells:
         """Return the cells with these axes, which are theirs in some order."""
         order = [self.axes.index(name) for name in axes]
-        labels = tuple(self.labels[at] for at in order)
-        return Cells(tuple(axes), labels, self.rates.transpose(order), self.rows.transpose(order))
+        labels, values = (tuple(part[at] for at in order) for part in (self.labels, self.values))
+        return Cells(tuple(axes), labels, values, self.rates.transpose(order), self.rows.transpose(order))
 
     def sorted(self) -> Cells:
         """Return the cells with the labels of each axis by their mean rates, lowest first."""
-        rates, rows, labels = self.rates, self.rows, []
-        for axis, names in enumerate(self.labels):
+        rates, rows, labels, values = self.rates, self.rows, [], []
+        for axis, (names, known) in enumerate(zip(self.labels, self.values, strict=True)):
             means = self.rates.mean(axis=tuple(other for other in range(self.rates.ndim) if other != axis))
             order = np.argsort(means, kind="stable")
             rates, rows = rates.take(order, axis), rows.take(order, axis)
             labels.append(tuple(names[at] for at in order.tolist()))
-        return Cells(self.axes, tuple(labels), rates, rows)
+            values.append(tuple(known[at] for at in order.tolist()))
+        return Cells(self.axes, tuple(labels), tuple(values), rates, rows)
 
     def covered(self, rule: Rule) -> Flags:
         """Tell which cells meet the conditions of a rule on these features.
 
-        >>> ages = Cells(("age",), (("18 to 39", "40 to 59", "60 to 90"),), np.ones(3), np.ones(3))
+        >>> ages = Cells(("age",), (("young", "40 to 59", "old"),), ((18, 40, 60),), np.ones(3), np.ones(3))
         >>> ages.covered(Rule((Condition("age", low=40, high=59, below=60),))).tolist()
         [False, True, False]
         """
@@ -80,7 +84,7 @@ class Cells:
         for condition in rule.conditions:
             if condition.feature in self.axes:
                 axis = self.axes.index(condition.feature)
-                cells = _met(condition, self.labels[axis])
+                cells = _met(condition, self.values[axis])
                 met &= cells if axis == self.rates.ndim - 1 else cells[:, None]
         return met
 
@@ -214,12 +218,11 @@ def _title(entry: Mapping[str, Any], cells: Cells, least: float, *, percent: boo
     return f"{output_of(entry)}{AMONG[entry.get('score', 'rate')]}{what}, {by}: from {' to '.join(ends)}"
 
 
-def _met(condition: Condition, cells: Sequence[str]) -> Flags:
+def _met(condition: Condition, values: Sequence[Any]) -> Flags:
     if condition.levels:
-        names = {Condition("", levels=(level,)).text.strip() for level in condition.levels}
-        return np.array([cell in names for cell in cells])
+        return np.array([value in condition.levels for value in values])
     # A condition takes whole bins, so that where a bin starts tells whether it is taken.
-    starts = np.array([float(cell.partition(" to ")[0].replace(",", "")) for cell in cells])
+    starts = np.array(values, dtype=np.float64)
     low = -math.inf if condition.low is None else condition.low
     high = math.inf if condition.high is None else condition.high
     slack = _ROUNDING * np.maximum(np.abs(starts), 1.0)

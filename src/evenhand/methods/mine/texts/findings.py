@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.mine.findings import Place, both_sides, none_of, points_apart, ratio, treated_so
+from evenhand.methods.mine.findings import (
+    OTHER_TEXTS,
+    Place,
+    both_sides,
+    none_of,
+    points_apart,
+    ratio,
+    treated_so,
+)
 from evenhand.methods.mine.texts.ranking import Ranked, Scored, gather
 from evenhand.results.evidence import Case, Finding
 from evenhand.runtime import number_text
@@ -33,7 +41,6 @@ if TYPE_CHECKING:
 AGAINST = ("terms", "rest")
 """What texts with the terms of a rule set are compared with: the same texts with other terms, or all other texts."""
 LIKE, CASES, MOST_MATRICES = 5, 3, 15
-OTHERS = {"terms": "the same texts with other terms", "rest": "all other texts"}
 
 
 def score_terms(decided: Decided, sure: Sure) -> Scored:
@@ -153,7 +160,7 @@ class TextTelling:
         named = lead.scored.decided.family.categories
         estimate = self._estimate(abs(entry["difference"]), entry["low"], entry["high"], entry["texts"], named)
         terms = " and ".join(f"“{term.text}”" for term in lead.scored.decided.family.terms[lead.at])
-        inside, outside, others = entry["rate"]["value"], entry["other"]["value"], OTHERS[self.against]
+        inside, outside, others = entry["rate"]["value"], entry["other"]["value"], OTHER_TEXTS[self.against]
         treated = treated_so(
             self.subject.favoured,
             inside,

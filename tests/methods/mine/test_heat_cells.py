@@ -1,0 +1,55 @@
+"""Maps and bars of a mining: cells, terms and counts are fields, and not read from labels and methods."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import replace
+
+import pytest
+
+from evenhand.methods.mine.plot.display import HeatDisplay, MineDisplay
+from tests.support.evidence import made
+
+TABLES = ["mine", "mine, tpr and fpr", "mine_log"]
+EVERY = [*TABLES, "mine_text, group", "mine_text, causal"]
+
+
+def relabelled(result):
+    """Return a result whose cells are called otherwise."""
+    details = deepcopy(dict(result.details))
+    for entry in details["mine"]:
+        for table in entry["maps"]:
+            table["labels"] = [[f"Zelle {chr(97 + at)}" for at in range(len(names))] for names in table["labels"]]
+    return replace(result, details=details)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_cells_of_the_worst_rule_are_outlined_whatever_cells_are_called(name):
+    found = made(name)
+    before, after = (HeatDisplay.from_result(one).heats for one in (found, relabelled(found)))
+    assert any(heat.inside for heat in before)
+    assert [heat.inside for heat in after] == [heat.inside for heat in before]
+    assert [heat.rates for heat in after] == [heat.rates for heat in before]
+    assert [heat.labels for heat in after] != [heat.labels for heat in before]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_what_intervals_hold_together_over_is_not_read_from_the_method(name):
+    found = made(name)
+    findings = [replace(one, estimate=replace(one.estimate, method="Übersetzung")) for one in found.findings]
+    before, after = (MineDisplay.from_result(one).bars for one in (found, replace(found, findings=findings)))
+    assert [bars.notes for bars in after] == [bars.notes for bars in before]
+    method = found.worst.estimate.method
+    for bars in before:
+        assert any(note.endswith(method[method.index("simultaneous over") :]) for note in bars.notes)
+
+
+def test_terms_are_named_without_their_category_where_it_stands_above_them():
+    text = made("mine_text, causal").to_text()
+    assert "most often with gay " in text
+    found = made("mine_text, causal")
+    details = deepcopy(dict(found.details))
+    for change in details["mine_text"][0]["changes"]:
+        for term in change["terms"]:
+            term["text"] = "Übersetzung"
+    assert replace(found, details=details).to_text() == text
