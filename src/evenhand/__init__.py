@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from evenhand.methods.search.strategies.base import Proposal as Proposal
     from evenhand.methods.search.strategies.base import Strategy as Strategy
     from evenhand.methods.subsets.subsets import subsets as subsets
-    from evenhand.population.rows import profile as profile
+    from evenhand.population.profile import profile as profile
     from evenhand.population.rows import rows as rows
     from evenhand.population.samplers import uniform as uniform
     from evenhand.results.evidence import Case as Case
@@ -104,7 +104,7 @@ _HOMES = {
     "mine_text": "methods.mine.texts.mine_text",
     "needed": "statistics.stopping",
     "prevalence": "methods.measure.measure",
-    "profile": "population.rows",
+    "profile": "population.profile",
     "real": "space.feature",
     "repair": "methods.repair.repair",
     "replay": "methods.replay.replay",

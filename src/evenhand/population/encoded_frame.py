@@ -8,8 +8,6 @@ from evenhand.runtime.errors import DataError, UsageError
 from evenhand.space.dataframes import eager
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from evenhand.space.space import Space
 
 Made = TypeVar("Made")
@@ -32,12 +30,21 @@ class Source(Generic[Made]):
         self._made: dict[str, Made] = {}
         self._sent = False
 
-    def made(self, space: Space, make: Callable[[Any], Made]) -> Made:
-        """Return what the frame is for a space, made at its first use."""
-        if space.digest not in self._made:
-            if self._sent:
-                raise UsageError("this population was copied without its frame, for another space; make it anew")
-            self._made[space.digest] = make(self.frame)
+    def lacks(self, space: Space) -> bool:
+        """Tell whether nothing was made of the frame for a space so far; without a frame, nothing can be."""
+        if space.digest in self._made:
+            return False
+        if self._sent:
+            raise UsageError("this population was copied without its frame, for another space; make it anew")
+        return True
+
+    def keep(self, space: Space, made: Made) -> Made:
+        """Keep what was made of the frame for a space."""
+        self._made[space.digest] = made
+        return made
+
+    def made(self, space: Space) -> Made:
+        """Return what was made of the frame for a space."""
         return self._made[space.digest]
 
     def __getstate__(self) -> dict[str, Any]:

@@ -136,7 +136,9 @@ class Profile:
 
     def law(self, space: Space) -> Law:
         """Return how likely each input of a space is."""
-        return self._source.made(space, lambda frame: Law(space, self._parts(space, frame)))
+        if self._source.lacks(space):
+            return self._source.keep(space, Law(space, self._parts(space, self._source.frame)))
+        return self._source.made(space)
 
     def _parts(self, space: Space, frame: Any) -> tuple[Part, ...]:
         parts = [weights.part(space) for weights in self.weights]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from evenhand.population.encoded_frame import Source
-from evenhand.population.profile import profile as profile
 from evenhand.runtime.errors import ConfigError, DataError, EvenhandError, SpaceError, UsageError, clip, nearest
-from evenhand.runtime.options import checked_keywords
+from evenhand.runtime.options import FILE, LIST, TABLE, TEXT, Kind, Option, Options, checked_keywords
 from evenhand.runtime.table_file import read_frame
 from evenhand.space.dataframes import check_missing, eager
 from evenhand.space.distribution import checked_weights, choose, running
@@ -30,9 +29,34 @@ if TYPE_CHECKING:
 
 TWINS = ("domain", "rows")
 """Where the twin of a row may come from: any input of the space, or another of the rows."""
-ROWS_KEYS = ("rows", "weights", "twins", "sample_of")
-PROFILE_KEYS = ("profile", "weights", "joint", "joint_weights")
-_JOINT_KEYS = ("features", "rows")
+OF_ROWS = Options.of(
+    Option("rows", FILE, "a CSV or Parquet file of given rows", required=True),
+    Option("weights", TEXT, "the column of that file that says how often a row counts"),
+    Option("twins", TEXT, "where the twin of a row may come from (default: domain)", choices=TWINS),
+    Option("sample_of", TEXT, "the population that the rows are a sample of, in words"),
+)
+"""What can be said in a [population] table of given rows."""
+_ROWS = Kind("rows", (list,), "a list of rows", {"type": "array"})
+JOINT = Options.of(
+    Option("features", LIST, "the features that go together", required=True),
+    Option("rows", _ROWS, "their values, and a weight", required=True),
+)
+"""What can be said in a [[population.joint_weights]] table."""
+_SETS = Kind(
+    "sets",
+    (list,),
+    "a list of sets of columns, as [['age', 'income']]",
+    {"type": "array", "items": LIST.schema},
+    items=(list,),
+)
+_JOINTS = Kind("joints", (list,), "a list of tables", {"type": "array", "items": JOINT.table_schema()})
+OF_PROFILE = Options.of(
+    Option("profile", FILE, "a CSV or Parquet file that weights are taken from"),
+    Option("weights", TABLE, "how often each value of a feature occurs, by feature"),
+    Option("joint", _SETS, "sets of columns of that file that go together"),
+    Option("joint_weights", _JOINTS, "how often values of several features occur together"),
+)
+"""What can be said in a [population] table of weights."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +80,8 @@ class _Members:
 class Rows:
     """Given rows as a population, or as a sample of one; build it with `rows`."""
 
+    listed: ClassVar[bool] = True
+    """That it is a list of rows, all of which can be asked; other populations have no such mark."""
     twins: str
     sample_of: str | None
     weights: NDArray[np.float64] | None
@@ -68,7 +94,9 @@ class Rows:
 
     def points(self, space: Space) -> Points:
         """Return the rows as encoded inputs of a space; other columns are left out."""
-        return self._source.made(space, lambda frame: _checked(space, space.encode(frame)))
+        if self._source.lacks(space):
+            return self._source.keep(space, _checked(space, space.encode(self._source.frame)))
+        return self._source.made(space)
 
     def population(self, space: Space) -> str:
         """Name the population in words."""
@@ -210,25 +238,25 @@ def _column(frame: Any, name: str) -> Any:
 
 def population_from_table(table: Mapping[str, Any], file: Path) -> Rows | Profile:
     """Build a population from a `[population]` table; paths in it are relative to the file."""
-    keys = ROWS_KEYS if "rows" in table else PROFILE_KEYS
+    known = OF_ROWS if "rows" in table else OF_PROFILE
     for key in table:
-        if key in keys:
+        if key in known:
             continue
-        if key in (*ROWS_KEYS, *PROFILE_KEYS):
+        if key in OF_ROWS or key in OF_PROFILE:
             other = "rows" if "rows" in table else "a profile"
             raise ConfigError(f"{file}: [population] {key} does not go with {other}; remove it")
-        valid = (*ROWS_KEYS, *(key for key in PROFILE_KEYS if key not in ROWS_KEYS))
+        valid = dict.fromkeys((*OF_ROWS.toml, *OF_PROFILE.toml))
         raise ConfigError(f"{file}: [population] has an unknown key {key!r}; {nearest(key, valid)}")
-    for key, value in table.items():
-        word = "a list" if key.startswith("joint") else "a text"
-        if key == "weights" and "rows" not in table:
-            word = "a table"
-        if not isinstance(value, {"a text": str, "a list": list, "a table": dict}[word]):
-            raise ConfigError(f"{file}: [population] {key} = {clip(repr(value))} must be {word}")
+    try:
+        known.check(table, f"{file}: [population]")
+    except UsageError as error:
+        raise ConfigError(str(error)) from None
     try:
         if "rows" in table:
             options = {key: value for key, value in table.items() if key != "rows"}
             return rows(read_frame(file.parent / table["rows"]), **options)
+        from evenhand.population.profile import profile  # imported where it is used
+
         frame = read_frame(file.parent / table["profile"]) if "profile" in table else None
         weights: dict[Any, Any] = dict(table.get("weights", {}))
         if frame is None and not weights and "joint_weights" not in table:
@@ -249,9 +277,9 @@ def _joint_entry(entry: Any, said: str) -> tuple[tuple[str, ...], list[Any]]:
     if not isinstance(entry, dict):
         raise ConfigError(f"{said} is {clip(repr(entry))}, not a table with features and rows")
     for key in entry:
-        if key not in _JOINT_KEYS:
-            raise ConfigError(f"{said} has an unknown key {key!r}; {nearest(key, _JOINT_KEYS)}")
-    for key in _JOINT_KEYS:
+        if key not in JOINT:
+            raise ConfigError(f"{said} has an unknown key {key!r}; {nearest(key, JOINT.toml)}")
+    for key in JOINT.toml:
         if not isinstance(entry.get(key), list):
             raise ConfigError(f"{said} needs {key} = [...]")
     return tuple(entry["features"]), entry["rows"]

@@ -6,7 +6,7 @@ Draw `i` of a named stream is the same input whatever was drawn before, by which
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import numpy as np
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evenhand.population.rows import Rows
     from evenhand.scores.groups import Groups
     from evenhand.space.feature import Points
     from evenhand.space.space import Space
@@ -84,6 +85,15 @@ def checked_sampler(sampler: Sampler | None) -> Sampler:
     if not hasattr(sampler, "population"):
         raise UsageError(f"sampler = {clip(repr(sampler))} is no population; use uniform(), rows(...) or profile(...)")
     return sampler
+
+
+def is_rows(population: Any) -> TypeGuard[Rows]:
+    """Tell whether a population is given rows, all of which can be asked, without importing what reads those.
+
+    >>> is_rows(uniform())
+    False
+    """
+    return bool(getattr(population, "listed", False))
 
 
 def uniform() -> Uniform:

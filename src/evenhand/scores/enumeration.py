@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from evenhand.space.space import Space
     from evenhand.subject.view import View
 
+SMALL, SMALL_DEAR = 10_000, 256
+"""Spaces of up to this many inputs are enumerated rather than sampled; fewer where an answer is dear."""
+
 
 def part(space: Space, names: Sequence[str], most: int) -> Points | None:
     """Return every input of the part that matters, or None where there are more than `most`.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import filterfalse
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from evenhand.subject.adapters.base import Reply
     from evenhand.subject.ledger import Ledger
@@ -48,17 +49,16 @@ class Memo:
         if self.on and len(self.answers) + len(fresh) <= MOST_REMEMBERED:
             self.answers.update(fresh)
 
-    def recall(
-        self,
-        keys: Sequence[bytes],
-        ledger: Ledger | None,
-        ask: Callable[[list[bytes]], Iterable[Mapping[bytes, Reply]]],
-    ) -> list[Reply]:
-        """Return the answer to each key; what neither memory nor ledger knows is asked, each key once.
+    def recall(self, keys: Sequence[bytes], ledger: Ledger | None) -> Recalled:
+        """Return what memory and ledger know of some keys; what neither knows is to be asked, each key once.
 
         >>> memo = Memo(wanted=True, dear=False)
-        >>> memo.recall([b"a", b"b", b"a"], None, lambda keys: [{key: len(keys)} for key in keys])
-        [2, 2, 2]
+        >>> recalled = memo.recall([b"a", b"b", b"a"], None)
+        >>> recalled.unknown
+        [b'a', b'b']
+        >>> recalled.add({b"a": 1, b"b": 2})
+        >>> recalled.answers, memo.recall([b"b"], None).unknown
+        ([1, 2, 1], [])
         """
         unknown = list(filterfalse(self.answers.__contains__, dict.fromkeys(keys)))
         fresh: dict[bytes, Reply] = {}
@@ -66,11 +66,30 @@ class Memo:
             fresh.update(ledger.known(unknown))
             self.add(fresh)
             unknown = list(filterfalse(fresh.__contains__, unknown))
-        for answers in ask(unknown) if unknown else ():
-            fresh.update(answers)
-            self.add(answers)
-        return [self.answers[key] if key in self.answers else fresh[key] for key in keys]
+        return Recalled(self, keys, unknown, fresh)
 
     def __getstate__(self) -> dict[str, Any]:
         # Workers ask afresh: memory is not worth shipping, and outcomes are the same.
         return {**vars(self), "answers": {}}
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What is known of some keys, and what has to be asked."""
+
+    memo: Memo
+    keys: Sequence[bytes]
+    unknown: list[bytes]
+    fresh: dict[bytes, Reply]
+    """Answers that memory did not have before; it may have no room for them."""
+
+    def add(self, answers: Mapping[bytes, Reply]) -> None:
+        """Take answers to what was unknown."""
+        self.fresh.update(answers)
+        self.memo.add(answers)
+
+    @property
+    def answers(self) -> list[Reply]:
+        """The answer to each key, once all are known."""
+        known, fresh = self.memo.answers, self.fresh
+        return [known[key] if key in known else fresh[key] for key in self.keys]

@@ -292,14 +292,15 @@ class Subject:
         """
         keys = [mark + key for key in self._keys(points)] if mark else self._keys(points)
 
-        def ask(unknown: list[bytes]) -> Iterator[dict[bytes, Reply]]:
+        recalled = self._memo.recall(keys, self._ledger)
+        if recalled.unknown:
             first = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
-            rows = np.fromiter(map(first.__getitem__, unknown), dtype=np.intp, count=len(unknown))
+            rows = np.array([first[key] for key in recalled.unknown], dtype=np.intp)
             for start in range(0, len(rows), ROWS_AT_ONCE):
-                batch = points[rows[start : start + ROWS_AT_ONCE]]
-                yield from self._ask_new(batch, unknown[start : start + ROWS_AT_ONCE])
-
-        return packed(self._memo.recall(keys, self._ledger, ask), self.outputs)
+                several = slice(start, start + ROWS_AT_ONCE)
+                for answers in self._ask_new(points[rows[several]], recalled.unknown[several]):
+                    recalled.add(answers)
+        return packed(recalled.answers, self.outputs)
 
     def _ask_new(self, points: Points, keys: list[bytes]) -> Iterator[dict[bytes, Reply]]:
         for rows, outcomes in self.adapter.run(points, self.space):

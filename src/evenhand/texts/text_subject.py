@@ -27,12 +27,12 @@ from evenhand.subject.view import View
 from evenhand.texts.matching import texts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from os import PathLike
 
     from numpy.typing import NDArray
 
-    from evenhand.subject.adapters.base import Output, Reply
+    from evenhand.subject.adapters.base import Output
     from evenhand.subject.ledger import Ledger
     from evenhand.subject.outcome_meaning import Differs
     from evenhand.subject.subject import Subject
@@ -214,15 +214,14 @@ class TextSubject:
         keys = [mark + hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
         asked = dict(zip(keys, texts, strict=True))
 
-        def ask(unknown: list[bytes]) -> Iterator[dict[bytes, Reply]]:
-            for at in range(0, len(unknown), self.batch):
-                part = unknown[at : at + self.batch]
-                answers = self._ask([asked[key] for key in part]).tolist()
-                if self._ledger is not None:
-                    self._ledger.record(part, answers)
-                yield dict(zip(part, answers, strict=True))
-
-        return as_outcomes(self._memo.recall(keys, self._ledger, ask))
+        recalled = self._memo.recall(keys, self._ledger)
+        for at in range(0, len(recalled.unknown), self.batch):
+            part = recalled.unknown[at : at + self.batch]
+            answers = self._ask([asked[key] for key in part]).tolist()
+            if self._ledger is not None:
+                self._ledger.record(part, answers)
+            recalled.add(dict(zip(part, answers, strict=True)))
+        return as_outcomes(recalled.answers)
 
     def _ask(self, texts: list[str]) -> Outcomes:
         return self._run(texts, len(texts), self.adapter)

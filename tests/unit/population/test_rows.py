@@ -15,7 +15,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from evenhand.config.file import Config
-from evenhand.population.rows import profile, rows
+from evenhand.population.profile import profile
+from evenhand.population.rows import rows
 from evenhand.population.samplers import Draws, Within
 from evenhand.runtime.errors import ConfigError, DataError, RareInputs, SpaceError, UsageError
 from evenhand.scores.groups import Groups

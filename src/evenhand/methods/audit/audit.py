@@ -21,7 +21,6 @@ from evenhand.runtime.errors import INTERRUPTED, EvenhandError, SubjectError, Us
 from evenhand.runtime.table_file import read_frame
 from evenhand.space.feature import plain
 from evenhand.subject.subject import Subject, as_subject
-from evenhand.texts.text_subject import TextSubject
 from evenhand.verbs import AUDIT_FILE
 
 if TYPE_CHECKING:
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from evenhand.runtime.budget import Budget
     from evenhand.space.space import Space
     from evenhand.texts.real_texts import Texts
+    from evenhand.texts.text_subject import TextSubject
 
 
 @AUDIT.options.checked
@@ -94,7 +94,7 @@ def audit(
                 raise UsageError(f"{name} does not go with a configuration file, which declares its own; leave it out")
         found: Audit = AUDIT_FILE(subject, checks=checks, budget=bounds, **common)
     else:
-        if isinstance(subject, TextSubject):
+        if _takes_texts(subject):
             raise UsageError("texts are audited by a configuration file with a [texts] table; in Python call mine_text")
         tested = as_subject(subject, space)
         source = Given(tested.space, data, sampler)
@@ -102,6 +102,12 @@ def audit(
         plans = planned(tested.space, checks, bounds, real=data is not None, rates=rates)
         found = run_all(tested, source, plans, **common)
     return found if old is None else found.against(old, name=_name_of(baseline))
+
+
+def _takes_texts(subject: Any) -> bool:
+    from evenhand.texts.text_subject import TextSubject  # imported where it is used
+
+    return isinstance(subject, TextSubject)
 
 
 @dataclass(frozen=True)

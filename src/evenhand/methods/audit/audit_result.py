@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from evenhand.methods.audit.check_result import CheckResult
-from evenhand.results.baseline import hold
 from evenhand.results.document import spent_of, versions, worst_of
 from evenhand.results.protocol import Evidence
 from evenhand.results.reading import evidence_of
@@ -125,6 +124,8 @@ class Audit(Evidence):
 
     def against(self, old: Audit, *, name: str = "") -> Audit:
         """Return the audit held against an older one: only what surely got worse, or is new, fails."""
+        from evenhand.results.baseline import hold  # imported where there is a baseline
+
         if not isinstance(old, Audit):
             raise UsageError(f"a {type(old).__name__} is no baseline; give an Audit, or the file of one")
         before: dict[str, CheckResult] = {check.name: check for check in old.checks}

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from evenhand.results.baseline import BaselineComparison
 from evenhand.results.document import EXIT_CODES, worst_of
 from evenhand.results.reading import evidence_of
 from evenhand.runtime.errors import INTERRUPTED, SubjectError, printable
 from evenhand.statistics.estimate import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from evenhand.results.baseline import BaselineComparison
     from evenhand.results.evidence import Finding
     from evenhand.results.protocol import Evidence
 
@@ -117,8 +117,14 @@ class CheckResult:
     def from_dict(cls, table: Mapping[str, Any], *, where: str = "audit") -> CheckResult:
         """Rebuild a check from `to_dict`."""
         found = evidence_of(table["found"], where=where) if "found" in table else None
-        held = tuple(BaselineComparison.from_dict(one) for one in table.get("held", ()))
+        held = _held(table["held"]) if table.get("held") else ()
         if held and (found is None or len(held) != len(found.findings)):
             raise ValueError(f"{len(held)} statements are held against a baseline")
         code = table.get("code", SubjectError.exit_code)
         return cls(table["name"], table["job"], table["settings"], found, table.get("error", ""), code, held)
+
+
+def _held(tables: Sequence[Mapping[str, Any]]) -> tuple[BaselineComparison, ...]:
+    from evenhand.results.baseline import BaselineComparison  # imported where there is a baseline
+
+    return tuple(BaselineComparison.from_dict(one) for one in tables)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.runtime.budget import Budget
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.space.feature_sets import sets_of
-from evenhand.texts.text_subject import TextSubject
+from evenhand.subject.subject import Subject
 from evenhand.verbs import BUDGET, VERBS, Verb
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Plan:
         self, subject: Any, source: Source, *, seed: int = 0, n_jobs: int = 1, progress: bool | None = None
     ) -> Evidence:
         """Run the check, as the verb of its name would."""
-        verb = verb_for(self.job, texts=isinstance(subject, TextSubject))
+        verb = verb_for(self.job, texts=not isinstance(subject, Subject))
         settings = {key: value for key, value in self.settings.items() if key not in BUDGET}
         common: dict[str, Any] = {"seed": seed}
         if verb.bounds:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.measure import measure as verb
-from evenhand.scores import test_suite
 
 if TYPE_CHECKING:
     from evenhand.population.source import Source
@@ -24,6 +23,8 @@ def prevalence(_source: Source, subject: Any, **settings: Any) -> Result:
 
 def check_suite(path: str, subject: Any) -> None:
     """Refuse a file that no suite of this software can be written to."""
+    from evenhand.scores import test_suite  # imported where it is used
+
     test_suite.check_suite(path, subject.space, subject.outputs)
 
 

@@ -12,10 +12,10 @@ from evenhand.results.result import Result
 from evenhand.runtime.budget import Meter, Spent, checked_budget, progress_bar
 from evenhand.runtime.errors import UsageError, nearest
 from evenhand.runtime.workers import Workers
+from evenhand.scores.answer import ask
 from evenhand.scores.kinds import KINDS, questions_of
 from evenhand.scores.question import Terms
 from evenhand.scores.sampling_loop import check_deterministic
-from evenhand.scores.test_suite import Suite
 from evenhand.space.feature_sets import feature_sets, unseen_notes
 from evenhand.statistics.estimate import Estimate, StopReason, check_limit
 from evenhand.statistics.intervals import check_level
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from evenhand.population.samplers import Sampler
     from evenhand.runtime.budget import Budget
     from evenhand.scores.question import Question
-    from evenhand.scores.test_suite import Tests
+    from evenhand.scores.test_suite import Suite, Tests
     from evenhand.space.feature_sets import Over
     from evenhand.space.space import Space
 
@@ -116,7 +116,7 @@ def measure(
         notes = check_deterministic(Draws(chosen, tested.space, seed, *questions[0].stream), tested, meter)
         for number, question in enumerate(questions):
             part = meter.share(len(questions) - number)
-            answer = question.ask(terms, part, workers, keep=keep_tests)
+            answer = ask(question, terms, part, workers, keep=keep_tests)
             meter.queries += part.queries
             findings.append(answer.finding)
             stops.append(answer.stop)
@@ -133,8 +133,14 @@ def measure(
         _overall(stops),
         tested.space.to_dict(),
         notes + (unseen_notes(tested.space, sets) if kind == "causal" else []),
-        tests=Suite(tested.space, tuple(tests)) if keep_tests else None,
+        tests=_suite(tested.space, tests) if keep_tests else None,
     )
+
+
+def _suite(space: Space, tests: Sequence[Tests]) -> Suite:
+    from evenhand.scores.test_suite import Suite  # imported where it is used
+
+    return Suite(space, tuple(tests))
 
 
 @PREVALENCE.options.checked
@@ -201,8 +207,9 @@ def _unmeasured(question: Question, terms: Terms) -> Finding:
     """Say of a set that the run did not come to it, so that it cannot be taken for a pass."""
     population = terms.sampler.population(question.space)
     estimate = Estimate(math.nan, 0.0, 1.0, 0, terms.level, terms.interval or "exact", population)
-    claim = " ".join([f"{' and '.join(question.names)} was not measured", *_of(question.view.name)])
-    return Finding(claim, question.names, estimate, terms.limit, output=question.view.name, score=question.kind)
+    output = question.view.title
+    claim = " ".join([f"{' and '.join(question.names)} was not measured", *_of(output)])
+    return Finding(claim, question.names, estimate, terms.limit, output=output, score=question.kind)
 
 
 def _of(output: str) -> list[str]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from evenhand.methods.mine import mine as rows
-from evenhand.methods.mine.texts import mine_text as texts
 from evenhand.runtime.errors import ConfigError, DataError, UsageError
 
 if TYPE_CHECKING:
@@ -18,6 +16,8 @@ if TYPE_CHECKING:
 
 def mine(source: Source, subject: Any, *, data: str | None = None, truth: str | None = None, **settings: Any) -> Result:
     """Mine real rows."""
+    from evenhand.methods.mine import mine as rows  # imported where it is used
+
     real = source.real(data)
     if real.rows is None:
         why = real.notes[0] if real.notes else "there are no rows to find rules in"
@@ -31,6 +31,8 @@ def mine(source: Source, subject: Any, *, data: str | None = None, truth: str | 
 
 def mine_text(source: Source, subject: Any, *, without: Sequence[str] = (), n_jobs: int = 1, **settings: Any) -> Result:
     """Mine the texts that the source declares."""
+    from evenhand.methods.mine.texts import mine_text as texts
+
     if n_jobs != 1:
         raise UsageError(f"--n-jobs {n_jobs} does not go with [texts], which are asked about in one process")
     declared = source.texts

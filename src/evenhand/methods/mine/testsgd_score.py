@@ -176,9 +176,9 @@ def score_all(neighbours: Neighbours, mined: Mining, *, level: float, seed: int,
                     f"treatment = 'paper' tells nothing before the last; raise seconds, or take another treatment"
                 )
             place = block.place(at)
-            name = ("mine", "paper", neighbours.view.title, *mined.names, *block.family, *place)
+            name: tuple[str | int, ...] = ("mine", "paper", neighbours.view.title, *mined.names)
             inside = mined.cube.covers(block.family, place)
-            score = group_score(neighbours, points, inside, level=level, seed=seed, name=name)
+            score = group_score(neighbours, points, inside, level=level, seed=seed, name=(*name, *block.family, *place))
             found[block.family, place] = score
             block.inside[at], block.outside[at] = score.inside, score.outside
             meter.queries += 2 * score.n

@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.mine.rule_sets import check_support
-from evenhand.methods.repair.methods.augment import ADDITIONS
 from evenhand.methods.repair.methods.labelling import LABELS
-from evenhand.methods.repair.methods.subgroup import MEMBERS
-from evenhand.methods.repair.methods.text_additions import ADDITIONS as TEXT_ADDITIONS
 from evenhand.methods.repair.training import check_share
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.runtime.workers import Workers
@@ -89,7 +86,7 @@ class Asked:
         if not callable(self.labelling) and self.labelling not in LABELS:
             valid = nearest(self.labelling, LABELS)
             raise UsageError(f"labelling = {clip(repr(self.labelling))} is unknown; {valid}, or a function of a frame")
-        self._check_add(TEXT_ADDITIONS if texts else MEMBERS)
+        self._check_add(texts=texts)
         for name, least in (("patience", 0), ("steps", 1), ("draws", 100)):
             value = getattr(self, name)
             if value is None and name != "steps":
@@ -108,14 +105,31 @@ class Asked:
         if self.limit is not None:
             check_limit(self.limit)
 
-    def _check_add(self, members: tuple[str, ...]) -> None:
+    def _check_add(self, *, texts: bool) -> None:
         if self.add is None:
             return
-        known: tuple[str, ...] = {"augment": ADDITIONS, "subgroup": members}.get(self.method, ())
+        known = _additions(self.method, texts=texts)
         if not known:
             raise UsageError(f"add = {clip(repr(self.add))} is for methods 'augment' and 'subgroup'; leave it out")
         if self.add not in known:
             raise UsageError(f"add = {clip(repr(self.add))} is unknown; {nearest(self.add, known)}")
+
+
+def _additions(method: str, *, texts: bool) -> tuple[str, ...]:
+    """Return what a method can add to the training rows; only that method is imported."""
+    if method == "augment":
+        from evenhand.methods.repair.methods.augment import ADDITIONS
+
+        return ADDITIONS
+    if method != "subgroup":
+        return ()
+    if texts:
+        from evenhand.methods.repair.methods.text_additions import ADDITIONS as TEXT_ADDITIONS
+
+        return TEXT_ADDITIONS
+    from evenhand.methods.repair.methods.subgroup import MEMBERS
+
+    return MEMBERS
 
 
 def are_texts(rows: Any) -> bool:

@@ -9,9 +9,7 @@ import numpy as np
 
 from evenhand.methods.repair import REPAIR
 from evenhand.methods.repair.job import Job, Mended
-from evenhand.methods.repair.methods import subgroup
 from evenhand.methods.repair.methods.augment import augment, first_look
-from evenhand.methods.repair.methods.subgroup import Gap
 from evenhand.methods.repair.options import NOT_FOR_TABLES, Asked, are_texts, refuse, texts
 from evenhand.methods.repair.paired import Change, gap_change
 from evenhand.methods.repair.repair_result import NOTHING, REPAIRED, Repair
@@ -245,12 +243,14 @@ class _Run:
         return Mended(REPAIRED, model, (), first.claim)
 
     def _subgroup(self) -> tuple[tuple[str, ...] | Rule, Mended, Change]:
+        from evenhand.methods.repair.methods import subgroup  # imported where it is used
+
         found, size = subgroup.rule_of(self.job, self.before, self.rule, self.asked.support)
         if size is not None:
             return found, Mended(NOTHING, self.original, ()), Change.none(size)
         assert isinstance(found, Rule)
         mended = subgroup.subgroup(self.job, self.original, found, add=self.asked.add, steps=self.asked.steps)
-        gap = Gap(self.job, found)
+        gap = subgroup.Gap(self.job, found)
         old, new = (gap.means(one, self.held.points) for one in (self.before, self.after(mended)))
         population = "people like the held-out rows, and their one-step neighbours"
         inside = gap.inside(self.held.points)

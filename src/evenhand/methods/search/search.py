@@ -9,8 +9,7 @@ from evenhand.methods.search.explain.diversity import check_prefer
 from evenhand.methods.search.hits_table import check_columns
 from evenhand.methods.search.run import Terms, quest
 from evenhand.methods.search.strategies import as_strategy
-from evenhand.population.rows import Rows, rows
-from evenhand.population.samplers import Draws, checked_sampler
+from evenhand.population.samplers import Draws, checked_sampler, is_rows
 from evenhand.results.evidence import Finding
 from evenhand.results.result import Result
 from evenhand.runtime.budget import Budget, Meter, Spent, checked_budget, progress_bar
@@ -134,7 +133,11 @@ def search(
 def _rows(start: Any, space: Space) -> Points | None:
     if start is None:
         return None
-    return (start if isinstance(start, Rows) else rows(start)).points(space)
+    if is_rows(start):
+        return start.points(space)
+    from evenhand.population.rows import rows  # imported where it is used
+
+    return rows(start).points(space)
 
 
 def _checked_limit(limit: int | None) -> int | None:

@@ -7,26 +7,20 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from evenhand.methods.subsets import SUBSETS, themis
-from evenhand.methods.subsets.causal_evaluator import CausalSets
+from evenhand.methods.subsets import SUBSETS
 from evenhand.methods.subsets.decision import Judge, most_at_fault
-from evenhand.methods.subsets.distance_evaluator import GradedSets
-from evenhand.methods.subsets.exact_evaluator import ExactSets
 from evenhand.methods.subsets.findings import findings_of, notes_of, table_of
-from evenhand.methods.subsets.group_evaluator import GroupSets
 from evenhand.methods.subsets.lattice import Border, Lattice, State
-from evenhand.methods.subsets.themis import NOTE
-from evenhand.population.rows import Rows
-from evenhand.population.samplers import Draws, Uniform, checked_sampler
+from evenhand.population.samplers import Draws, Uniform, checked_sampler, is_rows
 from evenhand.results.result import Result
 from evenhand.runtime import number_text
 from evenhand.runtime.budget import Meter, Spent, checked_budget, progress_bar
 from evenhand.runtime.errors import UsageError, nearest
 from evenhand.runtime.workers import Workers
-from evenhand.scores.enumeration import part
+from evenhand.scores.enumeration import SMALL, SMALL_DEAR, part
 from evenhand.scores.enumeration import whole as everything
-from evenhand.scores.kinds import KINDS, views_for
-from evenhand.scores.question import SMALL, SMALL_DEAR, Terms
+from evenhand.scores.kinds import KINDS
+from evenhand.scores.question import Terms
 from evenhand.scores.sampling_loop import check_deterministic
 from evenhand.space.feature_sets import unseen_notes
 from evenhand.space.space import MOST_ASSIGNMENTS
@@ -35,6 +29,7 @@ from evenhand.statistics.intervals import check_level
 from evenhand.statistics.stopping import Plan
 from evenhand.subject.parallel_view import SharedView
 from evenhand.subject.subject import as_subject
+from evenhand.subject.view import views_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,6 +44,7 @@ if TYPE_CHECKING:
 
 TESTED = 8
 """Sets that are tested before it is asked anew which are worth testing."""
+NOTE = "as in the paper, sets are put on a side of the limit by their value alone; the level does not hold"
 SAMPLE = "subsets scores a population, not a sample of one; leave out sample_of"
 VARIANTS = 4096
 """The most variants of a draw that are asked by default."""
@@ -204,16 +200,20 @@ class Search:
 
     def paper(self, terms: Terms, meter: Meter, workers: Workers) -> StopReason:
         """Follow the paper's own search."""
-        if isinstance(terms.sampler, Rows) and terms.sampler.sample_of is not None:
+        if is_rows(terms.sampler) and terms.sampler.sample_of is not None:
             raise UsageError(SAMPLE)
+        from evenhand.methods.subsets import themis  # imported where it is used
+
         report = partial(self.report, meter)
         return themis.search(self.view, self.kind, self.lattice, self.judge, terms, meter, workers, report)
 
     def evaluator(self, sampler: Sampler, exact: bool | None, variants: int, meter: Meter) -> Evaluator:  # noqa: FBT001
-        """Choose how sets are scored: exactly where the population can be asked as a whole."""
+        """Choose how sets are scored, exactly where the population can be asked as a whole, and import only that."""
         names, space = self.lattice.names, self.subject.space
         points, weights = self._population(sampler, exact, meter)
         if points is not None:
+            from evenhand.methods.subsets.exact_evaluator import ExactSets
+
             meter.queries += len(points)
             return ExactSets(self.view, self.kind, points, names, self.judge, weights=weights)
         if not 0 < self.judge.limit < 1:
@@ -226,15 +226,22 @@ class Search:
             if math.isinf(space.feature(name).variety):
                 space.assignments((name,))  # refuses with what to do
         draws = Draws(sampler, space, self.seed, "subsets", block=1024)
+        if self.kind == "causal" and self.view.graded:
+            from evenhand.methods.subsets.distance_evaluator import GradedSets
+
+            return GradedSets(self.view, draws, names, self.judge, most=variants)
         if self.kind == "causal":
-            make = GradedSets if self.view.graded else CausalSets
-            return make(self.view, draws, names, self.judge, most=variants)
+            from evenhand.methods.subsets.causal_evaluator import CausalSets
+
+            return CausalSets(self.view, draws, names, self.judge, most=variants)
+        from evenhand.methods.subsets.group_evaluator import GroupSets
+
         return GroupSets(self.view, sampler, draws, names, self.judge, most=variants)
 
     def _population(self, sampler: Sampler, exact: bool | None, meter: Meter) -> tuple[Any, Any]:  # noqa: FBT001
         """Return every input of the population with its weight, where all can be asked and hold each other's twins."""
         space, names = self.subject.space, self.lattice.names
-        if isinstance(sampler, Rows):
+        if is_rows(sampler):
             if sampler.sample_of is not None:
                 raise UsageError(SAMPLE)
             if self.kind == "group" or sampler.twins == "rows":
@@ -263,7 +270,7 @@ class Search:
 
     def border(self, evaluator: Evaluator, meter: Meter) -> StopReason:
         """Test sets on the predicted border until every set is settled."""
-        exact = isinstance(evaluator, ExactSets)
+        exact = evaluator.exact
         margin = 0.0 if exact else self.judge.margin
         border = Border(self.lattice, self.judge.limit, margin, evaluator.varieties, evaluator.most)
         while batch := border.batch():

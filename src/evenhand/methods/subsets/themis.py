@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from evenhand.methods.subsets.lattice import State, Tested
+from evenhand.scores.answer import ask
 from evenhand.scores.groups import Groups
 from evenhand.scores.kinds import question_of
 from evenhand.statistics.estimate import StopReason
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from evenhand.runtime.workers import Workers
     from evenhand.scores.question import Terms
     from evenhand.subject.view import View
-
-NOTE = "as in the paper, sets are put on a side of the limit by their value alone; the level does not hold"
 
 
 def search(
@@ -49,7 +48,7 @@ def search(
             question = question_of(view, kind, members)
             if question.cost > meter.left:
                 return StopReason.QUERIES
-            answer = question.ask(terms, meter, workers)
+            answer = ask(question, terms, meter, workers)
             if answer.stop is StopReason.INTERRUPTED:
                 raise KeyboardInterrupt
             estimate = answer.finding.estimate

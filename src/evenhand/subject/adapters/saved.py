@@ -7,7 +7,6 @@ import pickle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.runtime.column_file import replacing
 from evenhand.runtime.errors import MissingExtra, UsageError, clip, nearest
 from evenhand.runtime.fingerprint import file_digest
 from evenhand.runtime.table_file import beside
@@ -73,6 +72,8 @@ def save_model(model: Any, path: str | PathLike[str]) -> list[str]:
     ...     load_model(Path(folder, "tree.skops"), trusted=trusted).predict([[1]]).tolist()
     ['yes']
     """
+    from evenhand.runtime.column_file import replacing  # imported where it is used
+
     file = Path(path)
     _check_suffix(file)
     if is_torch_module(model):
