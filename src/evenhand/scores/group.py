@@ -68,8 +68,9 @@ class GroupQuestion(Question):
         tally = Tally.of(self.groups, points, amounts)
         # A group that no input can be in says nothing, seen or not.
         unseen = sorted(set(np.flatnonzero(~Uniform().empty(self.groups)).tolist()) - set(tally.members))
-        estimate = tally.sampled(terms.share, population, graded=not self.view.counts, empty=len(unseen))
-        listed = tally.listed(terms.level, population, method=estimate.method)
+        graded = not self.view.counts
+        estimate = tally.sampled(terms.share, population, graded=graded, empty=len(unseen))
+        listed = tally.listed(terms.level, population, method="anytime" if graded else "exact")
         notes = self._unseen(unseen, "may be treated in any way, which leaves the score undecided")
         cases = self._shown(tally, points, amounts, meter)
         return Score(estimate, StopReason.ENUMERATED, cases, listed, self._kept(points, keep=keep), notes)
