@@ -311,7 +311,7 @@ def test_a_metric_is_taken_for_its_kind_alone():
     refused(UsageError, lambda: compared(performance=GAP), "performance = 'precision gap' is a metric of bias")
     _, truth, told = rows_of(KNOWN)
     alone = partial(eh.compare, {"original": told, "same": told}, truth, bias=GAP)
-    refused(UsageError, alone, "bias = 'precision gap' needs protected")
+    refused(UsageError, alone, "bias = 'precision gap' needs the option protected")
 
 
 def test_a_metric_that_says_something_else_is_refused():

@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 import xml.etree.ElementTree as ElementTree
 from functools import partial
 from importlib import metadata
@@ -16,7 +17,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from evenhand.config.schema import shipped
 from evenhand.verbs import VERBS
+from tests.support.values import TomlValidator
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +63,9 @@ PYTHON = """
 import json
 import evenhand as eh
 from evenhand.formats import FORMATS
+from evenhand.config.schema import shipped
 from evenhand.verbs import VERBS
+from tests.support.values import TomlValidator
 
 space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("income", 0, 99)], protected=["sex"])
 card = {"sex": {"F": 0, "M": 30}, "income": 1}
@@ -80,7 +85,7 @@ print(json.dumps({
     "decided": subject.decide([{"sex": "F", "income": 50}, {"sex": "M", "income": 50}]).tolist(),
     "verdict": floor.verdict,
     "claim": floor.worst.claim,
-    "same": again.digest == floor.digest and again.to_text() == floor.to_text(),
+    "same": again.to_dict() == floor.to_dict() and again.digest == floor.digest,
     "rows": len(floor.to_frame()),
     "html": floor.worst.claim in floor.to_html() and "%" in floor._repr_html_(),
     "mistake": mistake,
@@ -204,6 +209,17 @@ def test_what_a_verb_found_can_be_read_where_it_is_not_installed(audited, home):
     page = (home / "b.html").read_text()
     assert "of all groups by sex, the fewest are accepted of sex F" in page
     assert "Does every group" not in page
+
+
+def test_the_schema_and_init_know_the_toys(toys, home, evenhand):
+    assert process(toys, home, "-m", "evenhand.config.schema", "mine.json").returncode == 0
+    schema = json.loads((home / "mine.json").read_text())
+    assert TomlValidator(schema).is_valid(tomllib.loads(CONFIG))
+    assert not TomlValidator(schema).is_valid(tomllib.loads(CONFIG.replace("least =", "leats =")))
+    assert not TomlValidator(shipped()).is_valid(tomllib.loads(CONFIG))
+    (home / "loans.csv").write_text("sex,income\nF,10\nM,20\nF,30\n")
+    assert evenhand("init", "loans.csv", "-o", "new.toml").returncode == 0
+    assert "# scorecard = ...  # the points of each feature\n" in (home / "new.toml").read_text()
 
 
 # From the command line

@@ -100,7 +100,7 @@ class Registry(Generic[T]):
         """Add an entry, or put it in the place of one that was registered before; evenhand's own names are taken."""
         if name in self._own:
             raise UsageError(f"{self.what} {name!r} is evenhand's own; register yours under another name")
-        wrong = self._wrong(name, entry)
+        wrong = "" if isinstance(entry, str) else self._wrong(name, entry)  # a text says where it lives
         if wrong:
             raise UsageError(f"{self.what} {name!r} {wrong}")
         self._entries[name] = entry
@@ -175,10 +175,11 @@ class Registry(Generic[T]):
             if wrong:
                 raise UsageError(f"it {wrong}")
         except Exception as error:  # whatever somebody else's package does when it is imported
+            package = self.origin(name)
+            whose = f", of the package {package}" if package else ""
             kind = "" if isinstance(error, UsageError) else f"{type(error).__name__}: "
             self._broken[name] = UsageError(
-                f"{self.what} {name!r} cannot be loaded from {place}, of the package {self.origin(name)}: "
-                f"{kind}{clip(str(error))}"
+                f"{self.what} {name!r} cannot be loaded from {place}{whose}: {kind}{clip(str(error))}"
             )
             raise self._broken[name] from error
         return found

@@ -480,7 +480,7 @@ def test_causal_texts_and_another_lexicon(run, folder):
         ('colum = "comment"\n', "did you mean 'column'"),
         ('lexicon = "trms.toml"\n', "did you mean 'terms.toml'"),
         ('lexicon = "terms.toml"\n', "terms.toml: category 'years' has no terms"),
-        ("lexicon = 3\n", "[texts] lexicon = 3 must be a text"),
+        ("lexicon = 3\n", "[texts] has lexicon = 3; it must be a text"),
         ('without = ["odl"]\n', "did you mean 'old'"),
         ('without = "old"\n', "must be a list of texts"),
     ],
