@@ -12,7 +12,7 @@ from evenhand.methods.compare import COMPARE
 from evenhand.methods.compare import regions as blind
 from evenhand.methods.compare.axes import Axes, as_bias, as_performance, favourable, measured
 from evenhand.methods.compare.contingency import Trials
-from evenhand.methods.compare.metrics.scores import check_scores
+from evenhand.methods.compare.metrics.scores import Bias, check_defined, check_scores
 from evenhand.methods.compare.standings import Scores, Sureness, check_original, judge, resampled
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.runtime.random_streams import stream
@@ -141,7 +141,9 @@ def compare_trials(
     frame, names = trials.frame, trials.names
     liked = favourable(frame.labels, positive, bias, performance)
     scores = as_bias(bias, frame, liked), as_performance(performance, frame, liked)
-    trials.check(scores[0])
+    trials.check_original()
+    for who, table in trials.of_original():
+        check_defined(scores[0], table, who)
     check_scores(scores, names, trials.tables)
     elsewhere = measured(bias, names, trials.runs) if isinstance(bias, Mapping) else None
     way = blind.choose(overwrite, label, frame.labels, trials.tables[0].sum(axis=0), scores, degrees)
@@ -178,7 +180,10 @@ def compare_trials(
         seed=seed,
         runs=trials.runs,
     )
-    notes = [*trials.notes(scores[0]), *axes.notes(runs), *(elsewhere.notes if elsewhere is not None else ())]
+    notes = trials.notes_on_groups() if isinstance(scores[0], Bias) else []
+    notes += axes.notes(runs)
+    if elsewhere is not None:
+        notes += elsewhere.notes
     if found.start[1].low <= 0:
         notes.append(f"the original may have no bias at all ({found.start[1]}): then there is nothing to mitigate")
     return replace(found, notes=notes)

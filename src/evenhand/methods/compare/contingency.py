@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.compare.metrics.scores import Bias, check_defined
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.space.dataframes import eager
 from evenhand.space.feature import plain
@@ -330,8 +329,8 @@ class Trials:
         rows = None if apart else Rows(place[0], truth[0], np.array(list(codes.values())))
         return cls(tuple(told), frame, tables, rows)
 
-    def check(self, bias: Any) -> None:
-        """Refuse an original that tells everyone the same, and a bias that is undefined for some group."""
+    def check_original(self) -> None:
+        """Refuse an original that tells everyone the same."""
         told = self.tables[0].sum(axis=(0, 1, 2))
         if (told > 0).sum() == 1:
             only = self.frame.labels[int(np.argmax(told))]
@@ -339,14 +338,17 @@ class Trials:
                 f"the original {self.names[0]!r} predicts {only!r} for everyone, so it has neither bias nor "
                 f"performance to give up; take a model that tells people apart"
             )
+
+    def of_original(self) -> list[tuple[str, Floats]]:
+        """Return the table of the original in each run, and what messages call its rows."""
+        found = []
         for run in range(self.runs):
             where = f" in run {run}" if self.runs > 1 else ""
-            check_defined(bias, self.tables[0, run], f"the test set{where}")
+            found.append((f"the test set{where}", self.tables[0, run]))
+        return found
 
-    def notes(self, bias: Any) -> list[str]:
+    def notes_on_groups(self) -> list[str]:
         """Return what a reader must know of small groups."""
-        if not isinstance(bias, Bias):
-            return []
         found = []
         for grouping in self.frame.groupings:
             sizes = grouping.fold(self.tables[0].mean(axis=0)).sum(axis=(-2, -1))
