@@ -59,12 +59,14 @@ if TYPE_CHECKING:
     from evenhand.statistics.estimate import Verdict as Verdict
     from evenhand.statistics.estimate import Witnesses as Witnesses
     from evenhand.statistics.stopping import needed as needed
+    from evenhand.subject.adapters.base import Adapter as Adapter
     from evenhand.subject.subject import Subject as Subject
     from evenhand.texts.lexicon import Lexicon as Lexicon
     from evenhand.texts.text_subject import TextSubject as TextSubject
 
 # Names are imported when they are first used: `evenhand --help` and `import evenhand` stay light.
 _HOMES = {
+    "Adapter": "subject.adapters.base",
     "Audit": "methods.audit.audit_result",
     "Budget": "runtime.budget",
     "Case": "results.evidence",
@@ -115,6 +117,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Adapter",
     "Audit",
     "Budget",
     "Case",

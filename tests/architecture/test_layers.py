@@ -1,8 +1,8 @@
 """The layers of the package: who may import whom, no cycles, no crowded folders, no long modules.
 
 Imports are those at the top of a module, those inside functions, and those that are written as text, such as
-``import_module("evenhand.report.lines")`` or ``Deferred("evenhand.report.lines:show")``. Imports for type checkers alone
-do not count. Registries are the one place where a lower layer names a higher one.
+``import_module("evenhand.report.lines")`` or ``Deferred("evenhand.report.lines:show")``. Imports for type checkers
+alone do not count. Registries are the one place where a lower layer names a higher one.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from functools import cache
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.paths import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SOURCE = ROOT / "src"
 MOST_LINES = 500
@@ -222,7 +225,18 @@ def test_modules_are_short_and_say_what_they_are(module):
 
 def test_modules_are_light_to_import():
     """Optional and slow libraries are imported where they are used."""
-    slow = {"sklearn", "pandas", "polars", "pyarrow", "onnxruntime", "skops", "rich", "joblib", "narwhals", "matplotlib"}
+    slow = {
+        "sklearn",
+        "pandas",
+        "polars",
+        "pyarrow",
+        "onnxruntime",
+        "skops",
+        "rich",
+        "joblib",
+        "narwhals",
+        "matplotlib",
+    }
     for module in FILES:
         tree = ast.parse(FILES[module].read_text(encoding="utf-8"))
         names: set[str] = set()

@@ -9,6 +9,7 @@ from pathlib import Path
 import evenhand as eh
 
 PUBLIC = [
+    "Adapter",
     "Audit",
     "Budget",
     "Case",
