@@ -12,6 +12,7 @@ from typing import Any
 
 import cloudpickle
 import numpy as np
+import pandas as pd
 import pytest
 
 import evenhand as eh
@@ -305,6 +306,17 @@ def test_an_adapter_object_needs_no_registration():
     assert subject.name.startswith("scorecard:")
     found = eh.search(Scorecard(POINTS), SPACE, over=["sex"], budget=eh.Budget(queries=200))
     assert len(found.to_frame()) > 0
+
+
+def test_an_adapter_may_answer_with_any_sequence():
+    class Series(Scorecard):
+        def run(self, points: Any, space: Any) -> Any:
+            for rows, outcomes in super().run(points, space):
+                yield rows, pd.Series(outcomes, index=rows[::-1])
+
+    outcomes = Subject(Series(POINTS), SPACE, memo=False).decide(EVERYBODY)
+    assert isinstance(outcomes, np.ndarray)
+    assert outcomes.tolist() == TRUTH
 
 
 def test_a_registered_adapter_is_found_by_its_kind_and_by_what_it_accepts(scorecard):
