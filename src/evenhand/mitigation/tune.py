@@ -87,8 +87,8 @@ class Tuning(Evidence):
         """Return what only this kind of evidence holds, as JSON holds it."""
         return {
             "parameter": self.parameter,
-            "values": [plain(value) for value in self.values],
-            "best": plain(self.best),
+            "values": [_written(value) for value in self.values],
+            "best": _written(self.best),
             "comparison": self.comparison.content(),
             "chosen": None if self.chosen is None else self.chosen.content(),
             "findings": [finding.to_dict() for finding in self.findings],
@@ -128,6 +128,17 @@ class Tuning(Evidence):
 
     def __str__(self) -> str:
         return "\n".join(self.told())
+
+
+def _written(value: Any) -> Any:
+    """Return a value of a parameter as JSON holds it; one that JSON does not hold, such as a model, in words.
+
+    >>> _written(np.float64(0.5)), _written(float("inf")), _written((1, 2))
+    (0.5, 'inf', '(1, 2)')
+    """
+    value = plain(value)
+    held = value is None or isinstance(value, str | int) or (isinstance(value, float) and np.isfinite(value))
+    return value if held else str(value)
 
 
 def document() -> type[Tuning]:

@@ -24,6 +24,7 @@ from evenhand.methods.repair.job import FINER, Scored, sweep
 from evenhand.methods.repair.paired import Change, hits
 from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED, Repair
 from evenhand.methods.repair.steps import KINDS, Check, Step
+from evenhand.results.reading import evidence_of
 from evenhand.runtime.budget import Meter, checked_budget
 from evenhand.runtime.errors import DataError, NotDeterministic, SubjectCrashed, UsageError
 from evenhand.space.rule import Condition, Rule
@@ -240,6 +241,17 @@ class TestPipeline:
         assert again.to_frame().equals(mended.to_frame())
         assert again.table().equals(mended.table())
         assert again.model is None
+        table = json.loads(text)
+        assert (table["format"], table["job"], table["stop"]) == (2, "repair", "completed")
+        (finding,) = table["findings"]
+        assert (finding["key"], finding["score"], finding["unit"]) == ("causal of sex", "causal", "rate")
+        other = evidence_of(table, where="repair.json")
+        assert isinstance(other, Repair)
+        assert other.to_json() == text
+        assert other.findings == mended.findings
+        assert {axis: one.digest for axis, one in other.comparisons.items()} == {
+            axis: one.digest for axis, one in mended.comparisons.items()
+        }
         refused(UsageError, lambda: again.save(tmp_path / "model.skops"), "read from JSON")
 
     @pytest.mark.parametrize(

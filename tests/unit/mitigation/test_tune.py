@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,8 @@ from sklearn.preprocessing import OneHotEncoder
 
 import evenhand as eh
 from evenhand.mitigation import PrejudiceRemover, RejectOption, Reweighing
-from evenhand.mitigation.tune import tune
+from evenhand.mitigation.tune import Tuning, tune
+from evenhand.results.reading import evidence_of
 from evenhand.runtime.errors import DataError, UsageError
 from tests.support.helpers import refused
 
@@ -135,6 +137,53 @@ def test_where_no_value_helps_none_is_chosen(people):
     assert found.best is None
     assert found.chosen is None
     assert "no value beats blind overwriting" in str(found)
+
+
+@pytest.mark.parametrize("chosen", [True, False])
+def test_a_tuning_survives_its_file(swept, chosen, tmp_path):
+    found = swept if chosen else replace(swept, best=None, chosen=None)
+    text = found.to_json(tmp_path / "tuning.json")
+    table = json.loads(text)
+    assert (table["format"], table["job"], table["verdict"], table["stop"]) == (2, "tune", found.verdict, "completed")
+    for again in (Tuning.from_json(tmp_path / "tuning.json"), evidence_of(table, where="tuning.json")):
+        assert isinstance(again, Tuning)
+        assert again.to_json() == text
+        assert again.digest == found.digest
+        assert (again.parameter, again.values, again.best) == ("eta", ETAS, found.best)
+        assert str(again) == str(found)
+        assert again.findings == found.findings == found.judged.findings
+        assert (again.exit_code, again.story()) == (found.exit_code, found.story())
+        assert again.to_frame().equals(found.curve)
+    assert (found.judged is found.chosen) is chosen
+    assert [finding.key for finding in found.findings] == [f"gain of {one.name}" for one in found.judged.standings]
+
+
+def test_files_that_are_no_tuning_are_refused(swept, tmp_path):
+    path = tmp_path / "bad.json"
+    table = json.loads(swept.to_json())
+    for changes, words in (
+        ({"job": "compare"}, "this is no evenhand tuning"),
+        ({"format": 3}, "tuning format 3 is not 2"),
+        ({"chosen": 3}, "chosen: this is no evenhand comparison"),
+        ({"comparison": {**table["comparison"], "start": 3}}, "comparison: this evenhand comparison is damaged"),
+        ({"stop": "bored"}, "this evenhand tuning is damaged"),
+    ):
+        path.write_text(json.dumps({**table, **changes}))
+        refused(UsageError, lambda: Tuning.from_json(path), "bad.json", words)
+
+
+def test_values_that_json_does_not_hold_are_told_in_words(swept):
+    def read(*values):
+        found = replace(swept, values=values, best=values[1])
+        again = evidence_of(json.loads(found.to_json()), where="tuning.json")
+        assert isinstance(again, Tuning)
+        assert again.digest == found.digest
+        assert again.best == again.values[1]
+        return again.values
+
+    assert read(np.float32(1), np.int64(10), True) == (1.0, 10, True)
+    assert read("l1", float("inf"), None) == ("l1", "inf", None)
+    assert read((1, 2), LogisticRegression(C=3), 1.0) == ("(1, 2)", "LogisticRegression(C=3)", 1.0)
 
 
 def test_bad_input_is_one_sentence(people):

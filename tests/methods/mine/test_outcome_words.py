@@ -1,0 +1,127 @@
+"""Whatever a favourable label is called, it is told as a label: details say what was compared, and words do not."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import evenhand as eh
+from evenhand.methods.mine.findings import Place
+from evenhand.methods.mine.table import entries_of, scores
+from evenhand.report.terminal import lines
+from evenhand.results.reading import evidence_of
+from tests.support.helpers import SAID, TERMS
+
+SPACE = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 18, 60)], protected=["sex"])
+RNG = np.random.default_rng(4)
+PEOPLE = pd.DataFrame({"sex": RNG.choice(["F", "M"], 800), "age": RNG.integers(18, 61, 800)})
+LABELS = ["the score", "the best", "the favourable outcome", "score"]
+NONE = "none of it"
+
+
+def favoured(frame: Any) -> Any:
+    return (frame["sex"] == "M") | (frame["age"] < 30)
+
+
+class Scoring:
+    """A model that gives men 0.7 and women 0.3."""
+
+    classes_ = np.array(["no", "yes"])
+    feature_names_in_ = np.array(["sex", "age"])
+
+    def predict_proba(self, given: pd.DataFrame) -> Any:
+        share = np.where(given["sex"] == "M", 0.7, 0.3)
+        return np.column_stack([1 - share, share])
+
+    def predict(self, given: pd.DataFrame) -> Any:
+        return self.classes_[(given["sex"] == "M").astype(int)]
+
+
+def mined(verb: str, label: str) -> eh.Result:
+    def decide(frame: Any) -> Any:
+        return np.where(favoured(frame), label, NONE)
+
+    def judge(texts: list[str]) -> list[str]:
+        return [NONE if "gay" in text else label for text in texts]
+
+    if verb == "mine_log":
+        return eh.mine_log(PEOPLE.assign(got=decide(PEOPLE)), outcome="got", positive=label, over=["sex", "age"])
+    if verb == "mine_text":
+        return eh.mine_text(judge, SAID * 20, lexicon=TERMS, positive=label, progress=False)
+    return eh.mine(eh.Subject(decide, SPACE, positive=label), data=PEOPLE, over=["sex", "age"], progress=False)
+
+
+def told(result: eh.Result) -> list[str]:
+    """Return what is told without cases, which are aligned by how long a label is, and without what it took."""
+    return result.to_text(cases=0).splitlines()[:-1]
+
+
+@pytest.mark.parametrize("verb", ["mine", "mine_log", "mine_text"])
+@pytest.mark.parametrize("label", LABELS)
+def test_a_label_is_told_as_a_label(verb, label):
+    result = mined(verb, label)
+    (entry,) = entries_of(result)
+    assert (entry["favoured"], entry["counts"], entry["named"]) == (label, True, True)
+    assert not scores(entry)
+    assert f"get the outcome {label} " in result.worst.claim
+    text = lines(result)
+    who = "texts" if verb == "mine_text" else "people"
+    assert any(line.startswith(f"how often {who} get the outcome {label}") for line in text)
+    assert not any("score on average" in line for line in text)
+    plain = mined(verb, "granted")
+    assert [line.replace(label, "granted") for line in told(result)] == told(plain)
+    assert result.to_frame().drop(columns="claim").equals(plain.to_frame().drop(columns="claim"))
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_each_of_several_labels_is_told_as_a_label(label):
+    """Where no label is the favourable one, each is mined, and names its own mining."""
+
+    def decide(frame: Any) -> Any:
+        return np.where(favoured(frame), label, np.where(frame["age"] < 45, "b", "c"))
+
+    subject = eh.Subject(decide, SPACE, labels=[label, "b", "c"])
+    result = eh.mine(subject, data=PEOPLE, over="sex", treatment="rows", progress=False)
+    entries = entries_of(result)
+    assert [entry["output"] for entry in entries] == [entry["favoured"] for entry in entries] == [label, "b", "c"]
+    assert all((entry["counts"], entry["named"]) == (True, True) for entry in entries)
+    assert "score on average" not in result.to_text()
+    assert f"how often people get the outcome {label}, each row as it is" in lines(result)
+
+
+def test_a_function_describes_the_favourable_outcome_and_scores_have_none():
+    subject = eh.Subject(lambda frame: frame["age"] * 1.0, SPACE, positive=lambda age: age < 30)
+    described = eh.mine(subject, data=PEOPLE, over="sex", treatment="rows", progress=False)
+    (entry,) = entries_of(described)
+    assert (entry["favoured"], entry["counts"], entry["named"]) == ("the favourable outcome", True, False)
+    assert "how often people get the favourable outcome, each row as it is" in lines(described)
+
+    subject = eh.Subject(Scoring(), SPACE, positive="yes", output="score")
+    scored = eh.mine(subject, data=PEOPLE, over="sex", treatment="rows", progress=False)
+    (entry,) = entries_of(scored)
+    assert (entry["favoured"], entry["counts"], entry["named"]) == ("the score", False, False)
+    assert scores(entry)
+    assert "how people score on average, each row as it is" in lines(scored)
+
+
+@pytest.mark.parametrize("verb", ["mine", "mine_log", "mine_text"])
+def test_a_finding_names_its_place_in_the_details(verb):
+    result = mined(verb, "the score")
+    (entry,) = entries_of(result)
+    for finding in result.findings:
+        place = finding.detail
+        assert isinstance(place, Place)
+        assert place.mining == 0
+        if place.part == "story":
+            assert entry["stories"][place.number]["text"] == str(finding.about)
+        else:
+            assert (place.part, finding.about.conditions) == ("rest", ())
+    again = evidence_of(json.loads(result.to_json()), where="found.json")
+    assert [finding.detail for finding in again.findings] == [finding.detail for finding in result.findings]
+    assert [finding.key for finding in again.findings] == [finding.key for finding in result.findings]
+    assert again.digest == result.digest
+    assert again.to_frame().equals(result.to_frame())
