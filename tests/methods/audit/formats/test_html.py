@@ -599,7 +599,7 @@ def many(number: int, rules: int) -> Audit:
         story = {"text": rule.text, "difference": -share, "rate": rate, "other": rate, "rows": 100, "support": 0.1}
         stories.append(story | {"rules": 1, "ratio": None})
     entry = {"stories": stories, "output": "", "population": "rows", "score": "rate", "over": ["id"], "favoured": "yes"}
-    entry |= {"counts": True, "named": True, "maps": []}
+    entry |= {"counts": True, "named": True, "maps": [], "examined": rules}
     mined = result("mine", findings, space=space.to_dict(), details={"mine": [entry]})
     return audit_of(checked("search", found), checked("mine", mined))
 
