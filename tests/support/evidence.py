@@ -128,12 +128,13 @@ def _repaired(method: str) -> Evidence:
     )
 
 
-def _replayed(of: Callable[[], Any], *, suite: bool) -> Evidence:
+def _replayed(name: str, *, suite: bool) -> Evidence:
+    found = made(name)
     with TemporaryDirectory() as folder:
         if suite:
-            of().to_suite(Path(folder, "tests.csv"))
+            found.to_suite(Path(folder, "tests.csv"))
             return eh.replay(Path(folder, "tests.csv"), lend_alike, LOANS, limit=0.05)
-        of().to_json(Path(folder, "found.json"))
+        found.to_json(Path(folder, "found.json"))
         return eh.replay(Path(folder, "found.json"), lend, LOANS)
 
 
@@ -207,8 +208,8 @@ MAKERS: dict[str, Callable[[], Evidence]] = {
     "compare, splits": _compared_over_splits,
     "repair": partial(_repaired, "augment"),
     "repair, subgroup": partial(_repaired, "subgroup"),
-    "replay, suite": lambda: _replayed(partial(made, "measure, sampled"), suite=True),
-    "replay, cases": lambda: _replayed(partial(made, "search"), suite=False),
+    "replay, suite": lambda: _replayed("measure, sampled", suite=True),
+    "replay, cases": lambda: _replayed("search", suite=False),
     "tune": _tuned,
     "study": _studied,
     "audit": audited,

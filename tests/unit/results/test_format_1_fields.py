@@ -16,7 +16,7 @@ STOPS = {"enumerated": "every input was enumerated", "completed": None}
 
 def old(name: str) -> dict[str, Any]:
     """Return evidence as format 1 had it, as far as the fields of this module go."""
-    table = deepcopy(made(name).to_dict())
+    table: dict[str, Any] = deepcopy(made(name).to_dict())
     table["format"] = 1
     stop = STOPS[table.pop("stop")]
     if stop is not None:
@@ -59,5 +59,5 @@ def test_resamples_are_told_from_splits(name):
 
 
 def test_checks_of_a_repair_get_the_feature_that_they_are_about():
-    again = evidence_of(old("repair"), where="old.json")
+    again: Any = evidence_of(old("repair"), where="old.json")
     assert [check.about for check in again.checks] == [check.about for check in made("repair").checks]
