@@ -68,7 +68,7 @@ def on_codes(coded: Coded) -> eh.Subject:
     """Return a subject that decides as the model does but takes codes: tests are counted, not timed."""
     space = eh.Space([eh.integer(name, 0, size - 1) for name, size in zip(coded.space.names, coded.sizes, strict=True)])
     subject = eh.Subject(lambda frame: coded(frame.to_numpy()), space, positive=True, memo=True)
-    subject.adapter.dear = True  # type: ignore[misc]  # as software whose tests are worth counting, never asked ahead
+    subject.adapter.dear = True  # as software whose tests are worth counting, never asked ahead
     return subject
 
 
