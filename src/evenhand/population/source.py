@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from evenhand.population.samplers import Sampler
 
+MOST_LEVELS = 20
+"""The most groups of a protected feature whose selection rates are told without being asked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Real:

@@ -18,9 +18,10 @@ import evenhand as eh
 from evenhand.cli.main import main
 from evenhand.methods.audit.audit_result import WORST, Audit, gathered
 from evenhand.methods.audit.check_result import CheckResult
-from evenhand.methods.audit.checks import MOST_LEVELS, MOST_TOGETHER, jobs, planned, usual
+from evenhand.methods.audit.checks import MOST_TOGETHER, jobs, planned, usual
 from evenhand.methods.audit.plot import AuditDisplay
 from evenhand.methods.audit.text import audit_lines, counted
+from evenhand.population.source import MOST_LEVELS
 from evenhand.results.document import FORMAT
 from evenhand.runtime.budget import Progress, Spent, progress_bar
 from evenhand.runtime.errors import ConfigError, DataError, UsageError

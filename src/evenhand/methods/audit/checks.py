@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evenhand.population.source import MOST_LEVELS
 from evenhand.runtime.budget import Budget
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.space.feature_sets import sets_of
@@ -21,8 +22,6 @@ LIMIT, GAP = 0.05, 0.1
 """Engineering thresholds of the checks that are run where none are declared: for scores, and for gaps of rates."""
 MOST_TOGETHER = 6
 """The most protected features whose sets are all looked at without being asked for."""
-MOST_LEVELS = 20
-"""The most groups of a protected feature whose selection rates are told without being asked for."""
 
 Sets = tuple[tuple[str, ...], ...]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.methods.impact import impact as verb
 from evenhand.methods.impact.selection_rates import with_notes_before
-from evenhand.population.source import need_columns
+from evenhand.population.source import MOST_LEVELS, need_columns
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import ConfigError, DataError, UsageError
 
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from evenhand.population.source import Source
     from evenhand.results.result import Result
     from evenhand.space.space import Space
-
-MOST_LEVELS = 20
-"""The most groups of a protected feature whose selection rates are told without being asked for."""
 
 
 def impact(source: Source, subject: Any, *, data: str | None = None, over: Any = None, **settings: Any) -> Result:
