@@ -19,6 +19,7 @@ import pytest
 
 from evenhand.config.schema import shipped
 from evenhand.verbs import VERBS
+from tests.support.paths import ROOT
 from tests.support.values import TomlValidator
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ print(json.dumps({
 
 def process(folder: Path, cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run Python with a folder on its path."""
-    path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH", "")]))
+    path = os.pathsep.join(filter(None, [str(folder), str(ROOT), os.environ.get("PYTHONPATH", "")]))
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONWARNINGS": "error", "COLUMNS": "100"}
     return subprocess.run([sys.executable, *words], capture_output=True, text=True, cwd=cwd, env=environment)
 
