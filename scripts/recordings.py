@@ -162,7 +162,13 @@ NEW = (
     "mine/*/named",
     "mine_text/*/counts",
     "mine_text/*/named",
+    "baseline/name",
     "baseline/digest",
+    "resampled",
+    "table_notes",
+    "maps/*/values",
+    "maps/*/values/*",
+    "checks/*/about",
 )
 """The ends of paths that may be in the new recording where the old one has nothing."""
 
