@@ -451,7 +451,7 @@ def test_an_interrupt_before_anything_is_known(monkeypatch, capsys):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("evenhand.cli.main.build", interrupted)
+    monkeypatch.setattr("evenhand.cli.parser.build", interrupted)
     assert main(["data", "list"]) == 130
     assert capsys.readouterr().err.startswith("evenhand: interrupted")
 

@@ -10,7 +10,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from evenhand.cli import RUNNERS, commands
-from evenhand.cli.parser import build
+from evenhand.cli.overview import overview
+from evenhand.verbs import VERBS
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -31,7 +32,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    parser = build()
+    given = sys.argv[1:] if argv is None else argv
+    if set(given) <= {"-h", "--help"} and all(VERBS.origin(name) == "evenhand" for name in VERBS):
+        print(overview([command for command, _ in commands()]), end="")
+        return 0 if given else 2
+    from evenhand.cli.parser import build
+
+    named = [word for word in given if not word.startswith("-")]
+    parser = build(named[0] if named else "")
     try:
         options = parser.parse_args(argv)
     except SystemExit as stop:  # so that a caller in Python gets a code back, as from every other path

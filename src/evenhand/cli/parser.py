@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import textwrap
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from evenhand.cli import PURPOSES, commands, options_for
+from evenhand.cli import commands, options_for
+from evenhand.cli.overview import CODES, DESCRIPTION, overview
 from evenhand.runtime.options import FEATURES, FLAG, NUMBER, TEXTS, WHOLE
 from evenhand.verbs import VERBS
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from evenhand.runtime.options import Option
     from evenhand.verbs import Command, Verb
 
-DESCRIPTION = "Fairness testing for decision software."
-CODES = "Exit codes: 0 pass, 1 discrimination found, 2 bad usage, 3 undecided, 4 the software failed."
 _TYPES: dict[str, Any] = {NUMBER.name: float, WHOLE.name: int, "bins": int}
 """How the command line reads kinds of values that are not texts."""
 
@@ -69,8 +67,8 @@ class Parser(argparse.ArgumentParser):
             )
 
 
-def build() -> Parser:
-    """Return the parser of all commands."""
+def build(chosen: str | None = None) -> Parser:
+    """Return the parser of all commands; where one is chosen, evenhand's others have no options, which take time."""
     parser = Parser(prog="evenhand", description=DESCRIPTION, epilog=CODES)
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     below = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
@@ -78,7 +76,8 @@ def build() -> Parser:
     broken = VERBS.broken
     for command, verb in commands():
         try:
-            _add_command(below, command, verb)
+            own = verb is None or VERBS.origin(verb.name) == "evenhand"
+            _add_command(below, command, verb, whole=chosen in (None, command.name) or not own)
         except Exception as error:  # a verb of somebody else: its mistake is not to take the other commands down
             if verb is None or VERBS.origin(verb.name) == "evenhand":
                 raise
@@ -96,14 +95,14 @@ def build() -> Parser:
     return parser
 
 
-def _add_command(below: Any, command: Command, verb: Verb | None) -> None:
+def _add_command(below: Any, command: Command, verb: Verb | None, *, whole: bool) -> None:
     parser = below.add_parser(
         command.name,
         help=command.help,
         description=f"{command.help[:1].upper()}{command.help[1:]}",
         epilog=f"For example: {command.example}",
     )
-    for option in options_for(command, verb):
+    for option in options_for(command, verb) if whole else ():
         add(parser, option)
 
 
@@ -158,27 +157,3 @@ def names_of(text: str) -> list[str]:
     ['sex', 'race']
     """
     return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def overview(known: list[Command], broken: Sequence[str] = ()) -> str:
-    """Return the help of the whole program: its commands by what a person wants to do, with an example each.
-
-    `broken` are sentences about commands of other packages that cannot be loaded.
-    """
-    lines = ["usage: evenhand [-h] [--version] COMMAND ...", "", DESCRIPTION, ""]
-    purposes = [*PURPOSES, *dict.fromkeys(command.purpose for command in known if command.purpose not in PURPOSES)]
-    for purpose in purposes:
-        mine = [command for command in known if command.purpose == purpose]
-        if not mine:
-            continue
-        lines.append(f"{purpose}:")
-        for command in mine:
-            lines.append(f"  {command.name:<12} {command.help}")
-            lines.append(f"  {'':<12}   {command.example}")
-        lines.append("")
-    if broken:
-        wrapped = [line for why in broken for line in textwrap.wrap(why, 98, subsequent_indent="  ")]
-        lines += ["Not available:", *(f"  {line}" for line in wrapped), ""]
-    lines += ["options:", "  -h, --help   show this help message and exit", "  --version    print the version and exit"]
-    lines += ["", "See `evenhand COMMAND --help` for the options of a command.", *textwrap.wrap(CODES, 100)]
-    return "\n".join(lines) + "\n"

@@ -8,7 +8,10 @@ and is left out of everything else: a mistake of one package is no reason for ev
 
 from __future__ import annotations
 
-from importlib import import_module, metadata
+import os
+import sys
+from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from evenhand.runtime.errors import UsageError, clip, nearest
@@ -30,6 +33,33 @@ def resolve(place: str) -> Any:
     for part in name.split("."):
         found = getattr(found, part.strip())
     return found
+
+
+def _is_named(group: str, folders: tuple[str, ...]) -> bool:
+    """Tell whether an installed package may have an entry point of a group, from what its files say."""
+    return f"[{group}]" in _entry_points(folders)
+
+
+@cache
+def _entry_points(folders: tuple[str, ...]) -> str:
+    """Return what all packages on the path say of their entry points, joined."""
+    found = []
+    for folder in folders:
+        try:
+            names = os.listdir(folder or ".")  # noqa: PTH208 - pathlib is slow to import
+        except OSError:  # a folder that is not there, or an archive, which holds no plugin of ours
+            continue
+        packages = [name for name in names if name.endswith((".dist-info", ".egg-info"))]
+        found += [_read(f"{folder or '.'}/{name}/entry_points.txt") for name in packages]
+    return "\n".join(found)
+
+
+def _read(file: str) -> str:
+    try:
+        with open(file, encoding="utf-8") as text:  # noqa: PTH123 - as above
+            return text.read()
+    except OSError:
+        return ""
 
 
 class Deferred:
@@ -193,6 +223,10 @@ class Registry(Generic[T]):
         if self._complete:
             return
         self._complete = True
+        if not _is_named(self.group, tuple(sys.path)):
+            return
+        from importlib import metadata  # which takes tens of milliseconds, and hardly anybody needs
+
         for point in metadata.entry_points(group=self.group):
             if point.name not in self._entries:
                 self._entries[point.name] = point.value
