@@ -16,7 +16,6 @@ from evenhand.runtime.errors import INTERRUPTED
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from evenhand.config.file import Config as ConfigFile
     from evenhand.verbs import FileOption, Verb
 
 
@@ -24,12 +23,12 @@ def run_checks(verb: Verb, options: Namespace) -> int:
     """Run the checks of one job, those with equal settings together, and return the worst exit code."""
     config = Config.load(options.config)
     names = verb.checks.toml
-    if config.of_texts or verb.for_texts:
+    if verb.for_texts:
         names = (*names, *verb_for(verb.name, texts=True).checks.toml)
     return run_plans(config, verb, given(options, dict.fromkeys(names)), options)
 
 
-def run_plans(config: ConfigFile, verb: Verb, settings: dict[str, Any], options: Namespace) -> int:
+def run_plans(config: Config, verb: Verb, settings: dict[str, Any], options: Namespace) -> int:
     """Run all checks of a job under some settings, and write what was asked for of each."""
     plans = plans_of_job(config, verb.name, settings)
     wanted = _wanted(verb, options)

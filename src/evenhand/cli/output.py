@@ -21,9 +21,9 @@ def given(options: Namespace, names: Iterable[str]) -> dict[str, Any]:
     return {name: getattr(options, name) for name in names if getattr(options, name, None) is not None}
 
 
-def finish(found: Evidence, file: str | None, *, cases: int = 1) -> int:
+def finish(found: Evidence, file: str | None) -> int:
     """Print evidence, write it where asked, and return its exit code."""
-    render(found, cases=cases)
+    render(found)
     if file is not None:
         found.to_json(file)
     return found.exit_code

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.config.file import imported
 from evenhand.methods.repair import REPAIR
+from evenhand.population.source import need_columns
 from evenhand.runtime.budget import Budget
 from evenhand.runtime.errors import ConfigError, DataError, MissingExtra, UsageError, clip, nearest
 from evenhand.runtime.table_file import read_frame
@@ -259,8 +260,7 @@ def _texts(config: Config, table: Mapping[str, Any]) -> _Source:
 
 def _column(frame: pd.DataFrame, name: str, file: Path) -> Any:
     """Return a column that is there, and has a value in every row."""
-    if name not in frame.columns:
-        raise DataError(f"{file}: there is no column {clip(repr(name))}; {nearest(name, frame.columns)}")
+    need_columns(frame, [name], file)
     try:
         check_missing(eager(frame), name)
     except DataError as error:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.runtime.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from os import PathLike
 
 _HALVES = re.compile("[\ud800-\udfff]")
@@ -45,16 +45,3 @@ def read(path: str | PathLike[str], what: str) -> Any:
         raise UsageError(f"{path}: cannot read the {what}: {error.strerror}") from None
     except ValueError:
         raise UsageError(f"{path}: this is not a JSON file") from None
-
-
-def check(table: Any, where: str, what: str, *, job: str, holds: str, known: int) -> None:
-    """Refuse what is no document of a job in a known format.
-
-    >>> check({"job": "measure"}, "old.json", "repair", job="repair", holds="checks", known=1)
-    Traceback (most recent call last):
-    evenhand.runtime.errors.UsageError: old.json: this is no evenhand repair
-    """
-    if not isinstance(table, Mapping) or table.get("job") != job or holds not in table:
-        raise UsageError(f"{where}: this is no evenhand {what}")
-    if table.get("format") != known:
-        raise UsageError(f"{where}: {what} format {table.get('format')} is not {known}; use the evenhand that wrote it")
