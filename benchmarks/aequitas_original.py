@@ -1,10 +1,13 @@
-"""Aequitas as published (Udeshi, Arora, Chattopadhyay 2018): Algorithms 1 to 4, one input at a time.
+"""Aequitas as published (Udeshi, Arora, Chattopadhyay 2018): Algorithms 1 to 4, one input at a
+time.
 
-The random numbers are those of `evenhand.methods.search.strategies.aequitas`, so both must find the very same inputs:
-`python benchmarks/aequitas_original.py` runs both on the tree and the fair model of Adult and compares them.
+The random numbers are those of `evenhand.methods.search.strategies.aequitas`, so both must find the
+very same inputs: `python benchmarks/aequitas_original.py` runs both on the tree and the fair model
+of Adult and compares them.
 
-Where the paper leaves something open: both trial counts N are 1,000; a step over the end of a feature stays at the end;
-when all walks are done another global phase follows and the chances are kept; inputs of the global phase count too.
+Where the paper leaves something open: both trial counts N are 1,000; a step over the end of a
+feature stays at the end; when all walks are done another global phase follows and the chances are
+kept; inputs of the global phase count too.
 """
 
 from __future__ import annotations
@@ -34,7 +37,9 @@ TABLE_3 = {
     "Decision Tree": (0.485, 2.33, 2.89, 6.653),
     "Ensemble": (8.23, 22.34, 36.08, 37.9),
 }
-"""Per cent of the inputs generated that are discriminatory: random, then Aequitas random, semi- and fully-directed."""
+"""Per cent of the inputs generated that are discriminatory: random, then Aequitas random, semi- and
+fully-directed.
+"""
 TABLE_4 = {
     "Fair SVM": (1589.87, 534.47, 345.65, 228.14),
     "SVM": (7159.54, 3589.9, 2673.8, 2190.21),
@@ -48,7 +53,9 @@ TABLE_4 = {
 
 @dataclass(frozen=True)
 class Run:
-    """What was found: unique discriminatory inputs, in the order found, with the first of the protected values."""
+    """What was found: unique discriminatory inputs, in the order found, with the first of the
+    protected values.
+    """
 
     points: NDArray[np.float64]
     queries: int
@@ -60,9 +67,13 @@ class _Spent(Exception):
 
 
 class Original:
-    """Algorithms 1 and 2 with one of the three updates; the model is asked the inputs I(d) of one input at a time."""
+    """Algorithms 1 and 2 with one of the three updates; the model is asked the inputs I(d) of one
+    input at a time.
+    """
 
-    def __init__(self, model: Any, space: eh.Space, over: str, strategy: str, seed: int = 0) -> None:
+    def __init__(
+        self, model: Any, space: eh.Space, over: str, strategy: str, seed: int = 0
+    ) -> None:
         self.model, self.strategy = model, strategy
         self.at, self.values = space.index(over), space.assignments(over)[:, 0]
         self.free = [position for position in range(len(space.features)) if position != self.at]
@@ -119,7 +130,10 @@ class Original:
         for start in inputs:
             self.place(np.frombuffer(start))
             for which, way in self.rng.random((TRIALS, 2)):
-                p = min(int(np.searchsorted(self.chance.cumsum(), which, side="right")), len(self.free) - 1)
+                p = min(
+                    int(np.searchsorted(self.chance.cumsum(), which, side="right")),
+                    len(self.free) - 1,
+                )
                 step = -1 if way < self.down[p] else 1
                 column = self.rows[:, self.free[p]]
                 column[:] = min(max(column[0] + step, self.low[p]), self.high[p])
@@ -141,14 +155,24 @@ class Original:
 
 
 def run(
-    model: Any, space: eh.Space, over: str, strategy: str, queries: float, seed: int = 0, seconds: float = float("inf")
+    model: Any,
+    space: eh.Space,
+    over: str,
+    strategy: str,
+    queries: float,
+    seed: int = 0,
+    seconds: float = float("inf"),
 ) -> Run:
     """Run a published strategy until so many inputs are asked, or so many seconds have passed."""
     return Original(model, space, over, strategy, seed).run(queries, seconds)
 
 
-def same(model: Any, space: eh.Space, over: str, strategy: str, queries: int, seed: int = 0) -> tuple[int, int, int]:
-    """Return how many inputs the batched strategy found, how many this one did, and how many both did."""
+def same(
+    model: Any, space: eh.Space, over: str, strategy: str, queries: int, seed: int = 0
+) -> tuple[int, int, int]:
+    """Return how many inputs the batched strategy found, how many this one did, and how many both
+    did.
+    """
     import evenhand as eh
     from evenhand.methods.search.loop import hunt
     from evenhand.methods.search.probe import Probe
@@ -158,9 +182,14 @@ def same(model: Any, space: eh.Space, over: str, strategy: str, queries: int, se
     from evenhand.subject.view import View
 
     probe = Probe(View(eh.Subject(model, space)), (over,))
-    batched = hunt(Aequitas(strategy).started(Setting(probe, seed)), probe, Meter(eh.Budget(queries=queries)))
+    batched = hunt(
+        Aequitas(strategy).started(Setting(probe, seed)), probe, Meter(eh.Budget(queries=queries))
+    )
     single = run(model, space, over, strategy, batched.queries, seed)
-    ours, theirs = ({tuple(point) for point in points.tolist()} for points in (batched.found.points, single.points))
+    ours, theirs = (
+        {tuple(point) for point in points.tolist()}
+        for points in (batched.found.points, single.points)
+    )
     return len(ours), len(theirs), len(ours & theirs)
 
 
@@ -172,7 +201,10 @@ def main() -> None:
         for strategy in STRATEGIES:
             for seed in range(3):
                 ours, theirs, both = same(one.model, one.space, one.over, strategy, 20_000, seed)
-                print(f"{name:6} {strategy:16} seed {seed}: batched {ours:,}, one at a time {theirs:,}, both {both:,}")
+                print(
+                    f"{name:6} {strategy:16} seed {seed}: batched {ours:,}, one at a time"
+                    f" {theirs:,}, both {both:,}"
+                )
 
 
 if __name__ == "__main__":

@@ -1,22 +1,26 @@
-"""The subjects of the search benchmark: Aequitas's six classifiers (Table 2 of the paper) in today's scikit-learn.
+"""The subjects of the search benchmark: Aequitas's six classifiers (Table 2 of the paper) in
+today's scikit-learn.
 
 tree      DecisionTreeClassifier, as it comes
 forest    RandomForestClassifier of 100 trees
 mlp       MLPClassifier of one hidden layer with 100 units, on standardised columns
 svm       SVC with an RBF kernel, on standardised columns; fitted on at most 8,000 rows, so that it takes seconds
-ensemble  VotingClassifier over a forest and a tree, soft: the mean of their probabilities (a hard vote of two ties)
+ensemble  VotingClassifier over a forest and a tree, soft: the mean of their probabilities (a hard
+vote of two ties)
 fair      logistic regression whose signed distance has no covariance with the protected column (Zafar et al. 2017,
-          "Fairness Constraints"), for the paper's Fair SVM; the protected column is among its inputs, as in the paper
+          "Fairness Constraints"), for the paper's Fair SVM; the protected column is among its
+          inputs, as in the paper
 
-and two more, which have about the shares of discriminatory inputs that the paper's Table 5 reports (8.84 %, 0.33 %):
+and two more, which have about the shares of discriminatory inputs that the paper's Table 5 reports
+(8.84 %, 0.33 %):
 
 forest-10  a forest of 10 trees, what scikit-learn made by default in 2018
 svm-raw    the SVM on columns as they are
 
-Data: the TestSGD authors' coding of Adult (over sex), German credit and Bank (over age). For Adult the space is the one
-that Aequitas declares; the 7 % of rows outside it, nearly all with a missing value coded 100, are left out.
-`python benchmarks/aequitas_subjects.py` trains them and prints their accuracy and how many of 10,000 uniform classes
-are discriminatory.
+Data: the TestSGD authors' coding of Adult (over sex), German credit and Bank (over age). For Adult
+the space is the one that Aequitas declares; the 7 % of rows outside it, nearly all with a missing
+value coded 100, are left out. `python benchmarks/aequitas_subjects.py` trains them and prints their
+accuracy and how many of 10,000 uniform classes are discriminatory.
 """
 
 from __future__ import annotations
@@ -69,13 +73,17 @@ COLUMNS = {
              "duration", "campaign", "pdays", "previous", "poutcome"],
 }
 ADULT = ([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], [9, 7, 39, 15, 6, 13, 5, 4, 1, 99, 39, 99, 39])
-"""The bounds that Aequitas declares; those of the others are the least and the largest value in the data."""
+"""The bounds that Aequitas declares; those of the others are the least and the largest value in the
+data.
+"""
 # fmt: on
 
 
 @dataclass(frozen=True)
 class Classifier:
-    """A trained classifier; `rows` are the real rows that are points of its space, `over` what is protected."""
+    """A trained classifier; `rows` are the real rows that are points of its space, `over` what is
+    protected.
+    """
 
     name: str
     data: str
@@ -87,7 +95,8 @@ class Classifier:
 
 
 class FairLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Logistic regression under cov(column, signed distance) = 0, on standardised columns (Zafar et al. 2017).
+    """Logistic regression under cov(column, signed distance) = 0, on standardised columns (Zafar et
+    al. 2017).
 
     The strictest of their bounds on the covariance.
     """
@@ -113,9 +122,15 @@ class FairLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             slope = -(signs * expit(-margins)) @ scaled / len(rows)
             return float(np.logaddexp(0.0, -margins).mean()), slope
 
-        none = {"type": "eq", "fun": lambda weights: covariance @ weights, "jac": lambda _: covariance}
+        none = {
+            "type": "eq",
+            "fun": lambda weights: covariance @ weights,
+            "jac": lambda _: covariance,
+        }
         start = np.zeros(scaled.shape[1])
-        found = minimize(loss, start, jac=True, method="SLSQP", constraints=[none], options={"maxiter": 500})
+        found = minimize(
+            loss, start, jac=True, method="SLSQP", constraints=[none], options={"maxiter": 500}
+        )
         if not found.success:
             raise RuntimeError(f"the constrained model did not converge: {found.message}")
         self.coef_, self.intercept_ = found.x[None, :-1], found.x[-1:]
@@ -146,7 +161,10 @@ def table(data: str) -> tuple[Matrix, NDArray[np.int64]]:
 
 def space_of(data: str, rows: Matrix) -> eh.Space:
     low, high = ADULT if data == "adult" else (rows.min(axis=0), rows.max(axis=0))
-    made = [eh.integer(name, int(a), int(b)) for name, a, b in zip(COLUMNS[data], low, high, strict=True)]
+    made = [
+        eh.integer(name, int(a), int(b))
+        for name, a, b in zip(COLUMNS[data], low, high, strict=True)
+    ]
     return eh.Space(made, protected=[OVER[data]])
 
 
@@ -158,7 +176,10 @@ def unfitted(column: int) -> dict[str, Any]:
     from sklearn.svm import SVC
     from sklearn.tree import DecisionTreeClassifier
 
-    members = [("forest", RandomForestClassifier(random_state=1)), ("tree", DecisionTreeClassifier(random_state=1))]
+    members = [
+        ("forest", RandomForestClassifier(random_state=1)),
+        ("tree", DecisionTreeClassifier(random_state=1)),
+    ]
     return {
         "tree": DecisionTreeClassifier(random_state=0),
         "forest": RandomForestClassifier(random_state=0),
@@ -187,7 +208,9 @@ def train(data: str) -> dict[str, Classifier]:
 
 
 def subjects(data: str) -> dict[str, Classifier]:
-    """Return all on a data set, from the file of the last run where this module has not changed since."""
+    """Return all on a data set, from the file of the last run where this module has not changed
+    since.
+    """
     import sklearn
 
     # Under its own name, so that what is kept can be read by others.
@@ -225,10 +248,15 @@ def main() -> None:
         start = time.perf_counter()
         made = subjects(data)
         one = made["tree"]
-        print(f"{data}, over {one.over}: {len(one.rows):,} real rows in {one.space}, size {one.space.size:.3g}")
+        print(
+            f"{data}, over {one.over}: {len(one.rows):,} real rows in {one.space}, size"
+            f" {one.space.size:.3g}"
+        )
         for name, classifier in made.items():
             print(
-                f"  {name:10} accuracy {classifier.accuracy:.3f}   {discriminatory(classifier):5} of 10,000", flush=True
+                f"  {name:10} accuracy {classifier.accuracy:.3f}   {discriminatory(classifier):5}"
+                " of 10,000",
+                flush=True,
             )
         print(f"  {time.perf_counter() - start:.1f} s")
 

@@ -1,11 +1,12 @@
-"""compare against the procedure of the Fairea paper: the baseline, and what a study costs beyond its fits.
+"""compare against the procedure of the Fairea paper: the baseline, and what a study costs beyond
+its fits.
 
-`python benchmarks/compare.py [--only baseline|study] [--splits 20] [--quick]` prints tables and writes
-benchmarks/results/compare.json.
+`python benchmarks/compare.py [--only baseline|study] [--splits 20] [--quick]` prints tables and
+writes benchmarks/results/compare.json.
 
-Wanted: the baseline of Adult-sex (14,653 test rows, 10 degrees, 50 repetitions) at least 1,000 times as fast as the
-paper's loop; a study of three data sets, two cheap methods, logistic regression and 20 splits in at most 1.1 times the
-sum of its bare fits, for each worker.
+Wanted: the baseline of Adult-sex (14,653 test rows, 10 degrees, 50 repetitions) at least 1,000
+times as fast as the paper's loop; a study of three data sets, two cheap methods, logistic
+regression and 20 splits in at most 1.1 times the sum of its bare fits, for each worker.
 """
 
 from __future__ import annotations
@@ -73,22 +74,28 @@ def timed(work: Callable[[], Any], repeat: int) -> tuple[float, Any]:
 
 
 def adult_sex() -> tuple[Any, Any, Any]:
-    """Return true labels, predictions of logistic regression and sex, for the test rows of one 7:3 split."""
+    """Return true labels, predictions of logistic regression and sex, for the test rows of one 7:3
+    split.
+    """
     data = eh.datasets.load("adult")
     features, truth = data.features, (data.labels == data.positive).to_numpy().astype(int)
     train, test, y_train, y_test = train_test_split(features, truth, test_size=0.3, random_state=0)
     numbers = make_column_selector(dtype_include="number")
     words = make_column_selector(dtype_exclude="number")
-    encode = make_column_transformer((StandardScaler(), numbers), (OneHotEncoder(handle_unknown="ignore"), words))
+    encode = make_column_transformer(
+        (StandardScaler(), numbers), (OneHotEncoder(handle_unknown="ignore"), words)
+    )
     model = make_pipeline(encode, LogisticRegression(max_iter=1000)).fit(train, y_train)
     return y_test, model.predict(test), test["sex"].to_numpy()
 
 
 def paper_loop(truth: Any, told: Any, male: Any, label: int, seed: int = 0) -> Any:
-    """Return mean accuracy, statistical parity and average odds difference at each degree, as section 4.1 says.
+    """Return mean accuracy, statistical parity and average odds difference at each degree, as
+    section 4.1 says.
 
-    A random part of the predictions is overwritten, 50 times for each degree, and the copy is scored. Group rates are
-    taken by numpy, which favours the loop: the released code builds a metric object of AIF360 for each copy.
+    A random part of the predictions is overwritten, 50 times for each degree, and the copy is
+    scored. Group rates are taken by numpy, which favours the loop: the released code builds a
+    metric object of AIF360 for each copy.
     """
     rng = np.random.default_rng(seed)
     total = len(told)
@@ -123,14 +130,19 @@ def section_baseline(options: argparse.Namespace) -> list[Row]:
     def exact() -> Any:
         table = frame.table(frame.cells(place, truth, told))
         expected = way.expected(table)
-        return np.column_stack([accuracy(expected), *(score(expected) for score in scores if score is not None)])
+        return np.column_stack(
+            [accuracy(expected), *(score(expected) for score in scores if score is not None)]
+        )
 
     assert np.allclose(
-        curve(way, frame.table(frame.cells(place, truth, told)), (scores[0], accuracy))[1], exact()[:, 0]
+        curve(way, frame.table(frame.cells(place, truth, told)), (scores[0], accuracy))[1],
+        exact()[:, 0],
     )
     fast, line = timed(exact, 200)
     slow, mean = timed(lambda: paper_loop(truth, told, male, majority), 1 if options.quick else 3)
-    whole, _ = timed(lambda: eh.compare({"original": told, "same": told}, truth, {"sex": sex}, resamples=100), 3)
+    whole, _ = timed(
+        lambda: eh.compare({"original": told, "same": told}, truth, {"sex": sex}, resamples=100), 3
+    )
     return [
         {
             "rows": len(truth),
@@ -144,7 +156,9 @@ def section_baseline(options: argparse.Namespace) -> list[Row]:
 
 
 def section_study(options: argparse.Namespace) -> list[Row]:
-    """A study of three data sets beside the sum of its bare fits: one worker, two that must start, and the same two."""
+    """A study of three data sets beside the sum of its bare fits: one worker, two that must start,
+    and the same two.
+    """
     from evenhand.config.study import read_study
     from evenhand.study.study import run
 
@@ -152,7 +166,9 @@ def section_study(options: argparse.Namespace) -> list[Row]:
     for n_jobs, started in ((1, True), (2, False), (2, True)):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "study.toml"
-            file.write_text(STUDY.format(splits=4 if options.quick else options.splits), encoding="utf-8")
+            file.write_text(
+                STUDY.format(splits=4 if options.quick else options.splits), encoding="utf-8"
+            )
             planned = read_study(file)
             began = time.perf_counter()
             cases = run(planned.study, Path(folder) / "study.sqlite", n_jobs=n_jobs)

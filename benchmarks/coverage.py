@@ -1,7 +1,9 @@
-"""Do the intervals hold their level under the stopping rule, and at what cost next to Themis's Wald rule?
+"""Do the intervals hold their level under the stopping rule, and at what cost next to Themis's Wald
+rule?
 
-`python benchmarks/coverage.py [--runs 4000] [--json FILE] [--markdown]` simulates every cell, checks the calibration
-with an exact dynamic programme, and exits 1 where coverage is significantly below nominal.
+`python benchmarks/coverage.py [--runs 4000] [--json FILE] [--markdown]` simulates every cell,
+checks the calibration with an exact dynamic programme, and exits 1 where coverage is significantly
+below nominal.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ SIGNIFICANT = 1e-3
 
 @dataclass(frozen=True)
 class States:
-    """All ways in which a plan can end: size, hits, P(not stopped before | hits), and the limits then reported."""
+    """All ways in which a plan can end: size, hits, P(not stopped before | hits), and the limits
+    then reported.
+    """
 
     n: Floats
     hits: Floats
@@ -54,18 +58,24 @@ class States:
         return float(mass[inside].sum() / mass.sum()), float((mass * self.n).sum() / mass.sum())
 
     def worst(self, points: int = 400) -> tuple[float, float]:
-        """Return the lowest coverage and its p, sought just outside the reported limits, where coverage drops."""
+        """Return the lowest coverage and its p, sought just outside the reported limits, where
+        coverage drops.
+        """
         ends = np.unique(np.concatenate([self.low, self.high]))
         ends = ends[(ends > 0) & (ends < 1)]
         if ends.size > points:
-            wanted = np.concatenate([np.linspace(0, 1, points // 2), np.geomspace(ends[0], 1, points // 2)])
+            wanted = np.concatenate(
+                [np.linspace(0, 1, points // 2), np.geomspace(ends[0], 1, points // 2)]
+            )
             ends = np.unique(ends[np.clip(np.searchsorted(ends, wanted), 0, ends.size - 1)])
         tried = np.concatenate([ends * (1 - 1e-9), np.minimum(ends * (1 + 1e-9), 1.0)])
         return min((self.at(float(p))[0], float(p)) for p in tried)
 
 
 def carry(alive: Floats, before: int, n: int) -> Floats:
-    """Return P(alive | hits at n) from P(alive | hits at `before`): given the total, the split is hypergeometric."""
+    """Return P(alive | hits at n) from P(alive | hits at `before`): given the total, the split is
+    hypergeometric.
+    """
     step, total = n - before, np.arange(n + 1)
     log = gammaln(np.arange(n + 2) + 1.0)
     out = np.zeros(n + 1)
@@ -78,7 +88,9 @@ def carry(alive: Floats, before: int, n: int) -> Floats:
 
 
 def stop_states(plan: Plan, max_n: int | None = None) -> States:
-    """Return the exact law of a plan's end, for all p at once, by a dynamic programme over its looks."""
+    """Return the exact law of a plan's end, for all p at once, by a dynamic programme over its
+    looks.
+    """
     found: list[Floats] = []
     alive, before = np.ones(1), 0
     for n in plan.looks(max_n):
@@ -88,7 +100,9 @@ def stop_states(plan: Plan, max_n: int | None = None) -> States:
         stops |= n == max_n
         ended = stops & (weight > 1e-15)
         low, high, _ = plan.report(hits[ended], float(n), last=n == max_n)
-        found.append(np.stack([np.full(ended.sum(), float(n)), hits[ended], weight[ended], low, high]))
+        found.append(
+            np.stack([np.full(ended.sum(), float(n)), hits[ended], weight[ended], low, high])
+        )
         alive, before = np.where(stops, 0.0, weight), n
         if not (alive > 1e-15).any():
             break
@@ -101,23 +115,38 @@ def last_look(plan: Plan) -> int:
     shares = np.array(0.5)
     if isinstance(plan, SpreadPlan):
         shares = 0.5 + np.linspace(-1, 1, plan.groups) * min(plan.margin or 0.5, 0.5)
-    return next(math.ceil(n * 1.3) for n in look_sizes() if int(calm.first_stop((shares * n)[None], [n])) == 0)
+    return next(
+        math.ceil(n * 1.3)
+        for n in look_sizes()
+        if int(calm.first_stop((shares * n)[None], [n])) == 0
+    )
 
 
-def paths(rates: ArrayLike, looks: NDArray[np.int64], runs: int, rng: np.random.Generator) -> Floats:
+def paths(
+    rates: ArrayLike, looks: NDArray[np.int64], runs: int, rng: np.random.Generator
+) -> Floats:
     """Return hits so far, as runs x looks x rates."""
     steps = np.diff(looks, prepend=0)[None, :, None]
     p = np.atleast_1d(np.asarray(rates, dtype=float))
-    return np.cumsum(rng.binomial(np.broadcast_to(steps, (runs, looks.size, p.size)), p), axis=1).astype(float)
+    return np.cumsum(
+        rng.binomial(np.broadcast_to(steps, (runs, looks.size, p.size)), p), axis=1
+    ).astype(float)
 
 
-def simulate(plan: Plan, rates: ArrayLike, runs: int, rng: np.random.Generator) -> tuple[int, float, float]:
-    """Return how many runs' intervals hold the truth, the mean number of inputs per group, and the share decided."""
+def simulate(
+    plan: Plan, rates: ArrayLike, runs: int, rng: np.random.Generator
+) -> tuple[int, float, float]:
+    """Return how many runs' intervals hold the truth, the mean number of inputs per group, and the
+    share decided.
+    """
     p = np.atleast_1d(np.asarray(rates, dtype=float))
     truth = float(np.ptp(p)) if isinstance(plan, SpreadPlan) else float(p[0])
     end = last_look(plan)
-    # Wald's rule is checked at every draw up to 200 and then at every hundredth, which changes its mean by under 1 %.
-    sizes = np.unique(np.geomspace(31, end, 800).astype(np.int64)) if plan.method == "wald" else None
+    # Wald's rule is checked at every draw up to 200 and then at every hundredth, which changes its
+    # mean by under 1 %.
+    sizes = (
+        np.unique(np.geomspace(31, end, 800).astype(np.int64)) if plan.method == "wald" else None
+    )
     looks = np.fromiter(look_sizes(end), dtype=np.int64) if sizes is None else sizes
     held, total, decided = 0, 0.0, 0
     for start in range(0, runs, 500):
@@ -129,9 +158,15 @@ def simulate(plan: Plan, rates: ArrayLike, runs: int, rng: np.random.Generator) 
             raise AssertionError(f"{plan} had not stopped at {end}")
         ended, total = hits[np.arange(some), at], total + float(looks[at].sum())
         if isinstance(plan, SpreadPlan) and plan.limit is None and plan.method == "exact":
-            # Asking whether the truth is excluded saves the inversion, which for many pairs is most of the work.
+            # Asking whether the truth is excluded saves the inversion, which for many pairs is most
+            # of the work.
             size, bar = looks[at].astype(float), np.full(some, truth)
-            held += int((~plan._is_over(ended, size, bar + 1e-9) & ~plan._is_under(ended, size, bar - 1e-9)).sum())
+            held += int(
+                (
+                    ~plan._is_over(ended, size, bar + 1e-9)
+                    & ~plan._is_under(ended, size, bar - 1e-9)
+                ).sum()
+            )
             continue
         low, high, anytime = plan.report(ended, looks[at])
         held += int(((low <= truth + 1e-12) & (truth <= high + 1e-12)).sum())
@@ -150,7 +185,9 @@ def single_cells(runs: int, seed: int = 1) -> list[dict[str, Any]]:
     for level in LEVELS:
         for margin in MARGINS:
             for p in RATES:
-                walds[level, margin, p] = simulate(Plan(level, margin, interval="wald"), p, runs, rng)
+                walds[level, margin, p] = simulate(
+                    Plan(level, margin, interval="wald"), p, runs, rng
+                )
                 for limit in LIMITS:
                     held, mean, decided = simulate(Plan(level, margin, limit), p, runs, rng)
                     wald_held, wald_mean, _ = walds[level, margin, p]
@@ -191,14 +228,27 @@ def spread_cells(runs: int, seed: int = 2) -> list[dict[str, Any]]:
     """Simulate the spread of two to eight groups."""
     rng, rows = np.random.default_rng(seed), []
     for rates, limit, margin in SPREADS:
-        held, mean, _ = simulate(SpreadPlan(0.95, margin, limit, groups=len(rates)), rates, runs, rng)
-        row = {"kind": "spread", "p": list(rates), "level": 0.95, "margin": margin, "limit": limit, "runs": runs}
-        rows.append({**row, "coverage": held / runs, "mean_n": mean, "p_value": below(held, runs, 0.95)})
+        held, mean, _ = simulate(
+            SpreadPlan(0.95, margin, limit, groups=len(rates)), rates, runs, rng
+        )
+        row = {
+            "kind": "spread",
+            "p": list(rates),
+            "level": 0.95,
+            "margin": margin,
+            "limit": limit,
+            "runs": runs,
+        }
+        rows.append(
+            {**row, "coverage": held / runs, "mean_n": mean, "p_value": below(held, runs, 0.95)}
+        )
     return rows
 
 
 def difference_cells(runs: int, seed: int = 3) -> list[dict[str, Any]]:
-    """Simulate the interval for a difference at fixed sizes; the tests enumerate small ones exactly."""
+    """Simulate the interval for a difference at fixed sizes; the tests enumerate small ones
+    exactly.
+    """
     rng, rows = np.random.default_rng(seed), []
     for n1, n2 in ((40, 40), (20, 300)):
         for p1, p2 in ((0.3, 0.3), (0.01, 0.99), (0.001, 0.05), (0.6, 0.4)):
@@ -228,8 +278,21 @@ def exact_cells() -> list[dict[str, Any]]:
             for limit in LIMITS:
                 for budget in (None, 100, 400):
                     coverage, p = stop_states(Plan(level, margin, limit), budget).worst(200)
-                    row = {"level": level, "margin": margin, "limit": limit, "budget": budget, "p": p}
-                    rows.append({"kind": "exact", **row, "coverage": coverage, "p_value": float(coverage >= level)})
+                    row = {
+                        "level": level,
+                        "margin": margin,
+                        "limit": limit,
+                        "budget": budget,
+                        "p": p,
+                    }
+                    rows.append(
+                        {
+                            "kind": "exact",
+                            **row,
+                            "coverage": coverage,
+                            "p_value": float(coverage >= level),
+                        }
+                    )
     return rows
 
 
@@ -247,21 +310,28 @@ def table(rows: list[dict[str, Any]], *, markdown: bool) -> str:
         cells.insert(1, ["---"] * len(names))
         return "\n".join("| " + " | ".join(line) + " |" for line in cells)
     widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
-    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in cells)
+    return "\n".join(
+        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+        for line in cells
+    )
 
 
 def main() -> int:
     """Run all cells, print and write them, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=4000)
-    parser.add_argument("--json", type=Path, default=Path(__file__).parent / "results" / "coverage.json")
+    parser.add_argument(
+        "--json", type=Path, default=Path(__file__).parent / "results" / "coverage.json"
+    )
     parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()
     parts: list[list[dict[str, Any]]] = []
     makers: dict[str, Callable[[], list[dict[str, Any]]]] = {
         "One rate, simulated": lambda: single_cells(options.runs),
         "One rate, worst p by exact dynamic programme": exact_cells,
-        "Spread of groups, simulated (mean_n is per group)": lambda: spread_cells(options.runs // 2),
+        "Spread of groups, simulated (mean_n is per group)": lambda: spread_cells(
+            options.runs // 2
+        ),
         "Difference, simulated": lambda: difference_cells(options.runs),
     }
     for title, make in makers.items():

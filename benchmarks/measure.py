@@ -1,8 +1,10 @@
-"""measure and subsets against the published Themis: tests, wall time, wrong sets, and its Figures 1 and 2 beside ours.
+"""measure and subsets against the published Themis: tests, wall time, wrong sets, and its Figures 1
+and 2 beside ours.
 
-`python benchmarks/measure.py [--only a|planted|b|c|figure1|figure2] [--all]` prints one table each and writes them to
-benchmarks/results/measure.json. The subjects are in themis_subjects.py, the original in themis_original.py.
-Sections a and figure2 take the eight systems that are not discrimination-aware; --all adds the aware ones.
+`python benchmarks/measure.py [--only a|planted|b|c|figure1|figure2] [--all]` prints one table each
+and writes them to benchmarks/results/measure.json. The subjects are in themis_subjects.py, the
+original in themis_original.py. Sections a and figure2 take the eight systems that are not
+discrimination-aware; --all adds the aware ones.
 """
 
 from __future__ import annotations
@@ -45,10 +47,16 @@ if TYPE_CHECKING:
 THETA, CONF, EPS = 0.75, 0.99, 0.05
 SCOPES: dict[str, Row] = {
     "all characteristics, sets of up to two": {"depth": 2, "cap": 20_000, "order": "product"},
-    "the eight characteristics with the highest scores, all sets": {"top": 8, "cap": 1000, "order": "scrambled"},
+    "the eight characteristics with the highest scores, all sets": {
+        "top": 8,
+        "cap": 1000,
+        "order": "scrambled",
+    },
 }
-"""Where all procedures can be executed in full. The cap is on variants of one input, for all procedures alike; for the
-original it makes the count a lower bound, and so does the scrambled order, which finds flips sooner."""
+"""Where all procedures can be executed in full. The cap is on variants of one input, for all
+procedures alike; for the original it makes the count a lower bound, and so does the scrambled
+order, which finds flips sooner.
+"""
 THINNED = 16
 PLANTED = 400
 PART = 150
@@ -65,8 +73,15 @@ def geometric(values: list[float]) -> float:
 
 
 def on_codes(coded: Coded) -> eh.Subject:
-    """Return a subject that decides as the model does but takes codes: tests are counted, not timed."""
-    space = eh.Space([eh.integer(name, 0, size - 1) for name, size in zip(coded.space.names, coded.sizes, strict=True)])
+    """Return a subject that decides as the model does but takes codes: tests are counted, not
+    timed.
+    """
+    space = eh.Space(
+        [
+            eh.integer(name, 0, size - 1)
+            for name, size in zip(coded.space.names, coded.sizes, strict=True)
+        ]
+    )
     subject = eh.Subject(lambda frame: coded(frame.to_numpy()), space, positive=True, memo=True)
     subject.adapter.dear = True  # as software whose tests are worth counting, never asked ahead
     return subject
@@ -82,7 +97,12 @@ def original(coded: Coded, among: list[int], depth: int | None, rules: Rules) ->
         counter.inputs = implied if known else needed
         if counter.causal(chosen) > THETA and not known:
             found.append(chosen)
-    return {"found": found, "pruned": needed.count, "unpruned": (needed | implied).count, "capped": counter.capped}
+    return {
+        "found": found,
+        "pruned": needed.count,
+        "unpruned": (needed | implied).count,
+        "capped": counter.capped,
+    }
 
 
 def precise(coded: Coded, chosen: Set, n: int = 2000, variants: int = 2000) -> float:
@@ -107,7 +127,9 @@ def tests_of(one: Instance, scope: str) -> Row:
     found = {frozenset(names[i] for i in chosen) for chosen in theirs["found"]}
     by_name = sorted(sorted(group, key=names.index) for group in ours ^ found)
     scores = {"+".join(group): precise(coded, tuple(map(names.index, group))) for group in by_name}
-    false = [group for group in by_name if frozenset(group) in found and scores["+".join(group)] < THETA]
+    false = [
+        group for group in by_name if frozenset(group) in found and scores["+".join(group)] < THETA
+    ]
     return {
         "scope": scope,
         "instance": one.name,
@@ -125,39 +147,56 @@ def tests_of(one: Instance, scope: str) -> Row:
         "not_shown": states.count("not shown"),
         "disputed": scores,
         "original_false": len(false),
-        "ours_false": sum(scores["+".join(group)] < THETA for group in by_name if frozenset(group) in ours),
+        "ours_false": sum(
+            scores["+".join(group)] < THETA for group in by_name if frozenset(group) in ours
+        ),
     }
 
 
 def section_a(chosen: list[Instance]) -> list[Row]:
-    """Tests to find all sets with a causal score of at least 75 % at 99 % and a margin of 0.05 (Figure 3)."""
+    """Tests to find all sets with a causal score of at least 75 % at 99 % and a margin of 0.05
+    (Figure 3).
+    """
     rows: list[Row] = []
     for scope in SCOPES:
-        print(f"\n{scope}; {SCOPES[scope]['order']} order, at most {SCOPES[scope]['cap']:,} variants of an input")
-        print(f"{'':38}{'unpruned':>12}{'pruned':>12}{'ours':>12}{'pruned/ours':>12}   sets found: theirs, ours, both")
-        some = joblib.Parallel(n_jobs=2, return_as="generator")(joblib.delayed(tests_of)(one, scope) for one in chosen)
+        print(
+            f"\n{scope}; {SCOPES[scope]['order']} order, at most {SCOPES[scope]['cap']:,} variants"
+            " of an input"
+        )
+        print(
+            f"{'':38}{'unpruned':>12}{'pruned':>12}{'ours':>12}{'pruned/ours':>12}   sets found:"
+            " theirs, ours, both"
+        )
+        some = joblib.Parallel(n_jobs=2, return_as="generator")(
+            joblib.delayed(tests_of)(one, scope) for one in chosen
+        )
         for row in some:
             row["ratio"] = row["pruned"] / row["ours"]
             rows.append(row)
             print(
                 f"{row['instance']:38}{row['unpruned']:12,}{row['pruned']:12,}{row['ours']:12,}{row['ratio']:12.2f}"
-                f"   {row['found_by_original']}, {row['found_by_ours']}, {row['both']}; {row['undecided']} undecided, "
-                f"{row['not_shown']} not shown; of those found by one alone {row['original_false']} of the original's "
-                f"and {row['ours_false']} of ours are below the limit by 2,000 other draws"
-                f"{'; original capped' if row['capped'] else ''}   {row['seconds']:.0f} s",
+                f"   {row['found_by_original']}, {row['found_by_ours']}, {row['both']};"
+                f" {row['undecided']} undecided, {row['not_shown']} not shown; of those found by"
+                f" one alone {row['original_false']} of the original's and {row['ours_false']} of"
+                " ours are below the limit by 2,000 other"
+                f" draws{'; original capped' if row['capped'] else ''}   {row['seconds']:.0f} s",
                 flush=True,
             )
         mine = [row for row in rows if row["scope"] == scope]
         print(
-            f"geometric means: pruning saves {geometric([row['unpruned'] / row['pruned'] for row in mine]):.2f}x, "
-            f"ours over the paper's pruning {geometric([row['ratio'] for row in mine]):.2f}x, "
-            f"over no pruning {geometric([row['unpruned'] / row['ours'] for row in mine]):.2f}x"
+            "geometric means: pruning saves"
+            f" {geometric([row['unpruned'] / row['pruned'] for row in mine]):.2f}x, ours over the"
+            f" paper's pruning {geometric([row['ratio'] for row in mine]):.2f}x, over no pruning"
+            f" {geometric([row['unpruned'] / row['ours'] for row in mine]):.2f}x"
         )
     overall = geometric([row["ratio"] for row in rows])
     print(f"over both scopes, ours over the paper's pruning: {overall:.2f}x   wanted ≥ 3")
     theirs = [FIGURE_3[row["paper"]] for row in rows if row["paper"] in FIGURE_3]
     if theirs:
-        print(f"paper's Figure 3, same instances: pruning saves {geometric([a / b for a, b in theirs]):.1f}x")
+        print(
+            "paper's Figure 3, same instances: pruning saves"
+            f" {geometric([a / b for a, b in theirs]):.1f}x"
+        )
     return rows
 
 
@@ -188,20 +227,35 @@ def judged(seed: int) -> Row:
         chosen
         for chosen, score in scores.items()
         if score >= THETA
-        and not any(scores[part] >= THETA for part in lattice(chosen, len(chosen) - 1) if part != chosen)
+        and not any(
+            scores[part] >= THETA for part in lattice(chosen, len(chosen) - 1) if part != chosen
+        )
     }
     counter = Counter(lambda codes: table[tuple(codes.T)], sizes, Rules(CONF, EPS), seed=seed)
     theirs = set(search(counter.causal, range(len(sizes)), THETA))
     space = eh.Space([eh.integer(f"x{i}", 0, size - 1) for i, size in enumerate(sizes)])
-    subject = eh.Subject(lambda frame: table[tuple(frame.to_numpy().T)], space, positive=True, memo=True)
+    subject = eh.Subject(
+        lambda frame: table[tuple(frame.to_numpy().T)], space, positive=True, memo=True
+    )
     # Enumeration would be exact on spaces this small: it is sampling that is put to the test.
-    result = eh.subsets(subject, limit=THETA, level=CONF, margin=EPS, exact=False, seed=seed, progress=False)
+    result = eh.subsets(
+        subject, limit=THETA, level=CONF, margin=EPS, exact=False, seed=seed, progress=False
+    )
     sides = {"discriminating": True, "cleared": False}
     said = {
-        tuple(int(name[1:]) for name in entry["about"]): entry["state"] for entry in result.details["lattice"]["sets"]
+        tuple(int(name[1:]) for name in entry["about"]): entry["state"]
+        for entry in result.details["lattice"]["sets"]
     }
-    wrong = [chosen for chosen, state in said.items() if state in sides and sides[state] != (scores[chosen] >= THETA)]
-    ours = {tuple(int(name[1:]) for name in finding.about) for finding in result.findings if finding.verdict == "fail"}
+    wrong = [
+        chosen
+        for chosen, state in said.items()
+        if state in sides and sides[state] != (scores[chosen] >= THETA)
+    ]
+    ours = {
+        tuple(int(name[1:]) for name in finding.about)
+        for finding in result.findings
+        if finding.verdict == "fail"
+    }
     return {
         "ours_wrong": bool(wrong),
         "ours_all": ours == minimal,
@@ -220,38 +274,50 @@ def section_planted() -> Row:
     shares: Row = {key: statistics.fmean(run[key] for run in runs) for key in runs[0]}
     clear = [run for run in runs if run["near"] > EPS]
     print(
-        f"\n{PLANTED} planted models: ours puts a set on the wrong side in {100 * shares['ours_wrong']:.1f} % of runs "
-        f"(wanted ≤ {100 * WANTED['planted']:.0f} %), leaves {100 * shares['open']:.1f} % of sets open, finds exactly "
-        f"the minimal sets in {100 * shares['ours_all']:.1f} %; the original finds other sets in "
-        f"{100 * shares['original_wrong']:.1f} %, sets below the limit in {100 * shares['original_false']:.1f} %"
+        f"\n{PLANTED} planted models: ours puts a set on the wrong side in"
+        f" {100 * shares['ours_wrong']:.1f} % of runs (wanted ≤ {100 * WANTED['planted']:.0f} %),"
+        f" leaves {100 * shares['open']:.1f} % of sets open, finds exactly the minimal sets in"
+        f" {100 * shares['ours_all']:.1f} %; the original finds other sets in"
+        f" {100 * shares['original_wrong']:.1f} %, sets below the limit in"
+        f" {100 * shares['original_false']:.1f} %"
     )
     if clear:
         exact = statistics.fmean(run["ours_all"] for run in clear)
         other = statistics.fmean(run["original_wrong"] for run in clear)
         print(
-            f"of these, {len(clear)} have no score within {EPS} of the limit: ours finds exactly the minimal sets in "
-            f"{100 * exact:.1f} %, the original other sets in {100 * other:.1f} %"
+            f"of these, {len(clear)} have no score within {EPS} of the limit: ours finds exactly"
+            f" the minimal sets in {100 * exact:.1f} %, the original other sets in"
+            f" {100 * other:.1f} %"
         )
     return {**shares, "runs": PLANTED, "clear": len(clear)}
 
 
 def section_b(chosen: list[Instance]) -> list[Row]:
-    """Wall time of a causal score at 99 % and margin 0.01, against one input at a time with the same draws."""
+    """Wall time of a causal score at 99 % and margin 0.01, against one input at a time with the
+    same draws.
+    """
     import pandas as pd
 
     rows: list[Row] = []
-    print(f"\n{'':38}{'draws':>8}{'ours':>10}{'loop':>10}{'ratio':>8}   the loop was timed on {PART} draws and scaled")
+    print(
+        f"\n{'':38}{'draws':>8}{'ours':>10}{'loop':>10}{'ratio':>8}   the loop was timed on {PART}"
+        " draws and scaled"
+    )
     for one in chosen:
         over, names = PROTECTED[one.data][0], one.space.names
         columns = [feature.labels(feature.values()) for feature in one.space.features]
         subject = eh.Subject(one.model, one.space, positive=1)
         eh.measure(subject, over=over, margin=0.2, progress=False)  # imports and caches
         start = time.perf_counter()
-        estimate = eh.measure(subject, over=over, level=CONF, margin=0.01, progress=False).worst.estimate
+        estimate = eh.measure(
+            subject, over=over, level=CONF, margin=0.01, progress=False
+        ).worst.estimate
         ours = time.perf_counter() - start
 
         def ask(k: Set, one: Instance = one, names: Any = names, columns: Any = columns) -> bool:
-            row = {name: [column[code]] for name, column, code in zip(names, columns, k, strict=True)}
+            row = {
+                name: [column[code]] for name, column, code in zip(names, columns, k, strict=True)
+            }
             return bool(one.model.predict(pd.DataFrame(row))[0] == 1)
 
         loop = Sequential(ask, [len(column) for column in columns], Rules(eps=0.0, most=PART))
@@ -259,17 +325,30 @@ def section_b(chosen: list[Instance]) -> list[Row]:
         start = time.perf_counter()
         loop.causal((names.index(over),))
         seconds = (time.perf_counter() - start) * estimate.n / PART
-        rows.append({"instance": one.name, "draws": estimate.n, "ours": ours, "loop": seconds, "ratio": seconds / ours})
-        print(f"{one.name:38}{estimate.n:8,}{ours:9.2f}s{seconds:9.1f}s{seconds / ours:8.0f}", flush=True)
+        rows.append(
+            {
+                "instance": one.name,
+                "draws": estimate.n,
+                "ours": ours,
+                "loop": seconds,
+                "ratio": seconds / ours,
+            }
+        )
+        print(
+            f"{one.name:38}{estimate.n:8,}{ours:9.2f}s{seconds:9.1f}s{seconds / ours:8.0f}",
+            flush=True,
+        )
     print(f"least ratio {min(row['ratio'] for row in rows):.0f}   wanted ≥ {WANTED['b']:.0f}")
     return rows
 
 
 def section_c(repeats: int = 3) -> list[Row]:
-    """Total time of a measurement of a forest over bare predict on as many inputs of the same space.
+    """Total time of a measurement of a forest over bare predict on as many inputs of the same
+    space.
 
-    Bare predict asks for exactly the inputs that the estimate rests on, in one call. A measurement does not know their
-    number beforehand: it starts with small calls and asks somewhat ahead, which a longer run makes up for.
+    Bare predict asks for exactly the inputs that the estimate rests on, in one call. A measurement
+    does not know their number beforehand: it starts with small calls and asks somewhat ahead, which
+    a longer run makes up for.
     """
     from sklearn.compose import make_column_transformer
     from sklearn.ensemble import RandomForestClassifier
@@ -280,7 +359,9 @@ def section_c(repeats: int = 3) -> list[Row]:
     people = adult.features.drop(columns=LEFT_OUT["adult"])
     texts = [name for name in people if people[name].dtype == "str" or people[name].dtype == object]
     encode = make_column_transformer((OrdinalEncoder(), texts), remainder="passthrough")
-    model = make_pipeline(encode, RandomForestClassifier(50, random_state=0)).fit(people, adult.labels)
+    model = make_pipeline(encode, RandomForestClassifier(50, random_state=0)).fit(
+        people, adult.labels
+    )
     space = eh.Space.from_frame(people, protected=["sex", "race"])
     subject = eh.Subject(model, space, positive=">50K", memo=False)
     rows: list[Row] = []
@@ -296,11 +377,16 @@ def section_c(repeats: int = 3) -> list[Row]:
             executed.append(eh.measure(subject, **options).spent.executed)
             pairs.append((middle - start, time.perf_counter() - middle))
         ratio = statistics.median(total / bare for bare, total in pairs)
-        bare, ahead = statistics.median(bare for bare, _ in pairs), statistics.median(executed) / asked
-        rows.append({"margin": margin, "inputs": asked, "bare": bare, "ratio": ratio, "executed": ahead})
+        bare, ahead = (
+            statistics.median(bare for bare, _ in pairs),
+            statistics.median(executed) / asked,
+        )
+        rows.append(
+            {"margin": margin, "inputs": asked, "bare": bare, "ratio": ratio, "executed": ahead}
+        )
         print(
-            f"forest of 50, margin {margin}: {asked:,} inputs, {ahead:.2f} times as many executed, bare {bare:.2f} s, "
-            f"total over bare {ratio:.2f}   wanted ≤ {WANTED['c']}",
+            f"forest of 50, margin {margin}: {asked:,} inputs, {ahead:.2f} times as many executed,"
+            f" bare {bare:.2f} s, total over bare {ratio:.2f}   wanted ≤ {WANTED['c']}",
             flush=True,
         )
     return rows
@@ -309,29 +395,57 @@ def section_c(repeats: int = 3) -> list[Row]:
 def section_figure1(chosen: list[Instance], margin: float = 0.02) -> list[Row]:
     """Group and causal scores for race and sex, with the paper's."""
     rows = []
-    print(f"\nper cent, intervals at {100 * CONF:.0f} %; A to D are the paper's nearest kin of our aware systems")
+    print(
+        f"\nper cent, intervals at {100 * CONF:.0f} %; A to D are the paper's nearest kin of our"
+        " aware systems"
+    )
     for one in chosen:
         subject = eh.Subject(one.model, one.space, positive=1)
         paper = FIGURE_1[paper_name(one)]
         for over in reversed(PROTECTED[one.data]):
             for kind in ("group", "causal"):
-                found = eh.measure(subject, over=over, kind=kind, level=CONF, margin=margin, progress=False)
+                found = eh.measure(
+                    subject, over=over, kind=kind, level=CONF, margin=margin, progress=False
+                )
                 estimate = found.worst.estimate
                 said = paper[(kind == "causal") + 2 * (over != "race")]
-                row = {"instance": one.name, "paper_instance": paper_name(one), "over": over, "kind": kind}
-                rows.append({**row, "value": estimate.value, "low": estimate.low, "high": estimate.high, "paper": said})
+                row = {
+                    "instance": one.name,
+                    "paper_instance": paper_name(one),
+                    "over": over,
+                    "kind": kind,
+                }
+                rows.append(
+                    {
+                        **row,
+                        "value": estimate.value,
+                        "low": estimate.low,
+                        "high": estimate.high,
+                        "paper": said,
+                    }
+                )
                 print(
-                    f"{one.name:44} {over:20} {kind:7}{100 * estimate.value:7.2f} "
-                    f"({100 * estimate.low:5.2f} to {100 * estimate.high:5.2f})   paper's {one.kin} {said:6.2f}",
+                    f"{one.name:44} {over:20} {kind:7}{100 * estimate.value:7.2f}"
+                    f" ({100 * estimate.low:5.2f} to {100 * estimate.high:5.2f})   paper's"
+                    f" {one.kin} {said:6.2f}",
                     flush=True,
                 )
     return rows
 
 
 def sensitive_sets(found: list[frozenset[str]], sensitive: list[str]) -> list[tuple[str, ...]]:
-    """Return the sensitive characteristics of the found sets, by themselves and in pairs of one set (section 5.3)."""
+    """Return the sensitive characteristics of the found sets, by themselves and in pairs of one set
+    (section 5.3).
+    """
     inside = [tuple(name for name in sensitive if name in group) for group in found]
-    return sorted({part for names in inside for size in (1, 2) for part in itertools.combinations(names, size)})
+    return sorted(
+        {
+            part
+            for names in inside
+            for size in (1, 2)
+            for part in itertools.combinations(names, size)
+        }
+    )
 
 
 def figure2_of(one: Instance) -> Row:
@@ -362,8 +476,13 @@ def figure2_of(one: Instance) -> Row:
 def section_figure2(chosen: list[Instance]) -> list[Row]:
     """Sensitive characteristics of at least 5 % in minimal sets of at least 75 %, with the paper's."""
     rows: list[Row] = []
-    print("\ncausal scores in per cent; minimal sets of up to two characteristics (German: of the ten highest alone)")
-    for row in joblib.Parallel(n_jobs=2, return_as="generator")(joblib.delayed(figure2_of)(one) for one in chosen):
+    print(
+        "\ncausal scores in per cent; minimal sets of up to two characteristics (German: of the ten"
+        " highest alone)"
+    )
+    for row in joblib.Parallel(n_jobs=2, return_as="generator")(
+        joblib.delayed(figure2_of)(one) for one in chosen
+    ):
         rows.append(row)
         ranked = sorted(row["sensitive"].items(), key=lambda item: -item[1])
         mine = ", ".join(f"{name} {100 * score:.1f}" for name, score in ranked)
@@ -375,7 +494,9 @@ def section_figure2(chosen: list[Instance]) -> list[Row]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=["a", "planted", "b", "c", "figure1", "figure2"])
-    parser.add_argument("--all", action="store_true", help="aware systems too, in sections a and figure2")
+    parser.add_argument(
+        "--all", action="store_true", help="aware systems too, in sections a and figure2"
+    )
     parser.add_argument("--json", type=Path, default=RESULTS / "measure.json")
     options = parser.parse_args()
     every = instances()

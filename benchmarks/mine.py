@@ -1,12 +1,14 @@
-"""mine against the published TestSGD: what is found, how fast, and how many rule sets and texts it can take.
+"""mine against the published TestSGD: what is found, how fast, and how many rule sets and texts it
+can take.
 
-`python benchmarks/mine.py [--only found|speed|fair|many|text] [--repeat 5] [--quick]` prints tables and writes
-benchmarks/results/mine.json. Subjects are the authors' own networks (testsgd_subjects.py), Communities and Crime for
-many continuous features, and comments and reviews with a linear model and a small convolutional network (extra: torch).
+`python benchmarks/mine.py [--only found|speed|fair|many|text] [--repeat 5] [--quick]` prints tables
+and writes benchmarks/results/mine.json. Subjects are the authors' own networks
+(testsgd_subjects.py), Communities and Crime for many continuous features, and comments and reviews
+with a linear model and a small convolutional network (extra: torch).
 
-Wanted: all frequent rule sets of the census network in at most twice the time of predicting all neighbours once, and
-at least 20 times as fast as Algorithm 2 rule set by rule set; 10 million rule sets within 4 GB; texts with terms at
-least 20 times as fast as one rule set after the other.
+Wanted: all frequent rule sets of the census network in at most twice the time of predicting all
+neighbours once, and at least 20 times as fast as Algorithm 2 rule set by rule set; 10 million rule
+sets within 4 GB; texts with terms at least 20 times as fast as one rule set after the other.
 """
 
 from __future__ import annotations
@@ -51,7 +53,9 @@ PAPER = {
     "credit": (0.219, 53, 104.85),
     "compas": (0.624, 1590, 908.5),
 }
-"""Of Tables 4 and 5: the worst score, the number of rule sets and the seconds that the paper reports."""
+"""Of Tables 4 and 5: the worst score, the number of rule sets and the seconds that the paper
+reports.
+"""
 SCORED, ALONE = 40, 4
 """Rule sets that Algorithm 2 is timed on, drawing in batches, and one draw at a time."""
 SUPPORT = {"wiki": 0.01, "imdb": 0.05}
@@ -73,7 +77,9 @@ def section_found(_: argparse.Namespace) -> list[Row]:
     for name in SENSITIVE:
         data = load(name)
         for complement in (None, 0.001, 0.0) if name == "bank" else (None,):
-            taken, result = timed(eh.mine, data.subject, data=eh.rows(data.rows), complement=complement)
+            taken, result = timed(
+                eh.mine, data.subject, data=eh.rows(data.rows), complement=complement
+            )
             entry = result.details["mine"][0]
             story = entry["stories"][0]
             rows.append(
@@ -94,17 +100,19 @@ def section_found(_: argparse.Namespace) -> list[Row]:
             )
             row = rows[-1]
             print(
-                f"{name:7} leaving {row['complement']:5.3f}  {row['frequent']:6,} frequent of {row['candidates']:6,}, "
-                f"{row['examined']:5,} examined  {row['score']:.3f} ({row['rates'][0]:.3f} / {row['rates'][1]:.3f}) "
-                f"{row['worst']}  {taken:.2f} s  "
-                f"paper: {PAPER[name][0]:.3f}, {PAPER[name][1]} rule sets, {PAPER[name][2]:.0f} s",
+                f"{name:7} leaving {row['complement']:5.3f}  {row['frequent']:6,} frequent of"
+                f" {row['candidates']:6,}, {row['examined']:5,} examined  {row['score']:.3f}"
+                f" ({row['rates'][0]:.3f} / {row['rates'][1]:.3f}) {row['worst']}  {taken:.2f} s "
+                f" paper: {PAPER[name][0]:.3f}, {PAPER[name][1]} rule sets, {PAPER[name][2]:.0f} s",
                 flush=True,
             )
     return rows
 
 
 def section_speed(options: argparse.Namespace) -> list[Row]:
-    """The census network: everything, against predicting its neighbours once and against Algorithm 2 by rule set."""
+    """The census network: everything, against predicting its neighbours once and against Algorithm
+    2 by rule set.
+    """
     data = load("census")
     view = View(data.subject)
     neighbours = Neighbours.of(view, data.space.protected)
@@ -115,13 +123,20 @@ def section_speed(options: argparse.Namespace) -> list[Row]:
         bare.append(timed(data.network, matrix)[0])
         whole.append(timed(eh.mine, data.subject, data=data.rows)[0])
         enumerated.append(timed(eh.mine, data.subject, data=eh.rows(data.rows))[0])
-    mining = Mining.of(data.space, data.space.protected, Treated(points, np.zeros(len(points)), "", ""), Forming())
-    sets = [(block.family, block.place(at)) for block in mining.ranking.blocks for at in range(len(block.index))]
+    mining = Mining.of(
+        data.space, data.space.protected, Treated(points, np.zeros(len(points)), "", ""), Forming()
+    )
+    sets = [
+        (block.family, block.place(at))
+        for block in mining.ranking.blocks
+        for at in range(len(block.index))
+    ]
     rng = np.random.default_rng(0)
     chosen = [sets[at] for at in rng.choice(len(sets), SCORED, replace=False)]
     masks = [mining.cube.covers(*one) for one in chosen]
     batched = [
-        timed(group_score, neighbours, points, mask, seed=0, name=(number,))[0] for number, mask in enumerate(masks)
+        timed(group_score, neighbours, points, mask, seed=0, name=(number,))[0]
+        for number, mask in enumerate(masks)
     ]
     alone = [timed(one_at_a_time, data, neighbours, points, mask, rng)[0] for mask in masks[:ALONE]]
     by_batches, by_one = (statistics.mean(times) * len(sets) for times in (batched, alone))
@@ -148,8 +163,12 @@ def section_speed(options: argparse.Namespace) -> list[Row]:
     return [row]
 
 
-def one_at_a_time(data: Data, neighbours: Neighbours, points: Any, inside: Any, rng: np.random.Generator) -> float:
-    """Score one rule set as Algorithm 2 is written: draw, perturb and predict an input of each side, and look."""
+def one_at_a_time(
+    data: Data, neighbours: Neighbours, points: Any, inside: Any, rng: np.random.Generator
+) -> float:
+    """Score one rule set as Algorithm 2 is written: draw, perturb and predict an input of each
+    side, and look.
+    """
     sides = [np.flatnonzero(inside), np.flatnonzero(~inside)]
     hits, n, free = [0, 0], 0, neighbours.free
     low, high = points.min(axis=0), points.max(axis=0)
@@ -157,7 +176,9 @@ def one_at_a_time(data: Data, neighbours: Neighbours, points: Any, inside: Any, 
         for side, rows in enumerate(sides):
             person = points[rng.choice(rows)].copy()
             feature = free[rng.integers(len(free))]
-            person[feature] = np.clip(person[feature] + rng.choice([-1, 1]), low[feature], high[feature])
+            person[feature] = np.clip(
+                person[feature] + rng.choice([-1, 1]), low[feature], high[feature]
+            )
             hits[side] += int(data.network(person[None])[0])
         n += 1
         if n > 1000:
@@ -167,7 +188,9 @@ def one_at_a_time(data: Data, neighbours: Neighbours, points: Any, inside: Any, 
 
 
 def section_fair(options: argparse.Namespace) -> list[Row]:
-    """Decisions that depend on nothing: how often is a difference reported, by the paper's margin and by `mine_log`?"""
+    """Decisions that depend on nothing: how often is a difference reported, by the paper's margin
+    and by `mine_log`?
+    """
     rng = np.random.default_rng(0)
     runs = 30 if options.quick else FAIR_RUNS
     names = ("sex", "race", "age")
@@ -184,19 +207,25 @@ def section_fair(options: argparse.Namespace) -> list[Row]:
         result = eh.mine_log(people, outcome="granted", over=names)
         ours += any(finding.estimate.low > 0 for finding in result.findings)
         space = eh.Space.from_frame(people[list(names)], protected=names)
-        treated = Treated(space.encode(people), people["granted"].to_numpy(dtype=float), "", "recorded")
+        treated = Treated(
+            space.encode(people), people["granted"].to_numpy(dtype=float), "", "recorded"
+        )
         blocks = Mining.of(space, names, treated, Forming()).ranking.blocks
         size, inside, outside = (
-            np.concatenate([getattr(block, name) for block in blocks]) for name in ("size", "inside", "outside")
+            np.concatenate([getattr(block, name) for block in blocks])
+            for name in ("size", "inside", "outside")
         )
         worst = int(np.argmax(np.abs(inside - outside)))
         gap = abs(inside[worst] - outside[worst])
-        rates, counts = np.array([inside[worst], outside[worst]]), np.array([size[worst], 2000 - size[worst]])
+        rates, counts = (
+            np.array([inside[worst], outside[worst]]),
+            np.array([size[worst], 2000 - size[worst]]),
+        )
         margin += bool(gap > (1.96 * np.sqrt(rates * (1 - rates) / counts)).sum())
         gaps.append(float(gap))
     print(
-        f"fair: a difference is reported in {margin} of {runs} data sets by the paper's margin, in {ours} by mine_log "
-        f"at 95 %; the largest is {statistics.mean(gaps):.3f} in the mean",
+        f"fair: a difference is reported in {margin} of {runs} data sets by the paper's margin, in"
+        f" {ours} by mine_log at 95 %; the largest is {statistics.mean(gaps):.3f} in the mean",
         flush=True,
     )
     return [{"runs": runs, "paper": margin, "mine_log": ours, "largest": statistics.mean(gaps)}]
@@ -205,9 +234,15 @@ def section_fair(options: argparse.Namespace) -> list[Row]:
 def section_many(_: argparse.Namespace) -> list[Row]:
     """Communities and Crime: eleven continuous sensitive features, three to a rule set."""
     table = pd.read_csv(DATA / "communities.csv.gz")
-    names = [name for name in table if re.match("(?i)racepct|agepct|(male|female)pctdiv|malepctnev", name)][:11]
+    names = [
+        name
+        for name in table
+        if re.match("(?i)racepct|agepct|(male|female)pctdiv|malepctnev", name)
+    ][:11]
     target = table["ViolentCrimesPerPop"] if "ViolentCrimesPerPop" in table else table.iloc[:, -1]
-    others = [name for name in table.select_dtypes("number").dropna(axis=1).columns if name not in names][5:25]
+    others = [
+        name for name in table.select_dtypes("number").dropna(axis=1).columns if name not in names
+    ][5:25]
     others = [name for name in others if name != target.name]
     rows = table[[*names, *others]].astype(float)
     model = LogisticRegression(max_iter=2000).fit(rows, target > target.median())
@@ -218,9 +253,10 @@ def section_many(_: argparse.Namespace) -> list[Row]:
         entry = result.details["mine"][0]
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         print(
-            f"{len(names)} continuous features, support {support:g}: {entry['candidates']:,} rule sets, "
-            f"{entry['frequent']:,} frequent, {entry['examined']:,} examined in {taken:.1f} s, peak {peak:.2f} GB; "
-            f"worst: {result.worst.about} {result.worst.estimate.value:.3f}",
+            f"{len(names)} continuous features, support {support:g}: {entry['candidates']:,} rule"
+            f" sets, {entry['frequent']:,} frequent, {entry['examined']:,} examined in {taken:.1f}"
+            f" s, peak {peak:.2f} GB; worst: {result.worst.about}"
+            f" {result.worst.estimate.value:.3f}",
             flush=True,
         )
         counts = {key: entry[key] for key in ("candidates", "frequent", "examined")}
@@ -229,26 +265,39 @@ def section_many(_: argparse.Namespace) -> list[Row]:
 
 
 def section_text(options: argparse.Namespace) -> list[Row]:
-    """Comments and reviews with two models: texts with terms, each asked once, or rule set by rule set."""
+    """Comments and reviews with two models: texts with terms, each asked once, or rule set by rule
+    set.
+    """
     rows = []
     for name, (texts, labels) in corpora(options).items():
-        linear = make_pipeline(TfidfVectorizer(min_df=3, ngram_range=(1, 2)), LogisticRegression(max_iter=1000))
+        linear = make_pipeline(
+            TfidfVectorizer(min_df=3, ngram_range=(1, 2)), LogisticRegression(max_iter=1000)
+        )
         models: dict[str, Any] = {"linear": linear.fit(texts, labels)}
         try:
             models["CNN"] = network(texts, labels)
         except ImportError:
             print("CNN: left out; install the extra torch")
-        rows += [compared(name, kind, model, texts, SUPPORT[name]) for kind, model in models.items()]
+        rows += [
+            compared(name, kind, model, texts, SUPPORT[name]) for kind, model in models.items()
+        ]
     return rows
 
 
 def corpora(options: argparse.Namespace) -> dict[str, tuple[list[str], list[int]]]:
-    wiki = pd.read_csv(DATA / "wiki_toxicity_jigsaw_balanced.csv.gz").dropna().sample(frac=1, random_state=0)
+    wiki = (
+        pd.read_csv(DATA / "wiki_toxicity_jigsaw_balanced.csv.gz")
+        .dropna()
+        .sample(frac=1, random_state=0)
+    )
     imdb = pd.read_csv(DATA / "imdb_5k.csv.gz").sample(frac=1, random_state=0)
     most = 2000 if options.quick else None
     return {
         "wiki": (wiki["comment_text"].tolist()[:most], wiki["toxic"].tolist()[:most]),
-        "imdb": (imdb["review"].tolist()[:most], (imdb["sentiment"] == "neg").astype(int).tolist()[:most]),
+        "imdb": (
+            imdb["review"].tolist()[:most],
+            (imdb["sentiment"] == "neg").astype(int).tolist()[:most],
+        ),
     }
 
 
@@ -266,9 +315,13 @@ def compared(name: str, kind: str, model: Any, texts: list[str], support: float)
         sizes = {"sampled": 0.0, "exhaustive": 0.0}
         chosen = rng.choice(len(family.terms), min(NAIVE, len(family.terms)), replace=False)
         for at in chosen.tolist():
-            inside = timed(lambda *given: predict(replaced(*given)), texts, family, [at] * len(family.rows))[0]
+            inside = timed(
+                lambda *given: predict(replaced(*given)), texts, family, [at] * len(family.rows)
+            )[0]
             others = (at + rng.integers(1, len(family.terms), len(family.rows))) % len(family.terms)
-            outside = timed(lambda *given: predict(replaced(*given)), texts, family, others.tolist())[0]
+            outside = timed(
+                lambda *given: predict(replaced(*given)), texts, family, others.tolist()
+            )[0]
             sizes["sampled"] += inside + outside
             sizes["exhaustive"] += inside + outside * (len(family.terms) - 1)
         for key, total in sizes.items():
@@ -284,17 +337,19 @@ def compared(name: str, kind: str, model: Any, texts: list[str], support: float)
         "naive": naive,
     }
     print(
-        f"{name} {kind}: {pairs:,} texts with terms for {entry['examined']:,} rule sets in {taken:.2f} s "
-        f"({pairs / taken:,.0f}/s); rule set by rule set, as many other texts drawn for each: {naive['sampled']:.1f} s "
-        f"({naive['sampled'] / taken:.1f} times), all other terms for each: {naive['exhaustive']:.0f} s "
-        f"({naive['exhaustive'] / taken:.0f} times)",
+        f"{name} {kind}: {pairs:,} texts with terms for {entry['examined']:,} rule sets in"
+        f" {taken:.2f} s ({pairs / taken:,.0f}/s); rule set by rule set, as many other texts drawn"
+        f" for each: {naive['sampled']:.1f} s ({naive['sampled'] / taken:.1f} times), all other"
+        f" terms for each: {naive['exhaustive']:.0f} s ({naive['exhaustive'] / taken:.0f} times)",
         flush=True,
     )
     return row
 
 
 def replaced(texts: list[str], family: Any, combinations: Sequence[int]) -> list[str]:
-    """Write texts with other terms by patterns, as a script would: no case, plural or article is kept."""
+    """Write texts with other terms by patterns, as a script would: no case, plural or article is
+    kept.
+    """
     found = []
     patterns = [PATTERNS[category] for category in family.categories]
     for row, at in zip(family.rows.tolist(), combinations, strict=True):
@@ -320,11 +375,15 @@ def network(texts: list[str], labels: list[int]) -> Callable[[list[str]], list[i
 
     torch.manual_seed(0)
     word = re.compile(r"\w+")
-    counts = pd.Series([token for text in texts for token in word.findall(text.lower())]).value_counts()
+    counts = pd.Series(
+        [token for text in texts for token in word.findall(text.lower())]
+    ).value_counts()
     index = {token: place + 2 for place, token in enumerate(counts.index[:20_000])}
 
     def encoded(some: list[str]) -> Any:
-        rows = [[index.get(token, 1) for token in word.findall(text.lower())[:200]] for text in some]
+        rows = [
+            [index.get(token, 1) for token in word.findall(text.lower())[:200]] for text in some
+        ]
         width = max(5, *(len(row) for row in rows))
         return torch.tensor([row + [0] * (width - len(row)) for row in rows])
 
@@ -334,12 +393,16 @@ def network(texts: list[str], labels: list[int]) -> Callable[[list[str]], list[i
     def net(inputs: Any) -> Any:
         return last(convolution(words(inputs).transpose(1, 2)).relu().amax(dim=2))
 
-    parameters = [parameter for part in (words, convolution, last) for parameter in part.parameters()]
+    parameters = [
+        parameter for part in (words, convolution, last) for parameter in part.parameters()
+    ]
     optimiser = torch.optim.Adam(parameters, lr=2e-3)
     targets = torch.tensor(labels)
     for _ in range(3):
         for places in torch.randperm(len(texts)).split(64):
-            loss = nn.functional.cross_entropy(net(encoded([texts[at] for at in places.tolist()])), targets[places])
+            loss = nn.functional.cross_entropy(
+                net(encoded([texts[at] for at in places.tolist()])), targets[places]
+            )
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
@@ -364,7 +427,9 @@ def main() -> None:
         "many": section_many,
         "text": section_text,
     }
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--only", choices=list(sections))
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="fewer texts")

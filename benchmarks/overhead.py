@@ -1,7 +1,9 @@
-"""What evenhand adds to the model's own time: draw, encode, decide and count, over bare predict on the same rows.
+"""What evenhand adds to the model's own time: draw, encode, decide and count, over bare predict on
+the same rows.
 
-Bare time is the model's predict on all rows as one DataFrame. Both are timed in turn in one run, so that a busy machine
-slows them alike, and the median ratio is printed. Memory is measured in a process of its own.
+Bare time is the model's predict on all rows as one DataFrame. Both are timed in turn in one run, so
+that a busy machine slows them alike, and the median ratio is printed. Memory is measured in a
+process of its own.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ def subjects(*only: str) -> dict[str, tuple[Subject, Any]]:
     texts = [name for name in rows if rows[name].dtype == "str" or rows[name].dtype == object]
 
     def ordinal(model: Any) -> Any:
-        return make_pipeline(make_column_transformer((OrdinalEncoder(), texts), remainder="passthrough"), model)
+        return make_pipeline(
+            make_column_transformer((OrdinalEncoder(), texts), remainder="passthrough"), model
+        )
 
     one_hot = make_column_transformer((OneHotEncoder(), texts), remainder=StandardScaler())
     numeric = rows.copy()
@@ -49,7 +53,10 @@ def subjects(*only: str) -> dict[str, tuple[Subject, Any]]:
         numeric[name] = numeric[name].astype("category").cat.codes.astype("int64")
     models = {
         "tree": (ordinal(DecisionTreeClassifier(max_depth=10, random_state=0)), rows),
-        "one-hot + MLP": (make_pipeline(one_hot, MLPClassifier((64,), max_iter=5, random_state=0)), rows),
+        "one-hot + MLP": (
+            make_pipeline(one_hot, MLPClassifier((64,), max_iter=5, random_state=0)),
+            rows,
+        ),
         "forest of 50": (ordinal(RandomForestClassifier(50, random_state=0)), rows),
         "bare numeric tree": (DecisionTreeClassifier(max_depth=8, random_state=0), numeric),
     }
@@ -98,20 +105,33 @@ def measure(n: int, repeats: int) -> list[dict[str, Any]]:
         ratio = statistics.median(total / bare for bare, total in pairs)
         bare = statistics.median(bare for bare, _ in pairs)
         table.append(
-            {"subject": name, "inputs": rows, "bare_ns": 1e9 * bare / rows, "ratio": ratio, "wanted": WANTED[name]}
+            {
+                "subject": name,
+                "inputs": rows,
+                "bare_ns": 1e9 * bare / rows,
+                "ratio": ratio,
+                "wanted": WANTED[name],
+            }
         )
         print(
-            f"{name:20} bare {1e9 * bare / rows:8.0f} ns a row   ratio {ratio:5.2f}   wanted ≤ {WANTED[name]}",
+            f"{name:20} bare {1e9 * bare / rows:8.0f} ns a row   ratio {ratio:5.2f}   wanted ≤"
+            f" {WANTED[name]}",
             flush=True,
         )
     return table
 
 
 def peak() -> int:
-    """Return this process's peak memory in KiB; getrusage would count that of the process it was forked from."""
+    """Return this process's peak memory in KiB; getrusage would count that of the process it was
+    forked from.
+    """
     status = Path("/proc/self/status")
     if status.exists():
-        return next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return next(
+            int(line.split()[1])
+            for line in status.read_text().splitlines()
+            if line.startswith("VmHWM")
+        )
     import resource
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -137,7 +157,9 @@ def main() -> None:
     parser.add_argument("--inputs", type=int, default=1_000_000)
     parser.add_argument("--memory-inputs", type=int, default=10_000_000)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--json", type=Path, default=Path(__file__).parent / "results" / "overhead.json")
+    parser.add_argument(
+        "--json", type=Path, default=Path(__file__).parent / "results" / "overhead.json"
+    )
     options = parser.parse_args()
     table = measure(options.inputs, options.repeats)
     peaks = {}

@@ -1,17 +1,20 @@
-"""repair beside the papers: Aequitas's Table 5 on Adult, and TestSGD's Table 7 on the authors' own data.
+"""repair beside the papers: Aequitas's Table 5 on Adult, and TestSGD's Table 7 on the authors' own
+data.
 
-`python benchmarks/repair.py [--only table5|table7] [--subjects tree,forest] [--data census,bank] [--seeds 3]` prints
-tables and writes benchmarks/results/repair-*.json.
+`python benchmarks/repair.py [--only table5|table7] [--subjects tree,forest] [--data census,bank]
+[--seeds 3]` prints tables and writes benchmarks/results/repair-*.json.
 
-Table 5: each of Aequitas's six classifiers is repaired over sex, by default and by Algorithm 5 as published; the claim
-rests on fresh inputs, accuracy and regions on a quarter of the rows that nothing else has used. Race and age are
-declared protected, so that it is seen whether discrimination moves there, and all three are repaired together ("all
-three"; the paper's numbers beside it are for sex alone). Wanted: at least 60 % fewer discriminatory
-inputs in the mean, at less than a point of accuracy, never lose-lose nor a poor trade-off.
+Table 5: each of Aequitas's six classifiers is repaired over sex, by default and by Algorithm 5 as
+published; the claim rests on fresh inputs, accuracy and regions on a quarter of the rows that
+nothing else has used. Race and age are declared protected, so that it is seen whether
+discrimination moves there, and all three are repaired together ("all three"; the paper's numbers
+beside it are for sex alone). Wanted: at least 60 % fewer discriminatory inputs in the mean, at less
+than a point of accuracy, never lose-lose nor a poor trade-off.
 
-Table 7: a network of the authors' architecture is trained on each of their data sets, and the gap of its worst rule set
-is repaired; once as the paper measures, on the rows that it is trained with, and once on rows held out, for several
-splits. Wanted: half of the gap at less than a point of accuracy.
+Table 7: a network of the authors' architecture is trained on each of their data sets, and the gap
+of its worst rule set is repaired; once as the paper measures, on the rows that it is trained with,
+and once on rows held out, for several splits. Wanted: half of the gap at less than a point of
+accuracy.
 """
 
 from __future__ import annotations
@@ -46,7 +49,9 @@ TABLE5 = {
     "tree": (0.48, 0.027, 94.36),
     "ensemble": (7.73, 6.06, 21.58),
 }
-"""Percent of discriminatory inputs before and after, and what part is gone, as the paper has them; 43.2 in the mean."""
+"""Percent of discriminatory inputs before and after, and what part is gone, as the paper has them;
+43.2 in the mean.
+"""
 TABLE7 = {
     "census": (20.2, 10.1, 0.1),
     "bank": (38.2, 5.4, -1.0),
@@ -65,7 +70,9 @@ NETWORKS = {
 }
 """How the networks are trained where they are judged by rows held out."""
 BY_HEART = {"credit": {"max_iter": 500}, "compas": {"max_iter": 300}}
-"""Where they are judged by the rows that they are trained with, small data is learned by heart, as the authors' is."""
+"""Where they are judged by the rows that they are trained with, small data is learned by heart, as
+the authors' is.
+"""
 
 
 def adult() -> tuple[eh.Space, pd.DataFrame, Any]:
@@ -80,7 +87,11 @@ def table5(names: list[str]) -> list[Row]:
     space, rows, labels = adult()
     made = []
     for name in names:
-        for method, over in (("augment", "sex"), ("aequitas", "sex"), ("augment", ["sex", "race", "age"])):
+        for method, over in (
+            ("augment", "sex"),
+            ("aequitas", "sex"),
+            ("augment", ["sex", "race", "age"]),
+        ):
             if name in SLOW and over != "sex":
                 continue  # 90 variants of an input take 90 times as long
             start = time.perf_counter()
@@ -126,20 +137,25 @@ def told(name: str, found: eh.Repair, start: float) -> Row:
 
 
 def percent(estimate: Row) -> str:
-    return f"{100 * estimate['value']:.3g} ({100 * estimate['low']:.3g}, {100 * estimate['high']:.3g})"
+    return (
+        f"{100 * estimate['value']:.3g} ({100 * estimate['low']:.3g}, {100 * estimate['high']:.3g})"
+    )
 
 
 def line5(row: Row) -> str:
     paper = row["published"]
     fewer, low, high = (100 * value for value in row["fewer"])
     before, after = (100 * value for value in row["accuracy"])
-    groups = ", ".join(f"{axis} {region}" for axis, region in row["regions"].items() if axis != "aim")
+    groups = ", ".join(
+        f"{axis} {region}" for axis, region in row["regions"].items() if axis != "aim"
+    )
     return (
-        f"{row['name']:9} {row['method']:9} {percent(row['before']):24} {percent(row['after']):24} "
-        f"{fewer:6.1f} % fewer ({low:.1f}, {high:.1f})  paper {paper[0]} to {paper[1]}: {paper[2]:.1f} %  "
-        f"accuracy {before:.2f} to {after:.2f} ({after - before:+.2f})  {row['regions'].get('aim', row['outcome'])}"
-        f"  added {row['percent']:.1f} %  moved to {', '.join(row['moved']) or 'nothing'}  {row['verdict']}"
-        f"  [{groups}]  {row['seconds']:.0f} s"
+        f"{row['name']:9} {row['method']:9} {percent(row['before']):24} {percent(row['after']):24}"
+        f" {fewer:6.1f} % fewer ({low:.1f}, {high:.1f})  paper {paper[0]} to {paper[1]}:"
+        f" {paper[2]:.1f} %  accuracy {before:.2f} to {after:.2f} ({after - before:+.2f}) "
+        f" {row['regions'].get('aim', row['outcome'])}  added {row['percent']:.1f} %  moved to"
+        f" {', '.join(row['moved']) or 'nothing'}  {row['verdict']}  [{groups}] "
+        f" {row['seconds']:.0f} s"
     )
 
 
@@ -151,7 +167,9 @@ def table7(names: list[str], seeds: int) -> list[Row]:
             start = time.perf_counter()
             how: Row = BY_HEART.get(name, NETWORKS[name]) if seed is None else NETWORKS[name]
             network = make_pipeline(
-                FunctionTransformer(data.encoded), StandardScaler(), MLPClassifier(LAYERS, random_state=0, **how)
+                FunctionTransformer(data.encoded),
+                StandardScaler(),
+                MLPClassifier(LAYERS, random_state=0, **how),
             )
             all_rows: Any = (data.rows, data.labels)
             seen: Row = {"seed": seed}
@@ -159,7 +177,14 @@ def table7(names: list[str], seeds: int) -> list[Row]:
                 seen = {"test": all_rows, "validate": all_rows}
             rule = worst(network, data) if name == "credit" else None
             found = eh.repair(
-                network, data.rows, data.labels, space=data.space, method="subgroup", positive=1, rule=rule, **seen
+                network,
+                data.rows,
+                data.labels,
+                space=data.space,
+                method="subgroup",
+                positive=1,
+                rule=rule,
+                **seen,
             )
             row = told(name, found, start) | {"seed": seed, "published": TABLE7[name]}
             made.append(row)
@@ -168,7 +193,9 @@ def table7(names: list[str], seeds: int) -> list[Row]:
 
 
 def worst(network: Any, data: testsgd_subjects.Data) -> Any:
-    """Return the worst rule set of a network that is trained with all rows: of few rows none is surely the worst."""
+    """Return the worst rule set of a network that is trained with all rows: of few rows none is
+    surely the worst.
+    """
     subject = eh.Subject(network.fit(data.rows, data.labels), data.space, positive=1)
     return eh.mine(subject, data=data.rows, progress=False).worst.about
 
@@ -179,10 +206,11 @@ def line7(row: Row) -> str:
     fewer, low, high = (100 * max(value, -9.99) for value in row["fewer"])
     where = "rows trained with" if row["seed"] is None else f"held out, seed {row['seed']}"
     return (
-        f"{row['name']:7} {where:18} {percent(row['before']):22} {percent(row['after']):22} {fewer:6.1f} % less "
-        f"({low:.1f}, {high:.1f})  paper {paper[0]} to {paper[1]}, {paper[2]:+.1f} points  accuracy {before:.2f} to "
-        f"{after:.2f} ({after - before:+.2f})  {row['regions'].get('aim', row['outcome'])}  {row['about']}"
-        f"  {row['verdict']}  {row['seconds']:.0f} s"
+        f"{row['name']:7} {where:18} {percent(row['before']):22} {percent(row['after']):22}"
+        f" {fewer:6.1f} % less ({low:.1f}, {high:.1f})  paper {paper[0]} to {paper[1]},"
+        f" {paper[2]:+.1f} points  accuracy {before:.2f} to {after:.2f} ({after - before:+.2f}) "
+        f" {row['regions'].get('aim', row['outcome'])}  {row['about']}  {row['verdict']} "
+        f" {row['seconds']:.0f} s"
     )
 
 
@@ -193,13 +221,16 @@ def summed(rows: list[Row], title: str) -> None:
     lost = [100 * (row["accuracy"][1] - row["accuracy"][0]) for row in rows]
     regions = sorted({row["regions"].get("aim", row["outcome"]) for row in rows})
     print(
-        f"{title}: {np.mean(fewer):.1f} % fewer in the mean ({min(fewer):.1f} to {max(fewer):.1f}); accuracy "
-        f"{np.mean(lost):+.2f} points in the mean, {min(lost):+.2f} at worst; {', '.join(regions)}"
+        f"{title}: {np.mean(fewer):.1f} % fewer in the mean ({min(fewer):.1f} to {max(fewer):.1f});"
+        f" accuracy {np.mean(lost):+.2f} points in the mean, {min(lost):+.2f} at worst;"
+        f" {', '.join(regions)}"
     )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--only", choices=["table5", "table7"])
     parser.add_argument("--subjects", default=",".join(TABLE5))
     parser.add_argument("--data", default=",".join(TABLE7))
@@ -218,13 +249,18 @@ def main() -> None:
         (RESULTS / "repair-table5.json").write_text(json.dumps(rows, indent=1))
     if given.only != "table5":
         if not testsgd_subjects.folder().exists():
-            print("skipped: Table 7 needs the authors' data in EVENHAND_TESTSGD or ../shared/testsgd")
+            print(
+                "skipped: Table 7 needs the authors' data in EVENHAND_TESTSGD or ../shared/testsgd"
+            )
             return
         rows = table7(given.data.split(","), given.seeds)
         summed([row for row in rows if row["seed"] is None], "Table 7, on the rows trained with")
         held = [row for row in rows if row["seed"] is not None]
         summed(held, "Table 7, held out")
-        summed([row for row in held if row["name"] != "credit"], "without credit, of which 150 rows are held out")
+        summed(
+            [row for row in held if row["name"] != "credit"],
+            "without credit, of which 150 rows are held out",
+        )
         (RESULTS / "repair-table7.json").write_text(json.dumps(rows, indent=1))
 
 

@@ -1,7 +1,9 @@
-"""The TestSGD authors' own networks (four of their eight) as subjects, with spaces over their encoded data.
+"""The TestSGD authors' own networks (four of their eight) as subjects, with spaces over their
+encoded data.
 
-`NAME.csv.gz` holds the encoded rows, `NAME_model.npz` the six dense layers. The race flags of compas are one feature of
-six levels here, which the subject turns into the flags that the network takes.
+`NAME.csv.gz` holds the encoded rows, `NAME_model.npz` the six dense layers. The race flags of
+compas are one feature of six levels here, which the subject turns into the flags that the network
+takes.
 """
 
 from __future__ import annotations
@@ -27,14 +29,22 @@ SENSITIVE: dict[str, dict[str, tuple[str, list[Any] | None]]] = {
     "census": {"a": ("age", None), "h": ("race", [0, 1, 2, 3, 4]), "i": ("sex", [0, 1])},
     "bank": {"a": ("age", None)},
     "credit": {"i": ("sex", [0, 1]), "m": ("age", None)},
-    "compas": {"age_degree": ("age", None), "male": ("male", [0, 1]), "race": ("race", list(RACES))},
+    "compas": {
+        "age_degree": ("age", None),
+        "male": ("male", [0, 1]),
+        "race": ("race", list(RACES)),
+    },
 }
-"""Of each data set, the sensitive columns: what they are called here, and their levels where they are categories."""
+"""Of each data set, the sensitive columns: what they are called here, and their levels where they
+are categories.
+"""
 
 
 @dataclass(frozen=True)
 class Network:
-    """A dense network with ReLU between its layers; label 1 where the second of two logits is the larger."""
+    """A dense network with ReLU between its layers; label 1 where the second of two logits is the
+    larger.
+    """
 
     layers: tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...]
 
@@ -96,9 +106,11 @@ def load(name: str) -> Data:
     rows = rows.rename(columns={column: called for column, (called, _) in sensitive.items()})
     levels = dict(sensitive.values())
     features = [
-        eh.category(column, levels[column] or [])
-        if levels.get(column)
-        else eh.integer(column, int(rows[column].min()), int(rows[column].max()))
+        (
+            eh.category(column, levels[column] or [])
+            if levels.get(column)
+            else eh.integer(column, int(rows[column].min()), int(rows[column].max()))
+        )
         for column in rows.columns
     ]
     return Data(name, rows, labels, eh.Space(features, protected=list(levels)), Network.load(name))

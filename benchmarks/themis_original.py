@@ -1,12 +1,15 @@
-"""Themis as published (Galhotra, Brun, Meliou 2017): Algorithms 1 to 3, one input at a time, and what they cost.
+"""Themis as published (Galhotra, Brun, Meliou 2017): Algorithms 1 to 3, one input at a time, and
+what they cost.
 
-`Sequential` is the paper's procedure, line by line. `Counter` finds the same scores with the same number of tests but
-asks the model in batches: answers do not depend on when they are asked, so the tests that the procedure executes are
-the distinct inputs up to each draw's first flip and up to the draw that its stopping rule ends at.
+`Sequential` is the paper's procedure, line by line. `Counter` finds the same scores with the same
+number of tests but asks the model in batches: answers do not depend on when they are asked, so the
+tests that the procedure executes are the distinct inputs up to each draw's first flip and up to the
+draw that its stopping rule ends at.
 
-Inputs are tuples of codes: which value of each characteristic. Where the paper leaves something open: z is two-sided
-(the released code's is one-sided), `sampling_threshold` is 30, and variants come in the order of `itertools.product`,
-as in the released code, or scrambled, which finds flips sooner where the last characteristics matter little.
+Inputs are tuples of codes: which value of each characteristic. Where the paper leaves something
+open: z is two-sided (the released code's is one-sided), `sampling_threshold` is 30, and variants
+come in the order of `itertools.product`, as in the released code, or scrambled, which finds flips
+sooner where the last characteristics matter little.
 """
 
 from __future__ import annotations
@@ -96,19 +99,25 @@ class Rules:
         return NormalDist().inv_cdf(0.5 + self.conf / 2)
 
     def enough(self, count: Any, r: Any) -> Any:
-        """Line 23 of Algorithm 2: the Wald margin, which is zero while all or none of the samples were hits."""
+        """Line 23 of Algorithm 2: the Wald margin, which is zero while all or none of the samples
+        were hits.
+        """
         p = count / r
         return (r > self.least) & (self.z * np.sqrt(p * (1 - p) / r) < self.eps)
 
 
 def draw(rng: np.random.Generator, sizes: Codes, n: int) -> tuple[Codes, NDArray[np.float64]]:
-    """Return `n` random inputs, and two more random numbers for each; the same whether drawn together or one by one."""
+    """Return `n` random inputs, and two more random numbers for each; the same whether drawn
+    together or one by one.
+    """
     numbers = rng.random((n, len(sizes) + 2))
     return (numbers[:, :-2] * sizes).astype(np.int64), numbers[:, -2:]
 
 
 def orders(rules: Rules, numbers: NDArray[np.float64], total: int) -> tuple[Codes, Codes]:
-    """Return where each input's list of variants starts and how it steps through the product, to meet each once."""
+    """Return where each input's list of variants starts and how it steps through the product, to
+    meet each once.
+    """
     if rules.order == "product":
         return np.zeros(len(numbers), dtype=np.int64), np.ones(len(numbers), dtype=np.int64)
     start = (numbers[:, 0] * total).astype(np.int64)
@@ -119,10 +128,16 @@ def orders(rules: Rules, numbers: NDArray[np.float64], total: int) -> tuple[Code
 
 
 class Sequential:
-    """Algorithms 1 and 2, one input at a time with a cache; `tests` counts the executions of the software."""
+    """Algorithms 1 and 2, one input at a time with a cache; `tests` counts the executions of the
+    software.
+    """
 
     def __init__(
-        self, software: Callable[[Set], bool], sizes: Sequence[int], rules: Rules | None = None, seed: int = 0
+        self,
+        software: Callable[[Set], bool],
+        sizes: Sequence[int],
+        rules: Rules | None = None,
+        seed: int = 0,
     ) -> None:
         self.software = software
         self.sizes = np.asarray(sizes, dtype=np.int64)
@@ -188,14 +203,18 @@ class Sequential:
 
 
 def distinct(parts: Sequence[Codes]) -> Codes:
-    """Return the distinct keys by sorting; keys are multiples of large strides, which hash tables take badly."""
+    """Return the distinct keys by sorting; keys are multiples of large strides, which hash tables
+    take badly.
+    """
     keys = np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *parts]))
     return keys[np.diff(keys, prepend=-1) > 0]
 
 
 @dataclass
 class Distinct:
-    """Counts distinct keys among many by keeping one in `share` of them, chosen by a hash; all where `share` is 1."""
+    """Counts distinct keys among many by keeping one in `share` of them, chosen by a hash; all
+    where `share` is 1.
+    """
 
     share: int = 1
     visited: int = 0
@@ -223,7 +242,9 @@ class Distinct:
 
 
 class Counter:
-    """Algorithm 2 with the model asked in batches; `tests` is what `Sequential` would have executed."""
+    """Algorithm 2 with the model asked in batches; `tests` is what `Sequential` would have
+    executed.
+    """
 
     def __init__(
         self,
@@ -264,7 +285,9 @@ class Counter:
     def flips(
         self, base: Codes, numbers: NDArray[np.float64], chosen: Set
     ) -> tuple[NDArray[np.bool_], Codes, NDArray[np.intp]]:
-        """Return which inputs have a flip, the keys of all inputs looked at, and for which input each was."""
+        """Return which inputs have a flip, the keys of all inputs looked at, and for which input
+        each was.
+        """
         radix = [int(self.sizes[i]) for i in chosen]
         total = math.prod(radix)
         most = min(total, self.rules.cap)
@@ -305,9 +328,16 @@ def lattice(among: Iterable[int], depth: int | None = None) -> Iterator[Set]:
 
 
 def search(
-    score: Callable[[Set], float], among: Iterable[int], theta: float, *, prune: bool = True, depth: int | None = None
+    score: Callable[[Set], float],
+    among: Iterable[int],
+    theta: float,
+    *,
+    prune: bool = True,
+    depth: int | None = None,
 ) -> list[Set]:
-    """Algorithm 3: all minimal sets that score over theta; without pruning, supersets of those found are tested too."""
+    """Algorithm 3: all minimal sets that score over theta; without pruning, supersets of those
+    found are tested too.
+    """
     found: list[Set] = []
     for chosen in lattice(among, depth):
         implied = any(set(smaller) <= set(chosen) for smaller in found)

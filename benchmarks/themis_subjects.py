@@ -1,17 +1,19 @@
-"""The subjects of the Themis benchmark: twenty models on Adult and German credit, as in section 5.1 of the paper.
+"""The subjects of the Themis benchmark: twenty models on Adult and German credit, as in section 5.1
+of the paper.
 
-Adult has 13 characteristics (all but fnlwgt, a census weight) and 15,500 training rows, half of each class; German has
-20 characteristics and 600 rows. The paper takes characteristics to be categorical, so numbers are drawn from a few
-representative values each. Paper's E to H are naive Bayes, a decision tree, logistic regression and a linear SVM.
-For its discrimination-aware A to D, whose code is not public, stand the nearest methods of today:
+Adult has 13 characteristics (all but fnlwgt, a census weight) and 15,500 training rows, half of
+each class; German has 20 characteristics and 600 rows. The paper takes characteristics to be
+categorical, so numbers are drawn from a few representative values each. Paper's E to H are naive
+Bayes, a decision tree, logistic regression and a linear SVM. For its discrimination-aware A to D,
+whose code is not public, stand the nearest methods of today:
 
 A  logistic regression under a demographic-parity constraint (Fairlearn, exponentiated gradient)
 B  decision tree under the same constraint (Fairlearn, grid search)
 C  naive Bayes on reweighed rows (Kamiran and Calders)
 D  decision tree on reweighed rows
 
-Race is reduced to white or not, and German personal_status_sex to its sex, for training alone; both are varied in full.
-`python benchmarks/themis_subjects.py` trains them and prints their accuracy.
+Race is reduced to white or not, and German personal_status_sex to its sex, for training alone; both
+are varied in full. `python benchmarks/themis_subjects.py` trains them and prints their accuracy.
 """
 
 from __future__ import annotations
@@ -65,7 +67,9 @@ NUMBERS: dict[str, Feature] = {
 
 @dataclass(frozen=True)
 class Instance:
-    """A trained system; `aware` is the characteristic it was trained to be fair on, `kin` the paper's letter."""
+    """A trained system; `aware` is the characteristic it was trained to be fair on, `kin` the
+    paper's letter.
+    """
 
     name: str
     kin: str
@@ -77,10 +81,11 @@ class Instance:
 
 
 class Majority(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A randomised classifier made deterministic: the outcome that it gives with the greater probability.
+    """A randomised classifier made deterministic: the outcome that it gives with the greater
+    probability.
 
-    Exponentiated gradient returns a distribution over classifiers and draws one for each input; a causal test needs
-    one answer per input.
+    Exponentiated gradient returns a distribution over classifiers and draws one for each input; a
+    causal test needs one answer per input.
     """
 
     def __init__(self, members: list[Any], weights: NDArray[np.float64]) -> None:
@@ -97,10 +102,12 @@ class Majority(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class Coded:
-    """An instance's decisions on codes (which value of each characteristic), without building frames.
+    """An instance's decisions on codes (which value of each characteristic), without building
+    frames.
 
-    Encoders work column by column, so what each value is encoded as is looked up; the answers are the model's own,
-    which is checked on random inputs. Counting tests asks for too many of them to go through frames.
+    Encoders work column by column, so what each value is encoded as is looked up; the answers are
+    the model's own, which is checked on random inputs. Counting tests asks for too many of them to
+    go through frames.
     """
 
     def __init__(self, instance: Instance, checked: int = 2000) -> None:
@@ -115,11 +122,15 @@ class Coded:
         encoded = np.asarray(encoder.transform(self.frame(codes)), dtype=np.float64)
         blocks = [encoded[start:stop] for start, stop in itertools.pairwise(starts)]
         self.columns = [np.flatnonzero(np.ptp(block, axis=0)) for block in blocks]
-        self.parts = [block[:, columns] for block, columns in zip(blocks, self.columns, strict=True)]
+        self.parts = [
+            block[:, columns] for block, columns in zip(blocks, self.columns, strict=True)
+        ]
         self.base = encoded[0]
         self._linear = self._as_linear()
         codes = np.random.default_rng(0).integers(0, self.sizes, (checked, len(self.sizes)))
-        assert (self(codes) == (instance.model.predict(self.frame(codes)) == 1)).all(), "both ways must decide the same"
+        assert (self(codes) == (instance.model.predict(self.frame(codes)) == 1)).all(), (
+            "both ways must decide the same"
+        )
 
     def points(self, codes: NDArray[Any]) -> NDArray[np.float64]:
         return np.stack([values[codes[:, i]] for i, values in enumerate(self.values)], axis=1)
@@ -162,25 +173,38 @@ def load(name: str) -> Any:
 
 def space_of(data: Any) -> eh.Space:
     features = data.features.drop(columns=LEFT_OUT[data.name])
-    made = [NUMBERS.get(name) or eh.category(name, sorted(features[name].unique())) for name in features]
+    made = [
+        NUMBERS.get(name) or eh.category(name, sorted(features[name].unique())) for name in features
+    ]
     return eh.Space(made, protected=PROTECTED[data.name])
 
 
 def nearest_code(column: Any, values: list[NDArray[np.float64]]) -> NDArray[np.int64]:
-    """Return which representative value each number is nearest to, as naive Bayes over categories needs."""
+    """Return which representative value each number is nearest to, as naive Bayes over categories
+    needs.
+    """
     numbers = np.asarray(column, dtype=np.float64)
-    codes = [np.abs(numbers[:, i, None] - choices).argmin(axis=1) for i, choices in enumerate(values)]
+    codes = [
+        np.abs(numbers[:, i, None] - choices).argmin(axis=1) for i, choices in enumerate(values)
+    ]
     return np.stack(codes, axis=1).astype(np.int64)
 
 
 def encoders(space: eh.Space, rows: Any) -> dict[str, Any]:
     from sklearn.compose import make_column_transformer
-    from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler
+    from sklearn.preprocessing import (
+        FunctionTransformer,
+        OneHotEncoder,
+        OrdinalEncoder,
+        StandardScaler,
+    )
 
     numbers = [name for name in space.names if name in NUMBERS]
     texts = [name for name in space.names if name not in NUMBERS]
     levels = [list(space.feature(name).levels) for name in texts]
-    values = [np.array(NUMBERS[name].labels(NUMBERS[name].values()), dtype=np.float64) for name in numbers]
+    values = [
+        np.array(NUMBERS[name].labels(NUMBERS[name].values()), dtype=np.float64) for name in numbers
+    ]
     one_hot = OneHotEncoder(categories=levels, handle_unknown="ignore", sparse_output=False)
     ordinal = partial(OrdinalEncoder, categories=levels)
     nearest = FunctionTransformer(nearest_code, kw_args={"values": values})
@@ -223,7 +247,9 @@ def reweighed(group: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def constrained(model: Any, group: NDArray[Any], encoded: Any, labels: Any) -> Any:
-    """Train a model under demographic parity: a tree by grid search, any other by exponentiated gradient."""
+    """Train a model under demographic parity: a tree by grid search, any other by exponentiated
+    gradient.
+    """
     from fairlearn.reductions import DemographicParity, ExponentiatedGradient, GridSearch
 
     with warnings.catch_warnings():
@@ -235,7 +261,10 @@ def constrained(model: Any, group: NDArray[Any], encoded: Any, labels: Any) -> A
         gradient = ExponentiatedGradient(model, DemographicParity(), eps=0.01, max_iter=15)
         gradient.fit(encoded, labels, sensitive_features=group)
         kept = gradient.weights_[gradient.weights_ > 1e-6]
-        return Majority([gradient.predictors_[i] for i in kept.index], np.asarray(kept / kept.sum(), dtype=np.float64))
+        return Majority(
+            [gradient.predictors_[i] for i in kept.index],
+            np.asarray(kept / kept.sum(), dtype=np.float64),
+        )
 
 
 def reduced(rows: Any, name: str) -> NDArray[Any]:
@@ -256,7 +285,10 @@ def train(name: str) -> list[Instance]:
     favourable = np.asarray(data.labels == data.positive).astype(np.int64)
     rng = np.random.default_rng(0)
     chosen = np.concatenate(
-        [rng.choice(np.flatnonzero(favourable == label), ROWS[name] // 2, replace=False) for label in (0, 1)]
+        [
+            rng.choice(np.flatnonzero(favourable == label), ROWS[name] // 2, replace=False)
+            for label in (0, 1)
+        ]
     )
     features = data.features[list(space.names)]
     rows, labels = features.iloc[chosen].reset_index(drop=True), favourable[chosen]
@@ -266,18 +298,47 @@ def train(name: str) -> list[Instance]:
 
     def add(kin: str, label: str, aware: str, form: str, model: Any) -> None:
         whole = make_pipeline(encode[form], model)
-        # The pipeline's parts are fitted one by one, since fairness methods need the groups as well.
+        # The pipeline's parts are fitted one by one, since fairness methods need the groups as
+        # well.
         accuracy = float((whole.predict(features) == favourable).mean())
-        made.append(Instance(f"{label} {name}{' ' + aware if aware else ''}", kin, name, aware, whole, space, accuracy))
+        made.append(
+            Instance(
+                f"{label} {name}{' ' + aware if aware else ''}",
+                kin,
+                name,
+                aware,
+                whole,
+                space,
+                accuracy,
+            )
+        )
 
     for aware in PROTECTED[name]:
         group = reduced(rows, aware)
         weights = reweighed(group, labels)
-        add("A", "constrained LR", aware, "one-hot", constrained(logistic(), group, encoded["one-hot"], labels))
-        add("B", "constrained tree", aware, "ordinal", constrained(tree(), group, encoded["ordinal"], labels))
+        add(
+            "A",
+            "constrained LR",
+            aware,
+            "one-hot",
+            constrained(logistic(), group, encoded["one-hot"], labels),
+        )
+        add(
+            "B",
+            "constrained tree",
+            aware,
+            "ordinal",
+            constrained(tree(), group, encoded["ordinal"], labels),
+        )
         fitted = bayes(space).fit(encoded["cells"], labels, sample_weight=weights)
         add("C", "reweighed NB", aware, "cells", fitted)
-        add("D", "reweighed tree", aware, "ordinal", tree().fit(encoded["ordinal"], labels, sample_weight=weights))
+        add(
+            "D",
+            "reweighed tree",
+            aware,
+            "ordinal",
+            tree().fit(encoded["ordinal"], labels, sample_weight=weights),
+        )
     add("E", "NB", "", "cells", bayes(space).fit(encoded["cells"], labels))
     add("F", "tree", "", "ordinal", tree().fit(encoded["ordinal"], labels))
     add("G", "LR", "", "one-hot", logistic().fit(encoded["one-hot"], labels))
@@ -293,7 +354,10 @@ def instances() -> list[Instance]:
     kept = RESULTS / f"themis_subjects-{hashlib.sha256(text).hexdigest()[:12]}.joblib"
     if kept.exists():
         return list(joblib.load(kept))
-    made = sorted((one for name in ROWS for one in train(name)), key=lambda one: (one.kin, one.data, one.aware))
+    made = sorted(
+        (one for name in ROWS for one in train(name)),
+        key=lambda one: (one.kin, one.data, one.aware),
+    )
     RESULTS.mkdir(parents=True, exist_ok=True)
     joblib.dump(made, kept)
     return made

@@ -1,6 +1,8 @@
-"""How fast inputs reach a program: command against a bare pool of processes, stream against command, HTTP.
+"""How fast inputs reach a program: command against a bare pool of processes, stream against
+command, HTTP.
 
-Wanted: command at least 0.9 of the bare pool, stream at least 50 times the command, on a trivial program.
+Wanted: command at least 0.9 of the bare pool, stream at least 50 times the command, on a trivial
+program.
 """
 
 from __future__ import annotations
@@ -89,9 +91,13 @@ def exhaust(adapter: Adapter, n: int) -> None:
 def bare_pool(argv: list[str], width: int, n: int) -> None:
     """What anybody would write: `subprocess.run` in a pool of threads."""
     labels = SPACE.labels(points(n))
-    commands = [[*argv, sex, str(age)] for sex, age in zip(labels["sex"], labels["age"], strict=True)]
+    commands = [
+        [*argv, sex, str(age)] for sex, age in zip(labels["sex"], labels["age"], strict=True)
+    ]
     with ThreadPoolExecutor(width) as pool:
-        for done in pool.map(lambda command: subprocess.run(command, capture_output=True, check=True), commands):
+        for done in pool.map(
+            lambda command: subprocess.run(command, capture_output=True, check=True), commands
+        ):
             int(done.stdout)
 
 
@@ -141,14 +147,18 @@ def programs(folder: Path) -> dict[str, list[str]]:
     found = {"python": [sys.executable, "-S", str(script)]}
     if shutil.which("cc"):
         (folder / "loan.c").write_text(C_PROGRAM)
-        subprocess.run(["cc", "-O2", "-o", str(folder / "loan"), str(folder / "loan.c")], check=True)
+        subprocess.run(
+            ["cc", "-O2", "-o", str(folder / "loan"), str(folder / "loan.c")], check=True
+        )
         found = {"c": [str(folder / "loan")], **found}
     return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, default=Path(__file__).parent / "results" / "transport.json")
+    parser.add_argument(
+        "--json", type=Path, default=Path(__file__).parent / "results" / "transport.json"
+    )
     parser.add_argument("--inputs", type=int, default=400, help="processes per round")
     parser.add_argument("--rounds", type=int, default=9)
     options = parser.parse_args()
@@ -161,13 +171,20 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, argv in programs(Path(folder)).items():
             count = options.inputs if name == "c" else max(20, options.inputs // 10)
-            commands = [compare_commands(argv, workers, count, options.rounds) for workers in (width, 2 * width)]
+            commands = [
+                compare_commands(argv, workers, count, options.rounds)
+                for workers in (width, 2 * width)
+            ]
             best = max(float(str(row["command_per_second"])) for row in commands)
             streams = {workers: stream_rate(argv, workers, 100_000, 3) for workers in (1, width)}
             report[name] = {
                 "command": commands,
-                "stream_per_second": {str(workers): round(found) for workers, found in streams.items()},
-                "stream_over_command": {str(workers): round(found / best, 1) for workers, found in streams.items()},
+                "stream_per_second": {
+                    str(workers): round(found) for workers, found in streams.items()
+                },
+                "stream_over_command": {
+                    str(workers): round(found / best, 1) for workers, found in streams.items()
+                },
             }
     report["http_per_second"] = round(http_rate(50_000, 3))
     report["wanted"] = {"command_over_bare_pool": 0.9, "stream_over_command": 50}

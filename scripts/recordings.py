@@ -439,14 +439,18 @@ def decisions(rows: int = 2000) -> Any:
 
 def tree_pipeline(depth: int = 6) -> Any:
     """Return a decision tree that takes frames of people and is not fitted yet."""
-    encode = make_column_transformer((OneHotEncoder(sparse_output=False), ["sex", "race"]), remainder="passthrough")
+    encode = make_column_transformer(
+        (OneHotEncoder(sparse_output=False), ["sex", "race"]), remainder="passthrough"
+    )
     return make_pipeline(encode, DecisionTreeClassifier(max_depth=depth, random_state=0))
 
 
 def linear_pipeline() -> Any:
     """Return a logistic regression that takes frames of people and is not fitted yet."""
     numbers = ["age", "income", "savings", "debt"]
-    encode = make_column_transformer((OneHotEncoder(sparse_output=False), ["sex", "race"]), (StandardScaler(), numbers))
+    encode = make_column_transformer(
+        (OneHotEncoder(sparse_output=False), ["sex", "race"]), (StandardScaler(), numbers)
+    )
     return make_pipeline(encode, LogisticRegression())
 
 
@@ -561,7 +565,9 @@ def program(folder: Path) -> list[str]:
 
 
 FUNCTION_SUBJECT = 'function = "software:answer"\npositive = "approve"'
-STREAM_SUBJECT = f'stream = [{json.dumps(sys.executable)}, "-I", "-S", "software.py"]\n' + ('positive = "approve"')
+STREAM_SUBJECT = (
+    f'stream = [{json.dumps(sys.executable)}, "-I", "-S", "software.py"]\n' + 'positive = "approve"'
+)
 MEASURE_CHECKS = """
 [[checks]]
 job = "measure"
@@ -938,7 +944,9 @@ def prevalence_with_limit(folder: Path) -> Any:
 @run
 def measure_log_pandas(folder: Path) -> Any:
     """Recorded decisions in pandas."""
-    return eh.measure_log(decisions(), outcome="original", positive="approve", over="sex", limit=0.05)
+    return eh.measure_log(
+        decisions(), outcome="original", positive="approve", over="sex", limit=0.05
+    )
 
 
 @run
@@ -1039,7 +1047,9 @@ def subsets_causal(folder: Path) -> Any:
 @run
 def subsets_group(folder: Path) -> Any:
     """Sets that only discriminate together."""
-    return eh.subsets(unequal_pairs, small_space(), kind="group", among=["sex", "race", "age"], limit=0.5)
+    return eh.subsets(
+        unequal_pairs, small_space(), kind="group", among=["sex", "race", "age"], limit=0.5
+    )
 
 
 @run
@@ -1219,7 +1229,9 @@ AGES = {"age": [25, 40, 60]}
 def mined(method: str, **settings: Any) -> Any:
     """Mine sex, race and age with one method."""
     over = ["sex", "race", "age"]
-    return call("mine", loan, space(), people(1000), over=over, method=method, bins=AGES, **settings)
+    return call(
+        "mine", loan, space(), people(1000), over=over, method=method, bins=AGES, **settings
+    )
 
 
 @run
@@ -1478,7 +1490,9 @@ def compare_intersections(folder: Path) -> Any:
     outcomes, truth, groups = predictions()
     groups = groups.copy()
     groups.loc[groups.index < 15, "race"] = "grey"
-    return call("compare", outcomes, truth, groups, positive="approve", smallest=0.02, resamples=300)
+    return call(
+        "compare", outcomes, truth, groups, positive="approve", smallest=0.02, resamples=300
+    )
 
 
 @run
@@ -2251,7 +2265,9 @@ def cli_measure_options(folder: Path) -> Any:
     write_project(folder, STREAM_SUBJECT, MEASURE_CHECKS)
     suite = OPTIONS["measure --suite"]
     arguments = ["measure", "--over", "sex", "--limit", "0.2", "--seed", "7", suite, "tests.csv"]
-    return cli_recording([*arguments, "--json", "out.json"], folder, document="out.json", texts=["tests.csv"])
+    return cli_recording(
+        [*arguments, "--json", "out.json"], folder, document="out.json", texts=["tests.csv"]
+    )
 
 
 @run
@@ -2360,7 +2376,9 @@ def cli_repair(folder: Path) -> Any:
     write_project(folder, subject, repair, rows=600)
     arguments = ["repair", OPTIONS["repair --labels"], "majority", "--queries", "1000"]
     files = ["-o", "repaired.joblib", "--html", "repair.html", "--json", "repair.json"]
-    return cli_recording([*arguments, *files], folder, document="repair.json", texts=["repair.html"])
+    return cli_recording(
+        [*arguments, *files], folder, document="repair.json", texts=["repair.html"]
+    )
 
 
 REPORTS = [

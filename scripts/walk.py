@@ -452,7 +452,9 @@ def run_python(arguments: Sequence[str], tree: Path, folder: str) -> str:
     """Run Python with the code of a tree, in a folder, and return what it prints."""
     environment = {**os.environ, "PYTHONPATH": str(tree), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, *arguments]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(command)}\nfailed with {tree}:\n{done.stderr}")
     return done.stdout

@@ -16,14 +16,22 @@ settings.register_profile("few", max_examples=25)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Try properties on fewer examples where slow tests are left out; see also `examples` in helpers."""
+    """Try properties on fewer examples where slow tests are left out; see also `examples` in
+    helpers.
+    """
     if "not slow" in config.option.markexpr:
         settings.load_profile("few")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out what imports torch, which takes seconds in every process, where no test of it would be run."""
-    return True if collection_path.name == "test_torch.py" and "not heavy" in config.option.markexpr else None
+    """Leave out what imports torch, which takes seconds in every process, where no test of it would
+    be run.
+    """
+    return (
+        True
+        if collection_path.name == "test_torch.py" and "not heavy" in config.option.markexpr
+        else None
+    )
 
 
 @pytest.fixture(scope="session")

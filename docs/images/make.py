@@ -31,7 +31,9 @@ def report(browser: Any, file: Path) -> None:
 
 def make() -> None:
     """Run the demonstration and take its pictures."""
-    found = os.environ.get("EVENHAND_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+    found = os.environ.get("EVENHAND_CHROMIUM") or next(
+        filter(None, map(shutil.which, NAMES)), None
+    )
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         file = Path(folder, "report.html")
         main(["demo", "-o", str(file)])

@@ -1,7 +1,7 @@
 """The registry of report formats: what an audit, or what any verb found, can be written as.
 
-To add one, write a module with a `Format` and add a line here; another package adds an entry point of the group
-`evenhand.formats`.
+To add one, write a module with a `Format` and add a line here; another package adds an entry point
+of the group `evenhand.formats`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Format:
-    """One format: its name, the option of `evenhand audit` that names its file, and the function that writes it.
+    """One format: its name, the option of `evenhand audit` that names its file, and the function
+    that writes it.
 
     >>> Format("words", lambda found: f"{found.job}: {found.verdict}", help="write a few words here").flag
     '--words'
@@ -29,7 +30,9 @@ class Format:
     """Makes the text of any evidence."""
     help: str = ""
     option: str = ""
-    """The option that names the file; by default the name of the format. "-" says that no command writes it."""
+    """The option that names the file; by default the name of the format. "-" says that no command
+    writes it.
+    """
     what: str = ""
     """What messages call the file."""
     suffixes: tuple[str, ...] = ()
@@ -48,7 +51,11 @@ class Format:
 
 def _problem(_name: str, entry: Any) -> str:
     """Return what is wrong with a format of somebody else."""
-    return "" if isinstance(entry, Format) else f"is {clip(repr(entry))}; it must be an evenhand.formats.Format"
+    return (
+        ""
+        if isinstance(entry, Format)
+        else f"is {clip(repr(entry))}; it must be an evenhand.formats.Format"
+    )
 
 
 FORMATS: Registry[Format] = Registry(

@@ -1,9 +1,9 @@
 """The registry of verbs: what evenhand can do, each under its name.
 
-To add a verb, write a folder with a `Verb` in its `__init__` and add a line here; another package adds an entry point
-of the group `evenhand.verbs`, and a program calls ``VERBS.register(name, verb)``. All front ends read the record:
-Python for unknown keywords, configurations for `[[checks]]`, the command line for its commands, `evenhand init`,
-audits, and reports.
+To add a verb, write a folder with a `Verb` in its `__init__` and add a line here; another package
+adds an entry point of the group `evenhand.verbs`, and a program calls ``VERBS.register(name,
+verb)``. All front ends read the record: Python for unknown keywords, configurations for
+`[[checks]]`, the command line for its commands, `evenhand init`, audits, and reports.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _DOCUMENT = Deferred("evenhand.results.result:document")
 class FileOption:
     """A file that a command writes besides its result, for each of its runs.
 
-    `check(path, subject)` refuses a path before anything is run, `write(found, path)` writes the file afterwards, and
-    `settings` go to the run where the file is wanted.
+    `check(path, subject)` refuses a path before anything is run, `write(found, path)` writes the
+    file afterwards, and `settings` go to the run where the file is wanted.
     """
 
     option: Option
@@ -53,9 +53,9 @@ class FileOption:
 class Command:
     """A command of the command line.
 
-    `purpose` is the heading of `evenhand --help` that it stands under, and `example` a line that a reader can try.
-    `source` says what it works on: "config" for the checks of a configuration, "records" for a file of recorded
-    decisions, and "" for a command that does its own reading.
+    `purpose` is the heading of `evenhand --help` that it stands under, and `example` a line that a
+    reader can try. `source` says what it works on: "config" for the checks of a configuration,
+    "records" for a file of recorded decisions, and "" for a command that does its own reading.
     """
 
     name: str
@@ -75,7 +75,8 @@ class Command:
 class Verb:
     """What is known of a verb.
 
-    Functions are given as they are, or as `Deferred` places, so that reading the record imports nothing else.
+    Functions are given as they are, or as `Deferred` places, so that reading the record imports
+    nothing else.
 
     Parameters
     ----------
@@ -88,10 +89,11 @@ class Verb:
     options
         What can be said of it, in Python, TOML and on the command line.
     run
-        How a check of a configuration or an audit runs it: ``run(source, subject, **settings)``; None where it is no
-        job of checks.
+        How a check of a configuration or an audit runs it: ``run(source, subject, **settings)``;
+        None where it is no job of checks.
     text, plot, section, frame
-        How its evidence is shown: lines of text, a display, a part of the HTML page, a pandas frame.
+        How its evidence is shown: lines of text, a display, a part of the HTML page, a pandas
+        frame.
     document
         Returns the class that reads its JSON.
     detail
@@ -116,7 +118,8 @@ class Verb:
     group_tables: Callable[..., Any] | None = None
     """Makes tables of groups for other documents: ``group_tables(found, most)``."""
     card_notes: Callable[..., Any] | None = None
-    """Returns the notes that a model card has to tell, where its tables of groups tell the others."""
+    """Returns the notes that a model card has to tell, where its tables of groups tell the others.
+    """
     detail: Callable[[Any], Any] | None = None
     rule: tuple[str, str] = ("", "")
     command: Command | None = None
@@ -125,7 +128,9 @@ class Verb:
     usual_kind: str = ""
     """The kind of score where a check names none."""
     by_sets: bool = False
-    """Whether its findings are the border of all sets of features, from which those of other sets follow."""
+    """Whether its findings are the border of all sets of features, from which those of other sets
+    follow.
+    """
     sheets: int = 0
     """How many long tables of data its section has."""
     own_notes: bool = False
@@ -147,11 +152,15 @@ RUN = (*ASK, "sampler")
 """The same, of a verb whose scores speak of a population."""
 
 AUDIT_FILE = Deferred("evenhand.config.audit:audit_file")
-"""Runs the audit that a configuration file declares; configurations are read by a layer above the verbs."""
+"""Runs the audit that a configuration file declares; configurations are read by a layer above the
+verbs.
+"""
 
 
 def _problem(name: str, entry: Any) -> str:
-    """Return what is wrong with a verb of somebody else: results and checks find it by the name that it has."""
+    """Return what is wrong with a verb of somebody else: results and checks find it by the name
+    that it has.
+    """
     if not isinstance(entry, Verb):
         return f"is {clip(repr(entry))}; it must be an evenhand.verbs.Verb"
     if entry.name != name:
@@ -184,7 +193,8 @@ VERBS: Registry[Verb] = Registry(
 
 
 def verb_of(job: str) -> Verb:
-    """Return the verb that made evidence; where its package is not here, one that shows it as most verbs do.
+    """Return the verb that made evidence; where its package is not here, one that shows it as most
+    verbs do.
 
     >>> verb_of("measure").question, verb_of("of another package").question
     ('How much does the software discriminate?', '')

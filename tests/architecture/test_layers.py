@@ -1,8 +1,9 @@
 """The layers of the package: who may import whom, no cycles, no crowded folders, no long modules.
 
-Imports are those at the top of a module, those inside functions, and those that are written as text, such as
-``import_module("evenhand.report.lines")`` or ``Deferred("evenhand.report.lines:show")``. Imports for type checkers
-alone do not count. Registries are the one place where a lower layer names a higher one.
+Imports are those at the top of a module, those inside functions, and those that are written as
+text, such as ``import_module("evenhand.report.lines")`` or
+``Deferred("evenhand.report.lines:show")``. Imports for type checkers alone do not count. Registries
+are the one place where a lower layer names a higher one.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ ALLOWED = {
 VERB = (*KERNEL, "report")
 """What a verb may import; another verb only through the registry."""
 REGISTRIES = ("verbs", "formats")
-"""Modules that everything but `runtime` may import; they import `runtime` alone, and name all else as text."""
+"""Modules that everything but `runtime` may import; they import `runtime` alone, and name all else
+as text.
+"""
 TOP = ("", "__main__", "config", "cli", "explore", "pytest_plugin", "demo")
 """What stands on top of everything."""
 
@@ -87,7 +90,9 @@ def is_type_checking(node: ast.AST) -> bool:
 
 
 def imports(text: str, module: str, known: frozenset[str], *, lazy: bool) -> set[str]:
-    """Return the modules of ours that a module imports at run time; with `lazy`, inside functions and as text too."""
+    """Return the modules of ours that a module imports at run time; with `lazy`, inside functions
+    and as text too.
+    """
     found: set[str] = set()
 
     def visit(node: ast.AST) -> None:
@@ -154,7 +159,10 @@ def test_a_planted_import_is_found(module, line):
 
 
 def test_imports_for_type_checkers_and_allowed_ones_are_not_violations():
-    text = "if TYPE_CHECKING:\n    from evenhand.report.lines import Line\nfrom evenhand.space.rule import Rule\n"
+    text = (
+        "if TYPE_CHECKING:\n    from evenhand.report.lines import Line\nfrom evenhand.space.rule"
+        " import Rule\n"
+    )
     assert violations("evenhand.results.result", text) == []
 
 
@@ -190,7 +198,11 @@ def test_a_planted_cycle_is_found():
 
 def crowded(source: Path) -> dict[str, int]:
     """Return the folders with more modules than a newcomer takes in."""
-    found = Counter(str(file.parent) for file in (source / "evenhand").rglob("*.py") if file.name != "__init__.py")
+    found = Counter(
+        str(file.parent)
+        for file in (source / "evenhand").rglob("*.py")
+        if file.name != "__init__.py"
+    )
     return {folder: number for folder, number in found.items() if number > MOST_MODULES}
 
 
@@ -245,6 +257,11 @@ def test_modules_are_light_to_import():
                 names.add((node.module or "").split(".")[0])
             elif isinstance(node, ast.Import):
                 names.update(alias.name.split(".")[0] for alias in node.names)
-        # Mitigations and evened models are scikit-learn's own classes; nobody imports them who does not use them.
-        scikit = module.startswith(("evenhand.mitigation", "evenhand.methods.repair.methods.evened"))
-        assert not (names & slow) - ({"sklearn"} if scikit else set()), f"{module} imports {names & slow} at its top"
+        # Mitigations and evened models are scikit-learn's own classes; nobody imports them who does
+        # not use them.
+        scikit = module.startswith(
+            ("evenhand.mitigation", "evenhand.methods.repair.methods.evened")
+        )
+        assert not (names & slow) - ({"sklearn"} if scikit else set()), (
+            f"{module} imports {names & slow} at its top"
+        )

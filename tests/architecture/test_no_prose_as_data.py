@@ -1,6 +1,8 @@
-"""Sentences are for people: no code takes data out of a claim, a story, an estimate in words or the text of an error.
+"""Sentences are for people: no code takes data out of a claim, a story, an estimate in words or the
+text of an error.
 
-What a program needs is a field (`key`, `score`, `unit`, `detail`, `verdict`), or the kind or an attribute of an error.
+What a program needs is a field (`key`, `score`, `unit`, `detail`, `verdict`), or the kind or an
+attribute of an error.
 """
 
 from __future__ import annotations
@@ -36,15 +38,28 @@ READS = {
 """Methods of a text that tell its parts apart."""
 PATTERNS = {"match", "search", "fullmatch", "findall", "finditer", "split", "sub", "subn"}
 """What a regular expression does with a text, as a function of `re` or a method of a pattern."""
-SAME = {"lower", "upper", "casefold", "strip", "lstrip", "rstrip", "title", "capitalize", "encode", "decode"}
+SAME = {
+    "lower",
+    "upper",
+    "casefold",
+    "strip",
+    "lstrip",
+    "rstrip",
+    "title",
+    "capitalize",
+    "encode",
+    "decode",
+}
 """Methods that leave a sentence a sentence."""
 SENTENCES = ("claim", "method")
-"""Attributes that are words for people: the method of an estimate says how its interval was found."""
+"""Attributes that are words for people: the method of an estimate says how its interval was found.
+"""
 SPOKEN = ("estimate", "error", "exception", "finding")
 """How the names of what becomes a sentence with `str` end."""
 EXEMPT = {
-    # The message is not ours but the encoder's, and the level that it names is nowhere else: scikit-learn raises a
-    # plain ValueError. What is looked for is a label of the user's data, and all that hangs on it is a hint.
+    # The message is not ours but the encoder's, and the level that it names is nowhere else:
+    # scikit-learn raises a plain ValueError. What is looked for is a label of the user's data, and
+    # all that hangs on it is a hint.
     ("methods/repair/training.py", "strangers_told"),
 }
 """Functions that have to look into a sentence, each with the reason."""
@@ -70,7 +85,9 @@ class Readings:
             case ast.Name(id=name):
                 return name in self.sentences or name == "claim"
             case ast.Attribute(attr=name, value=value):
-                return name in SENTENCES and not (isinstance(value, ast.Name) and value.id in ("self", "cls"))
+                return name in SENTENCES and not (
+                    isinstance(value, ast.Name) and value.id in ("self", "cls")
+                )
             case ast.Subscript(value=value, slice=ast.Constant(value=key)):
                 return key == "claim" or self.is_sentence(value) or self._is_argument(value)
             case ast.Subscript(value=value):
@@ -93,7 +110,11 @@ class Readings:
     @staticmethod
     def _is_argument(node: ast.expr) -> bool:
         """Tell whether this is what an error was made of."""
-        return isinstance(node, ast.Attribute) and node.attr == "args" and last_name(node.value).endswith(SPOKEN)
+        return (
+            isinstance(node, ast.Attribute)
+            and node.attr == "args"
+            and last_name(node.value).endswith(SPOKEN)
+        )
 
     def learn(self, node: ast.AST) -> None:
         """Note the names that an assignment makes hold a sentence."""
@@ -113,7 +134,9 @@ class Readings:
         """Tell whether this takes something out of a sentence."""
         if isinstance(node, ast.Compare):
             pairs = zip(node.ops, node.comparators, strict=True)
-            return any(isinstance(op, ast.In | ast.NotIn) and self.is_sentence(one) for op, one in pairs)
+            return any(
+                isinstance(op, ast.In | ast.NotIn) and self.is_sentence(one) for op, one in pairs
+            )
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             return False
         if node.func.attr in READS and self.is_sentence(node.func.value):
@@ -122,8 +145,12 @@ class Readings:
 
 
 def scopes(tree: ast.Module) -> Iterator[tuple[str, list[ast.AST]]]:
-    """Return the name and the nodes of each function, those inside of it included, and of the rest of the module."""
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    """Return the name and the nodes of each function, those inside of it included, and of the rest
+    of the module.
+    """
+    functions = [
+        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
     inside: set[int] = set()
     for function in functions:
         nodes = list(ast.walk(function))
@@ -139,10 +166,14 @@ def violations(code: str, module: str = "") -> list[int]:
         if (module, name) in EXEMPT:
             continue
         readings = Readings()
-        for _ in range(2):  # a name may be used above the line that says what it holds, as in a loop
+        for _ in range(
+            2
+        ):  # a name may be used above the line that says what it holds, as in a loop
             for node in nodes:
                 readings.learn(node)
-        found |= {node.lineno for node in nodes if readings.reads(node) and isinstance(node, ast.expr)}
+        found |= {
+            node.lineno for node in nodes if readings.reads(node) and isinstance(node, ast.expr)
+        }
     return sorted(found)
 
 
@@ -152,7 +183,9 @@ MODULES = [file.relative_to(SOURCE).as_posix() for file in sorted(SOURCE.rglob("
 @pytest.mark.parametrize("module", MODULES)
 def test_no_module_takes_data_out_of_a_sentence(module):
     lines = violations((SOURCE / module).read_text(encoding="utf-8"), module)
-    assert not lines, f"{module}, lines {lines}: read a field, or the kind or an attribute of the error, instead"
+    assert not lines, (
+        f"{module}, lines {lines}: read a field, or the kind or an attribute of the error, instead"
+    )
 
 
 @pytest.mark.parametrize(
@@ -196,7 +229,10 @@ def test_a_planted_reading_is_found(code):
     [
         "said = str(error)\n    return said.startswith('no')",
         "claim, now = finding.claim, finding.estimate\n    return claim.split()",
-        "for line in lines:\n        if told.endswith('%'):\n            return line\n        told = str(one.estimate)",
+        (
+            "for line in lines:\n        if told.endswith('%'):\n            return line\n       "
+            " told = str(one.estimate)"
+        ),
         "text: str = finding.claim\n    return re.match('by (.*),', text)",
     ],
 )
@@ -235,6 +271,8 @@ def test_what_is_exempt_is_still_there():
     """An exemption that nothing needs any more would hide the next reading."""
     for module, function in EXEMPT:
         code = (SOURCE / module).read_text(encoding="utf-8")
-        names = {node.name for node in ast.walk(ast.parse(code)) if isinstance(node, ast.FunctionDef)}
+        names = {
+            node.name for node in ast.walk(ast.parse(code)) if isinstance(node, ast.FunctionDef)
+        }
         assert function in names
         assert violations(code), f"{module}: {function} reads no sentence any more"

@@ -24,7 +24,11 @@ def percentages(code: str) -> list[int]:
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.JoinedStr) and in_f_string(node):
             found.append(node.lineno)
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and MODULO.search(literal(node.left)):
+        if (
+            isinstance(node, ast.BinOp)
+            and isinstance(node.op, ast.Mod)
+            and MODULO.search(literal(node.left))
+        ):
             found.append(node.lineno)
         if isinstance(node, ast.Call) and in_format(node):
             found.append(node.lineno)
@@ -70,7 +74,9 @@ def modules() -> list[str]:
 @pytest.mark.parametrize("module", modules())
 def test_no_other_module_writes_percentages(module):
     lines = percentages((SOURCE / module).read_text(encoding="utf-8"))
-    assert not lines, f"{module}, lines {lines}: write percentages with evenhand.runtime.number_text"
+    assert not lines, (
+        f"{module}, lines {lines}: write percentages with evenhand.runtime.number_text"
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""The toys: a package of somebody else, which brings one verb, adapter, strategy, metric and format."""
+"""The toys: a package of somebody else, which brings one verb, adapter, strategy, metric and
+format.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,24 @@ TOYS = ROOT / "tests" / "support" / "toys"
 
 @pytest.fixture(scope="session")
 def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder that the toys are installed in; it is on no path but those of processes that tests start.
+    """Return a folder that the toys are installed in; it is on no path but those of processes that
+    tests start.
 
-    `make test` has installed them beside the environment. Where they are not, or not as they stand now, pip does.
+    `make test` has installed them beside the environment. Where they are not, or not as they stand
+    now, pip does.
     """
     folder = Path(sys.prefix, "toys")
     if not _installed(folder):
         folder = tmp_path_factory.mktemp("toys")
-        install = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        install = [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-deps",
+        ]
         ran = subprocess.run([*install, "--target", folder, TOYS], capture_output=True, text=True)
         if ran.returncode:
             pytest.skip(f"pip cannot install the toys: {ran.stderr.strip().splitlines()[-1:]}")

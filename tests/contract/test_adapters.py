@@ -1,4 +1,7 @@
-"""Every registered adapter keeps one contract, and an adapter of somebody else is as good as one of ours."""
+"""Every registered adapter keeps one contract, and an adapter of somebody else is as good as one of
+ours.
+"""
+
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
@@ -33,7 +36,9 @@ from tests.support.helpers import refused, sentence
 from tests.support.software import SPACE, Software, rule
 
 NAMES = list(ADAPTERS)
-RUN = [pytest.param(kind, marks=pytest.mark.heavy) if kind == "torch" else kind for kind in ADAPTERS]
+RUN = [
+    pytest.param(kind, marks=pytest.mark.heavy) if kind == "torch" else kind for kind in ADAPTERS
+]
 """The same, where torch itself is needed for one of them."""
 EVERYBODY = SPACE.enumerate()
 TRUTH = rule(SPACE.native(EVERYBODY)).tolist()
@@ -52,7 +57,9 @@ kind = "integer"
 
 
 class Scorecard(Adapter):
-    """An adapter that somebody else wrote: a dictionary of points, and the least sum that is accepted."""
+    """An adapter that somebody else wrote: a dictionary of points, and the least sum that is
+    accepted.
+    """
 
     kind = "scorecard"
     value = Option("scorecard", TABLE, "the points of each feature")
@@ -64,7 +71,14 @@ class Scorecard(Adapter):
     takes_texts = True
     suffixes = (".points",)
 
-    def __init__(self, points: dict[str, Any], *, pass_mark: float = 26.5, strict: bool = False, notes: Any = None):
+    def __init__(
+        self,
+        points: dict[str, Any],
+        *,
+        pass_mark: float = 26.5,
+        strict: bool = False,
+        notes: Any = None,
+    ):
         self.points = points
         self.pass_mark = pass_mark
         self.strict = strict
@@ -81,10 +95,18 @@ class Scorecard(Adapter):
     def run(self, points: Any, space: Any) -> Any:
         given = space.native(points)
         if isinstance(given, list):
-            total = np.array([sum(worth * (word in text) for word, worth in self.points.items()) for text in given])
+            total = np.array(
+                [
+                    sum(worth * (word in text) for word, worth in self.points.items())
+                    for text in given
+                ]
+            )
         else:
             total = np.asarray(sum(given[name] * worth for name, worth in self.points.items()))
-        yield np.arange(len(points)), (total > self.pass_mark if self.strict else total >= self.pass_mark).astype(int)
+        yield (
+            np.arange(len(points)),
+            (total > self.pass_mark if self.strict else total >= self.pass_mark).astype(int),
+        )
 
 
 POINTS: dict[str, Any] = {"age": 1, "sex": 4}
@@ -103,8 +125,12 @@ def build(tmp_path):
     with ExitStack() as stack:
 
         def make(kind: str, *, crashing: bool = False) -> Software:
-            assert kind in software.SOFTWARE, f"tests/support/software.py has no software of the kind {kind!r}"
-            made: Software = stack.enter_context(software.SOFTWARE[kind](tmp_path, crashing=crashing))
+            assert kind in software.SOFTWARE, (
+                f"tests/support/software.py has no software of the kind {kind!r}"
+            )
+            made: Software = stack.enter_context(
+                software.SOFTWARE[kind](tmp_path, crashing=crashing)
+            )
             return made
 
         yield make
@@ -161,7 +187,11 @@ def test_the_constructor_of_that_name_has_the_same_options_and_defaults(kind):
 
 def keywords_of(function: Any) -> list[str]:
     parameters = inspect.signature(function).parameters
-    return [name for name in options_of(function) if parameters[name].kind is inspect.Parameter.KEYWORD_ONLY]
+    return [
+        name
+        for name in options_of(function)
+        if parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
+    ]
 
 
 @pytest.mark.parametrize("kind", NAMES)
@@ -171,7 +201,10 @@ def test_it_accepts_nothing_odd_and_does_not_raise(kind):
 
 
 def test_importing_the_registry_is_light():
-    code = "import sys, evenhand.subject.adapters\nassert not {'numpy', 'pandas', 'sklearn'} & set(sys.modules)"
+    code = (
+        "import sys, evenhand.subject.adapters\nassert not {'numpy', 'pandas', 'sklearn'} &"
+        " set(sys.modules)"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
@@ -240,7 +273,9 @@ def test_it_travels_and_keeps_its_identity(build, kind):
 def test_a_ledger_knows_it_again(build, tmp_path, kind):
     made = build(kind)
     for executed in (len(TRUTH), 0):
-        with Subject.of(kind, made.value, SPACE, ledger=tmp_path / "a.db", **made.options) as subject:
+        with Subject.of(
+            kind, made.value, SPACE, ledger=tmp_path / "a.db", **made.options
+        ) as subject:
             assert subject.decide(EVERYBODY).tolist() == TRUTH
             assert subject.executed == executed
 
@@ -249,12 +284,16 @@ def test_a_ledger_knows_it_again(build, tmp_path, kind):
 def test_a_file_names_it_with_the_same_options(build, tmp_path, kind):
     if ADAPTERS[kind].value is None:
         refused(
-            ConfigError, lambda: declared(tmp_path, f'{kind} = "x"').subject(), "exactly one of estimator, function"
+            ConfigError,
+            lambda: declared(tmp_path, f'{kind} = "x"').subject(),
+            "exactly one of estimator, function",
         )
         return
     made = build("saved" if kind == "estimator" else kind)
     lines = [f"{key} = {toml(value)}" for key, value in made.options.items()]
-    with declared(tmp_path, f"{kind} = {toml(made.written)}", "positive = 1", *lines).subject() as subject:
+    with declared(
+        tmp_path, f"{kind} = {toml(made.written)}", "positive = 1", *lines
+    ).subject() as subject:
         assert type(subject.adapter) is ADAPTERS[kind]
         assert subject.decide(EVERYBODY).tolist() == TRUTH
 
@@ -263,12 +302,25 @@ def test_a_file_names_it_with_the_same_options(build, tmp_path, kind):
 def test_what_is_wrong_in_a_file_is_said_in_one_sentence(tmp_path, kind):
     adapter = ADAPTERS[kind]
     where = "evenhand.toml: [subject]"
-    refused(ConfigError, lambda: declared(tmp_path, f"{kind} = 3").subject(), f"{where} {kind} = 3 must be a")
+    refused(
+        ConfigError,
+        lambda: declared(tmp_path, f"{kind} = 3").subject(),
+        f"{where} {kind} = 3 must be a",
+    )
     name = next(iter(adapter.options)).name
     lines = (f'{kind} = "x"', f"{name}x = 1")
-    refused(ConfigError, lambda: declared(tmp_path, *lines).subject(), f"unknown key '{name}x'", f"mean '{name}'?")
+    refused(
+        ConfigError,
+        lambda: declared(tmp_path, *lines).subject(),
+        f"unknown key '{name}x'",
+        f"mean '{name}'?",
+    )
     for option in adapter.options:
-        if option.kind.fits([]) or option.choices or option.kind.wanted in ("a number", "a whole number"):
+        if (
+            option.kind.fits([])
+            or option.choices
+            or option.kind.wanted in ("a number", "a whole number")
+        ):
             continue
         wrong = (f'{kind} = "x"', f"{option.name} = []")
         words = (where, f"has {option.name} = []; it must be {option.kind.wanted}")
@@ -287,12 +339,19 @@ def test_a_model_file_is_an_estimator(build):
     assert found.adapter.identity == expected.adapter.identity
     broken = build("saved", crashing=True)
     subject = Subject.of("estimator", broken.value, SPACE, **broken.options)
-    refused(SubjectCrashed, lambda: subject.decide(EVERYBODY), "Broken raised RuntimeError", "it crashes")
+    refused(
+        SubjectCrashed,
+        lambda: subject.decide(EVERYBODY),
+        "Broken raised RuntimeError",
+        "it crashes",
+    )
 
 
 def test_the_suffixes_of_estimators_are_those_that_can_be_loaded(tmp_path):
     for suffix in EstimatorAdapter.suffixes:
-        refused(UsageError, lambda suffix=suffix: load_model(tmp_path / f"m{suffix}"), "does not exist")  # type: ignore[misc]
+        refused(
+            UsageError, lambda suffix=suffix: load_model(tmp_path / f"m{suffix}"), "does not exist"
+        )  # type: ignore[misc]
     message = refused(UsageError, lambda: load_model(tmp_path / "m.h5"), "unknown suffix")
     assert message.count("'.") == len(EstimatorAdapter.suffixes) + 1
 
@@ -323,15 +382,25 @@ def test_a_registered_adapter_is_found_by_its_kind_and_by_what_it_accepts(scorec
     assert list(ADAPTERS)[-1] == "scorecard"
     assert Subject.of("scorecard", POINTS, SPACE).decide(EVERYBODY).tolist() == TRUTH
     assert Subject(POINTS, SPACE).decide(EVERYBODY).tolist() == TRUTH
-    assert eh.measure(POINTS, SPACE, over=["sex"]).worst.estimate == eh.measure(rule, SPACE).worst.estimate
+    assert (
+        eh.measure(POINTS, SPACE, over=["sex"]).worst.estimate
+        == eh.measure(rule, SPACE).worst.estimate
+    )
     low = Subject.of("scorecard", POINTS, SPACE, pass_mark=0, memo=True)
     assert low.decide(EVERYBODY).tolist() == [1] * len(TRUTH)
 
 
 def test_what_is_not_registered_is_refused_by_name():
-    neither = refused(UsageError, lambda: Subject(POINTS, SPACE), "neither a fitted estimator nor a function")
+    neither = refused(
+        UsageError, lambda: Subject(POINTS, SPACE), "neither a fitted estimator nor a function"
+    )
     assert "Subject.command, stream, http, onnx or saved" in neither
-    refused(UsageError, lambda: Subject.of("htpp", "x", SPACE), "unknown adapter 'htpp'", "did you mean 'http'?")
+    refused(
+        UsageError,
+        lambda: Subject.of("htpp", "x", SPACE),
+        "unknown adapter 'htpp'",
+        "did you mean 'http'?",
+    )
     refused(UsageError, lambda: ADAPTERS.register("http", Scorecard), "'http' is evenhand's own")
 
 
@@ -339,26 +408,47 @@ def test_options_that_an_adapter_has_not_are_refused_by_name(scorecard):
     wrong = {"pas_mark": 1}
     words = ("Subject.of('scorecard') has no option 'pas_mark'", "did you mean 'pass_mark'?")
     refused(UsageError, lambda: Subject.of("scorecard", POINTS, SPACE, **wrong), *words)
-    refused(UsageError, lambda: Subject(POINTS, SPACE, threshold=0.5), "adapter 'scorecard' has no option 'threshold'")
+    refused(
+        UsageError,
+        lambda: Subject(POINTS, SPACE, threshold=0.5),
+        "adapter 'scorecard' has no option 'threshold'",
+    )
     given = (Scorecard(POINTS), SPACE)
-    refused(UsageError, lambda: Subject(*given, threshold=0.5), "threshold = 0.5 is for a bare model", "the adapter")
+    refused(
+        UsageError,
+        lambda: Subject(*given, threshold=0.5),
+        "threshold = 0.5 is for a bare model",
+        "the adapter",
+    )
     refused(UsageError, lambda: Subject(*given, identity="x"), "identity = 'x' is for a bare model")
     refused(UsageError, lambda: Subject(Scorecard, SPACE), "Scorecard is a class")
 
 
 def test_a_file_names_a_registered_adapter(scorecard, tmp_path):
-    here = declared(tmp_path, "scorecard = { age = 1, sex = 4 }", 'notes = "notes.txt"', "strict = true").subject()
+    here = declared(
+        tmp_path, "scorecard = { age = 1, sex = 4 }", 'notes = "notes.txt"', "strict = true"
+    ).subject()
     assert here.decide(EVERYBODY).tolist() == TRUTH
     assert isinstance(here.adapter, Scorecard)
     assert here.adapter.strict is True
     assert here.adapter.notes == tmp_path / "notes.txt"
-    named = "exactly one of estimator, function, command, stream, http, onnx, scorecard, but has none"
+    named = (
+        "exactly one of estimator, function, command, stream, http, onnx, scorecard, but has none"
+    )
     refused(ConfigError, lambda: declared(tmp_path, "positive = 1").subject(), named)
     two = ("scorecard = { age = 1 }", 'http = "http://127.0.0.1:1/"')
     refused(ConfigError, lambda: declared(tmp_path, *two).subject(), "but has http, scorecard")
-    refused(ConfigError, lambda: declared(tmp_path, "scorecard = 3").subject(), "scorecard = 3 must be a table")
+    refused(
+        ConfigError,
+        lambda: declared(tmp_path, "scorecard = 3").subject(),
+        "scorecard = 3 must be a table",
+    )
     flag = ("scorecard = { age = 1 }", "strict = 1")
-    refused(ConfigError, lambda: declared(tmp_path, *flag).subject(), "has strict = 1; it must be true or false")
+    refused(
+        ConfigError,
+        lambda: declared(tmp_path, *flag).subject(),
+        "has strict = 1; it must be true or false",
+    )
 
 
 def test_init_knows_its_files(scorecard, tmp_path, monkeypatch):
@@ -371,18 +461,37 @@ def test_init_knows_its_files(scorecard, tmp_path, monkeypatch):
 def test_an_adapter_that_takes_texts(scorecard, tmp_path):
     words: dict[str, Any] = {"good": 20, "fine": 10}
     texts = ["good and fine", "good", "fine"]
-    for subject in (TextSubject(Scorecard(words), positive=1), TextSubject.of("scorecard", words, positive=1)):
+    for subject in (
+        TextSubject(Scorecard(words), positive=1),
+        TextSubject.of("scorecard", words, positive=1),
+    ):
         assert subject.decide(texts).tolist() == [1, 0, 0]
     (tmp_path / "texts.csv").write_text("comment\ngood and fine\ngood\nfine\n")
     file = tmp_path / "evenhand.toml"
-    lines = ["[subject]", "scorecard = { good = 20, fine = 10 }", "pass_mark = 15", "batch = 2", "positive = 1"]
+    lines = [
+        "[subject]",
+        "scorecard = { good = 20, fine = 10 }",
+        "pass_mark = 15",
+        "batch = 2",
+        "positive = 1",
+    ]
     file.write_text("\n".join([*lines, "[texts]", 'from = "texts.csv"', 'column = "comment"']))
     subject = Config.load(file).text_subject()
     assert subject.decide(texts).tolist() == [1, 1, 0]
     assert subject.batch == 2
-    refused(UsageError, lambda: TextSubject(ADAPTERS["http"].of("http://127.0.0.1:1/")), "takes no texts")
-    refused(UsageError, lambda: TextSubject.of("scorecard", words, treshold=1), "has no option 'treshold'")
-    assert TextSubject(FunctionAdapter(lambda given: [len(text) for text in given])).decide(texts).tolist() == [
+    refused(
+        UsageError,
+        lambda: TextSubject(ADAPTERS["http"].of("http://127.0.0.1:1/")),
+        "takes no texts",
+    )
+    refused(
+        UsageError,
+        lambda: TextSubject.of("scorecard", words, treshold=1),
+        "has no option 'treshold'",
+    )
+    assert TextSubject(FunctionAdapter(lambda given: [len(text) for text in given])).decide(
+        texts
+    ).tolist() == [
         13,
         4,
         4,
@@ -393,7 +502,11 @@ def test_an_installed_package_brings_one_by_an_entry_point(tmp_path, monkeypatch
     package = tmp_path / "cards-1.0.dist-info"
     package.mkdir()
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: cards\nVersion: 1.0\n")
-    places = ("cards = tests.contract.test_adapters:Scorecard", "lost = no_such_package:Adapter", "http = cards:Other")
+    places = (
+        "cards = tests.contract.test_adapters:Scorecard",
+        "lost = no_such_package:Adapter",
+        "http = cards:Other",
+    )
     (package / "entry_points.txt").write_text("\n".join(["[evenhand.adapters]", *places]))
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(ADAPTERS, "_complete", False)

@@ -1,4 +1,6 @@
-"""What every verb returns is of one kind: the same attributes, the same methods, the same beginning of its JSON."""
+"""What every verb returns is of one kind: the same attributes, the same methods, the same beginning
+of its JSON.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,17 @@ from evenhand.statistics.estimate import StopReason
 from evenhand.verbs import VERBS
 from tests.support.evidence import MAKERS, made
 
-METHODS = ("story", "to_frame", "to_text", "to_html", "to_dict", "to_json", "content", "from_dict", "from_json")
+METHODS = (
+    "story",
+    "to_frame",
+    "to_text",
+    "to_html",
+    "to_dict",
+    "to_json",
+    "content",
+    "from_dict",
+    "from_json",
+)
 KINDS = list(dict.fromkeys(verb.document() for verb in VERBS.values()))
 evidence = pytest.mark.parametrize("name", MAKERS)
 
@@ -57,7 +69,10 @@ def test_its_json_begins_alike(name):
 @evidence
 def test_the_worst_finding_decides(name):
     found = made(name)
-    if found.job not in ("audit", "repair"):  # which know of checks that failed, and of side effects
+    if found.job not in (
+        "audit",
+        "repair",
+    ):  # which know of checks that failed, and of side effects
         assert found.verdict == worst_of(finding.verdict for finding in found.findings)
     if found.job != "audit":
         assert found.exit_code == EXIT_CODES[found.verdict]

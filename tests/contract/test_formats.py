@@ -34,7 +34,9 @@ PARSERS: dict[str, Any] = {"json": json.loads, "sarif": json.loads, "junit": Ele
 @cache
 def hostile() -> Audit:
     """Return an audit of features, levels and outcomes that look like code."""
-    space = eh.Space([eh.category(HOSTILE[0], HOSTILE), eh.integer("<b>age", 18, 40)], protected=[HOSTILE[0]])
+    space = eh.Space(
+        [eh.category(HOSTILE[0], HOSTILE), eh.integer("<b>age", 18, 40)], protected=[HOSTILE[0]]
+    )
 
     def decide(people: Any) -> list[str]:
         old = (people["<b>age"] > 30) & (people[HOSTILE[0]] != HOSTILE[2])
@@ -42,7 +44,9 @@ def hostile() -> Audit:
 
     subject = eh.Subject(decide, space, positive=HOSTILE[1], identity=HOSTILE[0])
     checks = [{"job": "measure", "limit": 0.05}, {"job": "measure", "kind": "group", "limit": 0.1}]
-    return audit(subject, checks=[*checks, {"job": "search", "limit": 0}, {"job": "subsets", "limit": 0.1}])
+    return audit(
+        subject, checks=[*checks, {"job": "search", "limit": 0}, {"job": "subsets", "limit": 0.1}]
+    )
 
 
 @cache
@@ -96,6 +100,13 @@ def test_evidence_that_was_read_again_is_rendered_alike(form, tmp_path, undrawn)
 
 
 def test_a_wrong_name_names_the_nearest():
-    refused(UsageError, lambda: FORMATS["sariff"], "unknown format 'sariff'", "did you mean 'sarif'?")
+    refused(
+        UsageError, lambda: FORMATS["sariff"], "unknown format 'sariff'", "did you mean 'sarif'?"
+    )
     wrong: Any = print
-    refused(UsageError, lambda: FORMATS.register("words", wrong), "format 'words' is", "an evenhand.formats.Format")
+    refused(
+        UsageError,
+        lambda: FORMATS.register("words", wrong),
+        "format 'words' is",
+        "an evenhand.formats.Format",
+    )

@@ -1,4 +1,6 @@
-"""What every metric keeps, those of evenhand, those of installed packages, and those that a user wrote."""
+"""What every metric keeps, those of evenhand, those of installed packages, and those that a user
+wrote.
+"""
 
 from __future__ import annotations
 
@@ -53,11 +55,15 @@ def score(metric: Any, frame: Frame = FRAME, positive: Any = 1) -> Any:
 
 def tables(number: int, labels: int = 2, groups: int = 2, seed: int = 0) -> Any:
     """Random tables in which every group has some of every true label."""
-    return np.random.default_rng(seed).integers(5, 100, (number, groups, labels, labels)).astype(float)
+    return (
+        np.random.default_rng(seed).integers(5, 100, (number, groups, labels, labels)).astype(float)
+    )
 
 
 def rows_of(table: Any) -> tuple[Any, Any, Any]:
-    """Return the protected values, the true and the predicted labels of the people that a table stands for."""
+    """Return the protected values, the true and the predicted labels of the people that a table
+    stands for.
+    """
     at = np.repeat(np.arange(table.size), table.ravel().astype(int))
     group, truth, told = np.unravel_index(at, table.shape)
     return np.array(["f", "m"])[group], truth, told
@@ -67,7 +73,9 @@ def compared(table: Any = KNOWN, **settings: Any) -> eh.Comparison:
     """Compare predictions with those that are a little less biased."""
     sex, truth, told = rows_of(table)
     less = np.where((sex == "f") & (truth == 1) & (np.arange(len(sex)) % 3 == 0), 1, told)
-    return eh.compare({"original": told, "less": less}, truth, {"sex": sex}, **{"resamples": 100, **settings})
+    return eh.compare(
+        {"original": told, "less": less}, truth, {"sex": sex}, **{"resamples": 100, **settings}
+    )
 
 
 # Every metric.
@@ -250,7 +258,9 @@ def test_a_group_that_it_cannot_speak_of_is_refused(name):
             assert score(name).undefined(table) == ""
             continue
         assert score(name).undefined(table) == f"sex f: {words}"
-        refused(DataError, partial(compared, table, bias=name), f"{name} is undefined for sex f", words)
+        refused(
+            DataError, partial(compared, table, bias=name), f"{name} is undefined for sex f", words
+        )
 
 
 # A user's own.
@@ -263,8 +273,12 @@ def precision_gap(cells: Any, favourable: Any) -> Any:
     return precision.max(axis=-1) - precision.min(axis=-1)
 
 
-GAP = Metric("precision gap", precision_gap, bounds=(0.0, 1.0), needs_positive=True, help="precisions")
-RIGHT = Metric("right", lambda cells, _: np.trace(cells, axis1=-2, axis2=-1) ** 2, kind="performance")
+GAP = Metric(
+    "precision gap", precision_gap, bounds=(0.0, 1.0), needs_positive=True, help="precisions"
+)
+RIGHT = Metric(
+    "right", lambda cells, _: np.trace(cells, axis1=-2, axis2=-1) ** 2, kind="performance"
+)
 
 
 def test_a_metric_of_ones_own_is_compared():
@@ -277,7 +291,9 @@ def test_a_metric_of_ones_own_is_compared():
 
 
 def test_a_linear_metric_has_an_exact_line():
-    linear = Metric("rates", lambda cells, favourable: METRICS["spd"].function(cells, favourable), linear=True)
+    linear = Metric(
+        "rates", lambda cells, favourable: METRICS["spd"].function(cells, favourable), linear=True
+    )
     found, known = compared(bias=linear), compared(bias="spd")
     assert found.baseline == known.baseline
     assert found.baseline.method == "exact"
@@ -301,14 +317,28 @@ def test_a_metric_that_cannot_be_loaded_hides_no_other():
     METRICS.register("gone", "no_such_package:METRIC")  # type: ignore[arg-type]
     try:
         assert metric_names("bias") == BIASES
-        refused(UsageError, lambda: compared(bias="gone"), "metric 'gone' cannot be loaded", "no_such_package")
+        refused(
+            UsageError,
+            lambda: compared(bias="gone"),
+            "metric 'gone' cannot be loaded",
+            "no_such_package",
+        )
     finally:
         METRICS.unregister("gone")
 
 
 def test_a_metric_is_taken_for_its_kind_alone():
-    refused(UsageError, lambda: compared(bias=RIGHT), "bias = 'right' is a metric of performance", "'spd'")
-    refused(UsageError, lambda: compared(performance=GAP), "performance = 'precision gap' is a metric of bias")
+    refused(
+        UsageError,
+        lambda: compared(bias=RIGHT),
+        "bias = 'right' is a metric of performance",
+        "'spd'",
+    )
+    refused(
+        UsageError,
+        lambda: compared(performance=GAP),
+        "performance = 'precision gap' is a metric of bias",
+    )
     _, truth, told = rows_of(KNOWN)
     alone = partial(eh.compare, {"original": told, "same": told}, truth, bias=GAP)
     refused(UsageError, alone, "bias = 'precision gap' needs the option protected")
@@ -333,13 +363,18 @@ def test_mistakes_in_a_metric_are_told_in_a_sentence():
     refused(UsageError, lambda: Metric("", precision_gap), "name must be a text")
     refused(UsageError, lambda: Metric("gap", 5), "metric 'gap': 5 is no function")  # type: ignore[arg-type]
     refused(UsageError, lambda: Metric("gap", precision_gap, kind="bais"), "did you mean 'bias'")  # type: ignore[arg-type]
-    refused(UsageError, lambda: Metric("gap", precision_gap, rests_on=("favorable",)), "did you mean 'favourable'")
+    refused(
+        UsageError,
+        lambda: Metric("gap", precision_gap, rests_on=("favorable",)),
+        "did you mean 'favourable'",
+    )
 
 
 def test_the_names_cost_no_import_of_numpy():
     code = (
-        "import sys; from evenhand.methods.compare.metrics import metric_names; "
-        "print(*metric_names('bias'), *metric_names('performance')); assert 'numpy' not in sys.modules"
+        "import sys; from evenhand.methods.compare.metrics import metric_names;"
+        " print(*metric_names('bias'), *metric_names('performance')); assert 'numpy' not in"
+        " sys.modules"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "spd aod aod-abs eod fpr odds di error" in ran.stdout

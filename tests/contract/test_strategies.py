@@ -1,4 +1,6 @@
-"""What every strategy keeps, those of evenhand, those of installed packages, and one that a user wrote."""
+"""What every strategy keeps, those of evenhand, those of installed packages, and one that a user
+wrote.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ import pytest
 
 import evenhand as eh
 from evenhand.methods.search.probe import Probe
-from evenhand.methods.search.strategies import STRATEGIES, Proposal, Setting, Strategy, Tried, as_strategy
+from evenhand.methods.search.strategies import (
+    STRATEGIES,
+    Proposal,
+    Setting,
+    Strategy,
+    Tried,
+    as_strategy,
+)
 from evenhand.runtime.errors import UsageError
 from evenhand.statistics.estimate import StopReason
 from evenhand.subject.subject import Subject
@@ -90,7 +99,9 @@ EVERY = [*STRATEGIES, Walk(), Draws()]
 every = pytest.mark.parametrize("strategy", EVERY, ids=lambda one: as_strategy(one).name)
 
 
-def searched(strategy: Any, decide: Any = biased, space: eh.Space = PEOPLE, **options: Any) -> eh.Result:
+def searched(
+    strategy: Any, decide: Any = biased, space: eh.Space = PEOPLE, **options: Any
+) -> eh.Result:
     given = {"budget": BUDGET, "explain": False, **options}
     return eh.search(decide, space, strategy=strategy, **given)
 
@@ -192,7 +203,9 @@ def test_its_name_is_shown(strategy):
 
 @every
 def test_every_input_is_tried_where_it_says_so(strategy):
-    result = searched(strategy, lambda people: people["age"] > 40 + 5 * (people["sex"] == "F"), SMALL)
+    result = searched(
+        strategy, lambda people: people["age"] > 40 + 5 * (people["sex"] == "F"), SMALL
+    )
     tries_all = as_strategy(strategy).enumerates
     assert (result.stop is StopReason.ENUMERATED) == tries_all
     assert result.details["search"][0]["complete"] == tries_all
@@ -348,8 +361,14 @@ def test_what_is_no_strategy_is_refused():
 
     class Empty(Strategy): ...
 
-    refused(UsageError, lambda: searched(Points()), "strategy 'Points' proposed", "evenhand.Proposal")
-    refused(UsageError, lambda: searched(Pairs()), "strategy 'Pairs' proposed pairs of the shape (64, 3)")
+    refused(
+        UsageError, lambda: searched(Points()), "strategy 'Points' proposed", "evenhand.Proposal"
+    )
+    refused(
+        UsageError,
+        lambda: searched(Pairs()),
+        "strategy 'Pairs' proposed pairs of the shape (64, 3)",
+    )
     refused(UsageError, lambda: searched(Alike()), "is no evenhand.Strategy", "derive")
     refused(UsageError, lambda: searched(5), "strategy = 5 is unknown", "'adaptive'")
     refused(UsageError, lambda: searched(["adaptive"]), "is unknown", "did you mean 'adaptive'")

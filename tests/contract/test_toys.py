@@ -1,4 +1,5 @@
-"""A package of somebody else brings a verb, an adapter, a strategy, a metric and a format, each by a file and a line.
+"""A package of somebody else brings a verb, an adapter, a strategy, a metric and a format, each by
+a file and a line.
 
 The toys are installed and are on the path of the processes that are started here, and of no other.
 """
@@ -103,7 +104,9 @@ def process(folder: Path, cwd: Path, *words: str) -> subprocess.CompletedProcess
     """Run Python with a folder on its path."""
     path = os.pathsep.join(filter(None, [str(folder), str(ROOT), os.environ.get("PYTHONPATH", "")]))
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONWARNINGS": "error", "COLUMNS": "100"}
-    return subprocess.run([sys.executable, *words], capture_output=True, text=True, cwd=cwd, env=environment)
+    return subprocess.run(
+        [sys.executable, *words], capture_output=True, text=True, cwd=cwd, env=environment
+    )
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +170,18 @@ def test_the_format_renders_what_a_verb_found(told):
 
 @pytest.fixture(scope="module")
 def audited(evenhand, home):
-    files = ["-o", "a.html", "--json", "a.json", "--sarif", "a.sarif", "--junit", "a.xml", "--markdown", "a.md"]
+    files = [
+        "-o",
+        "a.html",
+        "--json",
+        "a.json",
+        "--sarif",
+        "a.sarif",
+        "--junit",
+        "a.xml",
+        "--markdown",
+        "a.md",
+    ]
     ran = evenhand("audit", *files, "--card", "card.md", "--tsv", "a.tsv")
     assert ran.returncode == 1, ran.stderr
     return ran
@@ -187,9 +201,14 @@ def test_every_report_shows_the_verb(audited, home):
     page = (home / "a.html").read_text()
     assert "Does every group get the favourable outcome at least this often?" in page
     sarif = json.loads((home / "a.sarif").read_text())["runs"][0]
-    rules = {rule["id"]: rule["shortDescription"]["text"] for rule in sarif["tool"]["driver"]["rules"]}
+    rules = {
+        rule["id"]: rule["shortDescription"]["text"] for rule in sarif["tool"]["driver"]["rules"]
+    }
     assert "A group is accepted too rarely" in rules.values()
-    assert any("the fewest are accepted of sex F" in result["message"]["text"] for result in sarif["results"])
+    assert any(
+        "the fewest are accepted of sex F" in result["message"]["text"]
+        for result in sarif["results"]
+    )
     cases = ElementTree.parse(home / "a.xml").getroot().iter("testcase")
     assert any("floor" in case.attrib["classname"] + case.attrib["name"] for case in cases)
     assert "floor" in (home / "a.md").read_text()
@@ -236,7 +255,10 @@ def test_the_verb_is_a_command(evenhand):
 
 def test_the_help_has_the_commands_and_options_of_toys(evenhand):
     overview = evenhand("--help").stdout
-    assert "  floor        does every group get the favourable outcome at least this often?\n" in overview
+    assert (
+        "  floor        does every group get the favourable outcome at least this often?\n"
+        in overview
+    )
     assert "evenhand floor --over sex --least 0.3" in overview
     assert "Not available" not in overview
     mine = evenhand("floor", "--help").stdout
@@ -293,8 +315,12 @@ def broken(tmp_path_factory):
     (package / "entry_points.txt").write_text(POINTS)
     (folder / "broken_toys.py").write_text(BROKEN)
     (folder / "raising_toys.py").write_text("raise RuntimeError('it raises\\nwhen it is imported')")
-    (folder / "evenhand.toml").write_text('[subject]\nfunction = "loans:lend"\npositive = 1\n' + SPACE)
-    (folder / "loans.py").write_text("def lend(people):\n    return (people['income'] > 50).astype(int)\n")
+    (folder / "evenhand.toml").write_text(
+        '[subject]\nfunction = "loans:lend"\npositive = 1\n' + SPACE
+    )
+    (folder / "loans.py").write_text(
+        "def lend(people):\n    return (people['income'] > 50).astype(int)\n"
+    )
     return partial(process, folder, folder, "-m", "evenhand")
 
 
@@ -313,7 +339,10 @@ def test_a_broken_package_leaves_the_help_and_all_else_as_it_is(broken):
     assert "  measure      how much does the software discriminate" in ran.stdout
     assert "  audit        every check of a configuration" in ran.stdout
     missing = ran.stdout.partition("Not available:\n")[2]
-    assert "verb 'lost' cannot be loaded from no_such_module:VERB, of the package broken-toys" in missing
+    assert (
+        "verb 'lost' cannot be loaded from no_such_module:VERB, of the package broken-toys"
+        in missing
+    )
     assert missing.count("broken-toys") == 4
     ran = broken("audit", "-o", "a.html")
     assert ran.returncode in (0, 1), ran.stderr
@@ -335,10 +364,22 @@ def test_a_verb_that_cannot_be_loaded_says_whose_it_is(broken, name, why):
 
 
 def test_what_else_cannot_be_loaded_says_whose_it_is(broken, tmp_path):
-    refusal(broken("audit", "--lost", "a.txt"), "format 'lost' cannot be loaded", "RuntimeError: it raises when it is")
-    refusal(broken("search", "--strategy", "lost"), "strategy 'lost' cannot be loaded", "has no attribute 'NOTHING'")
+    refusal(
+        broken("audit", "--lost", "a.txt"),
+        "format 'lost' cannot be loaded",
+        "RuntimeError: it raises when it is",
+    )
+    refusal(
+        broken("search", "--strategy", "lost"),
+        "strategy 'lost' cannot be loaded",
+        "has no attribute 'NOTHING'",
+    )
     config = tmp_path / "evenhand.toml"
     config.write_text('[subject]\nlost = "x"\n' + SPACE)
-    refusal(broken("measure", str(config)), "adapter 'lost' cannot be loaded", "No module named 'no_such_module'")
+    refusal(
+        broken("measure", str(config)),
+        "adapter 'lost' cannot be loaded",
+        "No module named 'no_such_module'",
+    )
     config.write_text(CONFIG.replace('job = "floor"', 'job = "lost"'))
     refusal(broken("audit", str(config)), "check 1: verb 'lost' cannot be loaded")

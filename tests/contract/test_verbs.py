@@ -1,4 +1,6 @@
-"""What every verb keeps: its record, its options in Python, TOML and on the command line, and its evidence."""
+"""What every verb keeps: its record, its options in Python, TOML and on the command line, and its
+evidence.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ from tests.support.values import fitting, misfitting
 
 every = pytest.mark.parametrize("verb", VERBS.values(), ids=lambda verb: verb.name)
 with_command = pytest.mark.parametrize(
-    "verb", [verb for verb in VERBS.values() if verb.command is not None], ids=lambda verb: verb.name
+    "verb",
+    [verb for verb in VERBS.values() if verb.command is not None],
+    ids=lambda verb: verb.name,
 )
 with_check = pytest.mark.parametrize(
     "verb", [verb for verb in VERBS.values() if verb.run is not None], ids=lambda verb: verb.name
@@ -37,7 +41,9 @@ evidence = pytest.mark.parametrize("name", list(MAKERS))
 FIRST = list({name.partition(",")[0]: name for name in reversed(MAKERS)}.values())
 """One piece of evidence of each verb."""
 MADE_AS = {"prevalence": "measure"}
-"""Verbs whose evidence is that of another: a prevalence is a measurement with a margin for rare inputs."""
+"""Verbs whose evidence is that of another: a prevalence is a measurement with a margin for rare
+inputs.
+"""
 
 
 def function_of(verb: Verb) -> Any:
@@ -85,7 +91,9 @@ def test_every_option_says_what_it_is(verb):
     for option in verb.checks:
         assert isinstance(option.kind, Kind)
         assert option.name.isidentifier()
-        assert option.help and option.help == option.help.strip() and not option.help.endswith("."), option.name
+        assert (
+            option.help and option.help == option.help.strip() and not option.help.endswith(".")
+        ), option.name
         assert option.help[0].islower(), option.name
         assert option.python or option.toml or option.command, f"nobody can say {option.name}"
 
@@ -134,7 +142,9 @@ def test_a_check_takes_its_options_of_toml_and_no_others(verb):
             if option.toml:
                 assert parsed(1, check, texts=texts, written=True).job == job
             else:
-                refused(UsageError, lambda: parsed(1, check, texts=texts, written=True), "unknown key")  # noqa: B023
+                refused(
+                    UsageError, lambda: parsed(1, check, texts=texts, written=True), "unknown key"  # noqa: B023
+                )
 
 
 @with_check
@@ -181,9 +191,14 @@ def test_a_command_takes_its_options_and_no_others(verb):
     known = options_for(verb.command, verb)
     names = [option.name for option in known]
     for option in verb.options:
-        # A command may have an option of its own under that name, such as the columns that records need.
+        # A command may have an option of its own under that name, such as the columns that records
+        # need.
         assert option.name in names if option.command else option not in known
-    shown = {action.dest: action for action in command_parser(verb.command.name)._actions if action.dest != "help"}
+    shown = {
+        action.dest: action
+        for action in command_parser(verb.command.name)._actions
+        if action.dest != "help"
+    }
     assert set(shown) == {option.name for option in known}
     for option in known:
         assert option.help and not option.help.endswith("."), option.name
@@ -244,8 +259,14 @@ def test_evidence_is_found_again_in_its_json(name):
     assert type(read) is type(found)
     assert read.digest == found.digest
     assert read.to_json() == found.to_json()
-    assert (read.verdict, read.exit_code, read.story()) == (found.verdict, found.exit_code, found.story())
-    assert [finding.to_dict() for finding in read.findings] == [finding.to_dict() for finding in found.findings]
+    assert (read.verdict, read.exit_code, read.story()) == (
+        found.verdict,
+        found.exit_code,
+        found.story(),
+    )
+    assert [finding.to_dict() for finding in read.findings] == [
+        finding.to_dict() for finding in found.findings
+    ]
     assert untimed(read.to_text()) == untimed(found.to_text())
     assert read.to_frame().astype(str).equals(found.to_frame().astype(str))
     assert read._repr_html_() == found._repr_html_()

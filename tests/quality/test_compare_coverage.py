@@ -1,4 +1,6 @@
-"""Limits of a comparison hold their level, and regions are not claimed wrongly: planted people, and new splits."""
+"""Limits of a comparison hold their level, and regions are not claimed wrongly: planted people, and
+new splits.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
 LEVEL, RESAMPLES = 0.95, 400
 ROWS = [300, *(pytest.param(n, marks=pytest.mark.slow) for n in (1000, 5000))]
 QUICK = {"a good trade-off", "by ratio", "three groups", "hardly a change", "a tiny group"}
-"""Situations that are simulated by every run of the tests; each other one only where all are run."""
+"""Situations that are simulated by every run of the tests; each other one only where all are run.
+"""
 
 
 def quick_first(names: Iterable[str]) -> list[Any]:
@@ -39,7 +42,9 @@ def holds(kept: int, total: int, level: float) -> bool:
 
 @dataclass(frozen=True)
 class Plant:
-    """People by group, with rates of positives, hits and alarms for each, and methods that change what is told."""
+    """People by group, with rates of positives, hits and alarms for each, and methods that change
+    what is told.
+    """
 
     shares: tuple[float, ...]
     positives: tuple[float, ...]
@@ -79,7 +84,9 @@ class Plant:
 
     @property
     def truth(self) -> Any:
-        """What is gained, how much more biased, the height over the line and the area of each, without error."""
+        """What is gained, how much more biased, the height over the line and the area of each,
+        without error.
+        """
         return self.axes.score(self.tables(self.chances)).mean().differences()
 
 
@@ -111,7 +118,9 @@ def sampled(plant: Plant, n: int, runs: int, seed: int = 0) -> Tally:
         point = axes.score(plant.tables(drawn.astype(float))).mean()
         parts = [
             axes.score(tables, ends=True).mean(weights)
-            for tables, weights in resampled(plant.frame, rows[:, 0], rows[:, 1], rows.T[2:, None, :], RESAMPLES, rng)
+            for tables, weights in resampled(
+                plant.frame, rows[:, 0], rows[:, 1], rows.T[2:, None, :], RESAMPLES, rng
+            )
         ]
         (many,) = parts
         try:
@@ -125,7 +134,9 @@ def sampled(plant: Plant, n: int, runs: int, seed: int = 0) -> Tally:
             and right <= performance.high + 1e-9
             and bias.low <= unfair + 1e-9
             and unfair <= bias.high + 1e-9
-            for (performance, bias), right, unfair in zip(told, scores.performance, scores.bias, strict=True)
+            for (performance, bias), right, unfair in zip(
+                told, scores.performance, scores.bias, strict=True
+            )
         )
         pairs = list(zip(found.standings, expected, strict=True))
         tally.honest += all(region in one.plausible for one, region in pairs)
@@ -135,15 +146,21 @@ def sampled(plant: Plant, n: int, runs: int, seed: int = 0) -> Tally:
             for one, area in zip(found.standings, truth[3], strict=True)
         )
         kept = many.known()
-        low, high = Sureness(LEVEL, n, "").limits(point.differences()[:3], np.moveaxis(kept.differences(), 1, 0)[:, :3])
+        low, high = Sureness(LEVEL, n, "").limits(
+            point.differences()[:3], np.moveaxis(kept.differences(), 1, 0)[:, :3]
+        )
         tally.heights += bool(((low <= truth[:3] + 1e-9) & (truth[:3] <= high + 1e-9)).all())
     return tally
 
 
-def judged(names: list[str], point: Scores, many: Scores, sureness: Sureness, axes: Axes) -> Comparison:
+def judged(
+    names: list[str], point: Scores, many: Scores, sureness: Sureness, axes: Axes
+) -> Comparison:
     line = Baseline(DEGREES, (), (), 1, "label", "exact")
     bounds = ((0.0, 1.0), (0.0, 1.0))
-    return judge(names, point, many, sureness, line, bounds=bounds, bias="", performance="", seed=0, runs=1)
+    return judge(
+        names, point, many, sureness, line, bounds=bounds, bias="", performance="", seed=0, runs=1
+    )
 
 
 def told_more(share: float, *where: tuple[int, int]) -> Any:
@@ -153,15 +170,26 @@ def told_more(share: float, *where: tuple[int, int]) -> Any:
 
 G0 = ((0, 0), (0, 1))
 EVERYONE = tuple(product(range(3), (0, 1)))
-TWO: dict[str, Any] = {"shares": (0.5, 0.5), "positives": (0.5, 0.5), "hits": (0.8, 0.9), "alarms": (0.2, 0.3)}
+TWO: dict[str, Any] = {
+    "shares": (0.5, 0.5),
+    "positives": (0.5, 0.5),
+    "hits": (0.8, 0.9),
+    "alarms": (0.2, 0.3),
+}
 SITUATIONS = {
     "a good trade-off": Plant(**TWO, changes=(told_more(0.1, *G0),)),
     "by odds": Plant(**TWO, changes=(told_more(0.1, *G0),), bias="aod"),
     "by hits": Plant(**TWO, changes=(told_more(0.3, (0, 1)),), bias="eod"),
     "by ratio": Plant(**TWO, changes=(told_more(0.1, *G0),), bias="di"),
-    "unequal groups": Plant((0.2, 0.8), (0.3, 0.5), (0.6, 0.8), (0.1, 0.3), (told_more(0.15, *G0),)),
+    "unequal groups": Plant(
+        (0.2, 0.8), (0.3, 0.5), (0.6, 0.8), (0.1, 0.3), (told_more(0.15, *G0),)
+    ),
     "a bias near none": Plant(
-        (0.4, 0.6), (0.5, 0.5), (0.8, 0.82), (0.2, 0.21), (lambda group, truth, told: 0.05 + 0.9 * told,)
+        (0.4, 0.6),
+        (0.5, 0.5),
+        (0.8, 0.82),
+        (0.2, 0.21),
+        (lambda group, truth, told: 0.05 + 0.9 * told,),
     ),
     "three groups": Plant(
         (0.5, 0.3, 0.2),
@@ -171,7 +199,11 @@ SITUATIONS = {
         (told_more(0.08, (1, 0), (1, 1), (2, 0), (2, 1)), lambda group, truth, told: 0.9 * told),
     ),
     "three groups, two alike": Plant(
-        (0.4, 0.3, 0.3), (0.5,) * 3, (0.8, 0.8, 0.7), (0.2,) * 3, (lambda group, truth, told: 0.02 + 0.95 * told,)
+        (0.4, 0.3, 0.3),
+        (0.5,) * 3,
+        (0.8, 0.8, 0.7),
+        (0.2,) * 3,
+        (lambda group, truth, told: 0.02 + 0.95 * told,),
     ),
     "the original itself": Plant(**TWO, changes=(told_more(0.0),)),
     "on the line": Plant(**TWO, changes=(told_more(0.3, *EVERYONE),)),
@@ -195,8 +227,12 @@ def test_limits_hold_together_and_regions_are_not_claimed_wrongly(name, n):
 
 
 FOLDED = {
-    "bias about none afterwards": Plant((0.5, 0.5), (0.5, 0.5), (0.75, 0.8), (0.2, 0.25), (told_more(0.1, *G0),)),
-    "a tiny group": Plant((0.03, 0.97), (0.5, 0.5), (0.95, 0.9), (0.1, 0.3), (told_more(0.15, *G0),)),
+    "bias about none afterwards": Plant(
+        (0.5, 0.5), (0.5, 0.5), (0.75, 0.8), (0.2, 0.25), (told_more(0.1, *G0),)
+    ),
+    "a tiny group": Plant(
+        (0.03, 0.97), (0.5, 0.5), (0.95, 0.9), (0.1, 0.3), (told_more(0.15, *G0),)
+    ),
 }
 
 
@@ -225,7 +261,9 @@ def test_what_is_clear_is_claimed():
 
 
 FRAME = Frame.of([0, 1], {"group": [0, 1]})
-AXES = Axes(as_bias("spd", FRAME, 1), as_performance("accuracy", FRAME, 1), Overwriting((0.0, 1.0), 0))
+AXES = Axes(
+    as_bias("spd", FRAME, 1), as_performance("accuracy", FRAME, 1), Overwriting((0.0, 1.0), 0)
+)
 
 
 def data(n: int, rng: Any, gap: float) -> tuple[Any, Any, Any]:
@@ -235,13 +273,19 @@ def data(n: int, rng: Any, gap: float) -> tuple[Any, Any, Any]:
 
 
 def split(group: Any, truth: Any, feature: Any, test_size: float, rng: Any) -> Scores:
-    """Train a threshold, and one for each group that lets as many pass, and score both on the test rows."""
+    """Train a threshold, and one for each group that lets as many pass, and score both on the test
+    rows.
+    """
     order = rng.permutation(len(group))
     cut = round(test_size * len(group))
     test, train = order[:cut], order[cut:]
-    middle = (feature[train][truth[train] == 0].mean() + feature[train][truth[train] == 1].mean()) / 2
+    middle = (
+        feature[train][truth[train] == 0].mean() + feature[train][truth[train] == 1].mean()
+    ) / 2
     passing = (feature[train] > middle).mean()
-    each = np.array([np.quantile(feature[train][group[train] == one], 1 - passing) for one in (0, 1)])
+    each = np.array(
+        [np.quantile(feature[train][group[train] == one], 1 - passing) for one in (0, 1)]
+    )
     told = [feature[test] > middle, feature[test] > each[group[test]]]
     tables = [FRAME.table(FRAME.cells(group[test], truth[test], one.astype(int))) for one in told]
     return AXES.score(np.array(tables)[:, None])
@@ -261,7 +305,9 @@ def kept(found: Scores, truth: Scores, sureness: Sureness) -> tuple[bool, bool]:
     """Whether limits of differences hold, and whether the true region is plausible."""
     true = truth.mean().differences()
     point = found.mean()
-    low, high = sureness.limits(point.differences()[:3], np.moveaxis(found.differences(), 1, 0)[:, :3])
+    low, high = sureness.limits(
+        point.differences()[:3], np.moveaxis(found.differences(), 1, 0)[:, :3]
+    )
     told = judged(["original", "method"], point, found, sureness, AXES)
     inside = bool(((low <= true[:3]) & (true[:3] <= high)).all())
     return inside, REGIONS[int(regions(*true[:3])[0])] in told.standings[0].plausible
@@ -273,7 +319,9 @@ def test_runs_over_splits_of_one_data_set_hold_for_new_splits(gap, number):
     rng = np.random.default_rng(7)
     given = data(600, rng, gap)
     truth, total, sureness = runs(*given, 1000, rng), 50, Sureness(LEVEL, number, "", 0.3)
-    found = np.array([kept(runs(*given, number, rng), truth, sureness) for _ in range(total)]).sum(axis=0)
+    found = np.array([kept(runs(*given, number, rng), truth, sureness) for _ in range(total)]).sum(
+        axis=0
+    )
     assert holds(int(found[0]), total, LEVEL), found
     assert holds(int(found[1]), total, LEVEL), found
 
@@ -285,9 +333,14 @@ def test_runs_over_splits_hold_for_new_data(gap):
     rng = np.random.default_rng(8)
     truth = joined([runs(*data(600, rng, gap), 1, rng) for _ in range(1000)])
     held = {
-        size: np.array(
-            [kept(runs(*data(600, rng, gap), 10, rng), truth, Sureness(LEVEL, 10, "", size)) for _ in range(100)]
-        ).sum(axis=0)
+        size: (
+            np.array(
+                [
+                    kept(runs(*data(600, rng, gap), 10, rng), truth, Sureness(LEVEL, 10, "", size))
+                    for _ in range(100)
+                ]
+            ).sum(axis=0)
+        )
         for size in (0.3, 0.0)
     }
     assert holds(int(held[0.3][0]), 100, LEVEL - 0.03), held

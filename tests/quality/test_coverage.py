@@ -1,4 +1,6 @@
-"""The intervals hold their level under the stopping rule in use: exactly where that is feasible, else simulated."""
+"""The intervals hold their level under the stopping rule in use: exactly where that is feasible,
+else simulated.
+"""
 
 from __future__ import annotations
 
@@ -39,9 +41,13 @@ def bench():
     del sys.modules[spec.name]
 
 
-@pytest.mark.parametrize("budget", [None, 60, *(pytest.param(n, marks=pytest.mark.slow) for n in (7, 150))])
+@pytest.mark.parametrize(
+    "budget", [None, 60, *(pytest.param(n, marks=pytest.mark.slow) for n in (7, 150))]
+)
 @pytest.mark.parametrize("limit", [None, 0.1])
-@pytest.mark.parametrize(("level", "margin"), [(0.9, 0.1), (0.95, 0.2), (0.95, 0.06), (0.99, 0.1), (0.999, 0.15)])
+@pytest.mark.parametrize(
+    ("level", "margin"), [(0.9, 0.1), (0.95, 0.2), (0.95, 0.06), (0.99, 0.1), (0.999, 0.15)]
+)
 def test_coverage_is_exact_for_every_rate(bench, level, margin, limit, budget):
     coverage, p = bench.stop_states(Plan(level, margin, limit), budget).worst(150)
     assert coverage >= level, f"{coverage} at p = {p}"
@@ -97,16 +103,26 @@ def test_the_mixture_holds_at_every_look_at_once(p):
 def test_the_mixture_holds_for_grades():
     rng = np.random.default_rng(4)
     sums = np.cumsum(rng.beta(0.2, 0.8, (2000, 600)), axis=1)
-    ever = (confidence_sequences.log_mixture(sums, np.arange(1, 601), 0.2) >= np.log(1 / 0.1)).any(axis=1)
+    ever = (confidence_sequences.log_mixture(sums, np.arange(1, 601), 0.2) >= np.log(1 / 0.1)).any(
+        axis=1
+    )
     assert ever.mean() < 0.1
 
 
 @pytest.mark.parametrize(
     ("rates", "limit"),
-    [((0.3, 0.3), None), ((0.01, 0.97), None), ((0.2, 0.5), 0.2), ((0.1, 0.2, 0.6), None), ((0.3,) * 4, None)],
+    [
+        ((0.3, 0.3), None),
+        ((0.01, 0.97), None),
+        ((0.2, 0.5), 0.2),
+        ((0.1, 0.2, 0.6), None),
+        ((0.3,) * 4, None),
+    ],
 )
 def test_the_spread_holds_its_level(bench, rates, limit):
-    held, _, _ = bench.simulate(SpreadPlan(0.9, 0.2, limit, groups=len(rates)), rates, 500, np.random.default_rng(6))
+    held, _, _ = bench.simulate(
+        SpreadPlan(0.9, 0.2, limit, groups=len(rates)), rates, 500, np.random.default_rng(6)
+    )
     assert bench.below(held, 500, 0.9) > 1e-4
 
 

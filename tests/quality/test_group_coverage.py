@@ -1,4 +1,6 @@
-"""The group score's interval holds its level: under measure's own stopping rule, and for given rows of any mixture."""
+"""The group score's interval holds its level: under measure's own stopping rule, and for given rows
+of any mixture.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,18 @@ from evenhand.statistics.stopping import look_sizes
 
 
 def plausible(misses: int, runs: int, level: float) -> bool:
-    """Whether so many misses are no stranger than once in 10,000 for an interval that holds its level."""
+    """Whether so many misses are no stranger than once in 10,000 for an interval that holds its
+    level.
+    """
     return bool(binom.sf(misses - 1, runs, 1 - level) > 1e-4)
 
 
-def simulated(plan: SpreadPlan, rates: tuple[float, ...], runs: int, seed: int, most: int | None = None):
-    """Run a plan many times on groups with these rates, up to a budget of draws; return the reported limits."""
+def simulated(
+    plan: SpreadPlan, rates: tuple[float, ...], runs: int, seed: int, most: int | None = None
+):
+    """Run a plan many times on groups with these rates, up to a budget of draws; return the
+    reported limits.
+    """
     rng, end = np.random.default_rng(seed), most or 4000
     looks = np.fromiter(look_sizes(end), dtype=np.int64)
     steps = np.diff(looks, prepend=0)[None, :, None]
@@ -32,7 +40,9 @@ def simulated(plan: SpreadPlan, rates: tuple[float, ...], runs: int, seed: int, 
     ended = hits[np.arange(runs), at]
     low, high, _ = plan.report(ended, looks[at].astype(float))
     if last.any():
-        low[last], high[last], _ = plan.report(ended[last], looks[at[last]].astype(float), last=True)
+        low[last], high[last], _ = plan.report(
+            ended[last], looks[at[last]].astype(float), last=True
+        )
     return low, high
 
 
@@ -41,7 +51,9 @@ def simulated(plan: SpreadPlan, rates: tuple[float, ...], runs: int, seed: int, 
     [
         pytest.param((0.5, 0.5), None, 0.2, None, marks=pytest.mark.slow),
         ((0.02, 0.0), None, 0.05, None),
-        pytest.param((0.3, 0.4), 0.1, 0.2, None, marks=pytest.mark.slow),  # the limit is the score itself
+        pytest.param(
+            (0.3, 0.4), 0.1, 0.2, None, marks=pytest.mark.slow
+        ),  # the limit is the score itself
         pytest.param((0.2, 0.5, 0.5), 0.1, 0.25, None, marks=pytest.mark.slow),
         ((0.5,) * 6, 0.1, 0.3, None),  # the largest of many differences of nothing
         ((0.1, 0.3, 0.3, 0.5), None, 0.1, 90),  # the budget ends it
@@ -56,7 +68,9 @@ def test_the_interval_holds_under_the_stopping_rule(rates, limit, margin, most):
 
 
 def test_the_paper_misses_and_the_simulation_sees_it():
-    """Each group by itself until Wald's formula is within the margin, and the difference of what is then found."""
+    """Each group by itself until Wald's formula is within the margin, and the difference of what is
+    then found.
+    """
     rng, runs, rates = np.random.default_rng(2), 300, (0.02, 0.0)
     hits = np.cumsum(rng.random((runs, 2000, 2)) < rates, axis=1)
     n = np.arange(1, 2001)[None, :, None]
@@ -87,7 +101,9 @@ def test_the_two_extreme_groups_say_what_all_pairs_say(n, groups):
     for interval in (None, "anytime"):
         plan = SpreadPlan(0.95, 0.1, 0.2, interval, groups=groups)
         for bar in (0.05, 0.4):
-            low, high = plan._interval(hits, np.full(8, float(n)), 1 - plan.error_margin, plan.method)
+            low, high = plan._interval(
+                hits, np.full(8, float(n)), 1 - plan.error_margin, plan.method
+            )
             over = plan._is_over(hits, np.full(8, float(n)), np.full(8, bar))
             under = plan._is_under(hits, np.full(8, float(n)), np.full(8, bar))
             # Where the limit is not within rounding of the bar, both ways to ask must agree.
@@ -118,7 +134,9 @@ def test_samples_of_unequal_groups_hold_their_level(rates, sizes, shuffled):
     assert plausible(misses, runs, level), misses
 
 
-SPACE = eh.Space([eh.category("race", ["a", "b", "c"]), eh.integer("id", 1, 1000)], protected=["race"])
+SPACE = eh.Space(
+    [eh.category("race", ["a", "b", "c"]), eh.integer("id", 1, 1000)], protected=["race"]
+)
 RATES = {"a": 0.5, "b": 0.5, "c": 0.35}
 
 
@@ -132,6 +150,8 @@ def test_measure_holds_its_level_on_samples_of_rows():
         rng = np.random.default_rng(seed)
         races = rng.choice(["a", "b", "c"], 200, p=[0.7, 0.25, 0.05])
         frame = pd.DataFrame({"race": races, "id": rng.integers(1, 1001, 200)})
-        found = eh.measure(planted, SPACE, kind="group", sampler=eh.rows(frame, sample_of="all"), level=level)
+        found = eh.measure(
+            planted, SPACE, kind="group", sampler=eh.rows(frame, sample_of="all"), level=level
+        )
         misses += not found.worst.estimate.low <= 0.15 <= found.worst.estimate.high
     assert plausible(misses, runs, level), misses

@@ -1,4 +1,6 @@
-"""All intervals of impact tables hold together: rates, ratios to the best category that there truly is, the lowest."""
+"""All intervals of impact tables hold together: rates, ratios to the best category that there truly
+is, the lowest.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,18 @@ SLACK = 1e-4
 
 
 def plausible(misses: int, runs: int, level: float) -> bool:
-    """Whether so many misses are no stranger than once in 10,000 for intervals that hold their level."""
+    """Whether so many misses are no stranger than once in 10,000 for intervals that hold their
+    level.
+    """
     return bool(binom.sf(misses - 1, runs, 1 - level) > 1e-4)
 
 
 def measured(hits, size, level, *, sets=1, support=0.0) -> Measured:
     names = tuple((f"c{place}",) for place in range(len(size)))
     k, n = np.asarray(hits, dtype=float), np.asarray(size, dtype=float)
-    tally = Tally(("race",), {"race": tuple(name for (name,) in names)}, names, k, n, int(n.sum()), ())
+    tally = Tally(
+        ("race",), {"race": tuple(name for (name,) in names)}, names, k, n, int(n.sum()), ()
+    )
     return Measured(tally, support, level, sets)
 
 
@@ -29,7 +35,9 @@ def misses(found: Measured, rates) -> bool:
     rates = np.asarray(rates)
     best = rates[found.compared].max()
     pairs = list(zip(found.rates, rates, strict=True))
-    pairs += [(one, rate / best) for one, rate in zip(found.ratios, rates, strict=True) if one is not None]
+    pairs += [
+        (one, rate / best) for one, rate in zip(found.ratios, rates, strict=True) if one is not None
+    ]
     pairs.append((found.lowest, rates[found.compared].min() / best))
     return any(not one.low - SLACK <= truth <= one.high + SLACK for one, truth in pairs)
 
@@ -53,7 +61,9 @@ def test_all_intervals_of_a_set_hold_together(rates, size, runs, times):
 
 
 def scored(rng, size, means, widths, level):
-    """Draw scores, cut them at the median of the sample, and return what is measured and the true shares above it."""
+    """Draw scores, cut them at the median of the sample, and return what is measured and the true
+    shares above it.
+    """
     from scipy.stats import norm
 
     scores = [rng.normal(mean, wide, n) for n, mean, wide in zip(size, means, widths, strict=True)]
@@ -80,14 +90,18 @@ def test_scoring_rates_hold_for_the_cut_that_the_median_made(size, means, widths
 
 
 def test_intervals_of_each_category_by_itself_would_not_hold_together():
-    """The simulation can tell: the best category that was seen, taken for the truly best, is missed too often."""
+    """The simulation can tell: the best category that was seen, taken for the truly best, is missed
+    too often.
+    """
     rng, runs, missed = np.random.default_rng(7), 200, 0
     for _ in range(runs):
         hits = rng.binomial(60, [0.3] * 6)
         share = hits / 60
         ratio, best = share / share.max(), share.argmax()
         wide = 1.282 * np.sqrt((1 - share) / np.maximum(hits, 1) + (1 - share[best]) / hits[best])
-        missed += any(not ratio[g] * np.exp(-wide[g]) <= 1 <= ratio[g] * np.exp(wide[g]) for g in range(6))
+        missed += any(
+            not ratio[g] * np.exp(-wide[g]) <= 1 <= ratio[g] * np.exp(wide[g]) for g in range(6)
+        )
     assert not plausible(missed, runs, 0.8)
 
 

@@ -1,4 +1,6 @@
-"""Mined subgroups: what was planted comes first, a fair model is left alone, and all intervals hold together."""
+"""Mined subgroups: what was planted comes first, a fair model is left alone, and all intervals hold
+together.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,11 @@ from evenhand.methods.mine.rule_sets import Forming, Mining, Treated
 from evenhand.space.rule import Rule
 
 SPACE = eh.Space(
-    [eh.category("sex", ["F", "M"]), eh.category("race", ["a", "b", "c"]), eh.integer("age", 20, 79)],
+    [
+        eh.category("sex", ["F", "M"]),
+        eh.category("race", ["a", "b", "c"]),
+        eh.integer("age", 20, 79),
+    ],
     protected=["sex", "race", "age"],
 )
 
@@ -51,7 +57,9 @@ PLANTED = [
 ]
 
 
-@pytest.mark.parametrize(("who", "text", "loss", "n"), PLANTED, ids=lambda value: getattr(value, "__name__", None))
+@pytest.mark.parametrize(
+    ("who", "text", "loss", "n"), PLANTED, ids=lambda value: getattr(value, "__name__", None)
+)
 def test_a_planted_subgroup_is_found_and_comes_first(who, text, loss, n):
     """By its own rule in nearly all runs, and else by one that is about most of the same people."""
     found = []
@@ -61,11 +69,18 @@ def test_a_planted_subgroup_is_found_and_comes_first(who, text, loss, n):
         truth = 0.65 - loss * who(people)
         people["ok"] = (rng.uniform(size=n) < truth).astype(int)
         cuts = {"age": [30, 40, 50, 60, 70]}
-        worst = eh.mine_log(people, outcome="ok", over=["sex", "race", "age"], bins=cuts, top=1).worst
+        worst = eh.mine_log(
+            people, outcome="ok", over=["sex", "race", "age"], bins=cuts, top=1
+        ).worst
         mask, planted = worst.about.mask(SPACE.encode(people), SPACE), who(people).to_numpy()
         planted = ~planted if planted.mean() > 0.5 else planted
         assert (mask & planted).sum() >= 0.5 * (mask | planted).sum()
-        assert 0 < worst.estimate.low <= abs(truth[mask].mean() - truth[~mask].mean()) <= worst.estimate.high
+        assert (
+            0
+            < worst.estimate.low
+            <= abs(truth[mask].mean() - truth[~mask].mean())
+            <= worst.estimate.high
+        )
         found.append(str(worst.about))
     assert found.count(text) >= 4, found
 
@@ -73,14 +88,18 @@ def test_a_planted_subgroup_is_found_and_comes_first(who, text, loss, n):
 @pytest.mark.parametrize("seed", range(2))
 def test_software_with_a_planted_bias_is_found_out_by_the_nearest_bins(seed):
     """Bins of equal width have no edge at 40 and at 60; those beside them must do."""
-    space = eh.Space([*SPACE.features, eh.integer("income", 0, 99), eh.integer("debt", 0, 20)], SPACE.protected)
+    space = eh.Space(
+        [*SPACE.features, eh.integer("income", 0, 99), eh.integer("debt", 0, 20)], SPACE.protected
+    )
     people = space.decode(space.draw(5000, np.random.default_rng(seed)))
 
     def decide(rows: Any) -> Any:
         return rows["income"] - rows["debt"] / 2 > 30 + 35 * women_of_40_to_60(rows)
 
     for budget in (None, eh.Budget(queries=15_000)):
-        worst = eh.mine(eh.Subject(decide, space, positive=True), data=people, top=2, budget=budget).worst
+        worst = eh.mine(
+            eh.Subject(decide, space, positive=True), data=people, top=2, budget=budget
+        ).worst
         conditions = {condition.feature: condition for condition in worst.about.conditions}
         assert sorted(conditions) == ["age", "sex"]
         assert conditions["sex"].levels == ("F",)
@@ -99,8 +118,12 @@ SMALL = eh.Space(
 SHARES = np.random.default_rng(0).dirichlet(np.full(12, 2.0))
 
 
-def told(rates: Any, n: int, rng: Any, *, graded: bool = False, top: int = 5, limit: float | None = None) -> Any:
-    """Draw people and how they are treated, and tell of them; return findings, the entry and the mining."""
+def told(
+    rates: Any, n: int, rng: Any, *, graded: bool = False, top: int = 5, limit: float | None = None
+) -> Any:
+    """Draw people and how they are treated, and tell of them; return findings, the entry and the
+    mining.
+    """
     cell = rng.choice(12, n, p=SHARES)
     values = (rng.uniform(size=n) < rates[cell]).astype(float)
     if graded:  # the mean of a row's neighbours: some of them are treated otherwise
@@ -115,7 +138,8 @@ def told(rates: Any, n: int, rng: Any, *, graded: bool = False, top: int = 5, li
 @pytest.mark.parametrize(
     ("rate", "n", "graded", "runs"),
     [
-        # Without a correction more than a third of the runs would report something; 60 are enough to tell that.
+        # Without a correction more than a third of the runs would report something; 60 are enough
+        # to tell that.
         (0.4, 250, False, 60),
         pytest.param(0.4, 250, False, 200, marks=pytest.mark.slow),
         pytest.param(0.3, 100, True, 200, marks=pytest.mark.slow),
@@ -127,7 +151,9 @@ def test_a_fair_model_is_rarely_reported(rate, n, graded, runs, monkeypatch):
     rng, reported = np.random.default_rng(1), 0
     for _ in range(runs):
         findings, _, _ = told(np.full(12, rate), n, rng, graded=graded, top=1, limit=0.0)
-        reported += any(finding.estimate.low > 0 or finding.verdict == "fail" for finding in findings)
+        reported += any(
+            finding.estimate.low > 0 or finding.verdict == "fail" for finding in findings
+        )
     assert plausible(reported, runs, 0.95), reported
 
 
@@ -136,8 +162,12 @@ def test_a_fair_log_is_rarely_reported():
     rng, runs, reported = np.random.default_rng(2), 25, 0
     for _ in range(runs):
         people = SPACE.decode(SPACE.draw(300, rng)).assign(ok=rng.integers(0, 2, 300))
-        result = eh.mine_log(people, outcome="ok", over=["sex", "race", "age"], bins=4, limit=0, top=1)
-        assert all((finding.estimate.low > 0) == (finding.verdict == "fail") for finding in result.findings)
+        result = eh.mine_log(
+            people, outcome="ok", over=["sex", "race", "age"], bins=4, limit=0, top=1
+        )
+        assert all(
+            (finding.estimate.low > 0) == (finding.verdict == "fail") for finding in result.findings
+        )
         reported += result.verdict == "fail"
     assert plausible(reported, runs, 0.95), reported
 
@@ -148,7 +178,9 @@ def true_rates(rule: Rule, rates: Any) -> tuple[float, float]:
 
 
 def holds(rates: Any, entry: Any, mining: Mining) -> bool:
-    """Whether every difference, rate and ratio that is reported lies within its limits, and the rest does too."""
+    """Whether every difference, rate and ratio that is reported lies within its limits, and the
+    rest does too.
+    """
     slack = 1e-9
     leads = set()
     for story in entry["stories"]:

@@ -1,4 +1,6 @@
-"""Planted terms, end to end: what was planted in texts is found and first, and intervals hold as often as they say."""
+"""Planted terms, end to end: what was planted in texts is found and first, and intervals hold as
+often as they say.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ DEFAULT = {name: list(map(str, Lexicon.default().of(name))) for name in ("gender
 
 
 class Planted:
-    """Texts from templates, and software whose outcome of each template and combination of terms is known."""
+    """Texts from templates, and software whose outcome of each template and combination of terms is
+    known.
+    """
 
     def __init__(self, table: Any, categories: list[str]) -> None:
         self.table, self.categories = table, categories
@@ -40,15 +44,22 @@ class Planted:
 
     @property
     def apart(self) -> dict[tuple[str, ...], float]:
-        """By terms of all its categories, the rate and the distance from that with all other combinations."""
-        return dict(zip(self.combinations, self._apart(self.table.astype(float)).tolist(), strict=True))
+        """By terms of all its categories, the rate and the distance from that with all other
+        combinations.
+        """
+        return dict(
+            zip(self.combinations, self._apart(self.table.astype(float)).tolist(), strict=True)
+        )
 
     def single(self, place: int) -> dict[tuple[str, ...], float]:
         """The same for the terms of one category, where the other categories are as they come."""
         shape = [len(TERMS[name]) for name in self.categories]
         table = self.table.astype(float).reshape(-1, *shape)
         means = table.mean(axis=tuple(at + 1 for at in range(len(shape)) if at != place))
-        return {(term,): apart for term, apart in zip(TERMS[self.categories[place]], self._apart(means), strict=True)}
+        return {
+            (term,): apart
+            for term, apart in zip(TERMS[self.categories[place]], self._apart(means), strict=True)
+        }
 
     @staticmethod
     def _apart(table: Any) -> Any:
@@ -75,19 +86,30 @@ def test_intervals_hold_together_for_all_terms(graded, against):
     lean = np.array([0.5, 0.9, 0.4, 0.6])
     drawn = rng.random((TEMPLATES, 4))
     planted = Planted(drawn**2 * lean if graded else drawn < lean, ["gender"])
-    truth, rates = planted.apart, dict(zip(planted.combinations, planted.table.mean(axis=0), strict=True))
+    truth, rates = (
+        planted.apart,
+        dict(zip(planted.combinations, planted.table.mean(axis=0), strict=True)),
+    )
     runs, held, found = 50, 0, 0
     options: dict[str, Any] = {"output": "score"} if graded else {}
     for seed in range(runs):
         texts = planted.texts(60, np.random.default_rng(1000 + seed))
         result = eh.mine_text(
-            planted, texts, lexicon={"gender": TERMS["gender"]}, against=against, level=0.8, seed=seed, **options
+            planted,
+            texts,
+            lexicon={"gender": TERMS["gender"]},
+            against=against,
+            level=0.8,
+            seed=seed,
+            **options,
         )
         good, left = True, dict(truth)
         for finding in result.findings:
             terms = tuple(condition.levels[0] for condition in finding.about.conditions)
             if not terms:  # those that lead no story come last
-                good &= finding.estimate.low <= max(map(abs, left.values())) <= finding.estimate.high
+                good &= (
+                    finding.estimate.low <= max(map(abs, left.values())) <= finding.estimate.high
+                )
                 continue
             del left[terms]
             inside, other = (group.estimate for group in finding.groups)
@@ -97,7 +119,8 @@ def test_intervals_hold_together_for_all_terms(graded, against):
         held += good
         found += result.findings[0].estimate.low > 0
     assert often_enough(held, runs, 0.8)
-    # The limits of scores against the rest rest on no control and on no variance, and need more texts than these.
+    # The limits of scores against the rest rest on no control and on no variance, and need more
+    # texts than these.
     assert found > 0.5 * runs or (graded and against == "rest")
 
 
@@ -132,7 +155,8 @@ def test_causal_intervals_hold_together():
         texts = planted.texts(60, np.random.default_rng(3000 + seed))
         result = eh.mine_text(planted, texts, lexicon=TERMS, kind="causal", seed=seed)
         held += all(
-            finding.estimate.low <= truth[finding.about] <= finding.estimate.high for finding in result.findings
+            finding.estimate.low <= truth[finding.about] <= finding.estimate.high
+            for finding in result.findings
         )
     assert often_enough(held, runs, 0.95)
 
@@ -156,7 +180,9 @@ def test_outcomes_that_do_not_depend_on_the_term_report_nothing(against, level):
         rng = np.random.default_rng(4000 + seed)
         names = [[rng.choice(DEFAULT[name]) for name in ("gender", "religion")] for _ in range(60)]
         texts = [f"{one} and {two} {at} {seed}" for at, (one, two) in enumerate(names)]
-        result = eh.mine_text(noise, texts, against=against, level=level, seed=seed, limit=0, depth=1)
+        result = eh.mine_text(
+            noise, texts, against=against, level=level, seed=seed, limit=0, depth=1
+        )
         silent += result.verdict != "fail"
     assert often_enough(silent, runs, level)
 
@@ -166,7 +192,9 @@ def test_terms_that_change_nothing_are_never_reported():
     for seed in range(10):
         texts = planted.texts(200, np.random.default_rng(seed))
         group, causal = (
-            eh.mine_text(planted, texts, lexicon={"gender": TERMS["gender"]}, kind=kind, seed=seed, limit=0.2)
+            eh.mine_text(
+                planted, texts, lexicon={"gender": TERMS["gender"]}, kind=kind, seed=seed, limit=0.2
+            )
             for kind in ("group", "causal")
         )
         for result in (group, causal):
@@ -185,7 +213,9 @@ def test_a_term_that_lowers_one_text_in_five_is_first(scores):
         rng = np.random.default_rng(seed)
         terms = rng.choice(DEFAULT["gender"], 400)
         texts = [f"we met the {term} neighbours at {at}" for at, term in enumerate(terms)]
-        result = eh.mine_text(decide, texts, output="score" if scores else None, seed=seed, limit=0.0)
+        result = eh.mine_text(
+            decide, texts, output="score" if scores else None, seed=seed, limit=0.0
+        )
         worst = result.worst
         assert worst.about.text == "gender gay"
         assert worst.estimate.value == pytest.approx(0.08 if scores else 0.2)
@@ -203,11 +233,14 @@ def test_terms_that_act_only_together_are_first_together():
 
     for seed in range(3):
         rng = np.random.default_rng(seed)
-        texts = [f"the {rng.choice(DEFAULT['gender'])} {rng.choice(DEFAULT['religion'])} at {at}" for at in range(90)]
+        texts = [
+            f"the {rng.choice(DEFAULT['gender'])} {rng.choice(DEFAULT['religion'])} at {at}"
+            for at in range(90)
+        ]
         result = eh.mine_text(decide, texts, seed=seed, limit=0.3)
         assert result.worst.about.text == "gender gay, religion muslim"
         assert result.worst.estimate.value == pytest.approx(1)
         assert [finding.verdict == "fail" for finding in result.findings].count(True) == 1
-        (case, *_) = result.worst.cases
+        case, *_ = result.worst.cases
         # The twin changes one of the two terms, which is enough.
         assert sum(case.individual[name] != case.twin[name] for name in ("gender", "religion")) == 1

@@ -1,4 +1,6 @@
-"""Planted bias, end to end: the score that was planted is the score that is found, as often as the level says."""
+"""Planted bias, end to end: the score that was planted is the score that is found, as often as the
+level says.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ import evenhand as eh
 from evenhand.statistics.intervals import clopper_pearson
 
 SPACE = eh.Space(
-    [eh.category("sex", ["F", "M"]), eh.integer("id", 1, 1000), eh.category("city", ["a", "b"])], protected=["sex"]
+    [eh.category("sex", ["F", "M"]), eh.integer("id", 1, 1000), eh.category("city", ["a", "b"])],
+    protected=["sex"],
 )
 
 
@@ -32,7 +35,8 @@ def test_the_interval_holds_the_planted_score_as_often_as_it_says(planted, optio
     for seed in range(runs):
         found = eh.measure(model, SPACE, level=0.9, seed=seed, **options).worst.estimate
         held += found.low <= planted <= found.high
-    # Fails by chance about once in 10,000 for a rule that holds its level exactly; ours is conservative.
+    # Fails by chance about once in 10,000 for a rule that holds its level exactly; ours is
+    # conservative.
     assert clopper_pearson(held, runs, 1 - 2e-4)[1] >= 0.9
 
 
@@ -45,7 +49,9 @@ def test_a_fair_program_fails_no_more_often_than_the_level_allows():
 
 
 def test_opposite_biases_that_cancel_in_the_group_are_seen():
-    """Themis, section 2: half of the inputs favour men, half women; both groups fare alike, and sex decides."""
+    """Themis, section 2: half of the inputs favour men, half women; both groups fare alike, and sex
+    decides.
+    """
 
     def cancelling(people):
         return (people["sex"] == "M") == (people["city"] == "a")

@@ -1,4 +1,6 @@
-"""All limits of a change hold together, also where looks decide when to stop: by enumeration, and by simulation."""
+"""All limits of a change hold together, also where looks decide when to stop: by enumeration, and
+by simulation.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
 
 LEVEL = 0.9
 QUICK = {"rare, all gone", "mostly gone", "a benchmark", "very many", "turned", "none before"}
-"""Situations that are simulated by every run of the tests; each other one only where all are run."""
+"""Situations that are simulated by every run of the tests; each other one only where all are run.
+"""
 
 
 def situations(names: Iterable[str], few: int, many: int) -> Any:
@@ -39,30 +42,59 @@ def right(found: Change, before: float, after: float) -> bool:
     fewer = 1 - after / before if before else -math.inf if after else 0.0
     truth = (before, after, before - after, fewer)
     parts = (found.before, found.after, found.fall, found.fewer)
-    return all(one.low - 1e-12 <= true <= one.high + 1e-12 for one, true in zip(parts, truth, strict=True))
+    return all(
+        one.low - 1e-12 <= true <= one.high + 1e-12 for one, true in zip(parts, truth, strict=True)
+    )
 
 
-def drawn(rng: np.random.Generator, n: int, gone: float, come: float, both: float) -> tuple[Any, Any]:
-    """Hits before and after, of inputs of which these shares are hits before alone, after alone, and of both."""
+def drawn(
+    rng: np.random.Generator, n: int, gone: float, come: float, both: float
+) -> tuple[Any, Any]:
+    """Hits before and after, of inputs of which these shares are hits before alone, after alone,
+    and of both.
+    """
     chance = rng.random(n)
-    return (chance < gone) | (chance >= 1 - both), (chance >= gone) & (chance < gone + come) | (chance >= 1 - both)
+    return (chance < gone) | (chance >= 1 - both), (chance >= gone) & (chance < gone + come) | (
+        chance >= 1 - both
+    )
 
 
-@pytest.mark.parametrize("n", [1, 2, 6, *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 10, 20))])
+@pytest.mark.parametrize(
+    "n", [1, 2, 6, *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 10, 20))]
+)
 def test_no_limit_misses_more_often_than_it_says_for_any_shares(n):
     """Every outcome of n inputs, against a grid of shares down to none at all."""
-    cells = np.array([(a, b, c) for a in range(n + 1) for b in range(n + 1 - a) for c in range(n + 1 - a - b)])
+    cells = np.array(
+        [(a, b, c) for a in range(n + 1) for b in range(n + 1 - a) for c in range(n + 1 - a - b)]
+    )
     every = np.column_stack([cells, n - cells.sum(axis=1)])
     grid = [0.0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.995, 1.0]
-    shares = np.array([(a, b, c, max(1 - a - b - c, 0)) for a in grid for b in grid for c in grid if a + b + c < 1.001])
+    shares = np.array(
+        [
+            (a, b, c, max(1 - a - b - c, 0))
+            for a in grid
+            for b in grid
+            for c in grid
+            if a + b + c < 1.001
+        ]
+    )
     ways = gammaln(n + 1) - gammaln(every + 1).sum(axis=1)
     chances = np.exp(ways + xlogy(every, shares[:, None]).sum(axis=2))
     assert chances.sum(axis=1) == pytest.approx(np.ones(len(shares)))
-    fall, before, after = shares[:, 0] - shares[:, 1], shares[:, 0] + shares[:, 2], shares[:, 1] + shares[:, 2]
+    fall, before, after = (
+        shares[:, 0] - shares[:, 1],
+        shares[:, 0] + shares[:, 2],
+        shares[:, 1] + shares[:, 2],
+    )
     ratio = np.divide(after, before, out=np.full(len(shares), np.inf), where=before > 0)
     ratio[(before == 0) & (after == 0)] = np.nan  # nothing to be missed
     for tail in (0.00625, 0.1):
-        limits = np.array([(fall_above(a, b, n, tail), hits_ratio_above(a, b, c, tail)) for a, b, c in cells.tolist()])
+        limits = np.array(
+            [
+                (fall_above(a, b, n, tail), hits_ratio_above(a, b, c, tail))
+                for a, b, c in cells.tolist()
+            ]
+        )
         for truth, limit in ((fall, limits[:, 0]), (ratio, limits[:, 1])):
             missed = (chances * (limit > truth[:, None] + 1e-9)).sum(axis=1)
             assert missed.max() <= tail, (shares[missed.argmax()], missed.max())
@@ -87,7 +119,10 @@ def test_limits_of_hits_hold_together(name, runs):
     n, shares = SITUATIONS[name]
     rng = np.random.default_rng(1)
     truth = shares[0] + shares[2], shares[1] + shares[2]
-    kept = sum(right(paired(*drawn(rng, n, *shares), level=LEVEL, population=""), *truth) for _ in range(runs))
+    kept = sum(
+        right(paired(*drawn(rng, n, *shares), level=LEVEL, population=""), *truth)
+        for _ in range(runs)
+    )
     assert holds(kept, runs, LEVEL), kept
 
 
@@ -95,7 +130,10 @@ def test_the_simulation_tells_limits_that_do_not_hold(monkeypatch):
     monkeypatch.setattr("evenhand.methods.repair.paired._LIMITS", 1)
     n, shares = SITUATIONS["very many"]
     rng, truth = np.random.default_rng(1), (shares[0] + shares[2], shares[1] + shares[2])
-    kept = sum(right(paired(*drawn(rng, n, *shares), level=LEVEL, population=""), *truth) for _ in range(60))
+    kept = sum(
+        right(paired(*drawn(rng, n, *shares), level=LEVEL, population=""), *truth)
+        for _ in range(60)
+    )
     assert not holds(kept, 60, LEVEL), kept
 
 
@@ -106,13 +144,17 @@ def graded(rng: np.random.Generator, n: int, shares: tuple[float, float, float])
 
 
 @pytest.mark.parametrize(
-    ("name", "runs"), situations(["none at first", "very many", "many, as many come as go"], 40, 400)
+    ("name", "runs"),
+    situations(["none at first", "very many", "many, as many come as go"], 40, 400),
 )
 def test_limits_of_distances_hold_together(name, runs):
     n, shares = SITUATIONS[name]
     rng = np.random.default_rng(2)
     truth = (shares[0] + shares[2]) / 4, (shares[1] + shares[2]) / 5
-    kept = sum(right(paired(*graded(rng, n, shares), level=LEVEL, population=""), *truth) for _ in range(runs))
+    kept = sum(
+        right(paired(*graded(rng, n, shares), level=LEVEL, population=""), *truth)
+        for _ in range(runs)
+    )
     assert holds(kept, runs, LEVEL), kept
 
 
@@ -130,27 +172,37 @@ def test_the_lower_limit_of_a_ratio_of_means_misses_as_rarely_as_it_says():
 LOOKS = [500, 2000, 8000]
 
 
-def counter(rng: np.random.Generator, shares: tuple[float, float, float]) -> Callable[[int, int], tuple[Any, Any]]:
+def counter(
+    rng: np.random.Generator, shares: tuple[float, float, float]
+) -> Callable[[int, int], tuple[Any, Any]]:
     return lambda start, stop: drawn(rng, stop - start, *shares)
 
 
 @pytest.mark.parametrize("runs", [40, pytest.param(800, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("shares", [(0.005, 0.005, 0.0), (0.0005, 0.0005, 0.001), (0.05, 0.05, 0.05)])
+@pytest.mark.parametrize(
+    "shares", [(0.005, 0.005, 0.0), (0.0005, 0.0005, 0.001), (0.05, 0.05, 0.05)]
+)
 def test_a_step_that_changes_nothing_is_rarely_said_to_help(shares, runs):
     rng = np.random.default_rng(4)
     truth = shares[0] + shares[2], shares[1] + shares[2]
-    found = [decide(counter(rng, shares), level=LEVEL, looks=LOOKS, population="") for _ in range(runs)]
+    found = [
+        decide(counter(rng, shares), level=LEVEL, looks=LOOKS, population="") for _ in range(runs)
+    ]
     wrong = sum(one.verdict != "unsure" for one in found)
     assert holds(runs - wrong, runs, LEVEL), wrong
     assert holds(sum(right(one, *truth) for one in found), runs, LEVEL)
 
 
 @pytest.mark.parametrize("runs", [40, pytest.param(500, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("shares", [(0.01, 0.002, 0.001), (0.002, 0.006, 0.001), (0.004, 0.001, 0.0)])
+@pytest.mark.parametrize(
+    "shares", [(0.01, 0.002, 0.001), (0.002, 0.006, 0.001), (0.004, 0.001, 0.0)]
+)
 def test_limits_hold_where_looking_ended(shares, runs):
     rng = np.random.default_rng(5)
     truth = shares[0] + shares[2], shares[1] + shares[2]
-    found = [decide(counter(rng, shares), level=LEVEL, looks=LOOKS, population="") for _ in range(runs)]
+    found = [
+        decide(counter(rng, shares), level=LEVEL, looks=LOOKS, population="") for _ in range(runs)
+    ]
     assert holds(sum(right(one, *truth) for one in found), runs, LEVEL)
     assert len({one.fall.n for one in found}) > 1
     sign = "fell" if truth[0] > truth[1] else "rose"
@@ -158,7 +210,8 @@ def test_limits_hold_where_looking_ended(shares, runs):
 
 
 GAPS: dict[str, tuple[tuple[float, float, float], tuple[float, float, float]]] = {
-    # Of those inside and outside: the share favoured before, and of these and the others, who is favoured after.
+    # Of those inside and outside: the share favoured before, and of these and the others, who is
+    # favoured after.
     "halved": ((0.2, 0.95, 0.1), (0.5, 0.95, 0.05)),
     "turned": ((0.3, 1.0, 0.4), (0.5, 0.9, 0.0)),
     "unchanged": ((0.3, 1.0, 0.0), (0.5, 1.0, 0.0)),
@@ -177,7 +230,9 @@ def test_limits_of_a_gap_hold_together(name, amount, runs):
         truth = [0.0, 0.0]
     for _ in range(runs):
         inside = rng.random(n) < 0.25
-        first, stay, turn = (np.where(inside, one, other) for one, other in zip(*GAPS[name], strict=True))
+        first, stay, turn = (
+            np.where(inside, one, other) for one, other in zip(*GAPS[name], strict=True)
+        )
         old = rng.random(n) < first
         new = rng.random(n) < np.where(old, stay, turn)
         found = gap_change(amount * old, amount * new, inside, level=LEVEL, population="")
@@ -194,9 +249,12 @@ def test_limits_of_a_comparison_of_numbers_hold_together(runs):
         known = rng.normal(size=n)
         true = known + 0.2 * rng.normal(size=n)
         told = {
-            name: true + noise * rng.normal(size=n) for name, noise in zip(("original", "less"), noises, strict=True)
+            name: true + noise * rng.normal(size=n)
+            for name, noise in zip(("original", "less"), noises, strict=True)
         }
-        found = compare_numbers(true, told, {"original": 0.3, "less": 0.1}, level=LEVEL, resamples=300)
+        found = compare_numbers(
+            true, told, {"original": 0.3, "less": 0.1}, level=LEVEL, resamples=300
+        )
         both = [found.start[0], found["less"].performance]
         kept += all(one.low <= right <= one.high for one, right in zip(both, truth, strict=True))
         honest += "good trade-off" in found["less"].plausible

@@ -1,4 +1,6 @@
-"""Repairs of planted models: what is claimed is true as often as the level says, and nothing is claimed of noise."""
+"""Repairs of planted models: what is claimed is true as often as the level says, and nothing is
+claimed of noise.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SPACE = eh.Space(
-    [eh.integer("sex", 0, 1), eh.integer("race", 0, 1), eh.integer("id", 0, 9999), eh.integer("income", 0, 99)],
+    [
+        eh.integer("sex", 0, 1),
+        eh.integer("race", 0, 1),
+        eh.integer("id", 0, 9999),
+        eh.integer("income", 0, 99),
+    ],
     protected=["sex", "race"],
 )
 LEVEL = 0.9
@@ -44,10 +51,11 @@ def scattered(numbers: Any, way: int) -> Any:
 
 
 class Chancy(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A model whose discrimination is chance, and not learnt: whom it is against depends on every row of the training.
+    """A model whose discrimination is chance, and not learnt: whom it is against depends on every
+    row of the training.
 
-    With `spread` 0 the share is the same in each training, so that no repair can help; else it lies within the spread
-    around the share, and some trainings do help.
+    With `spread` 0 the share is the same in each training, so that no repair can help; else it lies
+    within the spread around the share, and some trainings do help.
     """
 
     def __init__(self, share: float = 0.1, spread: float = 0.0) -> None:
@@ -76,7 +84,15 @@ class Chancy(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def chance(seed: int, **options: Any) -> Any:
     rows, truth = people(150, seed)
     model = Chancy(options.pop("share", 0.1), options.pop("spread", 0.0))
-    given = {"space": SPACE, "over": "sex", "add": "twins", "tolerance": 1.0, "level": LEVEL, "draws": 1600, **options}
+    given = {
+        "space": SPACE,
+        "over": "sex",
+        "add": "twins",
+        "tolerance": 1.0,
+        "level": LEVEL,
+        "draws": 1600,
+        **options,
+    }
     return eh.repair(model, rows, truth, seed=seed, progress=False, **given)
 
 
@@ -84,13 +100,17 @@ def test_the_share_that_is_planted_is_the_share_there_is():
     rows, truth = people(150, 0)
     model = Chancy(0.1, 0.5).fit(rows, truth)
     for_all = eh.Space(SPACE.features[:3], protected=["sex"])
-    exact = eh.measure(lambda frame: model.predict(frame), for_all, over="sex", margin=0.005).worst.estimate
+    exact = eh.measure(
+        lambda frame: model.predict(frame), for_all, over="sex", margin=0.005
+    ).worst.estimate
     assert exact.low <= model.truth_ <= exact.high
 
 
 @pytest.mark.parametrize("runs", [25, pytest.param(400, marks=pytest.mark.slow)])
 def test_chance_is_not_called_a_repair(runs):
-    """Up to eight trainings, of which nearly always one looks better: as published, that would be kept."""
+    """Up to eight trainings, of which nearly always one looks better: as published, that would be
+    kept.
+    """
     claimed = kept = looked = 0
     for seed in range(runs):
         found = chance(seed, draws=400 if seed % 2 else 1600)
@@ -123,7 +143,8 @@ def test_all_that_is_claimed_holds_although_the_best_of_many_trainings_was_chose
             pairs += [(found.change.fall, before - after), (found.fewer, 1 - after / before)]
         held = all(one.low - 1e-12 <= value <= one.high + 1e-12 for one, value in pairs)
         missed += not held
-        # What is kept was surely better at every step, so that what comes out is hardly ever worse than what went in.
+        # What is kept was surely better at every step, so that what comes out is hardly ever worse
+        # than what went in.
         assert after < before or not found.changed or not held or found.verdict != "pass"
     assert changed > runs / 2
     assert plausible(missed, runs, LEVEL), missed
@@ -136,7 +157,9 @@ def test_a_training_that_cannot_change_anything_changes_nothing():
             return self
 
     rows, truth = people(150, 0)
-    found = eh.repair(Stubborn(), rows, truth, space=SPACE, over="sex", add="twins", draws=400, progress=False)
+    found = eh.repair(
+        Stubborn(), rows, truth, space=SPACE, over="sex", add="twins", draws=400, progress=False
+    )
     assert found.outcome == "no step helped"
     assert found.verdict == "fail"
     for step in found.history:
@@ -145,7 +168,9 @@ def test_a_training_that_cannot_change_anything_changes_nothing():
 
 
 class ChancyGroups(Chancy):
-    """Favours people of sex 1 more than others by the same share in each training, and whom is chance."""
+    """Favours people of sex 1 more than others by the same share in each training, and whom is
+    chance.
+    """
 
     def predict(self, X: Any) -> Any:  # noqa: N803
         least = np.where(X["sex"].to_numpy() == 1, 5000 + self.count_ // 2, 5000 - self.count_ // 2)
@@ -154,7 +179,9 @@ class ChancyGroups(Chancy):
 
 @pytest.mark.parametrize("runs", [8, pytest.param(400, marks=pytest.mark.slow)])
 def test_the_smallest_gap_of_many_on_validation_rows_is_not_what_is_claimed(runs):
-    """Of eight trainings the one that looks best is kept; on rows that did not choose it, the gap is as it was."""
+    """Of eight trainings the one that looks best is kept; on rows that did not choose it, the gap
+    is as it was.
+    """
     space = eh.Space([SPACE.features[0], SPACE.features[2]], protected=["sex"])
     rule, wrong, missed = Rule((Condition("sex", low=1),)), 0, 0
     for seed in range(runs):
@@ -172,9 +199,16 @@ def test_the_smallest_gap_of_many_on_validation_rows_is_not_what_is_claimed(runs
 
 
 def test_a_planted_gap_is_mended_at_little_cost():
-    """Women of 40 to 60 were denied what others of their income got; half of the borderline cases are theirs."""
+    """Women of 40 to 60 were denied what others of their income got; half of the borderline cases
+    are theirs.
+    """
     space = eh.Space(
-        [eh.integer("sex", 0, 1), eh.integer("old", 0, 1), eh.integer("income", 0, 99), eh.integer("debt", 0, 40)],
+        [
+            eh.integer("sex", 0, 1),
+            eh.integer("old", 0, 1),
+            eh.integer("income", 0, 99),
+            eh.integer("debt", 0, 40),
+        ],
         protected=["sex", "old"],
     )
     rng = np.random.default_rng(0)
@@ -182,7 +216,9 @@ def test_a_planted_gap_is_mended_at_little_cost():
     harmed = (rows["sex"] == 0) & (rows["old"] == 1)
     truth = rows["income"] - rows["debt"] / 2 + rng.normal(0, 12, 3000) > 40 + 18 * harmed
     model = make_pipeline(StandardScaler(), LogisticRegression())
-    found = eh.repair(model, rows, truth, space=space, method="subgroup", steps=4, tolerance=0.03, progress=False)
+    found = eh.repair(
+        model, rows, truth, space=space, method="subgroup", steps=4, tolerance=0.03, progress=False
+    )
     assert isinstance(found.about, Rule)
     assert {condition.feature for condition in found.about.conditions} <= {"sex", "old"}
     assert found.before.value > 0.1
@@ -202,7 +238,9 @@ def test_planted_discrimination_is_mended_with_all_that_was_planted_named():
     space = eh.Space([f for f in SPACE.features if f.name != "id"], protected=["sex", "race"])
     truth = rows["income"] + 14 * rows["sex"] + rng.normal(0, 10, 2000) > 55
     model = make_pipeline(StandardScaler(), LogisticRegression())
-    found = eh.repair(model, rows, truth, space=space, over="sex", add="twins", tolerance=0.05, progress=False)
+    found = eh.repair(
+        model, rows, truth, space=space, over="sex", add="twins", tolerance=0.05, progress=False
+    )
     assert found.change.verdict == "fell"
     assert found.fewer.low > 0.8
     race = next(check for check in found.checks if check.kind == "other")

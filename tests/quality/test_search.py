@@ -1,7 +1,9 @@
-"""Planted bias that sampling does not see: a search finds it within a stated number of queries, and tells where it is.
+"""Planted bias that sampling does not see: a search finds it within a stated number of queries, and
+tells where it is.
 
-Three kinds: next to the boundary of a rule, in a smooth model that scores, and in a box far from any boundary. How rare
-each is was counted exactly, or told by a sample that is large enough to be sure of the order of magnitude.
+Three kinds: next to the boundary of a rule, in a smooth model that scores, and in a box far from
+any boundary. How rare each is was counted exactly, or told by a sample that is large enough to be
+sure of the order of magnitude.
 """
 
 from __future__ import annotations
@@ -37,14 +39,22 @@ SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))]
 def thin(people: Any) -> Any:
     """Young women with three children or more who rent in one region need three points more."""
     points = people["income"] + 2 * people["years"] - 1.5 * people["debt"] + 3 * people["cards"]
-    poor = (people["region"] == "C") & (people["age"] < 40) & (people["home"] == "rent") & (people["kids"] >= 3)
+    poor = (
+        (people["region"] == "C")
+        & (people["age"] < 40)
+        & (people["home"] == "rent")
+        & (people["kids"] >= 3)
+    )
     return points >= 90 + 3 * (poor & (people["sex"] == "F"))
 
 
 def boxed(people: Any) -> Any:
     """Women of one region who rent and have children and debts are refused, whatever they earn."""
     box = (
-        (people["region"] == "C") & (people["home"] == "rent") & (people["kids"] >= 3) & people["debt"].between(30, 69)
+        (people["region"] == "C")
+        & (people["home"] == "rent")
+        & (people["kids"] >= 3)
+        & people["debt"].between(30, 69)
     )
     return ~(box & (people["sex"] == "F")) & (people["income"] >= 60)
 
@@ -68,14 +78,19 @@ def test_what_is_planted_is_as_rare_as_is_said():
     low, high = clopper_pearson(hits(thin, 400_000, 11), 400_000, 0.99)
     assert 0.00005 < low < high < 0.0002
     space, model = smooth()
-    assert hits(lambda people: model.predict(people.to_numpy(np.float64)), 200_000, 5, space) < 0.0004 * 200_000
+    assert (
+        hits(lambda people: model.predict(people.to_numpy(np.float64)), 200_000, 5, space)
+        < 0.0004 * 200_000
+    )
     assert hits(boxed, 100_000, 3) / 100_000 == pytest.approx(BOX, rel=0.2)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_bias_next_to_the_boundary_is_found_where_sampling_fails(seed):
     """One in ten thousand of 10¹² inputs, found by the hundred at least with 20,000 queries."""
-    result = eh.search(thin, SPACE, seed=seed, limit=0, explain=False, budget=eh.Budget(queries=20_000))
+    result = eh.search(
+        thin, SPACE, seed=seed, limit=0, explain=False, budget=eh.Budget(queries=20_000)
+    )
     assert result.verdict == "fail"
     assert proven(result, thin) > 100
     assert result.spent.queries <= 20_000
@@ -90,7 +105,8 @@ def test_a_bias_next_to_the_boundary_is_found_where_sampling_fails(seed):
 def smooth() -> tuple[eh.Space, LogisticRegression]:
     """Return a model with a weight of sex so small that it decides for one in ten thousand."""
     space = eh.Space(
-        [eh.category("sex", [0, 1]), *(eh.real(f"x{number}", 0, 1) for number in range(8))], protected=["sex"]
+        [eh.category("sex", [0, 1]), *(eh.real(f"x{number}", 0, 1) for number in range(8))],
+        protected=["sex"],
     )
     points = space.draw(3000, np.random.default_rng(0))
     model = LogisticRegression(C=10).fit(points, points[:, 1:].sum(axis=1) > 4)
@@ -113,7 +129,9 @@ def test_a_bias_in_a_smooth_model_is_found_where_sampling_fails(seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_box_is_found_and_told(seed):
-    """One in two hundred inputs, in no way near the boundary: the rule, and what drives it, are told."""
+    """One in two hundred inputs, in no way near the boundary: the rule, and what drives it, are
+    told.
+    """
     result = eh.search(boxed, SPACE, seed=seed, budget=eh.Budget(queries=12_000))
     assert proven(result, boxed) > 2000
     entry = result.details["search"][0]
@@ -128,13 +146,22 @@ def test_a_box_is_found_and_told(seed):
     assert best["estimate"]["low"] > everybody["estimate"]["high"]
     assert best["estimate"]["low"] > 20 * BOX
     drivers = {driver["feature"]: driver["estimate"] for driver in entry["drivers"]}
-    for feature, share in (("region", 1.0), ("home", 1.0), ("kids", 1 / 2), ("debt", 0.6), ("income", 0.3)):
+    for feature, share in (
+        ("region", 1.0),
+        ("home", 1.0),
+        ("kids", 1 / 2),
+        ("debt", 0.6),
+        ("income", 0.3),
+    ):
         assert drivers[feature]["low"] <= share + 0.15
         assert drivers[feature]["high"] >= share - 0.15
         assert drivers[feature]["low"] > 0
     for feature in ("age", "years", "job", "cards"):
         assert drivers[feature]["value"] == 0
-    assert [driver["feature"] for driver in entry["drivers"]][:2] in (["region", "home"], ["home", "region"])
+    assert [driver["feature"] for driver in entry["drivers"]][:2] in (
+        ["region", "home"],
+        ["home", "region"],
+    )
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -1,6 +1,8 @@
-"""The examples of the paper (Themis, section 2), planted as the text says: what each score sees, and what it does not.
+"""The examples of the paper (Themis, section 2), planted as the text says: what each score sees,
+and what it does not.
 
-A loan program takes race (green or purple), age (under 40 or over), income, savings and the amount that is asked for.
+A loan program takes race (green or purple), age (under 40 or over), income, savings and the amount
+that is asked for.
 """
 
 from __future__ import annotations
@@ -23,20 +25,30 @@ SPACE = eh.Space(
     ],
     protected=["race", "age"],
 )
-SMALL = eh.Space([*SPACE.features[:2], eh.integer("income", 0, 9), eh.integer("savings", 0, 9)], protected=["race"])
+SMALL = eh.Space(
+    [*SPACE.features[:2], eh.integer("income", 0, 9), eh.integer("savings", 0, 9)],
+    protected=["race"],
+)
 
 
 def scores(decide, space: eh.Space, over: str = "race", **options: Any) -> dict[str, eh.Result]:
-    return {kind: eh.measure(decide, space, over=over, kind=kind, **options) for kind in ("causal", "group")}
+    return {
+        kind: eh.measure(decide, space, over=over, kind=kind, **options)
+        for kind in ("causal", "group")
+    }
 
 
 def opposite(people):
-    """Of those with some income, the green get a loan if their savings are even, the purple if they are odd."""
+    """Of those with some income, the green get a loan if their savings are even, the purple if they
+    are odd.
+    """
     return ((people["race"] == "green") == (people["savings"] % 2 == 0)) & (people["income"] >= 5)
 
 
 def test_opposite_biases_cancel_in_the_group_score():
-    """First limitation: "the score will be 0 if loan discriminates in the opposite way for another pair"."""
+    """First limitation: "the score will be 0 if loan discriminates in the opposite way for another
+    pair".
+    """
     found = scores(opposite, SPACE, limit=0.1, level=0.99)
     assert found["group"].verdict == "pass"
     assert found["group"].worst.estimate.low == 0
@@ -64,7 +76,9 @@ def thirty_percent(people):
 
 def test_a_random_thirty_percent_beside_the_top_thirty_percent_is_fair_to_groups_only():
     """Second limitation: "software may circumvent discrimination detection"."""
-    assert lottery(SPACE.decode(SPACE.draw(50_000, np.random.default_rng(0)))).mean() == pytest.approx(49.5, abs=1)
+    assert lottery(
+        SPACE.decode(SPACE.draw(50_000, np.random.default_rng(0)))
+    ).mean() == pytest.approx(49.5, abs=1)
     found = scores(thirty_percent, SPACE, limit=0.1, level=0.99)
     assert found["group"].verdict == "pass"
     for group in found["group"].worst.groups:
@@ -84,33 +98,53 @@ def customers(n: int = 6000) -> pd.DataFrame:
     """Older individuals have, on average, higher incomes and larger savings."""
     rng = np.random.default_rng(3)
     old = rng.random(n) < 0.5
-    money = {name: np.clip(rng.normal(35 + 30 * old, 15), 0, 99).astype(int) for name in ("income", "savings")}
+    money = {
+        name: np.clip(rng.normal(35 + 30 * old, 15), 0, 99).astype(int)
+        for name in ("income", "savings")
+    }
     races, amounts = rng.choice(["green", "purple"], n), rng.integers(1, 51, n)
-    return pd.DataFrame({"race": races, "age": np.where(old, ">40", "<40"), **money, "amount": amounts})
+    return pd.DataFrame(
+        {"race": races, "age": np.where(old, ">40", "<40"), **money, "amount": amounts}
+    )
 
 
 def test_a_correlated_population_effects_discrimination_by_what_is_never_looked_at():
-    """Apparent discrimination: a partial domain that "exhibits correlation between input characteristics"."""
+    """Apparent discrimination: a partial domain that "exhibits correlation between input
+    characteristics".
+    """
     rows = customers()
     rates = by_income(rows).groupby(rows["age"]).mean()
     apparent = scores(by_income, SPACE, "age", limit=0.1, sampler=eh.rows(rows))
     assert apparent["group"].verdict == "fail"
-    assert apparent["group"].worst.estimate.value == pytest.approx(rates[">40"] - rates["<40"], abs=1e-12)
+    assert apparent["group"].worst.estimate.value == pytest.approx(
+        rates[">40"] - rates["<40"], abs=1e-12
+    )
     assert apparent["group"].worst.estimate.value > 0.5
     assert apparent["causal"].verdict == "pass"
     assert apparent["causal"].worst.estimate.value == 0
-    assert eh.measure(by_income, SPACE, over="age", limit=0, sampler=eh.rows(rows)).verdict == "pass"
+    assert (
+        eh.measure(by_income, SPACE, over="age", limit=0, sampler=eh.rows(rows)).verdict == "pass"
+    )
     # Race is not correlated with anything, so neither score sees any of it.
-    assert scores(by_income, SPACE, "race", limit=0.1, sampler=eh.rows(rows))["group"].verdict == "pass"
+    assert (
+        scores(by_income, SPACE, "race", limit=0.1, sampler=eh.rows(rows))["group"].verdict
+        == "pass"
+    )
 
 
 def test_in_the_whole_domain_the_same_software_treats_ages_alike():
     domain = scores(by_income, SPACE, "age", limit=0.05, level=0.99)
-    assert {kind: found.verdict for kind, found in domain.items()} == {"causal": "pass", "group": "pass"}
+    assert {kind: found.verdict for kind, found in domain.items()} == {
+        "causal": "pass",
+        "group": "pass",
+    }
     assert domain["causal"].worst.estimate.value == 0
     assert domain["group"].worst.estimate.low == 0
     small = scores(lambda people: people["income"] + people["savings"] >= 9, SMALL, "age", limit=0)
-    assert {kind: found.verdict for kind, found in small.items()} == {"causal": "pass", "group": "pass"}
+    assert {kind: found.verdict for kind, found in small.items()} == {
+        "causal": "pass",
+        "group": "pass",
+    }
 
 
 @pytest.mark.parametrize("as_a", ["sample", "profile"])
@@ -121,13 +155,19 @@ def test_who_the_customers_are_may_be_known_by_a_sample_or_a_profile(as_a):
     found = scores(by_income, SPACE, "age", limit=0.1, sampler=sampler)
     assert (found["group"].verdict, found["causal"].verdict) == ("fail", "pass")
     rates = by_income(rows).groupby(rows["age"]).mean()
-    assert found["group"].worst.estimate.low <= rates[">40"] - rates["<40"] <= found["group"].worst.estimate.high
+    assert (
+        found["group"].worst.estimate.low
+        <= rates[">40"] - rates["<40"]
+        <= found["group"].worst.estimate.high
+    )
     independent = scores(by_income, SPACE, "age", limit=0.1, sampler=eh.profile(frame=rows))
     assert independent["group"].verdict == "pass"  # it is the correlation that makes the difference
 
 
 def test_forty_minus_thirty_is_ten_percent_group_discriminating():
-    """Section 2: "if 30% of people <40 get the loan, and 40% of people >40 get the loan"; Def. 3.5: 0.65 - 0.23."""
+    """Section 2: "if 30% of people <40 get the loan, and 40% of people >40 get the loan"; Def. 3.5:
+    0.65 - 0.23.
+    """
 
     def ages(people):
         return people["income"] < np.where(people["age"] == "<40", 30, 40)

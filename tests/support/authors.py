@@ -34,7 +34,12 @@ class Authors:
     def __init__(self, name: str, sensitive: list[int]) -> None:
         frame = pd.read_csv(published(f"{name}.csv.gz")).iloc[:, :-1]
         self.rows = np.asfortranarray(frame.to_numpy(dtype=np.float64))
-        ends = zip(frame.columns, self.rows.min(axis=0).tolist(), self.rows.max(axis=0).tolist(), strict=True)
+        ends = zip(
+            frame.columns,
+            self.rows.min(axis=0).tolist(),
+            self.rows.max(axis=0).tolist(),
+            strict=True,
+        )
         space = Space([integer(column, int(low), int(high)) for column, low, high in ends])
         with np.load(published(f"{name}_model.npz")) as layers:
             self.layers = [

@@ -1,4 +1,6 @@
-"""A real browser for pages: what they log, what they ask the network for, and what axe-core says of them."""
+"""A real browser for pages: what they log, what they ask the network for, and what axe-core says of
+them.
+"""
 
 from __future__ import annotations
 
@@ -47,24 +49,35 @@ class Tab:
 @contextmanager
 def chromium() -> Iterator[Any]:
     """Start Chromium, or skip the test with the reason why there is none."""
-    driver = pytest.importorskip("playwright.sync_api", reason="needs playwright, which `make test-all` installs")
-    pytest.importorskip("axe_playwright_python", reason="needs axe-core, which `make test-all` installs")
+    driver = pytest.importorskip(
+        "playwright.sync_api", reason="needs playwright, which `make test-all` installs"
+    )
+    pytest.importorskip(
+        "axe_playwright_python", reason="needs axe-core, which `make test-all` installs"
+    )
     here = os.environ.get("EVENHAND_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
     with driver.sync_playwright() as playwright:
         try:
             browser = playwright.chromium.launch(executable_path=here, args=ARGUMENTS)
         except driver.Error as error:
-            pytest.skip(f"needs Chromium, on the path or in EVENHAND_CHROMIUM: {str(error).splitlines()[0]}")
+            pytest.skip(
+                f"needs Chromium, on the path or in EVENHAND_CHROMIUM: {str(error).splitlines()[0]}"
+            )
         yield browser
         browser.close()
 
 
 @contextmanager
 def tab(browser: Any, **options: Any) -> Iterator[Tab]:
-    """Open a page; options are those of a browser context, such as `java_script_enabled` and `color_scheme`."""
+    """Open a page; options are those of a browser context, such as `java_script_enabled` and
+    `color_scheme`.
+    """
     context = browser.new_context(**options)
     opened = Tab(context.new_page())
-    opened.page.on("console", lambda said: opened.complaints.append(said.text) if said.type == "error" else None)
+    opened.page.on(
+        "console",
+        lambda said: opened.complaints.append(said.text) if said.type == "error" else None,
+    )
     opened.page.on("pageerror", lambda error: opened.complaints.append(str(error)))
     opened.page.on("request", lambda asked: opened.requests.append(asked.url))
     yield opened

@@ -21,9 +21,13 @@ def estimate(value: float, n: int = 400, half: float = 0.03) -> Estimate:
     return Estimate(value, low, high, n, 0.95, "exact", "all inputs, uniformly")
 
 
-def result(*findings: Finding, job: str = "measure", details: dict[str, object] | None = None) -> Result:
+def result(
+    *findings: Finding, job: str = "measure", details: dict[str, object] | None = None
+) -> Result:
     spent = Spent(20, 10, 1.0)
-    return Result(job, findings, 0, spent, StopReason.MARGIN, {}, versions={}, details=details or {})
+    return Result(
+        job, findings, 0, spent, StopReason.MARGIN, {}, versions={}, details=details or {}
+    )
 
 
 def render(display) -> None:

@@ -35,7 +35,14 @@ LOANS = eh.Space(
     ],
     protected=["sex", "race"],
 )
-TEXTS = ["a gay man", "a straight man", "my straight aunt", "a lesbian", "the jewish faith", "a muslim"] * 8
+TEXTS = [
+    "a gay man",
+    "a straight man",
+    "my straight aunt",
+    "a lesbian",
+    "the jewish faith",
+    "a muslim",
+] * 8
 TERMS = {"gender": ["gay", "straight", "lesbian"], "religion": ["jewish", "muslim", "christian"]}
 
 
@@ -58,7 +65,10 @@ def crash(people: Any) -> Any:
 
 def rude(texts: Any) -> list[int]:
     """Find texts rude, some terms more often."""
-    return [int("gay" in text or ("jewish" in text and "faith" in text) or "aunt" in text) for text in texts]
+    return [
+        int("gay" in text or ("jewish" in text and "faith" in text) or "aunt" in text)
+        for text in texts
+    ]
 
 
 @cache
@@ -84,7 +94,9 @@ def inputs() -> pd.DataFrame:
 
 
 def recorded() -> pd.DataFrame:
-    """Return decisions about people some of whom said nothing of themselves, and few of whom are of one race."""
+    """Return decisions about people some of whom said nothing of themselves, and few of whom are of
+    one race.
+    """
     frame = people().astype({"race": object})
     frame.loc[::40, "sex"] = "unknown"
     frame.loc[3:9, "race"] = "rare"
@@ -93,7 +105,11 @@ def recorded() -> pd.DataFrame:
 
 def _compared(**options: Any) -> Evidence:
     frame = people()
-    outcomes = {"original": frame["granted"], "alike": lend_alike(frame).astype(int), "nobody": 0 * frame["granted"]}
+    outcomes = {
+        "original": frame["granted"],
+        "alike": lend_alike(frame).astype(int),
+        "nobody": 0 * frame["granted"],
+    }
     return eh.compare(outcomes, frame["right"], frame["sex"], **options)
 
 
@@ -110,7 +126,9 @@ def _compared_over_splits() -> Evidence:
 
 def _repaired(method: str) -> Evidence:
     frame = people()
-    coded = frame.assign(sex=(frame["sex"] == "M").astype(int), race=frame["race"].map({"a": 0, "b": 1, "c": 2}))
+    coded = frame.assign(
+        sex=(frame["sex"] == "M").astype(int), race=frame["race"].map({"a": 0, "b": 1, "c": 2})
+    )
     space = eh.Space.from_frame(coded[list(LOANS.names)], protected=["sex", "race"])
     return eh.repair(
         DecisionTreeClassifier(max_depth=6, random_state=0),
@@ -170,7 +188,10 @@ def audited(software: Callable[[Any], Any] = lend, seed: int = 0) -> Audit:
 
 
 def _crashed() -> Evidence:
-    checks = [{"job": "measure", "over": ["sex"], "limit": 0.05}, {"job": "search", "over": ["race"], "queries": 300}]
+    checks = [
+        {"job": "measure", "over": ["sex"], "limit": 0.05},
+        {"job": "search", "over": ["race"], "queries": 300},
+    ]
     return audit(crash, LOANS, checks=checks, progress=False)
 
 
@@ -180,14 +201,26 @@ def _against() -> Evidence:
 
 SAMPLED: dict[str, Any] = {"progress": False, "seed": 1}
 MAKERS: dict[str, Callable[[], Evidence]] = {
-    "measure, causal": partial(eh.measure, lend, LOANS, over=["sex", "race"], limit=0.05, **SAMPLED),
-    "measure, sampled": partial(eh.measure, lend, LOANS, over="sex", exact=False, keep_tests=True, **SAMPLED),
-    "measure, group": partial(eh.measure, lend, LOANS, over="sex", kind="group", limit=0.5, **SAMPLED),
+    "measure, causal": partial(
+        eh.measure, lend, LOANS, over=["sex", "race"], limit=0.05, **SAMPLED
+    ),
+    "measure, sampled": partial(
+        eh.measure, lend, LOANS, over="sex", exact=False, keep_tests=True, **SAMPLED
+    ),
+    "measure, group": partial(
+        eh.measure, lend, LOANS, over="sex", kind="group", limit=0.5, **SAMPLED
+    ),
     "prevalence": partial(eh.prevalence, lend, LOANS, limit=0.05, **SAMPLED),
-    "measure_log": lambda: eh.measure_log(people(), outcome="granted", over=["sex"], limit=0.1, least_ratio=0.8),
+    "measure_log": lambda: eh.measure_log(
+        people(), outcome="granted", over=["sex"], limit=0.1, least_ratio=0.8
+    ),
     "subsets, causal": partial(eh.subsets, lend, LOANS, limit=0.1, **SAMPLED),
-    "subsets, group": partial(eh.subsets, lend, LOANS, kind="group", limit=0.1, exact=False, **SAMPLED),
-    "subsets, few variants": partial(eh.subsets, lend, LOANS, limit=0.3, variants=4, exact=False, **SAMPLED),
+    "subsets, group": partial(
+        eh.subsets, lend, LOANS, kind="group", limit=0.1, exact=False, **SAMPLED
+    ),
+    "subsets, few variants": partial(
+        eh.subsets, lend, LOANS, limit=0.3, variants=4, exact=False, **SAMPLED
+    ),
     "search": partial(eh.search, lend, LOANS, limit=0, budget=Budget(queries=1500), **SAMPLED),
     "mine": lambda: eh.mine(lend, LOANS, inputs(), over=["sex", "age"], limit=0.1, progress=False),
     "mine, tpr and fpr": lambda: eh.mine(
@@ -200,10 +233,18 @@ MAKERS: dict[str, Callable[[], Evidence]] = {
         progress=False,
     ),
     "mine_log": lambda: eh.mine_log(people(), outcome="granted", over=["sex", "income"], limit=0.2),
-    "mine_text, group": partial(eh.mine_text, rude, TEXTS, lexicon=TERMS, limit=0.1, progress=False),
-    "mine_text, causal": partial(eh.mine_text, rude, TEXTS, lexicon=TERMS, kind="causal", limit=0.1, progress=False),
-    "impact": lambda: eh.impact(recorded(), outcome="granted", over=[("sex",), ("race",)], least_ratio=0.8),
-    "impact, scored": lambda: eh.impact(recorded(), outcome="income", over="sex", scored=True, least_ratio=0.8),
+    "mine_text, group": partial(
+        eh.mine_text, rude, TEXTS, lexicon=TERMS, limit=0.1, progress=False
+    ),
+    "mine_text, causal": partial(
+        eh.mine_text, rude, TEXTS, lexicon=TERMS, kind="causal", limit=0.1, progress=False
+    ),
+    "impact": lambda: eh.impact(
+        recorded(), outcome="granted", over=[("sex",), ("race",)], least_ratio=0.8
+    ),
+    "impact, scored": lambda: eh.impact(
+        recorded(), outcome="income", over="sex", scored=True, least_ratio=0.8
+    ),
     "compare": _compared,
     "compare, splits": _compared_over_splits,
     "repair": partial(_repaired, "augment"),

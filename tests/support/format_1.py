@@ -14,7 +14,9 @@ from evenhand.results.reading import evidence_of
 if TYPE_CHECKING:
     from evenhand.results.protocol import Evidence
 
-OLD: dict[str, Any] = json.loads((Path(__file__).parent / "data" / "format-1-methods.json").read_text(encoding="utf-8"))
+OLD: dict[str, Any] = json.loads(
+    (Path(__file__).parent / "data" / "format-1-methods.json").read_text(encoding="utf-8")
+)
 """Documents by the run that made them; the frames hold ten decimals."""
 
 
@@ -30,7 +32,11 @@ def read_old(name: str) -> Evidence:
     assert document["format"] == 1
     found = evidence_of(document, where=name)
     assert str(found) == old["text"]
-    assert (found.job, found.verdict, found.seed) == (document["job"], document["verdict"], document["seed"])
+    assert (found.job, found.verdict, found.seed) == (
+        document["job"],
+        document["verdict"],
+        document["seed"],
+    )
     assert list(found.notes) == document["notes"]
     assert dict(found.versions) == document["versions"]
     _check_frame(found.to_frame(), old["frame"])

@@ -32,12 +32,16 @@ TERMS = {"gender": ["gay", "straight", "lesbian"], "religion": ["jewish", "musli
 
 
 def examples(number: int) -> int:
-    """How many examples a property is tried on: this many, or half of them where slow tests are left out."""
+    """How many examples a property is tried on: this many, or half of them where slow tests are
+    left out.
+    """
     return number // 2 if settings.get_current_profile_name() == "few" else number
 
 
 def refused(kind: type[EvenhandError], call: Callable[[], Any], *words: str) -> str:
-    """Check that a call fails with this error and one sentence that holds these words; return the sentence."""
+    """Check that a call fails with this error and one sentence that holds these words; return the
+    sentence.
+    """
     with pytest.raises(EvenhandError) as caught:
         call()
     message = str(caught.value)

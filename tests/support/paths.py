@@ -1,4 +1,6 @@
-"""Where things are that tests read: the repository, what is kept beside the tests, and data beside the clone."""
+"""Where things are that tests read: the repository, what is kept beside the tests, and data beside
+the clone.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""One small rule as software of every kind, right and crashing: what the contract of adapters is tested with."""
+"""One small rule as software of every kind, right and crashing: what the contract of adapters is
+tested with.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ class Software:
 
 def _tree() -> Any:
     points = SPACE.enumerate()
-    return DecisionTreeClassifier(random_state=0).fit(points, rule({"sex": points[:, 0], "age": points[:, 1]}))
+    return DecisionTreeClassifier(random_state=0).fit(
+        points, rule({"sex": points[:, 0], "age": points[:, 1]})
+    )
 
 
 @contextmanager
@@ -82,7 +86,11 @@ def command(folder: Path, *, crashing: bool) -> Iterator[Software]:
 
 @contextmanager
 def stream(folder: Path, *, crashing: bool) -> Iterator[Software]:
-    answer = "sys.exit('it crashes')" if crashing else "print(int(one['age'] + 4 * one['sex'] > 26), flush=True)"
+    answer = (
+        "sys.exit('it crashes')"
+        if crashing
+        else "print(int(one['age'] + 4 * one['sex'] > 26), flush=True)"
+    )
     loop = f"import json, sys\nfor line in sys.stdin:\n    one = json.loads(line)\n    {answer}\n"
     argv = [_program(folder / "decide.py", f"#!{sys.executable}\n{loop}")]
     yield Software(argv, {"restarts": 0}, argv)
@@ -147,7 +155,9 @@ def _beyond_its_table() -> bytes:
     pytest.importorskip("onnx", reason="an ONNX model that fails is made with onnx")
     from onnx import TensorProto, helper
 
-    inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, [None, 1]) for name in ("sex", "age")]
+    inputs = [
+        helper.make_tensor_value_info(name, TensorProto.INT64, [None, 1]) for name in ("sex", "age")
+    ]
     looked_up = helper.make_node("Gather", ["table", "age"], ["found"])
     added = helper.make_node("Add", ["found", "sex"], ["Y"])
     output = helper.make_tensor_value_info("Y", TensorProto.INT64, [None, 1])
@@ -185,4 +195,6 @@ SOFTWARE: dict[str, Callable[..., Any]] = {
     "onnx": onnx,
     "torch": torch,
 }
-"""Software of each kind of adapter, and an estimator in a file; unless it is `crashing`, it decides as `rule` does."""
+"""Software of each kind of adapter, and an estimator in a file; unless it is `crashing`, it decides
+as `rule` does.
+"""

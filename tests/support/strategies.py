@@ -13,7 +13,23 @@ from evenhand.space.feature import Feature, category, integer, real
 from evenhand.space.space import Space
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | st.sampled_from(
-    ["", " ", "a'b", 'a"b', "a\nb", "`", "<b>&amp;</b>", "naïve", "日本", "1", "True", "None", "nan", "\\", "\x00"]
+    [
+        "",
+        " ",
+        "a'b",
+        'a"b',
+        "a\nb",
+        "`",
+        "<b>&amp;</b>",
+        "naïve",
+        "日本",
+        "1",
+        "True",
+        "None",
+        "nan",
+        "\\",
+        "\x00",
+    ]
 )
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5) | st.sampled_from(
     ["age", "capital-gain", "is", "a b", "_quoted_0", "é", "class", "0"]
@@ -29,7 +45,9 @@ LEVELS = st.one_of(
 @st.composite
 def features(draw: Any, name: str, *, most: int = 6, continuous: bool = False) -> Feature:
     """One feature with at most `most` values, or a continuous one where that is asked for."""
-    kind = draw(st.sampled_from(["category", "integer", "real", *(["continuous"] if continuous else [])]))
+    kind = draw(
+        st.sampled_from(["category", "integer", "real", *(["continuous"] if continuous else [])])
+    )
     if kind == "category":
         return category(name, draw(LEVELS))
     low = draw(st.integers(-1000, 1000))
@@ -45,7 +63,9 @@ def features(draw: Any, name: str, *, most: int = 6, continuous: bool = False) -
 
 
 @st.composite
-def spaces(draw: Any, *, most: int = 4, constrained: bool = False, continuous: bool = False) -> Space:
+def spaces(
+    draw: Any, *, most: int = 4, constrained: bool = False, continuous: bool = False
+) -> Space:
     """A space of at most `most` small features; with constraints that leave at least one input."""
     names = draw(st.lists(NAMES, min_size=1, max_size=most, unique=True))
     made = [draw(features(name, continuous=continuous)) for name in names]

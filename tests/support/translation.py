@@ -1,6 +1,8 @@
-"""A translation of every sentence that evidence holds or that reports write about it: other words, and no digits.
+"""A translation of every sentence that evidence holds or that reports write about it: other words,
+and no digits.
 
-What a program needs must survive it: whoever reads data out of a sentence finds nothing there any more.
+What a program needs must survive it: whoever reads data out of a sentence finds nothing there any
+more.
 """
 
 from __future__ import annotations
@@ -51,7 +53,9 @@ def letters(number: int) -> str:
 
 @dataclass
 class Translation:
-    """Translates sentences, each in a way of its own, so that their order by the alphabet is another."""
+    """Translates sentences, each in a way of its own, so that their order by the alphabet is
+    another.
+    """
 
     alike: bool = False
     """Whether all claims become the same one."""
@@ -74,12 +78,16 @@ class Translation:
         return tuple(map(self, sentences))
 
     def evidence(self, found: Evidence) -> Any:
-        """Return evidence in other words, the same but for its sentences; some of them only `foreign` translates."""
+        """Return evidence in other words, the same but for its sentences; some of them only
+        `foreign` translates.
+        """
         if isinstance(found, Audit):
             checks = tuple(self._check(check) for check in found.checks)
             return replace(found, checks=checks, notes=self.all(found.notes))
         if isinstance(found, Result):
-            return replace(found, findings=self._findings(found.findings), notes=self.all(found.notes))
+            return replace(
+                found, findings=self._findings(found.findings), notes=self.all(found.notes)
+            )
         if isinstance(found, StudyResult):
             return self._study(found)
         if isinstance(found, Tuning):
@@ -98,7 +106,8 @@ class Translation:
         held = []
         for one in check.held:
             claim = self.claim(one.claim)
-            # What it was before is an estimate in words, unless there was no score: then it is a claim.
+            # What it was before is an estimate in words, unless there was no score: then it is a
+            # claim.
             held.append(replace(one, claim=claim, before=self.words.get(one.before, one.before)))
         found = None if check.found is None else self.evidence(check.found)
         return replace(check, found=found, error=self(check.error), held=tuple(held))
@@ -134,7 +143,8 @@ class Translation:
 
     @contextmanager
     def foreign(self, *, estimates: bool = False) -> Iterator[None]:
-        """Translate, as long as this lasts, what is not a field: sentences that classes and verbs make themselves.
+        """Translate, as long as this lasts, what is not a field: sentences that classes and verbs
+        make themselves.
 
         With `estimates`, an estimate in words says nothing at all.
         """
@@ -144,7 +154,9 @@ class Translation:
             for name in ("__str__", "__format__"):
                 patch.setattr(StopReason, name, lambda reason, *_: self(reason.value))
             for module in (impact_text, group_tables):
-                patch.setattr(module, "remarks", lambda table: list(self.all(selection_rates.remarks(table))))
+                patch.setattr(
+                    module, "remarks", lambda table: list(self.all(selection_rates.remarks(table)))
+                )
             for kind in (Estimate, Witnesses, Amount) if estimates else ():
                 patch.setattr(kind, "__str__", lambda estimate: FIRST)
             with self._verbs():

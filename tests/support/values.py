@@ -17,7 +17,8 @@ def _is_whole(_checker: Any, value: Any) -> bool:
 
 
 TomlValidator: Any = extend(
-    Draft202012Validator, type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_whole)
+    Draft202012Validator,
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_whole),
 )
 """Checks what TOML holds, in which 1.0 is no whole number."""
 VALUES: tuple[Any, ...] = (

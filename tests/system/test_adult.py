@@ -1,4 +1,6 @@
-"""Real data and real models, end to end: Adult, a pipeline on named text columns, pandas and polars alike."""
+"""Real data and real models, end to end: Adult, a pipeline on named text columns, pandas and polars
+alike.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def test_rows_are_decided_as_the_model_itself_decides_them(adult, pipeline):
     assert subject.decide(rows).tolist() == pipeline.predict(rows).tolist()
 
 
-@pytest.mark.parametrize("over", ["sex", pytest.param("race", marks=pytest.mark.slow), ["sex", "race"]])
+@pytest.mark.parametrize(
+    "over", ["sex", pytest.param("race", marks=pytest.mark.slow), ["sex", "race"]]
+)
 def test_the_score_is_that_of_a_plain_experiment(adult, pipeline, over):
     """Flip the features by hand on a frame of the same population, without evenhand's variants."""
     space = eh.Space.from_frame(adult.features, adult.protected)
@@ -45,7 +49,13 @@ def test_the_score_is_that_of_a_plain_experiment(adult, pipeline, over):
     flipped = np.zeros(len(people), dtype=bool)
     for sex in ["Female", "Male"] if "sex" in over else [None]:
         for race in sorted(adult.features["race"].unique()) if "race" in over else [None]:
-            twin = people.assign(**{name: value for name, value in (("sex", sex), ("race", race)) if value is not None})
+            twin = people.assign(
+                **{
+                    name: value
+                    for name, value in (("sex", sex), ("race", race))
+                    if value is not None
+                }
+            )
             flipped |= pipeline.predict(twin) != base
     error = 4 * np.sqrt(flipped.mean() * (1 - flipped.mean()) / len(flipped))
     assert found.low - error <= flipped.mean() <= found.high + error
@@ -63,4 +73,7 @@ def test_polars_people_give_the_same_result(adult, pipeline):
         return pipeline.predict(people.to_pandas())
 
     same = eh.measure(asked, polars_space, over="sex", margin=0.02)
-    assert same.worst.estimate == eh.measure(pipeline, pandas_space, over="sex", margin=0.02).worst.estimate
+    assert (
+        same.worst.estimate
+        == eh.measure(pipeline, pandas_space, over="sex", margin=0.02).worst.estimate
+    )

@@ -1,6 +1,8 @@
-"""The command line on the real thing: processes, files, services; the right exit code, one sentence of complaint.
+"""The command line on the real thing: processes, files, services; the right exit code, one sentence
+of complaint.
 
-Each exit code is seen once from a process of its own; what is said for which mistake is asked in this process.
+Each exit code is seen once from a process of its own; what is said for which mistake is asked in
+this process.
 """
 
 from __future__ import annotations
@@ -90,7 +92,10 @@ def script(tmp_path, body: str, name: str = "decide.sh") -> None:
     file.chmod(0o755)
 
 
-COMMAND = '[subject]\ncommand = ["./decide.sh", "{sex}", "{age}"]\npositive = "yes"\nledger = "run.ledger"\n'
+COMMAND = (
+    '[subject]\ncommand = ["./decide.sh", "{sex}", "{age}"]\npositive = "yes"\nledger ='
+    ' "run.ledger"\n'
+)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +105,9 @@ COMMAND = '[subject]\ncommand = ["./decide.sh", "{sex}", "{age}"]\npositive = "y
         ('if [ "$2" -gt 40 ]; then echo yes; else echo no; fi', 0, "pass"),
     ],
 )
-def test_measure_a_program_and_exit_with_the_verdict(process, config, tmp_path, body, code, verdict):
+def test_measure_a_program_and_exit_with_the_verdict(
+    process, config, tmp_path, body, code, verdict
+):
     script(tmp_path, body)
     config(COMMAND)
     done = process("measure", "--limit", "0.2", "--json", "out.json", expect=code)
@@ -144,7 +151,11 @@ def test_what_was_executed_before_the_crash_is_kept(process, config, tmp_path):
     assert "77" in complaint(process("measure", "--margin", "0.01", expect=4))
     space = eh.Space.from_toml(tmp_path / "evenhand.toml")
     subject = eh.Subject.command(
-        ["./decide.sh", "{sex}", "{age}"], space, cwd=tmp_path, ledger=tmp_path / "run.ledger", positive="yes"
+        ["./decide.sh", "{sex}", "{age}"],
+        space,
+        cwd=tmp_path,
+        ledger=tmp_path / "run.ledger",
+        positive="yes",
     )
     answered = subject._ledger.known(subject._keys(space.enumerate()))  # type: ignore[union-attr]
     assert len(answered) > 10
@@ -170,7 +181,10 @@ def test_what_was_executed_before_the_crash_is_kept(process, config, tmp_path):
         ('[subject]\nfunction = "no_such_module:f"\n', "no_such_module"),
         ('[subject]\nfunction = "json:lods"\n', "did you mean 'loads'"),
         ('[subject]\nhttp = "ftp://127.0.0.1/"\n', "http://"),
-        ('[subject]\ncommand = ["echo", "{*}"]\nledger = "no/such/folder.ledger"\n', "folder that does not exist"),
+        (
+            '[subject]\ncommand = ["echo", "{*}"]\nledger = "no/such/folder.ledger"\n',
+            "folder that does not exist",
+        ),
         ("[subjects]\n", "did you mean 'subject'"),
         ("", "no [subject] table"),
         ("[subject\n", "not valid TOML"),
@@ -187,12 +201,18 @@ def test_a_wrong_subject_exits_with_2(run, config, subject, words):
     ("space", "words"),
     [
         ("", "[space]"),
-        ('[space]\nprotected = ["sexx"]\n[space.features.sex]\nlevels = ["F"]\n', "did you mean 'sex'"),
+        (
+            '[space]\nprotected = ["sexx"]\n[space.features.sex]\nlevels = ["F"]\n',
+            "did you mean 'sex'",
+        ),
         ("[space]\n[space.features.sex]\nlevels = []\n", "empty"),
         ("[space]\n[space.features.age]\nlow = 90\nhigh = 18\n", "low = 90 is over high = 18"),
         ("[space]\n[space.features.age]\nlow = 1\nhihg = 2\n", "did you mean 'high'"),
         ('[space]\nfrom = "loans.csv"\n', "loans.csv"),
-        ('[space]\nconstraints = ["agee > 3"]\n[space.features.age]\nlow = 1\nhigh = 2\n', "did you mean 'age'"),
+        (
+            '[space]\nconstraints = ["agee > 3"]\n[space.features.age]\nlow = 1\nhigh = 2\n',
+            "did you mean 'age'",
+        ),
     ],
 )
 def test_a_wrong_space_exits_with_2(run, config, space, words):
@@ -242,14 +262,29 @@ def test_wrong_settings_exit_with_2(run, config, tmp_path, arguments, words):
 def test_an_interrupt_prints_what_is_known_and_exits_with_130(config, tmp_path):
     script(tmp_path, 'echo "$2" >> log; if [ "$2" -gt 40 ]; then echo yes; else echo no; fi')
     config(COMMAND, space=SPACE.replace("high = 90", "high = 100000"))
-    command = [sys.executable, "-m", "evenhand.cli.main", "measure", "--margin", "0.005", "--over", "sex"]
-    before = signal.signal(signal.SIGINT, signal.SIG_DFL)  # jobs in the background ignore it, and so do their children
+    command = [
+        sys.executable,
+        "-m",
+        "evenhand.cli.main",
+        "measure",
+        "--margin",
+        "0.005",
+        "--over",
+        "sex",
+    ]
+    before = signal.signal(
+        signal.SIGINT, signal.SIG_DFL
+    )  # jobs in the background ignore it, and so do their children
     try:
-        started = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        started = subprocess.Popen(
+            command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
     finally:
         signal.signal(signal.SIGINT, before)
     with started as run:
-        while run.poll() is None and (not (tmp_path / "log").exists() or len((tmp_path / "log").read_text()) < 900):
+        while run.poll() is None and (
+            not (tmp_path / "log").exists() or len((tmp_path / "log").read_text()) < 900
+        ):
             time.sleep(0.01)
         run.send_signal(signal.SIGINT)
         out, err = run.communicate(timeout=60)
@@ -269,7 +304,12 @@ def test_a_ledger_of_another_program_is_refused(run, config, tmp_path):
 
 @pytest.mark.parametrize(
     ("status", "body", "words"),
-    [(500, b"[]", "500"), (200, b"{oops", "no JSON"), (200, b"[1]", "outcomes instead of"), (404, b"gone", "404")],
+    [
+        (500, b"[]", "500"),
+        (200, b"{oops", "no JSON"),
+        (200, b"[1]", "outcomes instead of"),
+        (404, b"gone", "404"),
+    ],
 )
 def test_a_failing_service_exits_with_4(run, config, status, body, words):
     class Handler(BaseHTTPRequestHandler):
@@ -286,7 +326,10 @@ def test_a_failing_service_exits_with_4(run, config, status, body, words):
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = Thread(target=server.serve_forever)
         thread.start()
-        config(f'[subject]\nhttp = "http://127.0.0.1:{server.server_port}/decide"\nbackoff = 0.01\nretries = 1\n')
+        config(
+            f'[subject]\nhttp = "http://127.0.0.1:{server.server_port}/decide"\nbackoff ='
+            " 0.01\nretries = 1\n"
+        )
         told = complaint(run("measure", expect=4))
         server.shutdown()
         thread.join()
@@ -294,14 +337,19 @@ def test_a_failing_service_exits_with_4(run, config, status, body, words):
 
 
 def test_a_function_from_a_module_beside_the_config(process, config, tmp_path):
-    (tmp_path / "rules.py").write_text("def decide(people):\n    return (people['sex'] == 'M').astype(int)\n")
+    (tmp_path / "rules.py").write_text(
+        "def decide(people):\n    return (people['sex'] == 'M').astype(int)\n"
+    )
     config('[subject]\nfunction = "rules:decide"\npositive = 1\n')
     assert "FAIL" in process("measure", "--limit", "0.1", "--n-jobs", "2", expect=1).stdout
 
 
 def test_checks_of_the_config_are_run_and_the_command_line_overrides_them(run, config, tmp_path):
     script(tmp_path, 'if [ "$1" = M ]; then echo yes; else echo no; fi')
-    checks = "".join(f'\n[[checks]]\njob = "measure"\nover = ["{name}"]\nlimit = 0.3\n' for name in ("sex", "age"))
+    checks = "".join(
+        f'\n[[checks]]\njob = "measure"\nover = ["{name}"]\nlimit = 0.3\n'
+        for name in ("sex", "age")
+    )
     config(COMMAND, space=SPACE + checks)
     done = run("measure", "--json", "out.json", expect=1)
     assert "changing only sex" in done.stdout
@@ -310,8 +358,13 @@ def test_checks_of_the_config_are_run_and_the_command_line_overrides_them(run, c
     assert "changing only sex" not in only.stdout
     config(COMMAND, space=SPACE + checks.replace("0.3", "0.2", 1))
     run("measure", "--json", "out.json", expect=1)
-    first, second = (eh.Result.from_json(tmp_path / name).findings for name in ("out.json", "out-2.json"))
-    assert [(finding.about, finding.limit) for finding in (*first, *second)] == [(("sex",), 0.2), (("age",), 0.3)]
+    first, second = (
+        eh.Result.from_json(tmp_path / name).findings for name in ("out.json", "out-2.json")
+    )
+    assert [(finding.about, finding.limit) for finding in (*first, *second)] == [
+        (("sex",), 0.2),
+        (("age",), 0.3),
+    ]
 
 
 def test_cli_and_python_agree(run, config, tmp_path):
@@ -321,12 +374,18 @@ def test_cli_and_python_agree(run, config, tmp_path):
     config('[subject]\nfunction = "rules:decide"\n')
     run("measure", "--margin", "0.02", "--seed", "3", "--json", "out.json", expect=0)
     space = eh.Space.from_toml(tmp_path / "evenhand.toml")
-    here = eh.measure(lambda people: (people["age"] > 40) & (people["sex"] == "M"), space, margin=0.02, seed=3)
+    here = eh.measure(
+        lambda people: (people["age"] > 40) & (people["sex"] == "M"), space, margin=0.02, seed=3
+    )
     assert eh.Result.from_json(tmp_path / "out.json").digest == here.digest
 
 
 def test_themis_settings_run_as_they_are(run, tmp_path):
-    script(tmp_path, 'if [ "$1" = Male ] && [ "$2" -gt 3 ]; then echo 1; else echo 0; fi', "software.sh")
+    script(
+        tmp_path,
+        'if [ "$1" = Male ] && [ "$2" -gt 3 ]; then echo 1; else echo 0; fi',
+        "software.sh",
+    )
     (tmp_path / "settings.xml").write_text(
         "<settings><name>S</name><command>./software.sh</command><seed>42</seed><inputs>"
         "<input><name>Sex</name><type>categorical</type><values><value>Male</value><value>Female</value></values></input>"
@@ -356,12 +415,16 @@ def test_init_writes_a_config_that_reads_back(run, tmp_path):
     assert tomllib.loads(written)["subject"]["positive"] == 1
     jobs = [check["job"] for check in tomllib.loads(written)["checks"]]
     assert jobs == ["measure", "measure", "subsets", "search", "search", "impact", "mine"]
-    offered = "\n".join(line.removeprefix("# ") for line in written.rpartition("\n\n")[2].splitlines())
+    offered = "\n".join(
+        line.removeprefix("# ") for line in written.rpartition("\n\n")[2].splitlines()
+    )
     assert tomllib.loads(offered)["checks"][0]["models"] == {"repaired": "repaired.skops"}
     assert "exists already" in complaint(run("init", "loans.csv", expect=2))
     guessed = run("init", "loans.csv", "--target", "approved", "--force", expect=0)
     assert "protected: sex, age" in guessed.stdout
-    assert "did you mean 'approved'" in complaint(run("init", "loans.csv", "--target", "aproved", "--force", expect=2))
+    assert "did you mean 'approved'" in complaint(
+        run("init", "loans.csv", "--target", "aproved", "--force", expect=2)
+    )
     assert "exactly one of" in complaint(run("measure", expect=2))
 
 
@@ -396,7 +459,10 @@ def test_the_demo_finds_the_planted_bias_and_nothing_else(process, tmp_path):
     done = process("demo", "--json", "demo.json", expect=0)
     result = eh.Audit.from_json(tmp_path / "demo.json")["measure"].found
     assert isinstance(result, eh.Result)
-    assert {finding.about: finding.verdict for finding in result.findings} == {("race",): "fail", ("sex",): "pass"}
+    assert {finding.about: finding.verdict for finding in result.findings} == {
+        ("race",): "fail",
+        ("sex",): "pass",
+    }
     assert "would exit with 1" in done.stdout
     for case in result.worst.cases:
         assert case.changed == ("race",)
@@ -414,7 +480,8 @@ def test_help_version_and_nothing(run):
     assert run("--version", expect=0).stdout.startswith("evenhand ")
     assert "usage" in run(expect=2).stdout
     verbs = (
-        "audit report explore init measure subsets search mine prevalence replay measure-log impact mine-log compare"
+        "audit report explore init measure subsets search mine prevalence replay measure-log impact"
+        " mine-log compare"
     )
     for verb in (*verbs.split(), "study", "repair", "data", "demo"):
         assert "usage" in run(verb, "--help", expect=0).stdout
@@ -422,20 +489,35 @@ def test_help_version_and_nothing(run):
 
 def test_the_package_runs_as_a_module(tmp_path):
     command = [sys.executable, "-m", "evenhand"]
-    done = subprocess.run([*command, "--version"], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    done = subprocess.run(
+        [*command, "--version"], capture_output=True, text=True, cwd=tmp_path, timeout=60
+    )
     assert (done.returncode, done.stdout) == (0, f"evenhand {eh.__version__}\n")
-    wrong = subprocess.run([*command, "mesure"], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    wrong = subprocess.run(
+        [*command, "mesure"], capture_output=True, text=True, cwd=tmp_path, timeout=60
+    )
     assert wrong.returncode == 2
     assert "did you mean 'measure'" in complaint(wrong)
 
 
 def test_help_imports_nothing_heavy():
     code = (
-        "import sys; from evenhand.cli.main import main; main(['--help']); print(sorted(sys.modules), file=sys.stderr)"
+        "import sys; from evenhand.cli.main import main; main(['--help']);"
+        " print(sorted(sys.modules), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(eval(done.stderr))
-    assert not loaded & {"numpy", "pandas", "scipy", "sklearn", "rich", "joblib", "narwhals", "sqlite3", "asyncio"}
+    assert not loaded & {
+        "numpy",
+        "pandas",
+        "scipy",
+        "sklearn",
+        "rich",
+        "joblib",
+        "narwhals",
+        "sqlite3",
+        "asyncio",
+    }
     code = "import sys, evenhand; print(sorted(sys.modules), file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not set(eval(done.stderr)) & {"numpy", "pandas", "scipy", "sklearn"}
@@ -443,7 +525,9 @@ def test_help_imports_nothing_heavy():
 
 def test_a_reader_that_leaves_early_is_no_error(config, tmp_path):
     code = f"{sys.executable} -m evenhand.cli.main data list | head -1"
-    done = subprocess.run(["/bin/sh", "-c", code], capture_output=True, text=True, cwd=tmp_path, env=os.environ)
+    done = subprocess.run(
+        ["/bin/sh", "-c", code], capture_output=True, text=True, cwd=tmp_path, env=os.environ
+    )
     assert done.stderr == ""
 
 

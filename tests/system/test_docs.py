@@ -26,7 +26,10 @@ FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 def blocks(language: str, pages: list[Path]) -> list[tuple[str, str]]:
     return [
-        (f"{page.relative_to(ROOT).as_posix()}:{text[: match.start()].count(chr(10)) + 1}", match.group(2))
+        (
+            f"{page.relative_to(ROOT).as_posix()}:{text[: match.start()].count(chr(10)) + 1}",
+            match.group(2),
+        )
         for page in pages
         for text in [page.read_text(encoding="utf-8")]
         for match in FENCE.finditer(text)
@@ -47,8 +50,12 @@ TUTORIALS = [page for page in PAGES if page.parent.name == "tutorials"]
 OTHERS = [page for page in PAGES if page not in TUTORIALS]
 
 
-LONG = [ROOT / "docs" / "how-to" / name for name in ("mine.md", "repair.md", "search.md", "study.md")]
-"""Pages whose examples take seconds: the first of each is always run, the others where all tests are."""
+LONG = [
+    ROOT / "docs" / "how-to" / name for name in ("mine.md", "repair.md", "search.md", "study.md")
+]
+"""Pages whose examples take seconds: the first of each is always run, the others where all tests
+are.
+"""
 EXAMPLES = [
     pytest.param(*example, marks=pytest.mark.slow if page in LONG and at else ())
     for page in OTHERS
@@ -56,7 +63,9 @@ EXAMPLES = [
 ]
 
 
-def run(where: str, code: str, names: dict[str, object], capsys: pytest.CaptureFixture[str]) -> None:
+def run(
+    where: str, code: str, names: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
     exec(compile(code, where, "exec"), names)
     printed = capsys.readouterr().out
     for line in code.splitlines():
@@ -65,7 +74,9 @@ def run(where: str, code: str, names: dict[str, object], capsys: pytest.CaptureF
             assert match.group(1) in printed, where
 
 
-@pytest.mark.parametrize(("where", "code"), EXAMPLES, ids=lambda value: value if ":" in value[:40] else "")
+@pytest.mark.parametrize(
+    ("where", "code"), EXAMPLES, ids=lambda value: value if ":" in value[:40] else ""
+)
 def test_python_examples_run(where, code, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # examples may write files
     run(where, code, {"__name__": "example"}, capsys)
@@ -74,7 +85,9 @@ def test_python_examples_run(where, code, capsys, tmp_path, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.name)
 def test_tutorials_run_from_top_to_bottom(page, capsys, monkeypatch):
-    needs_data(re.findall(r'datasets\.load\("(\w+)"\)', page.read_text(encoding="utf-8")), monkeypatch)
+    needs_data(
+        re.findall(r'datasets\.load\("(\w+)"\)', page.read_text(encoding="utf-8")), monkeypatch
+    )
     names: dict[str, object] = {"__name__": "example"}
     for where, code in blocks("python", [page]):
         run(where, code, names, capsys)
@@ -84,14 +97,18 @@ CONFIGS = [(where, text) for where, text in blocks("toml", PAGES) if "[study]" n
 STUDIES = [(where, text) for where, text in blocks("toml", PAGES) if "[study]" in text]
 
 
-@pytest.mark.parametrize(("where", "text"), CONFIGS, ids=lambda value: value if ":" in value[:40] else "")
+@pytest.mark.parametrize(
+    ("where", "text"), CONFIGS, ids=lambda value: value if ":" in value[:40] else ""
+)
 def test_toml_examples_declare_a_space(where, text, tmp_path):
     file = tmp_path / "evenhand.toml"
     file.write_text(text)
     assert eh.Space.from_toml(file).protected
 
 
-@pytest.mark.parametrize(("where", "text"), CONFIGS, ids=lambda value: value if ":" in value[:40] else "")
+@pytest.mark.parametrize(
+    ("where", "text"), CONFIGS, ids=lambda value: value if ":" in value[:40] else ""
+)
 def test_checks_of_toml_examples_are_known(where, text, tmp_path):
     file = tmp_path / "evenhand.toml"
     file.write_text(text)
@@ -99,10 +116,14 @@ def test_checks_of_toml_examples_are_known(where, text, tmp_path):
 
 
 COMMAND = re.compile(r"^(?:    |\$ )(evenhand [a-z](?:[^\n]|(?<=\\)\n)*)$", re.MULTILINE)
-"""A call of the command line, indented or after a prompt; a line that ends in a backslash goes on."""
+"""A call of the command line, indented or after a prompt; a line that ends in a backslash goes on.
+"""
 SHELL = {"|", "||", "&&", ";", ">"}
 CALLS = [
-    (f"{page.relative_to(ROOT).as_posix()}:{text[: match.start()].count(chr(10)) + 1}", match.group(1))
+    (
+        f"{page.relative_to(ROOT).as_posix()}:{text[: match.start()].count(chr(10)) + 1}",
+        match.group(1),
+    )
     for page in PAGES
     for text in [page.read_text(encoding="utf-8")]
     for match in COMMAND.finditer(text)
@@ -117,7 +138,9 @@ def test_calls_of_the_command_line_are_known(where, call):
     assert build().parse_args(arguments).command == arguments[0]
 
 
-@pytest.mark.parametrize(("where", "text"), STUDIES, ids=lambda value: value if ":" in value[:40] else "")
+@pytest.mark.parametrize(
+    ("where", "text"), STUDIES, ids=lambda value: value if ":" in value[:40] else ""
+)
 def test_toml_examples_declare_a_study(where, text, tmp_path, monkeypatch):
     needs_data(re.findall(r'^name = "(adult|compas|german)"', text, re.MULTILINE), monkeypatch)
     loans = [

@@ -10,7 +10,10 @@ import pytest
 
 import evenhand
 
-MODULES = ["evenhand", *(found.name for found in pkgutil.walk_packages(evenhand.__path__, "evenhand."))]
+MODULES = [
+    "evenhand",
+    *(found.name for found in pkgutil.walk_packages(evenhand.__path__, "evenhand.")),
+]
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if not name.endswith("__main__")])

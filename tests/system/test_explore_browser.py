@@ -49,7 +49,10 @@ def test_a_person_edits_walks_and_saves(browser, tmp_path):
     subject = loan_subject()
     found = eh.search(subject, over="race", budget=eh.Budget(queries=400), seed=0)
     file = tmp_path / "explored.json"
-    with visiting(Desk(subject), file, cases_of(found)) as visitor, tab(browser, color_scheme="light") as seen:
+    with (
+        visiting(Desk(subject), file, cases_of(found)) as visitor,
+        tab(browser, color_scheme="light") as seen,
+    ):
         page = seen.page
         page.goto(visitor.url)
         answered(seen, "deny")
@@ -101,7 +104,11 @@ def test_wrong_values_and_software_that_fails_are_told_and_the_page_goes_on(brow
             raise RuntimeError("out of cheese")
         return people["age"] > 40
 
-    space = Space([category("sex", ["F", "M"]), integer("age", 18, 90), real("rate", 0, 1)], ["sex"], ["rate < 0.9"])
+    space = Space(
+        [category("sex", ["F", "M"]), integer("age", 18, 90), real("rate", 0, 1)],
+        ["sex"],
+        ["rate < 0.9"],
+    )
     with visiting(Desk(Subject(sick, space)), tmp_path / "a.json") as visitor, tab(browser) as seen:
         page = seen.page
         page.goto(visitor.url)
@@ -129,7 +136,10 @@ def test_hostile_names_and_values_are_shown_as_text(browser, tmp_path, scheme):
     many = [f"<img src=x onerror=alert({number})>" for number in range(60)]
     space = Space([category(TAG, HOSTILE), category("many", many), integer("n", 0, 9)], [TAG])
     subject = Subject(lambda people: [f"<b>{value}</b>" for value in people[TAG]], space)
-    with visiting(Desk(subject), tmp_path / "a.json") as visitor, tab(browser, color_scheme=scheme) as seen:
+    with (
+        visiting(Desk(subject), tmp_path / "a.json") as visitor,
+        tab(browser, color_scheme=scheme) as seen,
+    ):
         page, dialogs = seen.page, []
 
         def shut(dialog):
@@ -189,7 +199,9 @@ def test_a_result_is_copied_as_json(browser, tmp_path):
 
 
 def test_a_text_is_edited_and_its_twins_are_shown(browser, tmp_path):
-    subject = TextSubject(lambda texts: ["toxic" if "gay" in text else "fine" for text in texts], positive="fine")
+    subject = TextSubject(
+        lambda texts: ["toxic" if "gay" in text else "fine" for text in texts], positive="fine"
+    )
     desk = TextDesk(subject, Lexicon.from_dict(TERMS))
     with visiting(desk, tmp_path / "a.json") as visitor, tab(browser, color_scheme="dark") as seen:
         seen.page.goto(visitor.url)

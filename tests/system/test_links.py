@@ -1,4 +1,6 @@
-"""Every relative link and picture of the documentation leads to a file, and every anchor to a heading of it."""
+"""Every relative link and picture of the documentation leads to a file, and every anchor to a
+heading of it.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +36,16 @@ ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 
 
 def links(text: str) -> list[str]:
-    """Return the targets of a page's links and pictures that are not on another site, those in code left out."""
+    """Return the targets of a page's links and pictures that are not on another site, those in code
+    left out.
+    """
     prose = CODE.sub("code", COMMENT.sub("", FENCE.sub("", text)))
     found = [
-        *(pointed or plain for pattern in (INLINE, DEFINITION) for pointed, plain in pattern.findall(prose)),
+        *(
+            pointed or plain
+            for pattern in (INLINE, DEFINITION)
+            for pointed, plain in pattern.findall(prose)
+        ),
         *ATTRIBUTE.findall(prose),
     ]
     return [target for target in found if not ELSEWHERE.match(target)]
@@ -46,7 +54,9 @@ def links(text: str) -> list[str]:
 def slug(heading: str) -> str:
     """Return the anchor that GitHub gives a heading, when it is the first of its name."""
     words = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", heading)  # a link is its text
-    words = re.sub(r"(?<!\w)([*_]{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)", r"\2", words)  # so is what is emphasised
+    words = re.sub(
+        r"(?<!\w)([*_]{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)", r"\2", words
+    )  # so is what is emphasised
     return re.sub(r"[^\w\- ]", "", words.strip().lower()).replace(" ", "-")
 
 
@@ -64,7 +74,11 @@ def anchors(text: str) -> set[str]:
 
 def broken(page: Path) -> list[str]:
     """Return the links of a page that lead nowhere."""
-    return [target for target in links(page.read_text(encoding="utf-8")) if not leads_somewhere(page, target)]
+    return [
+        target
+        for target in links(page.read_text(encoding="utf-8"))
+        if not leads_somewhere(page, target)
+    ]
 
 
 def leads_somewhere(page: Path, target: str) -> bool:
@@ -72,7 +86,9 @@ def leads_somewhere(page: Path, target: str) -> bool:
     file = page.parent / unquote(path) if path else page
     if path.startswith("/") or not target or not file.exists():
         return False
-    return not anchor or (file.suffix == ".md" and unquote(anchor) in anchors(file.read_text(encoding="utf-8")))
+    return not anchor or (
+        file.suffix == ".md" and unquote(anchor) in anchors(file.read_text(encoding="utf-8"))
+    )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -81,8 +97,14 @@ def test_links_lead_somewhere(page):
 
 
 def test_the_index_names_every_page():
-    named = {(INDEX.parent / target).resolve() for target in links(INDEX.read_text(encoding="utf-8"))}
-    assert [page for page in PAGES if INDEX.parent in page.parents and page != INDEX and page not in named] == []
+    named = {
+        (INDEX.parent / target).resolve() for target in links(INDEX.read_text(encoding="utf-8"))
+    }
+    assert [
+        page
+        for page in PAGES
+        if INDEX.parent in page.parents and page != INDEX and page not in named
+    ] == []
 
 
 @pytest.fixture
@@ -92,8 +114,8 @@ def page(tmp_path: Path) -> Path:
     (tmp_path / "picture.png").touch()
     (tmp_path / "folder" / "other page.md").touch()
     (tmp_path / "folder" / "other.md").write_text(
-        "# Other\n\n## What `a.b` is, and why?\n\n## Twice\n\n## Twice\n\n## *So* [linked](x.md) some_name\n\n"
-        '<a id="by-hand"></a>\n\n```sh\n# no heading\n```\n'
+        "# Other\n\n## What `a.b` is, and why?\n\n## Twice\n\n## Twice\n\n## *So* [linked](x.md)"
+        ' some_name\n\n<a id="by-hand"></a>\n\n```sh\n# no heading\n```\n'
     )
     return tmp_path / "page.md"
 
@@ -123,14 +145,19 @@ RIGHT = {
     "a file": "[text](folder/other.md)",
     "a folder": "[text](folder)",
     "spaces": "[text](folder/other%20page.md) [text](<folder/other page.md>)",
-    "pictures": '![text](picture.png) <img src="picture.png"> [![text](picture.png)](folder/other.md)',
+    "pictures": (
+        '![text](picture.png) <img src="picture.png"> [![text](picture.png)](folder/other.md)'
+    ),
     "code and marks": "[text](folder/other.md#what-ab-is-and-why)",
     "twice": "[text](folder/other.md#twice) [text](folder/other.md#twice-1)",
     "markup": "[text](folder/other.md#so-linked-some_name)",
     "HTML": "[text](folder/other.md#by-hand)",
     "this page": "# Here\n\n[text](#here)",
     "other sites": "[text](https://a.example/none.md#none) [text](mailto:a@b.example)",
-    "code": "`a[0](none.md)`, `two\nlines[0](none.md)`\n\n```python\nx[0](none.md)\n```\n\n~~~\n[text](none.md)\n~~~\n",
+    "code": (
+        "`a[0](none.md)`,"
+        " `two\nlines[0](none.md)`\n\n```python\nx[0](none.md)\n```\n\n~~~\n[text](none.md)\n~~~\n"
+    ),
     "a comment": "<!-- [text](none.md) -->",
 }
 
@@ -154,4 +181,6 @@ def test_a_wrong_link_in_the_readme_is_found(tmp_path):
     copy.write_text(text, encoding="utf-8")
     assert broken(copy) == links(text)
     assert text.count("](docs/") > 30
-    assert sum(target.startswith("docs/") for target in links(text)) == text.count("](docs/") + text.count('="docs/')
+    assert sum(target.startswith("docs/") for target in links(text)) == text.count(
+        "](docs/"
+    ) + text.count('="docs/')

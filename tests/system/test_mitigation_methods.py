@@ -1,6 +1,7 @@
 """Every method of the catalogue on whole data sets, timed: `make test-mitigation`.
 
-What was measured is printed for each: seconds, accuracy and the statistical parity difference, before and after.
+What was measured is printed for each: seconds, accuracy and the statistical parity difference,
+before and after.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ def task(request, tmp_path_factory):
         if "EVENHAND_DATA" not in os.environ:
             patch.setenv("EVENHAND_DATA", str(SHARED))
         file = tmp_path_factory.mktemp("study") / "study.toml"
-        file.write_text(STUDY.format(name=request.param, protected=DATA[request.param]), encoding="utf-8")
+        file.write_text(
+            STUDY.format(name=request.param, protected=DATA[request.param]), encoding="utf-8"
+        )
         return read_study(file).study.tasks[0]
 
 
@@ -60,7 +63,9 @@ def scored(task, rows, told):
     ((column, (privileged, _)),) = task.ground.protected.items()
     side = task.frame[column].to_numpy()[rows] == privileged
     favoured = told == task.ground.positive
-    return float((told == task.labels[rows]).mean()), float(favoured[~side].mean() - favoured[side].mean())
+    return float((told == task.labels[rows]).mean()), float(
+        favoured[~side].mean() - favoured[side].mean()
+    )
 
 
 @pytest.mark.parametrize("key", METHODS)
@@ -82,8 +87,8 @@ def test_it_runs_on_the_whole_data_set(key, task, original):
     taken = time.perf_counter() - began
     right, gap = scored(task, test, told)
     print(
-        f"{task.name} {column}, {len(train):,} training rows, {key}: {taken:.1f} s, accuracy {right:.3f} (original "
-        f"{original[0]:.3f}), spd {gap:+.3f} (original {original[1]:+.3f})"
+        f"{task.name} {column}, {len(train):,} training rows, {key}: {taken:.1f} s, accuracy"
+        f" {right:.3f} (original {original[0]:.3f}), spd {gap:+.3f} (original {original[1]:+.3f})"
     )
     assert len(told) == len(test)
     assert set(np.unique(told)) <= set(task.ground.labels)

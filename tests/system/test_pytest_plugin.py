@@ -1,4 +1,6 @@
-"""The pytest plugin, in runs of pytest of their own: what they print, what they keep, and how they end."""
+"""The pytest plugin, in runs of pytest of their own: what they print, what they keep, and how they
+end.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,20 @@ from tests.support.helpers import refused
 if TYPE_CHECKING:
     from pathlib import Path
 
-SPACE = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("income", 0, 99_999)], protected=["sex"])
-VERBS = ["measure", "prevalence", "measure_log", "subsets", "search", "mine", "mine_log", "mine_text", "compare"]
+SPACE = eh.Space(
+    [eh.category("sex", ["F", "M"]), eh.integer("income", 0, 99_999)], protected=["sex"]
+)
+VERBS = [
+    "measure",
+    "prevalence",
+    "measure_log",
+    "subsets",
+    "search",
+    "mine",
+    "mine_log",
+    "mine_text",
+    "compare",
+]
 BAD_ID = "<script>alert('1')</script>\n\"/../..\\ ::x[y] $HOME"
 
 LOANS = """
@@ -148,7 +162,9 @@ class TestMarked:
 
 def run(folder: Path, *arguments: str, expect: int) -> str:
     """Run pytest in a folder, with warnings as errors, and return what it printed."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")} | {"COLUMNS": "100"}
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")} | {
+        "COLUMNS": "100"
+    }
     strict = ("-W", "error", "--strict-markers", "--strict-config", "-p", "no:cacheprovider", "-q")
     command = [sys.executable, "-m", "pytest", *strict, *arguments]
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=120)
@@ -168,7 +184,9 @@ def ran(tmp_path_factory):
     """A run of all tests above, in one process."""
     folder = write(tmp_path_factory.mktemp("ran"), TESTS)
     (folder / "evenhand.toml").write_text(CONFIG)
-    return folder, run(folder, "--fairness-seed=3", "--junitxml=junit.xml", "--show-capture=no", expect=1)
+    return folder, run(
+        folder, "--fairness-seed=3", "--junitxml=junit.xml", "--show-capture=no", expect=1
+    )
 
 
 def part(text: str, test: str) -> str:
@@ -186,8 +204,13 @@ def section(text: str, test: str) -> str:
 def test_a_failure_tells_the_claim_the_estimate_the_case_and_how_to_replay(ran):
     folder, text = ran
     told = section(text, "test_fails_plainly").splitlines()
-    assert re.fullmatch(r"FAIL      measure: changing only sex changes the outcome of \d+\.\d % of inputs", told[0])
-    assert re.search(r"\d % \(.* % to .* %, 95 % level, n = \d+, .*, population: all inputs, uniformly\)", told[1])
+    assert re.fullmatch(
+        r"FAIL      measure: changing only sex changes the outcome of \d+\.\d % of inputs", told[0]
+    )
+    assert re.search(
+        r"\d % \(.* % to .* %, 95 % level, n = \d+, .*, population: all inputs, uniformly\)",
+        told[1],
+    )
     assert told[2].strip() == "engineering threshold: 0.05"
     assert told[3].split() == ["individual", "twin"]
     assert set(told[4].split()) == {"sex", "F", "M", "differs"}
@@ -195,14 +218,23 @@ def test_a_failure_tells_the_claim_the_estimate_the_case_and_how_to_replay(ran):
     assert set(told[6].split()) == {"outcome", "False", "True", "differs"}
     file = told[7].removeprefix("          kept in ")
     assert told[8].strip() == f'ask the software again: eh.replay("{file}", subject)'
-    assert told[9] == "run this test again: pytest tests/test_loans.py::test_fails_plainly --fairness-seed=3"
+    assert (
+        told[9]
+        == "run this test again: pytest tests/test_loans.py::test_fails_plainly --fairness-seed=3"
+    )
     assert file.startswith(".evenhand/tests-test_loans.py-test_fails_plainly-")
 
     kept = eh.Result.from_json(folder / file)
     assert (kept.verdict, kept.seed) == ("fail", 3)
-    again = eh.replay(folder / file, lambda people: people["income"] + 30_000 * (people["sex"] == "M") > 60_000, SPACE)
+    again = eh.replay(
+        folder / file,
+        lambda people: people["income"] + 30_000 * (people["sex"] == "M") > 60_000,
+        SPACE,
+    )
     assert again.verdict == "fail"
-    assert eh.replay(folder / file, lambda people: people["income"] > 60_000, SPACE).verdict == "pass"
+    assert (
+        eh.replay(folder / file, lambda people: people["income"] > 60_000, SPACE).verdict == "pass"
+    )
 
 
 def test_undecided_fails_and_says_why_it_ended(ran):
@@ -215,32 +247,49 @@ def test_undecided_fails_and_says_why_it_ended(ran):
 def test_of_several_results_those_that_do_not_pass_are_told_and_kept(ran):
     folder, text = ran
     told = section(text, "test_asks_for_several")
-    assert [line.split()[1] for line in told.splitlines() if line.startswith("FAIL")] == ["measure:", "search:"]
+    assert [line.split()[1] for line in told.splitlines() if line.startswith("FAIL")] == [
+        "measure:",
+        "search:",
+    ]
     assert told.count("run this test again") == 1
-    assert sorted(file.name[-7:] for file in (folder / ".evenhand").glob("*several*")) == ["-1.json", "-3.json"]
+    assert sorted(file.name[-7:] for file in (folder / ".evenhand").glob("*several*")) == [
+        "-1.json",
+        "-3.json",
+    ]
 
 
 def test_a_test_that_fails_for_another_reason_tells_of_its_results_too(ran):
-    for name in ("TestClass.test_has_a_strange_name[<script>", "ERROR at teardown of TestClass.test_fails_at_its_end"):
+    for name in (
+        "TestClass.test_has_a_strange_name[<script>",
+        "ERROR at teardown of TestClass.test_fails_at_its_end",
+    ):
         assert section(ran[1], name).startswith("FAIL      measure: changing only sex")
 
 
 def test_the_summary_counts_verdicts_and_names_tests_that_passed_over_one(ran):
     folder, text = ran
-    assert "fairness: 4 passed, 10 failed, 1 undecided, 1 without a limit in 16 checks; evidence in .evenhand\n" in text
+    assert (
+        "fairness: 4 passed, 10 failed, 1 undecided, 1 without a limit in 16 checks; evidence in"
+        " .evenhand\n" in text
+    )
     passed = "passed although a check did not; fairness.check() at its end would fail it"
     assert [line for line in text.splitlines() if "passed although" in line] == [
         f"fairness: tests/test_loans.py::test_forgets_to_check {passed}"
     ]
-    assert not list((folder / ".evenhand").glob("*forgets*")) + list((folder / ".evenhand").glob("*known*"))
+    assert not list((folder / ".evenhand").glob("*forgets*")) + list(
+        (folder / ".evenhand").glob("*known*")
+    )
     assert (folder / ".evenhand" / ".gitignore").read_text() == "*\n"
 
 
 def test_verdicts_and_files_are_properties_in_junit_xml(ran):
     cases = ElementTree.parse(ran[0] / "junit.xml").iter("testcase")
-    found = {case.get("name"): [tuple(one.attrib.values()) for one in case.iter("property")] for case in cases}
+    found = {
+        case.get("name"): [tuple(one.attrib.values()) for one in case.iter("property")]
+        for case in cases
+    }
     assert found["test_passes"] == [("evenhand.verdict", "measure: pass")]
-    (first, (name, file)) = found["test_fails_plainly"]
+    first, (name, file) = found["test_fails_plainly"]
     assert (first, name) == (("evenhand.verdict", "measure: fail"), "evenhand.evidence")
     assert (ran[0] / file).is_file()
 
@@ -250,7 +299,11 @@ def test_strange_names_make_safe_files_and_commands_that_run(ran):
     files = [file.name for file in (folder / ".evenhand").glob("*strange*")]
     assert len(files) == 2
     assert all(re.fullmatch(r"[\w.-]{,100}\.json", name) and ".." not in name for name in files)
-    commands = [line for line in text.splitlines() if line.startswith("run this test again") and "strange" in line]
+    commands = [
+        line
+        for line in text.splitlines()
+        if line.startswith("run this test again") and "strange" in line
+    ]
     (short,) = (line for line in commands if "#" in line)
     assert "yyy" not in short
     (whole_name,) = set(commands) - {short}
@@ -272,7 +325,9 @@ def test_values_are_printable_and_cut_around_what_differs(ran):
 
 def test_a_wrong_marker_is_one_sentence(ran):
     for test, sentence in {
-        "an_unknown_option": "the marker fairness has no option 'sed'; did you mean 'seed'? Valid choices are",
+        "an_unknown_option": (
+            "the marker fairness has no option 'sed'; did you mean 'seed'? Valid choices are"
+        ),
         "a_bad_value": "the marker fairness: queries = 0 must be a whole number of 1 or more",
         "without_a_name": "the marker fairness takes its options by name, not 7 alone; write",
     }.items():
@@ -282,18 +337,39 @@ def test_a_wrong_marker_is_one_sentence(ran):
 
 def test_other_processes_tell_and_keep_the_same(ran, tmp_path):
     chosen = "passes or plainly or several or strange or its_end or forgets"
-    text = run(write(tmp_path, TESTS), "-n2", "--fairness-seed=3", "--show-capture=no", "-k", chosen, expect=1)
-    for test in ("test_fails_plainly", "test_asks_for_several", "test_fails_at_its_end", "strange_name[<script>"):
+    text = run(
+        write(tmp_path, TESTS),
+        "-n2",
+        "--fairness-seed=3",
+        "--show-capture=no",
+        "-k",
+        chosen,
+        expect=1,
+    )
+    for test in (
+        "test_fails_plainly",
+        "test_asks_for_several",
+        "test_fails_at_its_end",
+        "strange_name[<script>",
+    ):
         assert section(text, test) == section(ran[1], test)
-    assert "fairness: 2 passed, 7 failed, 1 without a limit in 10 checks; evidence in .evenhand\n" in text
+    assert (
+        "fairness: 2 passed, 7 failed, 1 without a limit in 10 checks; evidence in .evenhand\n"
+        in text
+    )
     assert "test_forgets_to_check passed although a check did not" in text
     kept = list((tmp_path / ".evenhand").glob("*.json"))
     assert len(kept) == 6
     for file in kept:
-        assert eh.Result.from_json(file).digest == eh.Result.from_json(ran[0] / ".evenhand" / file.name).digest
+        assert (
+            eh.Result.from_json(file).digest
+            == eh.Result.from_json(ran[0] / ".evenhand" / file.name).digest
+        )
 
 
-def test_ini_values_count_a_folder_that_is_a_file_hides_nothing_and_an_interrupt_ends_the_run(tmp_path):
+def test_ini_values_count_a_folder_that_is_a_file_hides_nothing_and_an_interrupt_ends_the_run(
+    tmp_path,
+):
     tests = """
 from loans import *
 
@@ -311,7 +387,9 @@ def test_after_it():
 """
     write(tmp_path, tests)
     (tmp_path / "taken").write_text("a file")
-    (tmp_path / "pytest.ini").write_text("[pytest]\nfairness_seed = 5\nfairness_queries = 900\nfairness_dir = taken\n")
+    (tmp_path / "pytest.ini").write_text(
+        "[pytest]\nfairness_seed = 5\nfairness_queries = 900\nfairness_dir = taken\n"
+    )
     (tmp_path / "tests" / "sub").mkdir()
     text = run(tmp_path / "tests" / "sub", "..", "-vv", expect=2)
     assert "KeyboardInterrupt" in text
@@ -328,8 +406,14 @@ def test_after_it():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--fairness-queries=0"], "--fairness-queries: queries = '0' must be a whole number of 1 or more"),
-        (["--fairness-seed", "x"], "--fairness-seed: seed = 'x' must be a whole number of 0 or more"),
+        (
+            ["--fairness-queries=0"],
+            "--fairness-queries: queries = '0' must be a whole number of 1 or more",
+        ),
+        (
+            ["--fairness-seed", "x"],
+            "--fairness-seed: seed = 'x' must be a whole number of 0 or more",
+        ),
         (["-o", "fairness_seed=-1"], "fairness_seed must be a whole number of 0 or more"),
         (["-o", "fairness_queries=x"], "fairness_queries must be a whole number of 1 or more"),
     ],
@@ -354,7 +438,9 @@ def test_a_run_without_fairness_imports_nothing_and_says_nothing(tmp_path):
     text = run(tmp_path, expect=0)
     assert "fairness" not in text
     assert "evenhand" not in text
-    assert [file.name for file in tmp_path.glob("*") if file.name != "__pycache__"] == ["test_it.py"]
+    assert [file.name for file in tmp_path.glob("*") if file.name != "__pycache__"] == [
+        "test_it.py"
+    ]
 
 
 def half(people):
@@ -366,7 +452,10 @@ def test_the_fixture_offers_every_verb_and_says_what_the_package_says(fairness):
     assert not {"category", "Space", "uniform", "datasets", "needed", "rows"} & set(dir(fairness))
     asked = Fairness(Settings(seed=5, queries=400))
     found = asked.measure(half, SPACE, limit=0.05)
-    assert found.digest == eh.measure(half, SPACE, limit=0.05, seed=5, budget=eh.Budget(queries=400)).digest
+    assert (
+        found.digest
+        == eh.measure(half, SPACE, limit=0.05, seed=5, budget=eh.Budget(queries=400)).digest
+    )
     assert asked.measure(half, SPACE, seed=1, budget=None).seed == 1
     assert asked.results[0] is found
     assert len(asked.results) == 2
@@ -384,7 +473,12 @@ def test_an_unknown_verb_names_the_nearest(fairness):
 def test_check_takes_results_or_all_of_them_and_nothing_else():
     asked = Fairness(Settings())
     refused(eh.UsageError, asked.check, "nothing to check yet")
-    refused(eh.UsageError, lambda: asked.check(half, SPACE), "takes results of verbs, not a function", ".check()")
+    refused(
+        eh.UsageError,
+        lambda: asked.check(half, SPACE),
+        "takes results of verbs, not a function",
+        ".check()",
+    )
     good = asked.measure(lambda people: people["income"] > 9, SPACE, limit=0.05)
     asked.check()
     bad = asked.measure(half, SPACE, limit=0.05)

@@ -1,4 +1,6 @@
-"""The report in a real browser: people sort, filter, open cases, change the theme, print, and use no script at all."""
+"""The report in a real browser: people sort, filter, open cases, change the theme, print, and use
+no script at all.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,13 @@ def real(adult, folder):
         {"job": "search", "over": ["sex"], "queries": 3000},
         {"job": "impact", "over": ["sex", "race"], "least_ratio": 0.8},
         {"job": "mine", "over": ["sex", "race", "age"], "limit": 0.1},
-        {"job": "compare", "over": ["sex"], "truth": adult.target, "models": {"depth 2": plain}, "resamples": 100},
+        {
+            "job": "compare",
+            "over": ["sex"],
+            "truth": adult.target,
+            "models": {"depth 2": plain},
+            "resamples": 100,
+        },
     ]
     rows = adult.frame.sample(4000, random_state=0)
     return made(eh.audit(subject, checks=checks, data=rows), folder / "adult.html")
@@ -111,7 +119,9 @@ def column(sheet: Any, name: str) -> list[str]:
     """Return what a column of a sheet shows."""
     heads = [head.strip() for head in sheet.locator("thead th").all_inner_texts()]
     place = heads.index(name) + 1
-    return [one.strip() for one in sheet.locator(f"tbody tr td:nth-child({place})").all_inner_texts()]
+    return [
+        one.strip() for one in sheet.locator(f"tbody tr td:nth-child({place})").all_inner_texts()
+    ]
 
 
 def cases(seen: Tab) -> Any:
@@ -151,7 +161,11 @@ def test_a_table_is_sorted_by_pointer_and_by_keys_numbers_as_numbers(browser, de
         assert sheet.locator("th[aria-sort=ascending]").inner_text().strip() == "savings"
         short = seen.page.locator("#verdicts")
         short.get_by_role("button", name="score").click()
-        shares = [float(one.rstrip(" %").replace(",", "")) for one in column(short, "score") if one.endswith("%")]
+        shares = [
+            float(one.rstrip(" %").replace(",", ""))
+            for one in column(short, "score")
+            if one.endswith("%")
+        ]
         assert shares == sorted(shares)
         assert len(shares) > 5
         assert quiet(seen, demo)
@@ -195,7 +209,9 @@ def test_a_long_table_is_paged(browser, demo):
         seen.page.goto(demo)
         sheet = cases(seen)
         first = column(sheet, "age")
-        back, forth = (sheet.get_by_role("button", name=name, exact=True) for name in ("Back", "Next"))
+        back, forth = (
+            sheet.get_by_role("button", name=name, exact=True) for name in ("Back", "Next")
+        )
         assert back.get_attribute("aria-disabled") == "true"
         forth.focus()
         seen.page.keyboard.press("Enter")
@@ -218,13 +234,17 @@ def test_a_case_opens_as_two_people_and_closes_with_escape(browser, demo):
         sheet, dialog = cases(seen), seen.page.get_by_role("dialog")
         sheet.get_by_role("button", name="amount").click()
         heads = [head.strip() for head in sheet.locator("thead th").all_inner_texts()]
-        cells = [one.strip() for one in sheet.locator("tbody tr").nth(2).locator("td").all_inner_texts()]
+        cells = [
+            one.strip() for one in sheet.locator("tbody tr").nth(2).locator("td").all_inner_texts()
+        ]
         row = dict(zip(heads, cells, strict=True))
         opener = sheet.get_by_role("button", name="open case").nth(2)
         opener.focus()
         seen.page.keyboard.press("Enter")
         dialog.wait_for()
-        told = [line.locator("th, td").all_inner_texts() for line in dialog.locator("tbody tr").all()]
+        told = [
+            line.locator("th, td").all_inner_texts() for line in dialog.locator("tbody tr").all()
+        ]
         assert [name for name, *_ in told] == [
             "race",
             "sex",
@@ -281,11 +301,15 @@ def test_on_paper_everything_is_unfolded_and_light(browser, demo):
         page.locator("#verdicts").get_by_label("Filter").fill("mine")
         page.emulate_media(media="print")
         page.wait_for_function("document.querySelectorAll('details:not([open])').length === 0")
-        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert (
+            page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        )
         assert not page.locator(".tools button, #theme, nav").locator("visible=true").count()
         assert cases(seen).locator("tbody tr").count() == 50
         page.emulate_media(media="screen")
-        page.wait_for_function(f"document.querySelectorAll('details:not([open])').length === {folded}")
+        page.wait_for_function(
+            f"document.querySelectorAll('details:not([open])').length === {folded}"
+        )
         assert cases(seen).locator("tbody tr").count() == 20
         made = page.pdf(format="A4")
         assert made.startswith(b"%PDF")
@@ -308,9 +332,13 @@ def test_nothing_is_complained_of_asked_for_or_hard_to_reach(browser, report, sc
 def test_without_scripts_everything_is_there_and_nothing_pretends(browser, report):
     with tab(browser, java_script_enabled=False) as seen:
         seen.page.goto(report)
-        assert not seen.page.locator("button, input, .js-cell, dialog").locator("visible=true").count()
+        assert (
+            not seen.page.locator("button, input, .js-cell, dialog").locator("visible=true").count()
+        )
         for tables in seen.page.locator("main table").all():
-            assert tables.is_visible() or tables.locator("xpath=ancestor::details[not(@open)]").count()
+            assert (
+                tables.is_visible() or tables.locator("xpath=ancestor::details[not(@open)]").count()
+            )
         assert all(picture.is_visible() for picture in seen.page.locator("figure svg").all())
         assert cases(seen).locator("tbody tr").count() == 50
         seen.page.locator("#again").get_by_text("The same command").wait_for()
@@ -356,7 +384,10 @@ def test_very_many_cases_and_rules_still_answer(browser, large, folder):
         narrowed(sheet, "sex=Female age>40 id<1000")
         fits = [at for at in range(1000) if at % 2 == 0 and 18 + at % 43 > 40]
         assert column(sheet, "id") == [str(at) for at in fits[::-1][:20]]
-        assert sheet.get_by_role("status").inner_text() == f"rows 1 to 20 of {len(fits)} that fit, of 50,000"
+        assert (
+            sheet.get_by_role("status").inner_text()
+            == f"rows 1 to 20 of {len(fits)} that fit, of 50,000"
+        )
         rules = seen.page.locator("#verdicts")
         rules.get_by_role("button", name="score").click()
         narrowed(rules, "score>90")

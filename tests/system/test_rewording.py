@@ -1,7 +1,9 @@
-"""Every sentence of every verb in other words: all that programs read stays the same, in every format.
+"""Every sentence of every verb in other words: all that programs read stays the same, in every
+format.
 
-A baseline must not fail because a claim was reworded, and no table, page or report may take a number, a verdict or an
-identity out of a sentence. So evidence of every verb is translated, and what comes of it is held against the original.
+A baseline must not fail because a claim was reworded, and no table, page or report may take a
+number, a verdict or an identity out of a sentence. So evidence of every verb is translated, and
+what comes of it is held against the original.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ SAID = "§"
 PRINTS = re.compile(r"\b[0-9a-f]{64}\b|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 """Digests of all that was found, the sentences included, and what SARIF makes of them."""
 every = pytest.mark.parametrize("name", MAKERS)
-ways = pytest.mark.parametrize("alike", [False, True], ids=["each its own words", "all the same words"])
+ways = pytest.mark.parametrize(
+    "alike", [False, True], ids=["each its own words", "all the same words"]
+)
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +64,9 @@ def test_there_is_evidence_of_every_verb():
 
 
 class Page(HTMLParser):
-    """A page, taken apart: tags with their attributes, texts, and blocks of data; not what is drawn."""
+    """A page, taken apart: tags with their attributes, texts, and blocks of data; not what is
+    drawn.
+    """
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -81,14 +87,18 @@ class Page(HTMLParser):
     def handle_data(self, data: str) -> None:
         if not data.strip() or self._inside[-1:] == ["style"]:
             return
-        attributes: dict[str, Any] = next((part[1] for part in reversed(self.parts) if isinstance(part, tuple)), {})
+        attributes: dict[str, Any] = next(
+            (part[1] for part in reversed(self.parts) if isinstance(part, tuple)), {}
+        )
         if self._inside[-1:] == ["script"] and attributes.get("type") == "application/json":
             self.parts.append(json.loads(data))
         elif self._inside[-1:] != ["script"]:
             self.parts.append(data)
 
     def cells(self) -> Iterator[list[tuple[Any, str]]]:
-        """Return the cells of each row of each table: the number that it is sorted by, and its text."""
+        """Return the cells of each row of each table: the number that it is sorted by, and its
+        text.
+        """
         row: list[tuple[Any, str]] = []
         for part in self.parts:
             if not isinstance(part, tuple):
@@ -124,7 +134,9 @@ SHAPES: dict[str, Callable[[str], Any]] = {
 
 def outputs(found: Evidence) -> dict[str, Any]:
     """Return all that a piece of evidence is written as, taken apart."""
-    told = {name: SHAPES.get(name, str.splitlines)(form.render(found)) for name, form in FORMATS.items()}
+    told = {
+        name: SHAPES.get(name, str.splitlines)(form.render(found)) for name, form in FORMATS.items()
+    }
     return told | {
         "page": Page(found.to_html()).parts,
         "text": found.to_text(cases=2).splitlines(),
@@ -161,7 +173,9 @@ def original(name: str) -> dict[str, Any]:
 
 
 def differences(name: str, *, alike: bool = False) -> dict[str, Any]:
-    """Return the formats in which evidence in other words says something else than the original, and what."""
+    """Return the formats in which evidence in other words says something else than the original,
+    and what.
+    """
     translation = Translation(alike)
     before = original(name)
     with translation.foreign():
@@ -199,10 +213,15 @@ def test_the_sentences_are_really_others(name):
     """What is compared above must have been translated: no claim stays as it was, in any format."""
     found, translation = made(name), Translation()
     with translation.foreign():
-        told = {form: json.dumps(one, ensure_ascii=False) for form, one in outputs(translation.evidence(found)).items()}
+        told = {
+            form: json.dumps(one, ensure_ascii=False)
+            for form, one in outputs(translation.evidence(found)).items()
+        }
     claims = {finding.claim for part in found.parts for finding in part.findings}
     for form, text in told.items():
-        assert not [claim for claim in claims if json.dumps(claim, ensure_ascii=False)[1:-1] in text], form
+        assert not [
+            claim for claim in claims if json.dumps(claim, ensure_ascii=False)[1:-1] in text
+        ], form
     if claims:
         for form in ("html", "json", "junit", "sarif", "markdown", "card", "notebook"):
             assert FIRST in told[form], form
@@ -212,24 +231,57 @@ def test_the_sentences_are_really_others(name):
 
 
 def facts(found: Evidence) -> dict[str, Any]:
-    """Return the numbers, verdicts and identities that each format tells, none of which is part of a sentence."""
+    """Return the numbers, verdicts and identities that each format tells, none of which is part of
+    a sentence.
+    """
     page = Page(FORMATS["html"].render(found))
     run = json.loads(FORMATS["sarif"].render(found))["runs"][0]
     results = [{key: one.get(key) for key in _RESULT} for one in run["results"]]
     return {
         "findings": [
-            (one.key, one.score, one.unit, one.verdict, one.limit, one.least, one.output, one.estimate.to_dict())
+            (
+                one.key,
+                one.score,
+                one.unit,
+                one.verdict,
+                one.limit,
+                one.least,
+                one.output,
+                one.estimate.to_dict(),
+            )
             for one in found.findings
         ],
         "badges": [part[1]["class"] for part in page.parts if _is_badge(part)],
-        "numbers of the page": [[cell for cell in row if cell[0] is not None] for row in page.cells()],
+        "numbers of the page": [
+            [cell for cell in row if cell[0] is not None] for row in page.cells()
+        ],
         "data of the page": [part for part in page.parts if isinstance(part, dict)],
-        "sarif": (results, run["invocations"][0]["exitCode"], run["invocations"][0]["executionSuccessful"]),
+        "sarif": (
+            results,
+            run["invocations"][0]["exitCode"],
+            run["invocations"][0]["executionSuccessful"],
+        ),
         "junit": _counted(ElementTree.fromstring(FORMATS["junit"].render(found))),
-        "frame": [{key: value for key, value in row.items() if key != "claim"} for row in table(found.to_frame())],
-        "markdown": _columns(FORMATS["markdown"].render(found), "verdict", "check", "n", "engineering threshold"),
-        "card": _columns(FORMATS["card"].render(found), "check", "about", "value", "interval", "level", "n", "verdict"),
-        "notebook": [(row[0], row[-1]) for row in Page(FORMATS["notebook"].render(found)).cells() if row],
+        "frame": [
+            {key: value for key, value in row.items() if key != "claim"}
+            for row in table(found.to_frame())
+        ],
+        "markdown": _columns(
+            FORMATS["markdown"].render(found), "verdict", "check", "n", "engineering threshold"
+        ),
+        "card": _columns(
+            FORMATS["card"].render(found),
+            "check",
+            "about",
+            "value",
+            "interval",
+            "level",
+            "n",
+            "verdict",
+        ),
+        "notebook": [
+            (row[0], row[-1]) for row in Page(FORMATS["notebook"].render(found)).cells() if row
+        ],
         "exit code": found.exit_code,
     }
 
@@ -247,7 +299,13 @@ def _counted(root: ElementTree.Element) -> list[Any]:
     for suite in root:
         found.append({key: value for key, value in suite.attrib.items() if key != "time"})
         for case in suite:
-            found.append((case.get("name"), case.get("classname"), [(one.tag, one.get("type")) for one in case]))
+            found.append(
+                (
+                    case.get("name"),
+                    case.get("classname"),
+                    [(one.tag, one.get("type")) for one in case],
+                )
+            )
     return found
 
 
@@ -271,7 +329,9 @@ def facts_before(name: str) -> dict[str, Any]:
 
 
 def facts_that_changed(name: str) -> dict[str, Any]:
-    """Return the facts that are others where every sentence, and every estimate in words, is another."""
+    """Return the facts that are others where every sentence, and every estimate in words, is
+    another.
+    """
     translation, before = Translation(), facts_before(name)
     with translation.foreign(estimates=True):
         found = translation.evidence(made(name))
@@ -317,7 +377,9 @@ def states(found: Evidence, old: Evidence) -> list[tuple[str, Any]]:
 
 
 def baselines_that_changed(name: str) -> list[Any]:
-    """Return the ways of holding evidence against itself, with a side or both in other words, that end otherwise."""
+    """Return the ways of holding evidence against itself, with a side or both in other words, that
+    end otherwise.
+    """
     found, translation = made(name), Translation(alike=True)
     same = [states(part, part) for part in found.parts]
     changed = []
@@ -335,7 +397,10 @@ def test_a_baseline_in_other_words_is_the_same_baseline(name):
 
 
 def verdicts(audit: Audit) -> list[Any]:
-    rows = [[check.name, check.verdict, [(one.state, one.verdict) for one in check.held]] for check in audit.checks]
+    rows = [
+        [check.name, check.verdict, [(one.state, one.verdict) for one in check.held]]
+        for check in audit.checks
+    ]
     return [audit.verdict, audit.exit_code, *rows]
 
 
@@ -387,7 +452,9 @@ def test_a_fingerprint_made_of_the_claim_is_caught(monkeypatch):
 def test_a_number_taken_out_of_an_estimate_in_words_is_caught(monkeypatch):
     def from_words(one: Any) -> list[Cell]:
         value = str(one.estimate).partition(" %")[0]
-        return [Cell(value, float(value) if value.replace(".", "").isdigit() else None, number=True)] * 4
+        return [
+            Cell(value, float(value) if value.replace(".", "").isdigit() else None, number=True)
+        ] * 4
 
     monkeypatch.setattr(html, "_score", from_words)
     facts_before.cache_clear()
@@ -396,7 +463,11 @@ def test_a_number_taken_out_of_an_estimate_in_words_is_caught(monkeypatch):
 
 
 def test_a_kind_told_by_the_words_of_a_claim_is_caught(monkeypatch):
-    monkeypatch.setattr(junit, "sentences", lambda one: sentences(one)[: 2 if one.claim.startswith("changing") else 1])
+    monkeypatch.setattr(
+        junit,
+        "sentences",
+        lambda one: sentences(one)[: 2 if one.claim.startswith("changing") else 1],
+    )
     original.cache_clear()
     assert list(differences("measure, causal")) == ["junit"]
     original.cache_clear()
@@ -407,7 +478,11 @@ def test_notes_left_out_by_their_words_are_caught(monkeypatch):
     from evenhand.methods.impact import text as impact_text
 
     def by_sentence(result: Any) -> tuple[str, ...]:
-        told = {text for one in selection_rates.tables_of(result) for text in selection_rates.remarks(one)}
+        told = {
+            text
+            for one in selection_rates.tables_of(result)
+            for text in selection_rates.remarks(one)
+        }
         return tuple(note for note in result.notes if note not in told)
 
     monkeypatch.setattr(impact_text, "other_notes", by_sentence)
@@ -421,7 +496,9 @@ def test_an_order_by_claims_is_caught(monkeypatch):
 
     def by_claims(result: Any) -> None:
         by_evidence(result)
-        object.__setattr__(result, "findings", tuple(sorted(result.findings, key=lambda one: one.claim)))
+        object.__setattr__(
+            result, "findings", tuple(sorted(result.findings, key=lambda one: one.claim))
+        )
 
     monkeypatch.setattr(Result, "__post_init__", by_claims)
     planted = replace(made("prevalence"))

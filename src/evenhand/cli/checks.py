@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 def run_checks(verb: Verb, options: Namespace) -> int:
-    """Run the checks of one job, those with equal settings together, and return the worst exit code."""
+    """Run the checks of one job, those with equal settings together, and return the worst exit
+    code.
+    """
     config = Config.load(options.config)
     names = verb.checks.toml
     if verb.for_texts:

@@ -1,4 +1,6 @@
-"""evenhand compare: recorded predictions, or the models of a configuration, against blind overwriting."""
+"""evenhand compare: recorded predictions, or the models of a configuration, against blind
+overwriting.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,11 @@ def _recorded(options: Namespace, file: str) -> int:
     frame = read_frame(file)
     groups = list(dict.fromkeys(name for names in options.over for name in names))
     need_columns(frame, [options.truth, *options.outcomes, *groups], Path(file))
-    named = [option.name for option in COMPARE.options if option.command and option.python and option.name != "over"]
+    named = [
+        option.name
+        for option in COMPARE.options
+        if option.command and option.python and option.name != "over"
+    ]
     settings = given(options, named)
     for key in ("positive", "label"):
         if key in settings:
@@ -50,7 +56,14 @@ def _recorded(options: Namespace, file: str) -> int:
     predictions = {name: frame[name] for name in options.outcomes}
     sets = [tuple(names) for names in options.over]
     try:
-        found = compare(predictions, frame[options.truth], frame[groups], over=sets, seed=options.seed, **settings)
+        found = compare(
+            predictions,
+            frame[options.truth],
+            frame[groups],
+            over=sets,
+            seed=options.seed,
+            **settings,
+        )
     except DataError as error:
         raise DataError(f"{file}: {error}") from error
     code = finish(found, options.json)

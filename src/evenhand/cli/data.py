@@ -21,7 +21,13 @@ def run(options: Namespace) -> int:
         print(datasets.fetch(options.name))
         return 0
     if options.name is not None:
-        raise UsageError(f"data list takes no name; to get {options.name!r}, run: evenhand data fetch {options.name}")
+        raise UsageError(
+            f"data list takes no name; to get {options.name!r}, run: evenhand data fetch"
+            f" {options.name}"
+        )
     for info in datasets.available():
-        print(f"{info.name:16} {number_text.count(info.rows):>7} rows  {'here' if info.local else '-':5} {info.source}")
+        print(
+            f"{info.name:16} {number_text.count(info.rows):>7} rows "
+            f" {'here' if info.local else '-':5} {info.source}"
+        )
     return 0

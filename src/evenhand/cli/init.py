@@ -1,4 +1,6 @@
-"""evenhand init: write a configuration file from a data file, and try it out where a model is named."""
+"""evenhand init: write a configuration file from a data file, and try it out where a model is
+named.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +23,30 @@ def run(options: Namespace) -> int:
     """Write a configuration file, and say what comes next."""
     file = Path(options.output)
     if file.exists() and not options.force:
-        raise UsageError(f"{file}: exists already; choose another name with -o, or overwrite it with --force")
-    space = write_config(Path(options.data), options.target, options.protected, file, options.model, options.positive)
+        raise UsageError(
+            f"{file}: exists already; choose another name with -o, or overwrite it with --force"
+        )
+    space = write_config(
+        Path(options.data), options.target, options.protected, file, options.model, options.positive
+    )
     print(f"wrote {file}: {space}")
     if options.model is None:
-        print(f"Next: name the software to test under [subject], then run: evenhand audit {file} -o report.html")
+        print(
+            f"Next: name the software to test under [subject], then run: evenhand audit {file} -o"
+            " report.html"
+        )
         return 0
     _try_out(file)
-    print(f"Next: look at the checks and their limits, then run: evenhand audit {file} -o report.html")
+    print(
+        f"Next: look at the checks and their limits, then run: evenhand audit {file} -o report.html"
+    )
     return 0
 
 
 def _try_out(file: Path) -> None:
-    """Ask the software about the first rows of the data, and say what it answers, or why it does not."""
+    """Ask the software about the first rows of the data, and say what it answers, or why it does
+    not.
+    """
     config = Config.load(file)
     try:
         real: Any = config.inferred().rows
@@ -41,6 +54,9 @@ def _try_out(file: Path) -> None:
             outcomes = subject.decide(real.head(TRIED) if real is not None else [])
         answers = ", ".join(dict.fromkeys(clip(str(outcome), 40) for outcome in outcomes.tolist()))
         good = clip(repr(config.table["subject"]["positive"]), 40)
-        print(f"The software answers {answers or 'nothing, since there is no row to ask'}; favourable is {good}.")
+        print(
+            f"The software answers {answers or 'nothing, since there is no row to ask'}; favourable"
+            f" is {good}."
+        )
     except EvenhandError as error:
         print(f"evenhand: the software could not be asked yet: {one_line(error)}", file=sys.stderr)

@@ -1,6 +1,7 @@
 """The command line. Results go to standard output, progress and errors to standard error.
 
-Exit codes: 0 pass, 1 discrimination found, 2 bad usage or configuration, 3 undecided, 4 the subject failed.
+Exit codes: 0 pass, 1 discrimination found, 2 bad usage or configuration, 3 undecided, 4 the subject
+failed.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         from evenhand.runtime.errors import INTERRUPTED
 
-        print("evenhand: interrupted; what was executed is in the ledger, if there is one", file=sys.stderr)
+        print(
+            "evenhand: interrupted; what was executed is in the ledger, if there is one",
+            file=sys.stderr,
+        )
         return INTERRUPTED
 
 
@@ -42,7 +46,9 @@ def _run(argv: Sequence[str] | None) -> int:
     parser = build(named[0] if named else "")
     try:
         options = parser.parse_args(argv)
-    except SystemExit as stop:  # so that a caller in Python gets a code back, as from every other path
+    except (
+        SystemExit
+    ) as stop:  # so that a caller in Python gets a code back, as from every other path
         return int(stop.code or 0)
     if options.version:
         from evenhand import __version__

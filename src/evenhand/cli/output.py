@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 def given(options: Namespace, names: Iterable[str]) -> dict[str, Any]:
     """Return the options that were given, so that all others keep the defaults of the function."""
-    return {name: getattr(options, name) for name in names if getattr(options, name, None) is not None}
+    return {
+        name: getattr(options, name) for name in names if getattr(options, name, None) is not None
+    }
 
 
 def finish(found: Evidence, file: str | None) -> int:
@@ -36,7 +38,8 @@ def label_of(frame: Any, column: str, text: str) -> Any:
 
 
 def numbered(file: str | None, number: int) -> str | None:
-    """Return the file for the result of a run: the one that was named, then -2, -3 and so on before its suffix.
+    """Return the file for the result of a run: the one that was named, then -2, -3 and so on before
+    its suffix.
 
     >>> numbered("out.json", 1), numbered("tests.csv.gz", 2)
     ('out.json', 'tests-2.csv.gz')

@@ -13,16 +13,22 @@ if TYPE_CHECKING:
     from evenhand.verbs import Command
 
 DESCRIPTION = "Fairness testing for decision software."
-CODES = "Exit codes: 0 pass, 1 discrimination found, 2 bad usage, 3 undecided, 4 the software failed."
+CODES = (
+    "Exit codes: 0 pass, 1 discrimination found, 2 bad usage, 3 undecided, 4 the software failed."
+)
 
 
 def overview(known: list[Command], broken: Sequence[str] = ()) -> str:
-    """Return the help of the whole program: its commands by what a person wants to do, with an example each.
+    """Return the help of the whole program: its commands by what a person wants to do, with an
+    example each.
 
     `broken` are sentences about commands of other packages that cannot be loaded.
     """
     lines = ["usage: evenhand [-h] [--version] COMMAND ...", "", DESCRIPTION, ""]
-    purposes = [*PURPOSES, *dict.fromkeys(command.purpose for command in known if command.purpose not in PURPOSES)]
+    purposes = [
+        *PURPOSES,
+        *dict.fromkeys(command.purpose for command in known if command.purpose not in PURPOSES),
+    ]
     for purpose in purposes:
         mine = [command for command in known if command.purpose == purpose]
         if not mine:
@@ -33,8 +39,18 @@ def overview(known: list[Command], broken: Sequence[str] = ()) -> str:
             lines.append(f"  {'':<12}   {command.example}")
         lines.append("")
     if broken:
-        wrapped = [line for why in broken for line in textwrap.wrap(why, 98, subsequent_indent="  ")]
+        wrapped = [
+            line for why in broken for line in textwrap.wrap(why, 98, subsequent_indent="  ")
+        ]
         lines += ["Not available:", *(f"  {line}" for line in wrapped), ""]
-    lines += ["options:", "  -h, --help   show this help message and exit", "  --version    print the version and exit"]
-    lines += ["", "See `evenhand COMMAND --help` for the options of a command.", *textwrap.wrap(CODES, 100)]
+    lines += [
+        "options:",
+        "  -h, --help   show this help message and exit",
+        "  --version    print the version and exit",
+    ]
+    lines += [
+        "",
+        "See `evenhand COMMAND --help` for the options of a command.",
+        *textwrap.wrap(CODES, 100),
+    ]
     return "\n".join(lines) + "\n"

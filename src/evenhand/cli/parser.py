@@ -32,7 +32,8 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse arguments; a command that cannot be run says why, whatever is asked of it.
 
-        What a command does not know, it refuses itself: its own options are those that may have been meant.
+        What a command does not know, it refuses itself: its own options are those that may have
+        been meant.
         """
         if self.refusal:
             self.exit(2, f"evenhand: {self.refusal}\n")
@@ -44,8 +45,14 @@ class Parser(argparse.ArgumentParser):
     def _refuse(self, unknown: Sequence[str]) -> NoReturn:
         """Say which arguments are not known, and which option is nearest."""
         wrong = unknown[0].partition("=")[0]
-        flags = {flag.lstrip("-"): flag for action in self._actions for flag in action.option_strings}
-        close = difflib.get_close_matches(wrong.lstrip("-"), flags, n=1) if wrong.startswith("-") else []
+        flags = {
+            flag.lstrip("-"): flag for action in self._actions for flag in action.option_strings
+        }
+        close = (
+            difflib.get_close_matches(wrong.lstrip("-"), flags, n=1)
+            if wrong.startswith("-")
+            else []
+        )
         hint = f"; did you mean {flags[close[0]]}?" if close else ""
         self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
 
@@ -68,7 +75,9 @@ class Parser(argparse.ArgumentParser):
 
 
 def build(chosen: str | None = None) -> Parser:
-    """Return the parser of all commands; where one is chosen, evenhand's others have no options, which take time."""
+    """Return the parser of all commands; where one is chosen, evenhand's others have no options,
+    which take time.
+    """
     parser = Parser(prog="evenhand", description=DESCRIPTION, epilog=CODES)
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     below = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
@@ -78,11 +87,15 @@ def build(chosen: str | None = None) -> Parser:
         try:
             own = verb is None or VERBS.origin(verb.name) == "evenhand"
             _add_command(below, command, verb, whole=chosen in (None, command.name) or not own)
-        except Exception as error:  # a verb of somebody else: its mistake is not to take the other commands down
+        except (
+            Exception
+        ) as error:  # a verb of somebody else: its mistake is not to take the other commands down
             if verb is None or VERBS.origin(verb.name) == "evenhand":
                 raise
             package = VERBS.origin(verb.name)
-            broken[command.name] = f"verb {verb.name!r}, of the package {package}, cannot be a command: {error}"
+            broken[command.name] = (
+                f"verb {verb.name!r}, of the package {package}, cannot be a command: {error}"
+            )
         else:
             known.append(command)
     names = [command.name for command in known]
@@ -112,7 +125,11 @@ def add(parser: argparse.ArgumentParser, option: Option) -> None:
         _add_positional(parser, option)
         return
     names = [option.short, option.flag] if option.short else [option.flag]
-    how: dict[str, Any] = {"dest": option.name, "help": _plain(option.help), "default": option.default}
+    how: dict[str, Any] = {
+        "dest": option.name,
+        "help": _plain(option.help),
+        "default": option.default,
+    }
     if option.required:
         how["required"] = True
     if option.kind is FLAG:
@@ -146,7 +163,9 @@ def _add_positional(parser: argparse.ArgumentParser, option: Option) -> None:
 
 
 def _plain(text: str) -> str:
-    """Return a help text as argparse wants it, which takes a percent sign for the beginning of a name."""
+    """Return a help text as argparse wants it, which takes a percent sign for the beginning of a
+    name.
+    """
     return text.replace("%", "%%")
 
 

@@ -22,12 +22,16 @@ def run(options: Namespace) -> int:
             need_folder(f"--{name}", getattr(options, name))
     names = [option.name for option in REPAIR.options if option.command]
     declared = read_repair(Config.load(options.config), given(options, [*names, "output"]))
-    from evenhand.methods.repair.repair import repair  # takes scikit-learn along, which a mistake need not wait for
+    from evenhand.methods.repair.repair import (
+        repair,
+    )  # takes scikit-learn along, which a mistake need not wait for
     from evenhand.methods.repair.text import render_written
 
     common = {"seed": options.seed, "n_jobs": options.n_jobs}
     try:
-        found = repair(declared.estimator, declared.inputs, declared.truth, **declared.settings, **common)
+        found = repair(
+            declared.estimator, declared.inputs, declared.truth, **declared.settings, **common
+        )
     except DataError as error:
         raise DataError(f"{declared.data}: {error}") from error
     found = replace(found, notes=(*found.notes, *declared.notes))

@@ -1,4 +1,6 @@
-"""An audit as a configuration file declares it: its checks, its software, and the rows and models that it names."""
+"""An audit as a configuration file declares it: its checks, its software, and the rows and models
+that it names.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,11 @@ class FileSource:
         if not isinstance(model, str):
             return Subject(model, subject.space, positive=subject.positive, differs=subject.differs)
         declared = self.config.table.get("subject", {})
-        how = {key: declared[key] for key in ("trusted", "allow_pickle", "threshold") if key in declared}
+        how = {
+            key: declared[key]
+            for key in ("trusted", "allow_pickle", "threshold")
+            if key in declared
+        }
         path = self.config.file.parent / model
         try:
             return Subject.saved(path, subject.space, positive=subject.positive, **how)
@@ -77,7 +83,8 @@ class FileSource:
 
 
 def plans_of(config: Config, given: Mapping[str, Any]) -> list[Plan]:
-    """Return the runs of all checks of a file, job by job in its order, under what the command line gives.
+    """Return the runs of all checks of a file, job by job in its order, under what the command line
+    gives.
 
     Where there are no checks, the usual ones are run.
     """
@@ -85,18 +92,22 @@ def plans_of(config: Config, given: Mapping[str, Any]) -> list[Plan]:
         space = None if config.of_texts else config.space
         real = space is not None and config.real().rows is not None
         rates = "outputs" not in config.table.get("subject", {})
-        config = replace(config, table={**config.table, "checks": usual(space, real=real, rates=rates)})
+        config = replace(
+            config, table={**config.table, "checks": usual(space, real=real, rates=rates)}
+        )
     found: list[Plan] = []
     for job in dict.fromkeys(check.job for check in checks_of(config)):
         verb = verb_for(job, texts=config.of_texts)
         if verb.name == job:
-            config.space  # noqa: B018 - says what a file of texts is for
+            config.space  # noqa: B018
         known = {key: value for key, value in given.items() if key in verb.checks.toml}
         found += plans_of_job(config, job, known)
     return found
 
 
-def audit_config(config: Config, given: Mapping[str, Any], *, seed: int = 0, **common: Any) -> Audit:
+def audit_config(
+    config: Config, given: Mapping[str, Any], *, seed: int = 0, **common: Any
+) -> Audit:
     """Run all checks of a configuration; `common` goes to `run_all`."""
     plans = plans_of(config, given)
     said = "".join(f" --{key} {value}" for key, value in given.items() if value is not None)
@@ -111,7 +122,10 @@ def audit_config(config: Config, given: Mapping[str, Any], *, seed: int = 0, **c
     checks = []
     for check in found.checks:
         names = file_options(check.job, texts=config.of_texts)
-        settings = {key: paths.get(value, value) if key in names else value for key, value in check.settings.items()}
+        settings = {
+            key: paths.get(value, value) if key in names else value
+            for key, value in check.settings.items()
+        }
         checks.append(replace(check, settings=settings))
     return replace(found, checks=tuple(checks))
 
@@ -126,16 +140,24 @@ def _paths(config: Config) -> list[str]:
 
 
 def audit_file(
-    path: str | PathLike[str], *, checks: Sequence[Mapping[str, Any]] | None, budget: Budget, **common: Any
+    path: str | PathLike[str],
+    *,
+    checks: Sequence[Mapping[str, Any]] | None,
+    budget: Budget,
+    **common: Any,
 ) -> Audit:
     """Run all checks of a configuration file, or others in their place."""
     config = Config.load(path)
     if checks is not None:
-        config = replace(config, table={**config.table, "checks": [_table(check) for check in checks]})
+        config = replace(
+            config, table={**config.table, "checks": [_table(check) for check in checks]}
+        )
     given = {key: getattr(budget, key) for key in ("queries", "seconds", "findings")}
     if checks is not None or budget.findings is not None:
         common["command"] = ""  # there is no command that does the same
-    return audit_config(config, {key: value for key, value in given.items() if value is not None}, **common)
+    return audit_config(
+        config, {key: value for key, value in given.items() if value is not None}, **common
+    )
 
 
 def _table(check: Any) -> Any:

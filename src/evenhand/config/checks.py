@@ -20,7 +20,9 @@ def checks_of(config: Config) -> list[Check]:
     found = []
     for number, table in enumerate(config.table.get("checks", ()), start=1):
         try:
-            check = parsed(number, table, texts=config.of_texts, where=f"{config.file}: ", written=True)
+            check = parsed(
+                number, table, texts=config.of_texts, where=f"{config.file}: ", written=True
+            )
         except UsageError as error:
             raise ConfigError(str(error)) from None
         found.append(replace(check, settings=_with_paths(config, check)))
@@ -44,14 +46,16 @@ def file_options(job: str, *, texts: bool) -> list[str]:
 def plans_of_job(config: Config, job: str, given: Mapping[str, Any]) -> list[Plan]:
     """Return the runs of a job: its checks, under what the command line gives.
 
-    `over` and `kind` of the command line choose among the checks, and what no check covers has the defaults; all else
-    takes the place of what a check says.
+    `over` and `kind` of the command line choose among the checks, and what no check covers has the
+    defaults; all else takes the place of what a check says.
     """
     options = {key: value for key, value in given.items() if value is not None and key != "over"}
     usual_kind = verb_for(job, texts=config.of_texts).usual_kind
     checks = [check for check in checks_of(config) if check.job == job]
     if "kind" in options:
-        checks = [check for check in checks if check.settings.get("kind", usual_kind) == options["kind"]]
+        checks = [
+            check for check in checks if check.settings.get("kind", usual_kind) == options["kind"]
+        ]
     if given.get("over") is not None:
         checks = _chosen(checks, given["over"], job)
     checks = checks or [Check(job, {})]
@@ -72,7 +76,10 @@ def _chosen(checks: Sequence[Check], sets: Sequence[Sequence[str]], job: str) ->
 
 def _check_given(config: Config, plan: Plan, given: Mapping[str, Any]) -> None:
     """Refuse options of the command line that do not go with what the file declares."""
-    table = {"job": plan.job, **{key: value for key, value in given.items() if key in plan.settings}}
+    table = {
+        "job": plan.job,
+        **{key: value for key, value in given.items() if key in plan.settings},
+    }
     try:
         parsed(1, table, texts=config.of_texts, where=f"{config.file}: ")
     except UsageError as error:

@@ -62,7 +62,9 @@ class Config:
                 raise ConfigError(f"{file}: {key} must be {wanted}")
         for key in ("space", "population"):
             if key in table and "texts" in table:
-                raise ConfigError(f"{file}: [{key}] does not go with [texts]: the software takes tables or texts")
+                raise ConfigError(
+                    f"{file}: [{key}] does not go with [texts]: the software takes tables or texts"
+                )
         return cls(file, table)
 
     @cached_property
@@ -72,7 +74,10 @@ class Config:
             space: Space = self.table["themis"]
             return space
         if self.of_texts:
-            raise ConfigError(f"{self.file}: declares [texts], for mine, repair and replay; all else needs a [space]")
+            raise ConfigError(
+                f"{self.file}: declares [texts], for mine, repair and replay; all else needs a"
+                " [space]"
+            )
         if "space" not in self.table:
             raise ConfigError(f"{self.file}: has no [space] table; say what an input can be")
         return space_from_table(self.table["space"], self.file)
@@ -101,7 +106,9 @@ class Config:
         return texts_from_table(self.table["texts"], self.file)
 
     def start(self, path: str | None = None) -> tuple[Rows | None, list[str]]:
-        """Return the real rows that a search starts from, None where there are none, and what is to be said of them."""
+        """Return the real rows that a search starts from, None where there are none, and what is to
+        be said of them.
+        """
         real = self.real(path)
         if real.rows is None or isinstance(real.rows, Rows):
             return real.rows, list(real.notes)
@@ -115,8 +122,8 @@ class Config:
     def real(self, path: str | None = None) -> Real:
         """Find real rows.
 
-        They are those of a file given, which must all be inputs of the space; otherwise the rows of [population], and
-        otherwise those that [space] was inferred from, as far as they are inputs.
+        They are those of a file given, which must all be inputs of the space; otherwise the rows of
+        [population], and otherwise those that [space] was inferred from, as far as they are inputs.
         """
         if path is not None:
             return Real(Path(path), read_frame(path))
@@ -134,9 +141,17 @@ class Config:
         frame = read_frame(self.file.parent / name)
         fitting = _fitting(frame, self.space)
         if not len(fitting):
-            return Real(self.file, None, [f"no row of {name} is an input of the space, so there are no real rows"])
+            return Real(
+                self.file,
+                None,
+                [f"no row of {name} is an input of the space, so there are no real rows"],
+            )
         left_out = len(frame) - len(fitting)
-        but = f" but for {left_out:,} of {len(frame):,} that are no inputs of the space" if left_out else ""
+        but = (
+            f" but for {left_out:,} of {len(frame):,} that are no inputs of the space"
+            if left_out
+            else ""
+        )
         return Real(self.file.parent / name, fitting, [f"real rows are those of {name}{but}"])
 
     def software(self) -> Subject | TextSubject:
@@ -165,7 +180,9 @@ class Config:
             raise ConfigError(f"{self.file}: [subject]: {error}") from error
 
     def declared(self, shared: Options) -> tuple[str, Any, dict[str, Any]]:
-        """Return the kind of software that [subject] names, its value as it is written, and what else is said of it."""
+        """Return the kind of software that [subject] names, its value as it is written, and what
+        else is said of it.
+        """
         table = self.table.get("subject")
         if table is None:
             raise ConfigError(f"{self.file}: has no [subject] table; name the software to test")
@@ -173,12 +190,16 @@ class Config:
         if len(kinds) != 1:
             known = ", ".join(kinds_in_files(texts=self.of_texts))
             found = ", ".join(kinds) if kinds else "none"
-            raise ConfigError(f"{self.file}: [subject] must have exactly one of {known}, but has {found}")
+            raise ConfigError(
+                f"{self.file}: [subject] must have exactly one of {known}, but has {found}"
+            )
         kind = kinds[0]
         adapter = ADAPTERS[kind]
         if self.of_texts and not adapter.takes_texts:
             known = " or ".join(kinds_in_files(texts=True))
-            raise ConfigError(f"{self.file}: [subject] {kind} does not go with [texts]; test texts with {known}")
+            raise ConfigError(
+                f"{self.file}: [subject] {kind} does not go with [texts]; test texts with {known}"
+            )
         schema = shared + (_text_options(adapter) if self.of_texts else adapter.options)
         options = {key: value for key, value in table.items() if key != kind}
         self._check(options, schema, (kind, *schema.toml))
@@ -193,14 +214,18 @@ class Config:
         """Refuse keys that there are not, and values of another kind."""
         for key, value in options.items():
             if key not in allowed:
-                raise ConfigError(f"{self.file}: [subject] has an unknown key {key!r}; {nearest(key, allowed)}")
+                raise ConfigError(
+                    f"{self.file}: [subject] has an unknown key {key!r}; {nearest(key, allowed)}"
+                )
             try:
                 schema[key].check(value, f"{self.file}: [subject]")
             except UsageError as error:
                 raise ConfigError(str(error)) from None
 
     def _meant(self, kind: str, value: Any) -> Any:
-        """Return what the value of a kind stands for: a path seen from here, an object by its name, or itself."""
+        """Return what the value of a kind stands for: a path seen from here, an object by its name,
+        or itself.
+        """
         option = ADAPTERS[kind].value
         assert option is not None
         if not option.kind.fits(value):
@@ -220,7 +245,9 @@ def _text_options(adapter: type[Adapter]) -> Options:
 
 
 def imported(where: str, name: str, folder: Path) -> Any:
-    """Return what "package.module:name" stands for, where modules may lie in a folder; `where` begins each error."""
+    """Return what "package.module:name" stands for, where modules may lie in a folder; `where`
+    begins each error.
+    """
     module, _, attribute = name.partition(":")
     if not module or not attribute:
         raise ConfigError(f'{where} = {name!r} must be written "package.module:function"')
@@ -230,7 +257,9 @@ def imported(where: str, name: str, folder: Path) -> Any:
     try:
         found: Any = importlib.import_module(module)
     except Exception as error:
-        raise ConfigError(f"{where}: importing {module!r} raised {type(error).__name__}: {error}") from error
+        raise ConfigError(
+            f"{where}: importing {module!r} raised {type(error).__name__}: {error}"
+        ) from error
     for part in attribute.split("."):
         if not hasattr(found, part):
             names = [name for name in dir(found) if not name.startswith("_")]
@@ -251,7 +280,9 @@ def _fitting(frame: pd.DataFrame, space: Space) -> pd.DataFrame:
         if feature.kind == "category":
             fits &= column.isin(feature.levels).to_numpy()
         else:
-            fits &= feature.inside(pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan))
+            fits &= feature.inside(
+                pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+            )
     known = frame[fits]
     return known[space.valid(space.encode(known))] if len(known) else known
 
@@ -263,14 +294,23 @@ def _default() -> Path:
     project = Path("pyproject.toml")
     if project.exists() and read_toml(project):
         return project
-    raise ConfigError("evenhand.toml: there is no such file here; write one with: evenhand init DATA.csv --target y")
+    raise ConfigError(
+        "evenhand.toml: there is no such file here; write one with: evenhand init DATA.csv"
+        " --target y"
+    )
 
 
 def _of_themis(file: Path) -> dict[str, Any]:
     """Turn a Themis settings file into the tables of a configuration."""
     settings = read_themis(file)
     checks = [
-        {"job": test["job"], "over": test["over"], "kind": kind, "level": test["level"], "margin": test["margin"]}
+        {
+            "job": test["job"],
+            "over": test["over"],
+            "kind": kind,
+            "level": test["level"],
+            "margin": test["margin"],
+        }
         | ({} if test["limit"] is None else {"limit": test["limit"]})
         for test in settings.tests
         for kind in test["kinds"]
@@ -279,4 +319,8 @@ def _of_themis(file: Path) -> dict[str, Any]:
         names = check.pop("over")
         if names:
             check["among" if check["job"] == "subsets" else "over"] = names
-    return {"themis": settings.space, "subject": {"command": list(settings.command), "positive": 1}, "checks": checks}
+    return {
+        "themis": settings.space,
+        "subject": {"command": list(settings.command), "positive": 1},
+        "checks": checks,
+    }

@@ -25,21 +25,34 @@ if TYPE_CHECKING:
     from evenhand.config.file import Config
 
 _JUDGING = ("steps", "tolerance", "limit", "level")
-OF_TEXTS = ("estimator", "fit", "target", "method", "output", "positive", "rule", "test", "validate", *_JUDGING)
+OF_TEXTS = (
+    "estimator",
+    "fit",
+    "target",
+    "method",
+    "output",
+    "positive",
+    "rule",
+    "test",
+    "validate",
+    *_JUDGING,
+)
 """What can be said where there is a [texts] table."""
 PASSED = ("method", "add", "patience", "validate", "draws", "support", *_JUDGING)
 """What goes to `repair` as it is written."""
 MODELS = (".skops", ".joblib", ".pkl", ".pickle")
 """The kinds of file that a model is written to."""
 _INSTEAD = (
-    'name what can be with [repair] estimator = "package.module:function", which makes an estimator, or with '
-    'fit = "package.module:function", which takes X and y and returns a model'
+    'name what can be with [repair] estimator = "package.module:function", which makes an'
+    ' estimator, or with fit = "package.module:function", which takes X and y and returns a model'
 )
 
 
 @dataclass(frozen=True)
 class RepairFile:
-    """A repair as a file declares it: what is trained, on which rows of which file, how, and where the model goes."""
+    """A repair as a file declares it: what is trained, on which rows of which file, how, and where
+    the model goes.
+    """
 
     estimator: Any
     inputs: Any
@@ -53,7 +66,8 @@ class RepairFile:
 
 
 def read_repair(config: Config, given: Mapping[str, Any]) -> RepairFile:
-    """Return what the [repair] table of a configuration declares, under what the command line gives.
+    """Return what the [repair] table of a configuration declares, under what the command line
+    gives.
 
     >>> from evenhand.config.file import Config
     >>> read_repair(Config(Path("evenhand.toml"), {"repair": {"metod": "augment"}}), {})
@@ -68,7 +82,9 @@ Valid choices are 'over', 'method', 'labelling', 'add', 'estimator', 'fit', 'tar
     output = _output(config, written, given)
     settings: dict[str, Any] = {key: table[key] for key in PASSED if key in table}
     if "over" in table:
-        settings["over"] = (table["over"],) if isinstance(table["over"], str) else tuple(table["over"])
+        settings["over"] = (
+            (table["over"],) if isinstance(table["over"], str) else tuple(table["over"])
+        )
     if "labelling" in table:
         # The name of a function has a colon, and the name of a way to label none.
         name, where = table["labelling"], f"{config.file}: [repair] labelling"
@@ -87,7 +103,11 @@ Valid choices are 'over', 'method', 'labelling', 'add', 'estimator', 'fit', 'tar
         settings["sample_weight"] = _column(source.frame, table["weights"], source.file)
     if "test" in table:
         other = config.file.parent / str(table["test"])
-        settings["test"] = source.split(read_frame(other), other) if isinstance(table["test"], str) else table["test"]
+        settings["test"] = (
+            source.split(read_frame(other), other)
+            if isinstance(table["test"], str)
+            else table["test"]
+        )
     return RepairFile(estimator, inputs, truth, settings, source.file, output, source.notes)
 
 
@@ -98,7 +118,9 @@ def _check(file: Path, table: Mapping[str, Any]) -> None:
     except UsageError as error:
         raise ConfigError(str(error)) from None
     if "estimator" in table and "fit" in table:
-        raise ConfigError(f"{file}: [repair] has both estimator and fit; keep the one that is to be trained")
+        raise ConfigError(
+            f"{file}: [repair] has both estimator and fit; keep the one that is to be trained"
+        )
 
 
 def _output(config: Config, written: Mapping[str, Any], given: Mapping[str, Any]) -> Path | None:
@@ -111,14 +133,18 @@ def _output(config: Config, written: Mapping[str, Any], given: Mapping[str, Any]
     else:
         return None
     if path.suffix.lower() not in MODELS:
-        raise ConfigError(f"{where} has the unknown suffix {path.suffix!r}; {nearest(path.suffix, MODELS)}")
+        raise ConfigError(
+            f"{where} has the unknown suffix {path.suffix!r}; {nearest(path.suffix, MODELS)}"
+        )
     if not path.parent.is_dir():
         raise ConfigError(f"{where}: there is no folder '{path.parent}'; make it first")
     if path.suffix.lower() == ".skops" and find_spec("skops") is None:
         raise MissingExtra(f"writing '{path}'", "skops")
     model = config.table.get("subject", {}).get("estimator")
     if isinstance(model, str) and (config.file.parent / model).resolve() == path.resolve():
-        raise ConfigError(f"{where} would overwrite the model that is repaired; choose another name")
+        raise ConfigError(
+            f"{where} would overwrite the model that is repaired; choose another name"
+        )
     return path
 
 
@@ -130,25 +156,30 @@ def _estimator(config: Config, table: Mapping[str, Any]) -> Any:
         found = imported(where, table["fit"], folder)
         if not callable(found) or callable(getattr(found, "fit", None)):
             kind = type(found).__name__
-            raise ConfigError(f"{where} = {table['fit']!r} is no function of X and y, but a {kind}; try estimator")
+            raise ConfigError(
+                f"{where} = {table['fit']!r} is no function of X and y, but a {kind}; try estimator"
+            )
         return found
     if "estimator" in table:
         return _made(f"{config.file}: [repair] estimator", table["estimator"], folder)
     if "subject" not in config.table:
         raise ConfigError(
-            f'{config.file}: has nothing to train; name a fitted model with [subject] estimator = "model.skops", an '
-            f'estimator with [repair] estimator = "package.module:name", or a function of X and y with [repair] fit'
+            f"{config.file}: has nothing to train; name a fitted model with [subject] estimator ="
+            ' "model.skops", an estimator with [repair] estimator = "package.module:name", or a'
+            " function of X and y with [repair] fit"
         )
     kind, value, options = config.declared(SHARED)
     if kind != "estimator":
         raise ConfigError(f"{config.file}: [subject] {kind} cannot be trained again; {_INSTEAD}")
     if not isinstance(value, str):
-        raise ConfigError(f"{config.file}: [subject] estimator = {clip(repr(value))} must be a text")
+        raise ConfigError(
+            f"{config.file}: [subject] estimator = {clip(repr(value))} must be a text"
+        )
     for key in ("threshold", "output", "outputs"):
         if key in options and options[key] != "label":
             raise ConfigError(
-                f"{config.file}: [subject] {key} = {clip(repr(options[key]))} does not go with repair, which judges a "
-                f"model by what it predicts; leave it out"
+                f"{config.file}: [subject] {key} = {clip(repr(options[key]))} does not go with"
+                " repair, which judges a model by what it predicts; leave it out"
             )
     from evenhand.subject.adapters.saved import load_model
 
@@ -165,13 +196,19 @@ def _made(key: str, name: str, folder: Path) -> Any:
     where = f"{key} = {name!r}"
     if isinstance(found, type) or not callable(getattr(found, "fit", None)):
         if not callable(found):
-            raise ConfigError(f"{where} is {clip(repr(found))}, which is no estimator and makes none; {_INSTEAD}")
+            raise ConfigError(
+                f"{where} is {clip(repr(found))}, which is no estimator and makes none; {_INSTEAD}"
+            )
         try:
             found = found()
         except Exception as error:
-            raise ConfigError(f"{where}: calling it raised {type(error).__name__}: {clip(str(error))}") from error
+            raise ConfigError(
+                f"{where}: calling it raised {type(error).__name__}: {clip(str(error))}"
+            ) from error
     if not callable(getattr(found, "fit", None)) or not callable(getattr(found, "predict", None)):
-        raise ConfigError(f"{where} gave {clip(repr(found))}, which has no fit and predict; {_INSTEAD}")
+        raise ConfigError(
+            f"{where} gave {clip(repr(found))}, which has no fit and predict; {_INSTEAD}"
+        )
     return found
 
 
@@ -198,11 +235,14 @@ def _rows(config: Config, table: Mapping[str, Any]) -> _Source:
     for key, what in (("from", '"DATA.csv"'), ("target", '"COLUMN"')):
         if key not in said:
             raise ConfigError(
-                f"{config.file}: repair trains on the rows of [space] from, with their true outcomes in its column "
-                f"target, but there is no {key}; add {key} = {what} to [space]"
+                f"{config.file}: repair trains on the rows of [space] from, with their true"
+                f" outcomes in its column target, but there is no {key}; add {key} = {what} to"
+                " [space]"
             )
     if "target" in table:
-        raise ConfigError(f"{config.file}: [repair] target goes with [texts]; that of rows is [space] target")
+        raise ConfigError(
+            f"{config.file}: [repair] target goes with [texts]; that of rows is [space] target"
+        )
     space, real = config.space, config.inferred()
     if real.rows is None:
         raise ConfigError(f"{config.file}: {real.notes[0]} to train on")
@@ -210,9 +250,13 @@ def _rows(config: Config, table: Mapping[str, Any]) -> _Source:
     try:
         if table.get("weights") in space.names:
             # How much a row weighs is no part of an input, though its column stands among them.
-            space = replace(space, features=[one for one in space.features if one.name != table["weights"]])
+            space = replace(
+                space, features=[one for one in space.features if one.name != table["weights"]]
+            )
         if "rule" in table:
-            rule = {"conditions": table["rule"]} if isinstance(table["rule"], list) else table["rule"]
+            rule = (
+                {"conditions": table["rule"]} if isinstance(table["rule"], list) else table["rule"]
+            )
             settings["rule"] = Rule.of(space, Rule.from_dict(rule).conditions)
     except (UsageError, TypeError) as error:
         raise ConfigError(f"{config.file}: [repair]: {error}") from None
@@ -226,7 +270,9 @@ def _rows(config: Config, table: Mapping[str, Any]) -> _Source:
 
     frame: Any = real.rows
     settings["space"] = space
-    return _Source(real.file, frame.reset_index(drop=True), said["target"], inputs, settings, real.notes)
+    return _Source(
+        real.file, frame.reset_index(drop=True), said["target"], inputs, settings, real.notes
+    )
 
 
 def _texts(config: Config, table: Mapping[str, Any]) -> _Source:
@@ -235,17 +281,18 @@ def _texts(config: Config, table: Mapping[str, Any]) -> _Source:
     for key in table:
         if key not in OF_TEXTS:
             raise ConfigError(
-                f"{config.file}: {key} = {clip(repr(table[key]))} does not go here, since [texts] declares texts; "
-                f"repair then takes {', '.join(OF_TEXTS)}"
+                f"{config.file}: {key} = {clip(repr(table[key]))} does not go here, since [texts]"
+                f" declares texts; repair then takes {', '.join(OF_TEXTS)}"
             )
     if "target" not in table:
         raise ConfigError(
-            f'{config.file}: [repair] has no target; add target = "COLUMN", the column of {texts.file.name} with the '
-            f"true outcome of each text"
+            f'{config.file}: [repair] has no target; add target = "COLUMN", the column of'
+            f" {texts.file.name} with the true outcome of each text"
         )
     if not isinstance(table.get("rule", {}), dict):
         raise ConfigError(
-            f'{config.file}: [repair] rule must name terms by category here, such as {{ gender = "gay" }}'
+            f"{config.file}: [repair] rule must name terms by category here, such as {{ gender ="
+            ' "gay" }'
         )
     settings = {"method": "subgroup", "lexicon": texts.lexicon.without(*texts.without)}
     settings |= {key: table[key] for key in ("method", "rule") if key in table}

@@ -1,8 +1,8 @@
 """The JSON Schema of evenhand.toml, made of what verbs, adapters and tables say of their options.
 
-Editors complete and check a configuration with it. The file that is shipped holds what evenhand itself takes, and
-``python -m evenhand.config.schema`` writes it again. With the name of a file, it writes one there that also has the
-verbs and adapters of other packages that are installed.
+Editors complete and check a configuration with it. The file that is shipped holds what evenhand
+itself takes, and ``python -m evenhand.config.schema`` writes it again. With the name of a file, it
+writes one there that also has the verbs and adapters of other packages that are installed.
 """
 
 from __future__ import annotations
@@ -42,20 +42,36 @@ def config_schema(*, own: bool = False) -> Schema:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "evenhand.toml",
-        "description": "Which software evenhand tests, what an input can be, and which checks are run.",
+        "description": (
+            "Which software evenhand tests, what an input can be, and which checks are run."
+        ),
         "type": "object",
         "properties": {
-            "subject": {"type": "object", "description": "the software to test: exactly one kind of it"},
+            "subject": {
+                "type": "object",
+                "description": "the software to test: exactly one kind of it",
+            },
             "space": {"description": "what an input can be", **_space()},
-            "population": {"description": "whom scores are about; without it, all inputs", **_population()},
-            "texts": {"description": "texts to test with, in place of a space", **TEXTS.table_schema()},
-            "checks": {"type": "array", "description": "what an audit runs; without any, the usual checks"},
+            "population": {
+                "description": "whom scores are about; without it, all inputs",
+                **_population(),
+            },
+            "texts": {
+                "description": "texts to test with, in place of a space",
+                **TEXTS.table_schema(),
+            },
+            "checks": {
+                "type": "array",
+                "description": "what an audit runs; without any, the usual checks",
+            },
             "repair": {"type": "object", "description": "how a model is trained again"},
         },
         "additionalProperties": False,
         # Software takes tables or texts; all that is said of it depends on which.
         "if": _has("texts"),
-        "then": {"properties": {**_about(texts=True, own=own), "space": False, "population": False}},
+        "then": {
+            "properties": {**_about(texts=True, own=own), "space": False, "population": False}
+        },
         "else": {"properties": _about(texts=False, own=own)},
     }
 
@@ -81,7 +97,12 @@ def _about(*, texts: bool, own: bool) -> Schema:
 
 def _subject(*, texts: bool, own: bool) -> Schema:
     """Return software of exactly one kind, with the options of that kind."""
-    return {"oneOf": [_software(kind, adapter, texts=texts) for kind, adapter in _adapters(texts=texts, own=own)]}
+    return {
+        "oneOf": [
+            _software(kind, adapter, texts=texts)
+            for kind, adapter in _adapters(texts=texts, own=own)
+        ]
+    }
 
 
 def _adapters(*, texts: bool, own: bool) -> Iterator[tuple[str, type[Adapter]]]:
@@ -93,7 +114,9 @@ def _adapters(*, texts: bool, own: bool) -> Iterator[tuple[str, type[Adapter]]]:
 
 def _software(kind: str, adapter: type[Adapter], *, texts: bool) -> Schema:
     assert adapter.value is not None
-    options = SHARED.without("outputs") + text_options(adapter) if texts else SHARED + adapter.options
+    options = (
+        SHARED.without("outputs") + text_options(adapter) if texts else SHARED + adapter.options
+    )
     return {
         "title": kind,
         "type": "object",
@@ -108,13 +131,18 @@ def _space() -> Schema:
     table = SPACE.table_schema()
     table["properties"]["features"]["additionalProperties"] = _feature()
     whole = {"anyOf": [_has("levels"), _has("low", "high")]}
-    declared = {"required": ["features"], "properties": {"features": {"additionalProperties": whole}}}
+    declared = {
+        "required": ["features"],
+        "properties": {"features": {"additionalProperties": whole}},
+    }
     return {**table, "if": {"not": _has("from")}, "then": declared}
 
 
 def _feature() -> Schema:
     """Return a feature: a category has levels, and a number a range."""
-    category = {"anyOf": [_has("levels"), {"properties": {"kind": {"const": "category"}}, **_has("kind")}]}
+    category = {
+        "anyOf": [_has("levels"), {"properties": {"kind": {"const": "category"}}, **_has("kind")}]
+    }
     no_range = dict.fromkeys(("low", "high", "step", "bins"), False)
     return {
         **FEATURE.table_schema(),
@@ -136,9 +164,14 @@ def _checks(*, texts: bool, own: bool) -> Schema:
     named = [job for job in jobs() if VERBS.origin(job) == "evenhand" or not own]
     if texts:
         named = [job for job in named if VERBS[job].for_texts]
-    cases = [_check(job, VERBS[VERBS[job].for_texts].checks if texts else VERBS[job].checks) for job in named]
+    cases = [
+        _check(job, VERBS[VERBS[job].for_texts].checks if texts else VERBS[job].checks)
+        for job in named
+    ]
     job = {"enum": named, "description": "the verb to run"}
-    return {"items": {"type": "object", "properties": {"job": job}, "required": ["job"], "allOf": cases}}
+    return {
+        "items": {"type": "object", "properties": {"job": job}, "required": ["job"], "allOf": cases}
+    }
 
 
 def _check(job: str, options: Options) -> Schema:
@@ -148,9 +181,15 @@ def _check(job: str, options: Options) -> Schema:
 
 
 def _repair(*, texts: bool) -> Schema:
-    """Return how a model is repaired; of tables, the true outcomes are a column that the space names."""
+    """Return how a model is repaired; of tables, the true outcomes are a column that the space
+    names.
+    """
     options = VERBS["repair"].options
-    known = options.only(*(name for name in options.toml if name in OF_TEXTS)) if texts else options.without("target")
+    known = (
+        options.only(*(name for name in options.toml if name in OF_TEXTS))
+        if texts
+        else options.without("target")
+    )
     table = {**known.table_schema(), "not": _has("estimator", "fit")}
     if texts:
         table["required"] = ["target"]
@@ -168,7 +207,9 @@ def written(schema: Schema) -> str:
 
 
 def main(words: Sequence[str]) -> None:
-    """Write the schema that is shipped, or to the file that is named one with what other packages bring."""
+    """Write the schema that is shipped, or to the file that is named one with what other packages
+    bring.
+    """
     file = Path(words[0]) if words else Path(__file__).parent / "schema" / FILE
     file.write_text(written(config_schema(own=not words)), encoding="utf-8")
     print(f"wrote {file}")

@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-_TEXT, _WHOLE, _TEXTS = ((str,), "a text"), ((int,), "a whole number"), ((str, list), "a text or a list of texts")
+_TEXT, _WHOLE, _TEXTS = (
+    ((str,), "a text"),
+    ((int,), "a whole number"),
+    ((str, list), "a text or a list of texts"),
+)
 _TABLE = ((dict,), "a table, such as { sex = 'male' }")
 KEYS: dict[str, dict[str, tuple[tuple[type, ...], str]]] = {
     "study": {
@@ -60,7 +64,9 @@ MISSING = ("refuse", "skip")
 
 @dataclass(frozen=True)
 class StudyFile:
-    """A study as a file declares it: what is run, where it is kept, and the scores that it is judged by."""
+    """A study as a file declares it: what is run, where it is kept, and the scores that it is
+    judged by.
+    """
 
     file: Path
     study: Study
@@ -87,7 +93,9 @@ class StudyFile:
         bias: Sequence[str] | None = None,
         performance: str | None = None,
     ) -> StudyFile:
-        """Return the same study with some of it said otherwise, as on a command line; None leaves it."""
+        """Return the same study with some of it said otherwise, as on a command line; None leaves
+        it.
+        """
         study = self.study
         return StudyFile(
             self.file,
@@ -117,9 +125,12 @@ def read_study(path: str | PathLike[str] = "study.toml") -> StudyFile:
     said = table.get("study", {})
     missing = said.get("missing", MISSING[0])
     if missing not in MISSING:
-        raise ConfigError(f"{file}: [study] missing = {clip(repr(missing))}; {nearest(missing, MISSING)}")
+        raise ConfigError(
+            f"{file}: [study] missing = {clip(repr(missing))}; {nearest(missing, MISSING)}"
+        )
     models = [
-        _model(f"{file}: [[models]] {number}", one, file.parent) for number, one in enumerate(table["models"], start=1)
+        _model(f"{file}: [[models]] {number}", one, file.parent)
+        for number, one in enumerate(table["models"], start=1)
     ]
     methods, notes = _methods(file, table["methods"], skip=missing == "skip")
     named = [one["name"] for one in table["models"] if "estimator" not in one]
@@ -134,7 +145,9 @@ def read_study(path: str | PathLike[str] = "study.toml") -> StudyFile:
         raise ConfigError(f"{file}: {error}") from None
     store = file.parent / said.get("store", file.with_suffix(".sqlite").name)
     read = StudyFile(file, study, store)
-    return read.changed(bias=_listed(said["bias"]) if "bias" in said else None, performance=said.get("performance"))
+    return read.changed(
+        bias=_listed(said["bias"]) if "bias" in said else None, performance=said.get("performance")
+    )
 
 
 def _check(file: Path, table: Mapping[str, Any]) -> None:
@@ -155,18 +168,28 @@ def _check(file: Path, table: Mapping[str, Any]) -> None:
                 raise ConfigError(f"{file}: {where} is {clip(repr(part))}; write it as a table")
             for key, value in part.items():
                 if key not in keys:
-                    raise ConfigError(f"{file}: {where} has an unknown key {key!r}; {nearest(key, keys)}")
+                    raise ConfigError(
+                        f"{file}: {where} has an unknown key {key!r}; {nearest(key, keys)}"
+                    )
                 types, wanted = keys[key]
                 texts = list not in types or all(isinstance(one, str) for one in _listed(value))
-                if not isinstance(value, types) or (isinstance(value, bool) and bool not in types) or not texts:
-                    raise ConfigError(f"{file}: {where} has {key} = {clip(repr(value))}; it must be {wanted}")
+                if (
+                    not isinstance(value, types)
+                    or (isinstance(value, bool) and bool not in types)
+                    or not texts
+                ):
+                    raise ConfigError(
+                        f"{file}: {where} has {key} = {clip(repr(value))}; it must be {wanted}"
+                    )
 
 
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _methods(file: Path, tables: Sequence[Mapping[str, Any]], *, skip: bool) -> tuple[list[Entry], list[str]]:
+def _methods(
+    file: Path, tables: Sequence[Mapping[str, Any]], *, skip: bool
+) -> tuple[list[Entry], list[str]]:
     """Return the methods, and which were left out because a library is not installed."""
     found, notes = [], []
     for number, table in enumerate(tables, start=1):
@@ -195,7 +218,9 @@ def _model(where: str, table: Mapping[str, Any], folder: Path) -> Model:
         name = table.get("name")
         if name not in MODELS:
             more = ', or estimator = "package.module:function" that makes one'
-            raise ConfigError(f"{where} has name = {clip(repr(name))}; {nearest(name, MODELS)}{more}")
+            raise ConfigError(
+                f"{where} has name = {clip(repr(name))}; {nearest(name, MODELS)}{more}"
+            )
         return Model(name, model(name))
     make = imported(f"{where} estimator", table["estimator"], folder)
     try:
@@ -205,7 +230,9 @@ def _model(where: str, table: Mapping[str, Any], folder: Path) -> Model:
             f"{where}: {table['estimator']}() raised {type(error).__name__}: {clip(str(error))}"
         ) from error
     if not hasattr(made, "fit") or not hasattr(made, "predict"):
-        raise ConfigError(f"{where}: {table['estimator']}() gave {clip(repr(made))}, which has no fit and predict")
+        raise ConfigError(
+            f"{where}: {table['estimator']}() gave {clip(repr(made))}, which has no fit and predict"
+        )
     return Model(table.get("name", table["estimator"].rpartition(":")[2]), made)
 
 
@@ -214,14 +241,16 @@ def _task(where: str, table: Mapping[str, Any], folder: Path, models: Sequence[s
     drop = _listed(table.get("drop", []))
     for what, column in [("target", target), *(("drop", column) for column in drop)]:
         if column not in frame.columns:
-            raise ConfigError(f"{where} has {what} = {column!r}, no column; {nearest(column, frame.columns)}")
+            raise ConfigError(
+                f"{where} has {what} = {column!r}, no column; {nearest(column, frame.columns)}"
+            )
     inputs = frame.drop(columns=[target, *drop])
     gaps = [column for column in inputs.select_dtypes("number") if inputs[column].isna().any()]
     if gaps and models:
         number = int(inputs[gaps[0]].isna().sum())
         raise ConfigError(
-            f"{where}: column {gaps[0]!r} is missing in {number:,} of {len(inputs):,} rows, which {models[0]} "
-            f"cannot take; fill them in, or name the column in drop"
+            f"{where}: column {gaps[0]!r} is missing in {number:,} of {len(inputs):,} rows, which"
+            f" {models[0]} cannot take; fill them in, or name the column in drop"
         )
     try:
         return Task(name, inputs, frame[target].to_numpy(), positive, privileged)
@@ -236,7 +265,9 @@ def _loaded(
     if "from" in table:
         for key in ("target", "positive", "protected"):
             if key not in table:
-                raise ConfigError(f"{where} has from = {table['from']!r} and no {key!r}; say it, too")
+                raise ConfigError(
+                    f"{where} has from = {table['from']!r} and no {key!r}; say it, too"
+                )
         frame = read_frame(folder / table["from"])
         name = table.get("name", Path(table["from"]).name.partition(".")[0])
         return name, frame, table["target"], table["positive"], table["protected"]
@@ -254,5 +285,7 @@ def _loaded(
         frame = frame.drop(columns="personal_status_sex").assign(sex=sex)
     chosen = table.get("protected", privileged)
     if not chosen:
-        raise ConfigError(f"{where} has no 'protected': the privileged value of each protected column")
+        raise ConfigError(
+            f"{where} has no 'protected': the privileged value of each protected column"
+        )
     return name, frame, table.get("target", found.target), table.get("positive", positive), chosen

@@ -1,4 +1,6 @@
-"""evenhand init: a configuration file with comments, inferred from a data file, and for a model where one is named."""
+"""evenhand init: a configuration file with comments, inferred from a data file, and for a model
+where one is named.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,18 @@ if TYPE_CHECKING:
 
     from evenhand.space.feature import Feature
 
-USUAL = ("sex", "gender", "race", "ethnicity", "ethnic", "age", "religion", "disability", "nationality", "marital")
+USUAL = (
+    "sex",
+    "gender",
+    "race",
+    "ethnicity",
+    "ethnic",
+    "age",
+    "religion",
+    "disability",
+    "nationality",
+    "marital",
+)
 """Words in column names that suggest a protected feature."""
 
 _SUBJECT = """\
@@ -53,7 +66,10 @@ _REPAIR = """\
 # over = {over}
 # output = "repaired.skops"
 """
-_PICKLE = "# allow_pickle = true                      # loading it runs any code in it: only if you trust the file"
+_PICKLE = (
+    "# allow_pickle = true                      # loading it runs any code in it: only if you trust"
+    " the file"
+)
 
 
 def write_config(
@@ -64,7 +80,9 @@ def write_config(
     model: str | None = None,
     positive: str | None = None,
 ) -> Space:
-    """Write a configuration for the data, and for a model where one is named, and return the space it declares."""
+    """Write a configuration for the data, and for a model where one is named, and return the space
+    it declares.
+    """
     declared = None if model is None else subject_lines(model, file)
     frame = read_frame(data)
     columns = [str(name) for name in frame.columns]
@@ -107,10 +125,14 @@ def subject_lines(model: str, file: Path) -> list[str]:
         if not os.access(path, os.X_OK):
             known = ", ".join(_suffixes())
             raise UsageError(
-                f"{model}: is neither a model file ({known}) nor a program; make it executable, or name one"
+                f"{model}: is neither a model file ({known}) nor a program; make it executable, or"
+                " name one"
             )
         program = _relative(path, file)
-        return [f"command = {toml([program if '/' in program else f'./{program}', '{*}'])}  # all values in order"]
+        return [
+            f"command = {toml([program if '/' in program else f'./{program}', '{*}'])}  # all"
+            " values in order"
+        ]
     lines = [f"{kind} = {toml(_relative(path, file))}"]
     return lines + ([_PICKLE] if path.suffix.lower() in (".joblib", ".pkl", ".pickle") else [])
 
@@ -126,21 +148,28 @@ def _suffixes() -> tuple[str, ...]:
 
 
 def _guess(columns: Sequence[str], target: str | None, data: Path) -> list[str]:
-    found = [name for name in columns if name != target and any(word in name.lower() for word in USUAL)]
+    found = [
+        name for name in columns if name != target and any(word in name.lower() for word in USUAL)
+    ]
     if not found:
         raise UsageError(
-            f"{data}: say which columns are protected with --protected a,b; there are {', '.join(columns)}"
+            f"{data}: say which columns are protected with --protected a,b; there are"
+            f" {', '.join(columns)}"
         )
     return found
 
 
 def _positive(frame: Any, target: str | None, given: str | None) -> str:
-    """Return the favourable outcome as TOML: the one given, or a guess that says it is one, the greatest value."""
+    """Return the favourable outcome as TOML: the one given, or a guess that says it is one, the
+    greatest value.
+    """
     values = [] if target is None else frame[target].dropna().unique().tolist()
     if given is not None:
         found = next((value for value in values if str(value) == given), None)
         if found is None and values:
-            raise UsageError(f"--positive {given!r} is no value of {target!r}; {nearest(given, values)}")
+            raise UsageError(
+                f"--positive {given!r} is no value of {target!r}; {nearest(given, values)}"
+            )
         return toml(plain(parse_outcome(given) if found is None else found))
     try:
         guess = max(values, default=1)
@@ -151,7 +180,12 @@ def _positive(frame: Any, target: str | None, given: str | None) -> str:
 
 
 def _config(
-    space: Space, data: Path, target: str | None, positive: str, file: Path, declared: Sequence[str] | None
+    space: Space,
+    data: Path,
+    target: str | None,
+    positive: str,
+    file: Path,
+    declared: Sequence[str] | None,
 ) -> str:
     lines = ["# evenhand: fairness tests. See `evenhand --help`.", ""]
     if declared is None:
@@ -159,11 +193,17 @@ def _config(
     else:
         lines += ["# What to test. Paths are relative to this file.", "[subject]", *declared]
     lines += [_MEANING.format(positive=positive), "[space]"]
-    lines += [f"from = {toml(_relative(data, file))}  # features are inferred from it; any table below overrides"]
+    lines += [
+        f"from = {toml(_relative(data, file))}  # features are inferred from it; any table below"
+        " overrides"
+    ]
     if target is not None:
         lines += [f"target = {toml(target)}  # not an input"]
     lines += [f"protected = {toml(list(space.protected))}"]
-    lines += ['# constraints = ["age >= 18"]  # combinations that cannot occur are never tested', ""]
+    lines += [
+        '# constraints = ["age >= 18"]  # combinations that cannot occur are never tested',
+        "",
+    ]
     for feature in space.features:
         lines += [f"[space.features.{_key(feature.name)}]", *_declaration(feature), ""]
     protected = list(space.protected)

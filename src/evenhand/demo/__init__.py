@@ -1,4 +1,6 @@
-"""The demonstration: a loan program with a planted bias, tested as an executable that evenhand knows nothing of."""
+"""The demonstration: a loan program with a planted bias, tested as an executable that evenhand
+knows nothing of.
+"""
 
 from __future__ import annotations
 
@@ -37,15 +39,22 @@ def loan_space() -> Space:
 def loan_subject(**options: Any) -> Subject:
     """Return the loan program as a subject: one process per application."""
     return Subject.command(
-        [sys.executable, "-I", "-S", str(PROGRAM), "{*}"], loan_space(), positive="approve", **options
+        [sys.executable, "-I", "-S", str(PROGRAM), "{*}"],
+        loan_space(),
+        positive="approve",
+        **options,
     )
 
 
 def loan_config() -> Config:
-    """Return the configuration of the demonstration: the same program, asked many applications by one process."""
+    """Return the configuration of the demonstration: the same program, asked many applications by
+    one process.
+    """
     from evenhand.config.file import Config
 
     config = Config.load(CONFIG)
     # The Python that runs this is there, whatever "python" means on the path.
     argv = [sys.executable, *config.table["subject"]["stream"][1:]]
-    return replace(config, table={**config.table, "subject": {**config.table["subject"], "stream": argv}})
+    return replace(
+        config, table={**config.table, "subject": {**config.table["subject"], "stream": argv}}
+    )

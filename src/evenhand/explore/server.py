@@ -1,4 +1,6 @@
-"""The what-if page on this machine: a server that answers nobody but the page that it gave its token to."""
+"""The what-if page on this machine: a server that answers nobody but the page that it gave its
+token to.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,10 @@ PAGES = {
     "explore.js": ("explore.js", "text/javascript; charset=utf-8"),
 }
 HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
-    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+        "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -57,7 +61,8 @@ class _Refused(Exception):
 class PageServer(ThreadingHTTPServer):
     """Serves the page, and hands what is asked of the software to the one thread that runs `work`.
 
-    A Subject is used by one thread only, and by the main one where there is a choice, so that Ctrl-C reaches it.
+    A Subject is used by one thread only, and by the main one where there is a choice, so that
+    Ctrl-C reaches it.
     """
 
     daemon_threads = True
@@ -65,7 +70,9 @@ class PageServer(ThreadingHTTPServer):
     def __init__(self, port: int, *, get: Mapping[str, Get], post: Mapping[str, Post]) -> None:
         self.get, self.post = get, post
         self.token = secrets.token_urlsafe(24)
-        self._waiting: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = (
+            queue.SimpleQueue()
+        )
         try:
             super().__init__((HOME, port), _Handler)
         except (OSError, OverflowError) as error:
@@ -94,7 +101,9 @@ class PageServer(ThreadingHTTPServer):
         """Do what requests ask for, one after the other, until `stop` or Ctrl-C."""
         while True:
             try:
-                job = self._waiting.get(timeout=1.0)  # without a timeout, Ctrl-C would not be heard everywhere
+                job = self._waiting.get(
+                    timeout=1.0
+                )  # without a timeout, Ctrl-C would not be heard everywhere
             except queue.Empty:
                 continue
             if job is None:
@@ -151,7 +160,10 @@ class _Handler(BaseHTTPRequestHandler):
         except EvenhandError as error:
             self._send(400, {"error": str(error), "features": list(getattr(error, "names", ()))})
         except Exception as error:
-            self._send(500, {"error": f"evenhand failed with {type(error).__name__}: {clip(str(error), 300)}"})
+            self._send(
+                500,
+                {"error": f"evenhand failed with {type(error).__name__}: {clip(str(error), 300)}"},
+            )
         else:
             self._send(200, content)
 
@@ -160,7 +172,9 @@ class _Handler(BaseHTTPRequestHandler):
         hosts = self.headers.get_all("Host") or []
         parts = urlsplit(self.path).path.split("/")
         token = parts[1] if len(parts) == 3 else ""
-        known = hmac.compare_digest(token.encode("utf-8", "surrogatepass"), self.server.token.encode())
+        known = hmac.compare_digest(
+            token.encode("utf-8", "surrogatepass"), self.server.token.encode()
+        )
         if not known or len(hosts) != 1 or hosts[0] not in self.server.hosts:
             return None
         if self.command == "POST":
@@ -189,7 +203,11 @@ class _Handler(BaseHTTPRequestHandler):
         except (ValueError, RecursionError):
             raise _Refused(400, "the request is not JSON") from None
         if not isinstance(table, dict):
-            raise _Refused(400, f"the request is {clip(repr(table), 60)}, not an object such as {{'individual': …}}")
+            raise _Refused(
+                400,
+                f"the request is {clip(repr(table), 60)}, not an object such as"
+                " {'individual': …}",
+            )
         return self.server.ask(lambda: self.server.post[name](table))
 
     def _body(self) -> bytes:
@@ -201,7 +219,9 @@ class _Handler(BaseHTTPRequestHandler):
             left = min(size, DRAINED)
             while left > 0 and (part := self.rfile.read(min(left, 1 << 16))):
                 left -= len(part)
-            raise _Refused(413, f"the request has {size:,} bytes, over the {MOST_BYTES:,} that are read")
+            raise _Refused(
+                413, f"the request has {size:,} bytes, over the {MOST_BYTES:,} that are read"
+            )
         return self.rfile.read(size)
 
     def _send(self, status: int, content: Any = None) -> None:

@@ -1,4 +1,6 @@
-"""explore: a page where a person edits an individual, sees what the live software says, and saves pairs that differ."""
+"""explore: a page where a person edits an individual, sees what the live software says, and saves
+pairs that differ.
+"""
 
 from __future__ import annotations
 
@@ -42,14 +44,18 @@ CONFIGS = (".toml", ".xml")
 
 
 def explore(options: Namespace) -> int:
-    """Open the page on a configuration, or on the cases of a result with its configuration, until Ctrl-C."""
+    """Open the page on a configuration, or on the cases of a result with its configuration, until
+    Ctrl-C.
+    """
     from evenhand.config.file import Config
 
     file, found = options.file, None
     suffix = Path(file).suffix.lower() if file is not None else CONFIGS[0]
     if suffix not in (*CONFIGS, ".json"):
         known = (*CONFIGS, ".json")
-        raise UsageError(f"{file}: a result or a configuration was expected; {nearest(suffix, known)}")
+        raise UsageError(
+            f"{file}: a result or a configuration was expected; {nearest(suffix, known)}"
+        )
     if suffix == ".json":
         found = gathered([file])
         file = options.config if options.config is not None else found.home
@@ -70,7 +76,9 @@ def serve(
     open_browser: bool = True,
     out: TextIO | None = None,
 ) -> None:
-    """Serve the page of the software that a configuration names, with the cases of a result, until Ctrl-C."""
+    """Serve the page of the software that a configuration names, with the cases of a result, until
+    Ctrl-C.
+    """
     out = sys.stdout if out is None else out
     with config.software() as subject:
         desk: Desk | TextDesk
@@ -84,10 +92,16 @@ def serve(
         server = session.server(port)
         try:
             with server.listening():
-                print(f"Exploring {printable(session.title)} at {server.url} (Ctrl-C ends it)", file=out, flush=True)
+                print(
+                    f"Exploring {printable(session.title)} at {server.url} (Ctrl-C ends it)",
+                    file=out,
+                    flush=True,
+                )
                 if open_browser:
                     # A browser of the terminal would keep this thread for itself.
-                    threading.Thread(target=webbrowser.open, args=(server.url,), daemon=True).start()
+                    threading.Thread(
+                        target=webbrowser.open, args=(server.url,), daemon=True
+                    ).start()
                 server.work()
         except KeyboardInterrupt:
             pass
@@ -105,10 +119,14 @@ class Shown:
 
 
 def cases_of(found: Evidence | None) -> list[Shown]:
-    """Return the cases of a result or of all checks of an audit, each once, and the first found inputs of a search."""
+    """Return the cases of a result or of all checks of an audit, each once, and the first found
+    inputs of a search.
+    """
     shown: dict[str, Shown] = {}
     for result in () if found is None else found.parts:
-        listed = [Shown(case, finding.claim) for finding in result.findings for case in finding.cases]
+        listed = [
+            Shown(case, finding.claim) for finding in result.findings for case in finding.cases
+        ]
         if result.job == "search":
             listed += [Shown(case, "found by a search") for case in _searched(result)]
         for one in listed:
@@ -140,7 +158,9 @@ class Kept:
 
     def __post_init__(self) -> None:
         if not self.file.parent.is_dir():
-            raise UsageError(f"{self.file}: there is no folder '{self.file.parent}' to save in; make it first")
+            raise UsageError(
+                f"{self.file}: there is no folder '{self.file.parent}' to save in; make it first"
+            )
         self._read()
 
     @property
@@ -158,7 +178,9 @@ class Kept:
         except UsageError as error:
             raise UsageError(f"{error}; {advice}") from None
         if "explore" not in held.details:
-            raise UsageError(f"{self.file}: holds a {clip(held.job, 40)} and not pairs that were saved; {advice}")
+            raise UsageError(
+                f"{self.file}: holds a {clip(held.job, 40)} and not pairs that were saved; {advice}"
+            )
         if held.space != json.loads(json.dumps(self.space)):
             raise UsageError(f"{self.file}: holds pairs of another space; {advice}")
         return list(held.findings), int(held.details["explore"]["tried"]), held.spent
@@ -178,11 +200,17 @@ class Kept:
             if not same:
                 cases.append(pair.case)
                 new += 1
-        total = Spent(cost.queries + spent.queries, cost.executed + spent.executed, cost.seconds + spent.seconds)
+        total = Spent(
+            cost.queries + spent.queries,
+            cost.executed + spent.executed,
+            cost.seconds + spent.seconds,
+        )
         most = max(tried + spent.queries, *(len(cases) for cases in held.values()))
         findings = [_finding(about, output, cases, most) for (about, output), cases in held.items()]
         details = {"explore": {"tried": most}}
-        result = Result(self.job, findings, 0, total, StopReason.FINDINGS, self.space, details=details)
+        result = Result(
+            self.job, findings, 0, total, StopReason.FINDINGS, self.space, details=details
+        )
         with replacing(self.file) as part:
             part.write_text(result.to_json(), encoding="utf-8")
         self.added += bool(new)
@@ -199,7 +227,13 @@ def _finding(about: tuple[str, ...], output: str, cases: Sequence[Case], tried: 
     what = f"the output {output}" if output else "the outcome"
     claim = f"{pairs} saved by hand in which {what} changes with {' and '.join(about)}"
     return Finding(
-        claim, about, Witnesses.of(len(cases), tried, "by hand"), None, tuple(cases), output=output, score="witnesses"
+        claim,
+        about,
+        Witnesses.of(len(cases), tried, "by hand"),
+        None,
+        tuple(cases),
+        output=output,
+        score="witnesses",
     )
 
 
@@ -222,8 +256,8 @@ class Session:
         self.lost = len(self.given) - len(self.cases)
         if self.given and not self.cases:
             raise UsageError(
-                f"the result has {self.lost:,} cases, none of which is an input of {self.title or 'this space'}; "
-                f"name the configuration that the result is of"
+                f"the result has {self.lost:,} cases, none of which is an input of"
+                f" {self.title or 'this space'}; name the configuration that the result is of"
             )
 
     def server(self, port: int = 0) -> PageServer:
@@ -233,7 +267,11 @@ class Session:
 
     def told(self, _query: Mapping[str, list[str]]) -> dict[str, Any]:
         """Return what the page must know to begin."""
-        lost = [f"{self.lost:,} cases of the result are no inputs of this space and are left out"] if self.lost else []
+        lost = (
+            [f"{self.lost:,} cases of the result are no inputs of this space and are left out"]
+            if self.lost
+            else []
+        )
         start = self.cases[0]["individual"] if self.cases else self.desk.start()
         rest = {"title": self.title, "cases": len(self.cases), "start": start, "notes": lost}
         return self.desk.told() | rest | self._saved()

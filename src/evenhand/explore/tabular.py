@@ -1,4 +1,6 @@
-"""What the what-if page asks: an individual and all of its protected twins, in one question to the live software."""
+"""What the what-if page asks: an individual and all of its protected twins, in one question to the
+live software.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,14 @@ if TYPE_CHECKING:
     from evenhand.subject.view import View
 
 MOST_TWINS = 200
-"""Up to how many combinations of protected values all of them are asked; a feature by itself has no more either."""
+"""Up to how many combinations of protected values all of them are asked; a feature by itself has no
+more either.
+"""
 MOST_NUMBERS = 20
 """How many values of a protected number are asked where not all combinations are."""
 MOST_TRIED = 10_000
-"""How many values of a feature are looked through for the nearest one that keeps the constraints."""
+"""How many values of a feature are looked through for the nearest one that keeps the constraints.
+"""
 EXACT = 2**53
 """Beyond this a browser cannot tell whole numbers apart."""
 
@@ -47,7 +52,9 @@ class Misfit(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """An individual and a twin with another outcome, what was changed, and of which output the outcome is."""
+    """An individual and a twin with another outcome, what was changed, and of which output the
+    outcome is.
+    """
 
     about: tuple[str, ...]
     output: str
@@ -68,8 +75,12 @@ def wired(value: Any) -> Any:
     return found if isinstance(found, float) and math.isfinite(found) else str(found)
 
 
-def answers(views: Sequence[View], outcomes: NDArray[Any]) -> tuple[list[list[dict[str, Any]]], NDArray[np.bool_]]:
-    """Return what each input got, output by output, and which of them got something else than the first input."""
+def answers(
+    views: Sequence[View], outcomes: NDArray[Any]
+) -> tuple[list[list[dict[str, Any]]], NDArray[np.bool_]]:
+    """Return what each input got, output by output, and which of them got something else than the
+    first input.
+    """
     told: list[list[dict[str, Any]]] = [[] for _ in outcomes]
     different = np.zeros(len(outcomes), dtype=np.bool_)
     for view in views:
@@ -80,7 +91,14 @@ def answers(views: Sequence[View], outcomes: NDArray[Any]) -> tuple[list[list[di
         for at, each in enumerate(told):
             favourable = None if good is None else bool(good[at])
             value = wired(mine[at])
-            each.append({"output": view.name, "value": value, "favourable": favourable, "differs": bool(differs[at])})
+            each.append(
+                {
+                    "output": view.name,
+                    "value": value,
+                    "favourable": favourable,
+                    "differs": bool(differs[at]),
+                }
+            )
     return told, different
 
 
@@ -120,7 +138,10 @@ class Desk:
         """Return what a page must know to draw the form."""
         features = []
         for feature in self.space.features:
-            entry = feature.to_dict() | {"protected": feature.name in self.space.protected, "passed": feature.passed}
+            entry = feature.to_dict() | {
+                "protected": feature.name in self.space.protected,
+                "passed": feature.passed,
+            }
             if feature.kind == "category":
                 entry["levels"] = [wired(level) for level in feature.levels]
             else:
@@ -146,7 +167,11 @@ class Desk:
         except UsageError:
             return None
         individual, twin = map(self._record, points)
-        return {"individual": individual, "twin": twin, "outcomes": [wired(outcome) for outcome in case.outcomes]}
+        return {
+            "individual": individual,
+            "twin": twin,
+            "outcomes": [wired(outcome) for outcome in case.outcomes],
+        }
 
     def decide(self, individual: Any, twin: Any = None) -> dict[str, Any]:
         """Return the outcome of an individual and of its twins, all asked at once.
@@ -171,14 +196,23 @@ class Desk:
             for place, (row, record) in enumerate(zip(twins, records, strict=True), start=1)
         ]
         people.sort(key=lambda one: (not one["differs"], len(one["changed"])))
-        return {"individual": self._record(own), "outcomes": told[0], "twins": people, "notes": notes}
+        return {
+            "individual": self._record(own),
+            "outcomes": told[0],
+            "twins": people,
+            "notes": notes,
+        }
 
     def pairs(self, individual: Any, twin: Any) -> list[Pair]:
-        """Ask about two inputs, each twice, and return them as a case of each output in which they differ."""
+        """Ask about two inputs, each twice, and return them as a case of each output in which they
+        differ.
+        """
         both = np.asfortranarray(np.concatenate([self._checked(individual), self._checked(twin)]))
         changed = tuple(self._changed(*both))
         if not changed:
-            raise UsageError("the individual and its twin are the same, so there is no pair to save")
+            raise UsageError(
+                "the individual and its twin are the same, so there is no pair to save"
+            )
         self.subject.need_deterministic(both)
         outcomes = self.subject.decide(both)
         one, other = self.space.records(both)
@@ -186,7 +220,9 @@ class Desk:
         for view in self.views:
             mine = np.ascontiguousarray(outcomes[view.name]) if view.name else outcomes
             if view.distance(mine[:1], mine[1:])[0] > 0:
-                found.append(Pair(changed, view.name, Case(one, other, (plain(mine[0]), plain(mine[1])))))
+                found.append(
+                    Pair(changed, view.name, Case(one, other, (plain(mine[0]), plain(mine[1]))))
+                )
         if not found:
             raise UsageError("the outcomes of these two do not differ, so there is no pair to save")
         return found
@@ -200,14 +236,22 @@ class Desk:
     def _point(self, individual: Any) -> Points:
         """Encode an individual, or say which value it cannot have."""
         if not isinstance(individual, Mapping):
-            raise UsageError(f"the individual is {clip(repr(individual))}, not values by feature name")
+            raise UsageError(
+                f"the individual is {clip(repr(individual))}, not values by feature name"
+            )
         for name in individual:
             if name not in self.space.names:
-                raise UsageError(f"{clip(repr(name), 60)} is no feature; {nearest(name, self.space.names)}")
+                raise UsageError(
+                    f"{clip(repr(name), 60)} is no feature; {nearest(name, self.space.names)}"
+                )
         for name in self.space.names:
             if name not in individual:
-                raise Misfit(f"the individual has no value for {clip(repr(name), 60)}; give it one", name)
-        return np.array([[_coded(feature, individual[feature.name]) for feature in self.space.features]])
+                raise Misfit(
+                    f"the individual has no value for {clip(repr(name), 60)}; give it one", name
+                )
+        return np.array(
+            [[_coded(feature, individual[feature.name]) for feature in self.space.features]]
+        )
 
     def _checked(self, individual: Any) -> Points:
         """Encode an individual that keeps every constraint."""
@@ -217,13 +261,19 @@ class Desk:
         return point
 
     def _refuse(self, point: Points) -> None:
-        """Say which constraint is broken, and the nearest change of one feature that keeps them all."""
+        """Say which constraint is broken, and the nearest change of one feature that keeps them
+        all.
+        """
         space, told = self.space, []
         touched: dict[str, None] = {}
         for constraint in space.constraints:
             if not Space(space.features, (), [constraint], space.layout).valid(point)[0]:
                 told.append(f"'{clip(named(constraint), 200)}'")
-                parsed = Constraint.parse(constraint, space.features) if isinstance(constraint, str) else None
+                parsed = (
+                    Constraint.parse(constraint, space.features)
+                    if isinstance(constraint, str)
+                    else None
+                )
                 touched |= dict.fromkeys(space.names if parsed is None else parsed.touches)
         names = list(touched)
         moves = [move for move in (self._moved(point, name) for name in names) if move is not None]
@@ -234,7 +284,9 @@ class Desk:
         raise Misfit(f"this breaks the constraint {' and '.join(told)}; {hint}", *names)
 
     def _moved(self, point: Points, name: str) -> tuple[float, str, Any] | None:
-        """Return how far a feature must go to keep all constraints, and where to; None where it cannot."""
+        """Return how far a feature must go to keep all constraints, and where to; None where it
+        cannot.
+        """
         at, feature = self.space.index(name), self.space.feature(name)
         values = spread(feature, MOST_TRIED)
         values = values[self.space.valid(self.space.under(point, name, values[:, None]))]
@@ -242,31 +294,42 @@ class Desk:
             return None
         away = np.abs(values - point[0, at])
         best = int(np.argmin(away))
-        far = 1.0 if feature.kind == "category" else float(away[best]) / (feature.high - feature.low)
+        far = (
+            1.0 if feature.kind == "category" else float(away[best]) / (feature.high - feature.low)
+        )
         return far, name, feature.labels(values[best : best + 1])[0]
 
     def _twins(self, own: Points) -> tuple[Points, list[str]]:
-        """Return the other members of the individual's class that keep the constraints, and what to say of them."""
+        """Return the other members of the individual's class that keep the constraints, and what to
+        say of them.
+        """
         space, notes = self.space, []
         names = list(space.protected)
         if not names:
             return own[:0], ["no feature of the space is protected, so the individual has no twins"]
         features = [space.feature(name) for name in names]
         notes += [
-            f"{clip(repr(each.name), 60)} is not passed to the software, so changing it alone changes nothing, which "
-            f"is no evidence of fairness"
+            f"{clip(repr(each.name), 60)} is not passed to the software, so changing it alone"
+            " changes nothing, which is no evidence of fairness"
             for each in features
             if not each.passed
         ]
         if combinations(each.size for each in features) <= MOST_TWINS:
             found = space.under(own, names, product([each.values() for each in features]))
         else:
-            notes.append("there are too many combinations of protected values, so each feature is changed by itself")
+            notes.append(
+                "there are too many combinations of protected values, so each feature is changed by"
+                " itself"
+            )
             found = np.concatenate([self._alone(own, each, notes) for each in features])
         valid = space.valid(found)
         if not valid.all():
             out = int((~valid).sum())
-            told = "twin that breaks a constraint is" if out == 1 else "twins that break a constraint are"
+            told = (
+                "twin that breaks a constraint is"
+                if out == 1
+                else "twins that break a constraint are"
+            )
             notes.append(f"{out:,} {told} left out")
         return found[valid], notes
 
@@ -274,18 +337,24 @@ class Desk:
         values = spread(feature, MOST_TWINS if feature.kind == "category" else MOST_NUMBERS)
         if len(values) < feature.size:
             every = "all numbers" if math.isinf(feature.size) else f"{int(feature.size):,}"
-            notes.append(f"of {clip(repr(feature.name), 60)} {len(values)} values of {every} are asked")
+            notes.append(
+                f"of {clip(repr(feature.name), 60)} {len(values)} values of {every} are asked"
+            )
         return self.space.under(own, feature.name, values[:, None])
 
 
 def favoured(views: Sequence[View]) -> list[dict[str, Any]]:
     """Return the name of each output, and what counts as favourable where that is known."""
     known = {view.name: view.counts and view.positive is not None for view in views}
-    return [{"name": view.name, "favoured": view.favoured if known[view.name] else None} for view in views]
+    return [
+        {"name": view.name, "favoured": view.favoured if known[view.name] else None}
+        for view in views
+    ]
 
 
 def spread(feature: Feature, most: int) -> NDArray[np.float64]:
-    """Return all values of a feature where there are few: otherwise the first levels, or numbers over its range.
+    """Return all values of a feature where there are few: otherwise the first levels, or numbers
+    over its range.
 
     >>> from evenhand.space.feature import integer
     >>> spread(integer("age", 0, 100), 5).tolist()
@@ -316,7 +385,9 @@ def _coded(feature: Feature, value: Any) -> float:
             written = [at for at, level in enumerate(feature.levels) if wired(level) == value]
             if written:
                 return float(written[0])
-        raise Misfit(f"{said} is not one of its levels; {nearest(value, feature.levels)}", feature.name)
+        raise Misfit(
+            f"{said} is not one of its levels; {nearest(value, feature.levels)}", feature.name
+        )
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         raise Misfit(f"{said} is not a number; give one from {feature.domain}", feature.name)
     number = np.array([min(max(value, -2 * EXACT), 2 * EXACT)], dtype=np.float64)
@@ -326,4 +397,7 @@ def _coded(feature: Feature, value: Any) -> float:
     if not feature.inside(close)[0]:  # the range does not end on a step
         close = close - (feature.step or 0.0)
     best = feature.labels(close)[0]
-    raise Misfit(f"{said} is outside its domain, {feature.domain}; the nearest valid value is {best}", feature.name)
+    raise Misfit(
+        f"{said} is outside its domain, {feature.domain}; the nearest valid value is {best}",
+        feature.name,
+    )

@@ -1,4 +1,6 @@
-"""What the what-if page asks of software that takes texts: a text, and the same text with other sensitive terms."""
+"""What the what-if page asks of software that takes texts: a text, and the same text with other
+sensitive terms.
+"""
 
 from __future__ import annotations
 
@@ -53,9 +55,16 @@ class TextDesk:
 
     def told(self) -> dict[str, Any]:
         """Return what a page must know to draw the form."""
-        lexicon = {name: [term.text for term in self.lexicon.of(name)] for name in self.lexicon.categories}
+        lexicon = {
+            name: [term.text for term in self.lexicon.of(name)] for name in self.lexicon.categories
+        }
         views = (self.subject.view,)
-        return {"kind": "texts", "software": self.subject.name, "lexicon": lexicon, "outputs": favoured(views)}
+        return {
+            "kind": "texts",
+            "software": self.subject.name,
+            "lexicon": lexicon,
+            "outputs": favoured(views),
+        }
 
     def start(self) -> dict[str, Any]:
         """Return the first text that names a term, of those that the configuration names."""
@@ -72,7 +81,11 @@ class TextDesk:
         if not all(isinstance(text, str) for text in both):
             return None
         one, other = ({"text": unmarked(str(text))} for text in both)
-        return {"individual": one, "twin": other, "outcomes": [wired(outcome) for outcome in case.outcomes]}
+        return {
+            "individual": one,
+            "twin": other,
+            "outcomes": [wired(outcome) for outcome in case.outcomes],
+        }
 
     @cached_property
     def _terms(self) -> list[tuple[str, Term]]:
@@ -89,7 +102,11 @@ class TextDesk:
             {
                 "individual": {"text": asked[at]},
                 "changed": [twins[asked[at]][0]] if asked[at] in twins else ["text"],
-                "shown": self._shown(matches, *twins[asked[at]]) if asked[at] in twins else ["text", "", asked[at]],
+                "shown": (
+                    self._shown(matches, *twins[asked[at]])
+                    if asked[at] in twins
+                    else ["text", "", asked[at]]
+                ),
                 "outcomes": told[at],
                 "differs": bool(different[at]),
             }
@@ -104,7 +121,8 @@ class TextDesk:
         matches, twins, _ = self._twins(text)
         if other not in twins:
             raise UsageError(
-                f"{clip(repr(other), 100)} is not the individual with another term, so there is no pair to save"
+                f"{clip(repr(other), 100)} is not the individual with another term, so there is no"
+                " pair to save"
             )
         self.subject.need_deterministic([text, other])
         outcomes = self.subject.decide([text, other])
@@ -116,13 +134,23 @@ class TextDesk:
         return [Pair((name,), "", Case(one, two, (plain(outcomes[0]), plain(outcomes[1]))))]
 
     def _twins(self, text: str) -> tuple[Matches, dict[str, tuple[str, Term]], list[str]]:
-        """Return what is found in a text, the other texts with what was replaced in them, and what to say."""
+        """Return what is found in a text, the other texts with what was replaced in them, and what
+        to say.
+        """
         matches, row = find([text], self.lexicon), np.array([0], dtype=np.intp)
         named = dict(zip(self.lexicon.categories, matches.has[0].tolist(), strict=True))
-        made = {matches.write(row, [name], [term])[0]: (name, term) for name, term in self._terms if named[name]}
+        made = {
+            matches.write(row, [name], [term])[0]: (name, term)
+            for name, term in self._terms
+            if named[name]
+        }
         made.pop(text, None)
         names = ", ".join(self.lexicon.categories)
-        return matches, made, [] if any(named.values()) else [f"the text names no term of {clip(names, 200)}"]
+        return (
+            matches,
+            made,
+            [] if any(named.values()) else [f"the text names no term of {clip(names, 200)}"],
+        )
 
     def _own(self, matches: Matches, name: str) -> str:
         """Return the terms of a category that a text names, as its lexicon writes them."""
@@ -137,5 +165,8 @@ class TextDesk:
 def _text(individual: Any) -> str:
     text = individual.get("text") if isinstance(individual, Mapping) else None
     if not isinstance(text, str):
-        raise Misfit(f"the individual is {clip(repr(individual))}, which has no text; send {{'text': …}}", "text")
+        raise Misfit(
+            f"the individual is {clip(repr(individual))}, which has no text; send {{'text': …}}",
+            "text",
+        )
     return text

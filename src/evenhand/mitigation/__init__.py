@@ -1,4 +1,5 @@
-"""Bias mitigation methods of AIF360 and Fairlearn in scikit-learn's style, and studies that compare them.
+"""Bias mitigation methods of AIF360 and Fairlearn in scikit-learn's style, and studies that compare
+them.
 
 >>> from evenhand.mitigation import method
 >>> method("reject-option-spd", over="sex").kind
@@ -21,8 +22,12 @@ if TYPE_CHECKING:
     from evenhand.mitigation.catalogue import method as method
     from evenhand.mitigation.catalogue import method_names as method_names
     from evenhand.mitigation.catalogue import needs as needs
-    from evenhand.mitigation.fairlearn_adversarial import AdversarialClassifier as AdversarialClassifier
-    from evenhand.mitigation.fairlearn_reductions import ExponentiatedGradient as ExponentiatedGradient
+    from evenhand.mitigation.fairlearn_adversarial import (
+        AdversarialClassifier as AdversarialClassifier,
+    )
+    from evenhand.mitigation.fairlearn_reductions import (
+        ExponentiatedGradient as ExponentiatedGradient,
+    )
     from evenhand.mitigation.fairlearn_reductions import GridSearch as GridSearch
     from evenhand.mitigation.fairlearn_thresholds import CorrelationRemover as CorrelationRemover
     from evenhand.mitigation.fairlearn_thresholds import ThresholdOptimiser as ThresholdOptimiser
@@ -37,8 +42,14 @@ if TYPE_CHECKING:
 
 TUNE = Verb(
     "tune",
-    question="Which value of a mitigation's parameter is best, and is it better than blindly giving up accuracy?",
-    definition="Each value was tried on splits of the rows; the best was judged on rows that were kept for it.",
+    question=(
+        "Which value of a mitigation's parameter is best, and is it better than blindly giving up"
+        " accuracy?"
+    ),
+    definition=(
+        "Each value was tried on splits of the rows; the best was judged on rows that were kept"
+        " for it."
+    ),
     function=Deferred("evenhand.mitigation.tune:tune"),
     options=Options.of(
         given=(

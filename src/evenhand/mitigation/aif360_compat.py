@@ -30,7 +30,8 @@ _TENSORFLOW_LOG = "TF_CPP_MIN_LOG_LEVEL"
 
 @contextmanager
 def seeded(seed: int | None) -> Iterator[None]:
-    """Seed numpy's global generator, from which AIF360 draws, and put the user's own state back afterwards.
+    """Seed numpy's global generator, from which AIF360 draws, and put the user's own state back
+    afterwards.
 
     >>> with seeded(3):
     ...     first = np.random.random()
@@ -54,7 +55,9 @@ def check_seed(seed: Any) -> None:
     """
     whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
     if not (seed is None or (whole and 0 <= seed < 2**32)):
-        raise UsageError(f"random_state = {clip(repr(seed))} must be a whole number from 0 to 2**32 - 1, or None")
+        raise UsageError(
+            f"random_state = {clip(repr(seed))} must be a whole number from 0 to 2**32 - 1, or None"
+        )
 
 
 @contextmanager
@@ -73,7 +76,7 @@ def old_strings() -> Iterator[None]:
         warnings.filterwarnings("ignore", message=f".*{name}")
         try:
             before = pd.get_option(name)
-            pd.set_option(name, False)  # noqa: FBT003 (pandas takes it no other way)
+            pd.set_option(name, False)  # noqa: FBT003
         except pd.errors.OptionError:
             before = None
     try:
@@ -112,7 +115,8 @@ def quiet() -> Iterator[None]:
 
 
 def aif360(name: str, what: str) -> Any:
-    """Return a module of AIF360, as `aif360("algorithms.postprocessing", "RejectOption")`, imported without its noise.
+    """Return a module of AIF360, as `aif360("algorithms.postprocessing", "RejectOption")`, imported
+    without its noise.
 
     `what` says in the error of a missing library what needs it.
     """
@@ -132,7 +136,8 @@ def dataset(
     weights: Floats | None = None,
     what: str = "this method",
 ) -> Any:
-    """Return a BinaryLabelDataset of AIF360: its protected column is "privileged", 1 is the favourable "label".
+    """Return a BinaryLabelDataset of AIF360: its protected column is "privileged", 1 is the
+    favourable "label".
 
     Parameters
     ----------
@@ -146,8 +151,13 @@ def dataset(
     import pandas as pd
 
     datasets = aif360("datasets", what)
-    columns: dict[str, Any] = {f"x{place}": column for place, column in enumerate(np.asarray(features).T)}
-    columns |= {"privileged": np.asarray(privileged, dtype=np.float64), "label": np.asarray(truth, dtype=np.float64)}
+    columns: dict[str, Any] = {
+        f"x{place}": column for place, column in enumerate(np.asarray(features).T)
+    }
+    columns |= {
+        "privileged": np.asarray(privileged, dtype=np.float64),
+        "label": np.asarray(truth, dtype=np.float64),
+    }
     if scores is not None:
         columns["score"] = scores
     if weights is not None:

@@ -1,4 +1,6 @@
-"""What all mitigation methods share: they are scikit-learn classifiers that take frames and the user's own labels."""
+"""What all mitigation methods share: they are scikit-learn classifiers that take frames and the
+user's own labels.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,12 @@ if TYPE_CHECKING:
 
 
 class Mitigation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier that is made, or whose answers are changed, so that groups are treated more alike.
+    """A classifier that is made, or whose answers are changed, so that groups are treated more
+    alike.
 
-    The protected columns are columns of X, named by `over`; with ``aware=False`` a method keeps them from the model
-    inside. Subclasses write `_fit` and `_decide`, in terms of 1 for the favourable label and 0 for the other.
+    The protected columns are columns of X, named by `over`; with ``aware=False`` a method keeps
+    them from the model inside. Subclasses write `_fit` and `_decide`, in terms of 1 for the
+    favourable label and 0 for the other.
     """
 
     kind: ClassVar[str] = ""
@@ -37,18 +41,23 @@ class Mitigation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     knob: ClassVar[str | None] = None
     """The parameter that trades performance for fairness, where there is one."""
     off: ClassVar[Mapping[str, Any]] = {}
-    """Parameters under which a method with a model of its own does not mitigate: its own original."""
+    """Parameters under which a method with a model of its own does not mitigate: its own original.
+    """
 
     over: Any
     positive: Any
     privileged: Any
     aware: bool
 
-    def fit(self, X: Any, y: Any) -> Mitigation:  # noqa: N803 (scikit-learn's name)
+    def fit(self, X: Any, y: Any) -> Mitigation:  # noqa: N803
         """Learn from training rows and their labels."""
         if self.over is None or self.over in ("", [], ()):
-            raise UsageError(f"{type(self).__name__} needs over=…: the protected column of X, or several")
-        self.roles_ = Roles.of(X, y, over=self.over, positive=self.positive, privileged=self.privileged)
+            raise UsageError(
+                f"{type(self).__name__} needs over=…: the protected column of X, or several"
+            )
+        self.roles_ = Roles.of(
+            X, y, over=self.over, positive=self.positive, privileged=self.privileged
+        )
         ordered = sorted(self.roles_.classes, key=lambda label: (str(type(label)), label))
         self.classes_ = np.array(ordered, dtype=self.roles_.dtype)
         self._fit(X, self.roles_.truth(y))
@@ -68,15 +77,21 @@ class Mitigation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _inputs(self, frame: Any) -> Any:
-        """Return what the model inside is given: the frame, without the protected columns if it is not aware."""
+        """Return what the model inside is given: the frame, without the protected columns if it is
+        not aware.
+        """
         if self.aware:
             return frame
         table = eager(frame)
         if set(table.columns) <= set(self.roles_.over):
-            raise DataError(f"X has only {', '.join(self.roles_.over)}, which aware=False keeps from the model")
+            raise DataError(
+                f"X has only {', '.join(self.roles_.over)}, which aware=False keeps from the model"
+            )
         return table.drop(list(self.roles_.over)).to_native()
 
-    def _model(self, estimator: Any, frame: Any, truth: Floats, weights: Floats | None = None) -> Any:
+    def _model(
+        self, estimator: Any, frame: Any, truth: Floats, weights: Floats | None = None
+    ) -> Any:
         """Return a fitted copy of an estimator, trained on the user's own labels."""
         check_estimator(self, estimator)
         model = clone(estimator)
@@ -84,25 +99,28 @@ class Mitigation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return model.fit(self._inputs(frame), self.roles_.labels(truth), **options)
 
     def _chances(self, model: Any, frame: Any) -> Floats:
-        """Return the chance of the favourable label that a model gives each row, or what stands in for one.
+        """Return the chance of the favourable label that a model gives each row, or what stands in
+        for one.
 
-        A model without `predict_proba` gives its margin, squashed into 0 to 1 by the logistic function.
+        A model without `predict_proba` gives its margin, squashed into 0 to 1 by the logistic
+        function.
         """
         from scipy.special import expit
 
         known = np.asarray(model.classes_).tolist()
         if set(known) != set(self.roles_.classes):
             raise UsageError(
-                f"the estimator knows the labels {clip(', '.join(map(repr, known)))} and the training rows have "
-                f"{', '.join(map(repr, self.roles_.classes))}; train it on these labels"
+                f"the estimator knows the labels {clip(', '.join(map(repr, known)))} and the"
+                f" training rows have {', '.join(map(repr, self.roles_.classes))}; train it on"
+                " these labels"
             )
         inputs, place = self._inputs(frame), known.index(self.roles_.classes[1])
         if hasattr(model, "predict_proba"):
             return np.asarray(model.predict_proba(inputs), dtype=np.float64)[:, place]
         if not hasattr(model, "decision_function"):
             raise UsageError(
-                f"{clip(repr(model))} has neither predict_proba nor decision_function, and {type(self).__name__} needs "
-                f"to know how sure it is"
+                f"{clip(repr(model))} has neither predict_proba nor decision_function, and"
+                f" {type(self).__name__} needs to know how sure it is"
             )
         margin = np.asarray(model.decision_function(inputs), dtype=np.float64)
         return np.asarray(expit(margin if place else -margin), dtype=np.float64)
@@ -111,11 +129,14 @@ class Mitigation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def check_estimator(method: Any, estimator: Any) -> None:
     """Refuse a method that was given no estimator."""
     if estimator is None:
-        raise UsageError(f"{type(method).__name__} needs an estimator to train, such as LogisticRegression()")
+        raise UsageError(
+            f"{type(method).__name__} needs an estimator to train, such as LogisticRegression()"
+        )
 
 
 def weight_name(method: Any, estimator: Any) -> str:
-    """Return the keyword that carries the weights of rows into the `fit` of an estimator, or say that none does.
+    """Return the keyword that carries the weights of rows into the `fit` of an estimator, or say
+    that none does.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.pipeline import make_pipeline
@@ -125,14 +146,20 @@ def weight_name(method: Any, estimator: Any) -> str:
     name = weight_keyword(estimator)
     if name is None:
         raise UsageError(
-            f"{clip(repr(estimator))} takes no sample_weight, by which {type(method).__name__} acts; use one that "
-            f"does, such as LogisticRegression()"
+            f"{clip(repr(estimator))} takes no sample_weight, by which {type(method).__name__}"
+            " acts; use one that does, such as LogisticRegression()"
         )
     return name
 
 
 def check_number(
-    name: str, value: Any, *, low: float = -np.inf, high: float = np.inf, over: float = -np.inf, whole: bool = False
+    name: str,
+    value: Any,
+    *,
+    low: float = -np.inf,
+    high: float = np.inf,
+    over: float = -np.inf,
+    whole: bool = False,
 ) -> None:
     """Refuse a setting that is no number in its range.
 
@@ -141,14 +168,28 @@ def check_number(
     evenhand.runtime.errors.UsageError: alpha = 2 must be a number from 0 to 1
     """
     kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
-    if isinstance(value, kinds) and not isinstance(value, bool) and low <= value <= high and over < value < np.inf:
+    if (
+        isinstance(value, kinds)
+        and not isinstance(value, bool)
+        and low <= value <= high
+        and over < value < np.inf
+    ):
         return
-    span = f"over {over}" if over > -np.inf else f"of {low} or more" if high == np.inf else f"from {low} to {high}"
-    raise UsageError(f"{name} = {clip(repr(value))} must be a {'whole ' if whole else ''}number {span}")
+    span = (
+        f"over {over}"
+        if over > -np.inf
+        else f"of {low} or more"
+        if high == np.inf
+        else f"from {low} to {high}"
+    )
+    raise UsageError(
+        f"{name} = {clip(repr(value))} must be a {'whole ' if whole else ''}number {span}"
+    )
 
 
 class Numbers:
-    """Turns a frame into numbers for methods that take nothing else: one column for each level, numbers standardised.
+    """Turns a frame into numbers for methods that take nothing else: one column for each level,
+    numbers standardised.
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"sex": ["f", "m"], "job": ["a", "b"], "age": [20, 40]})
@@ -169,7 +210,9 @@ class Numbers:
         self._numeric = [name for name in names if table[name].dtype.is_numeric()]
         self._worded = [name for name in names if name not in self._numeric]
         levels = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-        self._encoder = make_column_transformer((levels, self._worded), (StandardScaler(), self._numeric))
+        self._encoder = make_column_transformer(
+            (levels, self._worded), (StandardScaler(), self._numeric)
+        )
         self._encoder.fit(self._pandas(table))
         return self
 
@@ -183,9 +226,13 @@ class Numbers:
 
         for name in [*self._worded, *self._numeric]:
             if name not in table.columns:
-                raise DataError(f"there is no column {name!r}, which training rows had; {nearest(name, table.columns)}")
+                raise DataError(
+                    f"there is no column {name!r}, which training rows had;"
+                    f" {nearest(name, table.columns)}"
+                )
             if name in self._numeric:
                 check_missing(table, name)
         numbers = {name: table[name].cast(nw.Float64).to_numpy() for name in self._numeric}
-        # Whole frames of other engines become pandas' only with one more library; columns need none.
+        # Whole frames of other engines become pandas' only with one more library; columns need
+        # none.
         return pd.DataFrame({name: table[name].to_numpy() for name in self._worded} | numbers)

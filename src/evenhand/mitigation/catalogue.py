@@ -1,4 +1,6 @@
-"""The methods by name: what each is, what it needs, and how to make one; a class is imported when it is made."""
+"""The methods by name: what each is, what it needs, and how to make one; a class is imported when
+it is made.
+"""
 
 from __future__ import annotations
 
@@ -57,13 +59,36 @@ def _entries() -> list[Method]:
     solved: dict[str, Any] = {"modules": ("aif360", "cvxpy"), **aif}
     fair: dict[str, Any] = {"extra": "fairlearn", "modules": ("fairlearn",)}
     reject, calibrated = "postprocessing:RejectOption", "postprocessing:CalibratedOdds"
-    network: dict[str, Any] = {"knob": "alpha", "extra": "fairlearn,torch", "modules": ("fairlearn", "torch")}
-    adversary: dict[str, Any] = {"extra": "aif360,tensorflow", "modules": ("aif360", "tensorflow"), "paper": True}
+    network: dict[str, Any] = {
+        "knob": "alpha",
+        "extra": "fairlearn,torch",
+        "modules": ("fairlearn", "torch"),
+    }
+    adversary: dict[str, Any] = {
+        "extra": "aif360,tensorflow",
+        "modules": ("aif360", "tensorflow"),
+        "paper": True,
+    }
     return [
         Method("reweighing", "preprocessing:Reweighing", "RW", "pre", paper=True),
-        Method("optimised-preprocessing", "optimised:OptimisedPreprocessing", "OP", "pre", knob="epsilon", **solved),
+        Method(
+            "optimised-preprocessing",
+            "optimised:OptimisedPreprocessing",
+            "OP",
+            "pre",
+            knob="epsilon",
+            **solved,
+        ),
         Method("lfr", "representations:FairRepresentations", "LFR", "pre", knob="az", **aif),
-        Method("prejudice-remover", "inprocessing:PrejudiceRemover", "PR", "in", knob="eta", own_model=True, **aif),
+        Method(
+            "prejudice-remover",
+            "inprocessing:PrejudiceRemover",
+            "PR",
+            "in",
+            knob="eta",
+            own_model=True,
+            **aif,
+        ),
         Method(
             "adversarial-debiasing",
             "inprocessing:AdversarialDebiasing",
@@ -74,7 +99,15 @@ def _entries() -> list[Method]:
             **adversary,
         ),
         *(
-            Method(f"reject-option-{of}", reject, f"ROC_{of.upper()}", "post", {"metric": of}, knob="bound", paper=True)
+            Method(
+                f"reject-option-{of}",
+                reject,
+                f"ROC_{of.upper()}",
+                "post",
+                {"metric": of},
+                knob="bound",
+                paper=True,
+            )
             for of in ("spd", "aod", "eod")
         ),
         *(
@@ -82,10 +115,33 @@ def _entries() -> list[Method]:
             for of in ("fnr", "fpr", "weighted")
         ),
         Method("equalised-odds", "postprocessing:EqualisedOdds", "EO", "post", **needed),
-        Method("threshold-optimiser", "fairlearn_thresholds:ThresholdOptimiser", "TO", "post", **fair),
-        Method("exponentiated-gradient", "fairlearn_reductions:ExponentiatedGradient", "EG", "in", knob="eps", **fair),
-        Method("grid-search", "fairlearn_reductions:GridSearch", "GS", "in", knob="constraint_weight", **fair),
-        Method("correlation-remover", "fairlearn_thresholds:CorrelationRemover", "CR", "pre", knob="alpha", **fair),
+        Method(
+            "threshold-optimiser", "fairlearn_thresholds:ThresholdOptimiser", "TO", "post", **fair
+        ),
+        Method(
+            "exponentiated-gradient",
+            "fairlearn_reductions:ExponentiatedGradient",
+            "EG",
+            "in",
+            knob="eps",
+            **fair,
+        ),
+        Method(
+            "grid-search",
+            "fairlearn_reductions:GridSearch",
+            "GS",
+            "in",
+            knob="constraint_weight",
+            **fair,
+        ),
+        Method(
+            "correlation-remover",
+            "fairlearn_thresholds:CorrelationRemover",
+            "CR",
+            "pre",
+            knob="alpha",
+            **fair,
+        ),
         Method(
             "fairlearn_adversarial",
             "fairlearn_adversarial:AdversarialClassifier",
@@ -130,14 +186,19 @@ def method(key: str, estimator: Any = None, **settings: Any) -> Mitigation:
     """
     entry = _entry(key)
     factory = entry.factory
-    options = [name for name in options_of(factory.__init__) if name != "estimator" and name not in entry.settings]
+    options = [
+        name
+        for name in options_of(factory.__init__)
+        if name != "estimator" and name not in entry.settings
+    ]
     refuse_unknown(f"the method {key!r}", settings, options)
     given = {} if entry.own_model else {"estimator": estimator}
     return factory(**given, **entry.settings, **settings)
 
 
 def needs(key: str, **settings: Any) -> MissingExtra | None:
-    """Return the error to raise where a method with these settings cannot run here, None where it can.
+    """Return the error to raise where a method with these settings cannot run here, None where it
+    can.
 
     Nothing is imported to find out.
 

@@ -1,4 +1,6 @@
-"""Fairlearn's adversarial classifier: a network of torch that is trained against one that guesses the group."""
+"""Fairlearn's adversarial classifier: a network of torch that is trained against one that guesses
+the group.
+"""
 
 from __future__ import annotations
 
@@ -22,20 +24,23 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _FASTER = 30
-"""How much faster the adversary learns: one that lags behind is fooled by treating groups less alike than before."""
+"""How much faster the adversary learns: one that lags behind is fooled by treating groups less
+alike than before.
+"""
 
 
 class AdversarialClassifier(Mitigation):
-    """A network trained so that another cannot tell the group from its answers (Zhang, Lemoine and Mitchell, 2018).
+    """A network trained so that another cannot tell the group from its answers (Zhang, Lemoine and
+    Mitchell, 2018).
 
     Parameters
     ----------
     constraint
-        What is alike: how many get the favourable label ("spd"), or how many of those who deserve it and of those who
-        do not ("odds").
+        What is alike: how many get the favourable label ("spd"), or how many of those who deserve
+        it and of those who do not ("odds").
     alpha
-        What fooling the other network counts; 0 trains the same network alone. Fairlearn's own 1 may overshoot, and
-        then groups differ more than before, the other way round.
+        What fooling the other network counts; 0 trains the same network alone. Fairlearn's own 1
+        may overshoot, and then groups differ more than before, the other way round.
     hidden
         The number of units in each hidden layer.
     epochs, batch_size, learning_rate
@@ -91,9 +96,12 @@ class AdversarialClassifier(Mitigation):
         random = _Whole(self.random_state)
         with _alone(torch):
             torch.manual_seed(random.random())
-            adversary = _network([2 if self.constraint == "odds" else 1, 1 if groups == 2 else groups])
+            adversary = _network(
+                [2 if self.constraint == "odds" else 1, 1 if groups == 2 else groups]
+            )
             if self.alpha == 0:
-                # Fairlearn takes the adversary's direction out of the training even then, so it must hear nothing.
+                # Fairlearn takes the adversary's direction out of the training even then, so it
+                # must hear nothing.
                 adversary[0].weight.requires_grad_(requires_grad=False).zero_()
             self._network = library.AdversarialFairnessClassifier(
                 backend="torch",
@@ -121,13 +129,17 @@ class AdversarialClassifier(Mitigation):
         check_number("learning_rate", self.learning_rate, over=0)
         check_seed(self.random_state)
         if not isinstance(self.hidden, list | tuple):
-            raise UsageError(f"hidden = {clip(repr(self.hidden))} must be a list of whole numbers, such as (50,)")
+            raise UsageError(
+                f"hidden = {clip(repr(self.hidden))} must be a list of whole numbers, such as (50,)"
+            )
         for units in self.hidden:
             check_number("hidden", units, low=1, whole=True)
 
 
 class _Whole(np.random.RandomState):
-    """Draws whole numbers: Fairlearn seeds torch with a draw from 0 to 1, which torch cuts to 0 whatever the seed."""
+    """Draws whole numbers: Fairlearn seeds torch with a draw from 0 to 1, which torch cuts to 0
+    whatever the seed.
+    """
 
     def random(self, size: Any = None) -> Any:
         return self.randint(2**31, size=size)
@@ -135,7 +147,9 @@ class _Whole(np.random.RandomState):
 
 @contextmanager
 def _alone(torch: Any) -> Iterator[None]:
-    """Leave the user's generators as they are, and train on one thread: more add up in another order, and no faster."""
+    """Leave the user's generators as they are, and train on one thread: more add up in another
+    order, and no faster.
+    """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -146,7 +160,9 @@ def _alone(torch: Any) -> Iterator[None]:
 
 
 def _network(sizes: Sequence[int]) -> Any:
-    """Return layers between these numbers of units; the chance of a yes, or several groups' scores, come out."""
+    """Return layers between these numbers of units; the chance of a yes, or several groups' scores,
+    come out.
+    """
     torch, layers = _torch(), []
     for before, after in pairwise(sizes):
         linear = torch.nn.Linear(before, after)
@@ -155,7 +171,8 @@ def _network(sizes: Sequence[int]) -> Any:
         layers += [linear, torch.nn.ReLU()]
     end = [torch.nn.Sigmoid()] if sizes[-1] == 1 else []
     network = torch.nn.Sequential(*layers[:-1], *end).double()
-    # Fairlearn divides gradients by their size plus a number that is 0 in single precision, and 0 / 0 spoils a network.
+    # Fairlearn divides gradients by their size plus a number that is 0 in single precision, and 0 /
+    # 0 spoils a network.
     network.register_forward_pre_hook(_widened)
     network.register_forward_hook(_narrowed)
     return network

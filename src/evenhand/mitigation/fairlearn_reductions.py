@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 
 class _Weighted:
-    """An estimator that takes the weights of rows by the name that Fairlearn gives its own constant models, too.
+    """An estimator that takes the weights of rows by the name that Fairlearn gives its own constant
+    models, too.
 
-    Fairlearn trains it dozens of times on the same rows, and asks it about no others. So it keeps them, encoded, and
-    whatever stands for them is passed over.
+    Fairlearn trains it dozens of times on the same rows, and asks it about no others. So it keeps
+    them, encoded, and whatever stands for them is passed over.
     """
 
     def __init__(self, estimator: Any, name: str, rows: Any) -> None:
@@ -35,7 +36,9 @@ class _Weighted:
         return _Weighted(self.estimator, self.name, self.rows)
 
     def fit(self, X: Any, y: Any, sample_weight: Any) -> _Weighted:  # noqa: N803
-        self.model = clone(self.estimator).fit(self.rows, np.asarray(y), **{self.name: np.asarray(sample_weight)})
+        self.model = clone(self.estimator).fit(
+            self.rows, np.asarray(y), **{self.name: np.asarray(sample_weight)}
+        )
         return self
 
     def predict(self, X: Any) -> Any:  # noqa: N803
@@ -43,7 +46,9 @@ class _Weighted:
 
 
 class _Reduction(Mitigation):
-    """What both reductions do: all steps of a pipeline but the last are fitted once, to the rows as they are."""
+    """What both reductions do: all steps of a pipeline but the last are fitted once, to the rows as
+    they are.
+    """
 
     estimator: Any
 
@@ -63,20 +68,24 @@ class _Reduction(Mitigation):
 
 
 def _bare(model: Any) -> Any:
-    """Return a model without the rows that it was trained on; Fairlearn's own constant ones have none."""
+    """Return a model without the rows that it was trained on; Fairlearn's own constant ones have
+    none.
+    """
     return model.model if isinstance(model, _Weighted) else model
 
 
 class ExponentiatedGradient(_Reduction):
-    """Trains on weighted rows, over and over, for a mixture of models that treats groups alike (Agarwal et al., 2018).
+    """Trains on weighted rows, over and over, for a mixture of models that treats groups alike
+    (Agarwal et al., 2018).
 
-    Which model of the mixture decides on a row is drawn; the draw depends on `random_state` and on the row's place
-    among the rows that are asked.
+    Which model of the mixture decides on a row is drawn; the draw depends on `random_state` and on
+    the row's place among the rows that are asked.
 
     Parameters
     ----------
     estimator
-        The classifier to train, which must take `sample_weight`, itself or as the last step of a pipeline.
+        The classifier to train, which must take `sample_weight`, itself or as the last step of a
+        pipeline.
     constraint
         What is alike, as for ThresholdOptimiser.
     eps
@@ -135,32 +144,41 @@ class ExponentiatedGradient(_Reduction):
         # One knob: Fairlearn has the allowed difference and the bound on the multipliers apart.
         constraint = getattr(library, moment)(difference_bound=self.eps)
         model, rows = self._weighted(frame, truth)
-        mixture = library.ExponentiatedGradient(model, constraint, eps=self.eps, max_iter=self.max_iter)
+        mixture = library.ExponentiatedGradient(
+            model, constraint, eps=self.eps, max_iter=self.max_iter
+        )
         with _quiet():
             mixture.fit(rows, truth.astype(np.intp), sensitive_features=codes)
         # Nothing else of it is kept: it holds on to the training rows.
         used = mixture.weights_[lambda weight: weight > 0]
-        self._mixture = [(weight, _bare(mixture.predictors_[place])) for place, weight in used.items()]
+        self._mixture = [
+            (weight, _bare(mixture.predictors_[place])) for place, weight in used.items()
+        ]
 
     def _decide(self, frame: Any) -> Any:
         inputs = self._encoded(frame)
-        chances: Any = sum(weight * np.asarray(model.predict(inputs)) for weight, model in self._mixture)
+        chances: Any = sum(
+            weight * np.asarray(model.predict(inputs)) for weight, model in self._mixture
+        )
         with seeded(self.random_state):
             return chances >= np.random.random_sample(len(chances))
 
 
 class GridSearch(_Reduction):
-    """Trains on weighted rows for a grid of weights and keeps the model with the best trade-off (Agarwal et al., 2018).
+    """Trains on weighted rows for a grid of weights and keeps the model with the best trade-off
+    (Agarwal et al., 2018).
 
     Parameters
     ----------
     estimator
-        The classifier to train, which must take `sample_weight`, itself or as the last step of a pipeline.
+        The classifier to train, which must take `sample_weight`, itself or as the last step of a
+        pipeline.
     constraint
         What is alike, as for ThresholdOptimiser.
     grid_size
-        How many models are trained; the more groups, the more it takes. Fairlearn's own 10, up to a weight of 2, are so
-        coarse that often the first of them overshoots, and the model without any weight is the best.
+        How many models are trained; the more groups, the more it takes. Fairlearn's own 10, up to a
+        weight of 2, are so coarse that often the first of them overshoots, and the model without
+        any weight is the best.
     grid_limit
         How strongly the constraint is weighed at most; a small grid is finer with less.
     constraint_weight
@@ -237,7 +255,9 @@ class GridSearch(_Reduction):
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep pandas from telling, thousands of times, what of Fairlearn's own code it will refuse one day."""
+    """Keep pandas from telling, thousands of times, what of Fairlearn's own code it will refuse one
+    day.
+    """
     with warnings.catch_warnings():
         for kind in (DeprecationWarning, FutureWarning):
             warnings.filterwarnings("ignore", category=kind, module=r"fairlearn\.")

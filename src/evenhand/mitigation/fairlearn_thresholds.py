@@ -1,6 +1,8 @@
-"""Fairlearn's thresholds for each group and its removed correlation, and what all methods of Fairlearn share.
+"""Fairlearn's thresholds for each group and its removed correlation, and what all methods of
+Fairlearn share.
 
-They know any number of groups: each combination of the protected columns is one, and none is privileged.
+They know any number of groups: each combination of the protected columns is one, and none is
+privileged.
 """
 
 from __future__ import annotations
@@ -30,29 +32,34 @@ CONSTRAINTS = {
     "fpr": ("false_positive_rate_parity", "FalsePositiveRateParity", (0,)),
     "odds": ("equalized_odds", "EqualizedOdds", (0, 1)),
 }
-"""What is to be alike between groups: its two names in Fairlearn, and the true labels among which it is compared."""
+"""What is to be alike between groups: its two names in Fairlearn, and the true labels among which
+it is compared.
+"""
 _DECIDED = 1e-9
-"""A column that varies less than this within groups, as a share of its size, is decided by the group."""
+"""A column that varies less than this within groups, as a share of its size, is decided by the
+group.
+"""
 
 
 class ThresholdOptimiser(Post):
-    """Gives each group a threshold of its own, so that groups are treated alike (Hardt, Price and Srebro, 2016).
+    """Gives each group a threshold of its own, so that groups are treated alike (Hardt, Price and
+    Srebro, 2016).
 
-    Decisions between two thresholds of a group are drawn; the draw of a row depends on `random_state` and on its place
-    among the rows that are asked.
+    Decisions between two thresholds of a group are drawn; the draw of a row depends on
+    `random_state` and on its place among the rows that are asked.
 
     Parameters
     ----------
     estimator
         The classifier whose answers are changed.
     constraint
-        What is alike: how many get the favourable label ("spd"), how many of those who deserve it ("eod"), of those
-        who do not ("fpr"), or of both ("odds").
+        What is alike: how many get the favourable label ("spd"), how many of those who deserve it
+        ("eod"), of those who do not ("fpr"), or of both ("odds").
     prefit
         Whether the estimator is fitted already, and used as it is.
     validation
-        The share of the training rows that is kept from the model and that thresholds are chosen on; by default these
-        are the rows that the model was trained on.
+        The share of the training rows that is kept from the model and that thresholds are chosen
+        on; by default these are the rows that the model was trained on.
     random_state
         The seed of what is drawn: decisions, and which rows are kept for validation.
 
@@ -101,10 +108,14 @@ class ThresholdOptimiser(Post):
 
     def _learn(self, frame: Any, truth: Floats, privileged: Any) -> None:
         codes, chances = self.roles_.codes(frame), self._chances(self.model_, frame)
-        # A threshold is found on a curve that a group with one label does not have, whatever is to be alike.
+        # A threshold is found on a curve that a group with one label does not have, whatever is to
+        # be alike.
         check_labels(self, codes, truth, (0, 1))
         self._optimiser = fairlearn("postprocessing", self).ThresholdOptimizer(
-            estimator=_Given(), constraints=constraint_of(self)[0], prefit=True, predict_method="predict"
+            estimator=_Given(),
+            constraints=constraint_of(self)[0],
+            prefit=True,
+            predict_method="predict",
         )
         self._optimiser.fit(chances[:, None], truth.astype(np.intp), sensitive_features=codes)
 
@@ -115,11 +126,13 @@ class ThresholdOptimiser(Post):
 
 
 class CorrelationRemover(Mitigation):
-    """Takes from each column what is linear in the groups, until all have the same mean, and trains on what is left.
+    """Takes from each column what is linear in the groups, until all have the same mean, and trains
+    on what is left.
 
-    It acts on numbers: on what reaches the last step of a pipeline, else on one column for each level and standardised
-    numbers. The model never sees the protected columns, nor others that the group decides, whatever `aware` says. What
-    is not linear stays: it is meant for linear models, and a tree finds the groups again.
+    It acts on numbers: on what reaches the last step of a pipeline, else on one column for each
+    level and standardised numbers. The model never sees the protected columns, nor others that the
+    group decides, whatever `aware` says. What is not linear stays: it is meant for linear models,
+    and a tree finds the groups again.
 
     Parameters
     ----------
@@ -169,7 +182,11 @@ class CorrelationRemover(Mitigation):
         check_number("alpha", self.alpha, low=0, high=1)
         check_estimator(self, self.estimator)
         library = fairlearn("preprocessing", self)
-        labels, inputs, steps = self.roles_.labels(truth), self._inputs(frame), getattr(self.estimator, "steps", ())
+        labels, inputs, steps = (
+            self.roles_.labels(truth),
+            self._inputs(frame),
+            getattr(self.estimator, "steps", ()),
+        )
         if len(steps) > 1:
             self._encode = clone(self.estimator[:-1]).fit(inputs, labels).transform
         else:
@@ -182,7 +199,8 @@ class CorrelationRemover(Mitigation):
         self._kept = within.std(axis=0) > _DECIDED * np.abs(numbers).max(axis=0)
         if not self._kept.any():
             raise DataError(
-                f"{' and '.join(self.roles_.over)} decides every column of X; nothing is left to learn from"
+                f"{' and '.join(self.roles_.over)} decides every column of X; nothing is left to"
+                " learn from"
             )
         self._remover = library.CorrelationRemover(
             sensitive_feature_ids=list(range(len(self.roles_.groups))), alpha=self.alpha
@@ -200,14 +218,18 @@ class CorrelationRemover(Mitigation):
         return np.asarray(found.toarray() if hasattr(found, "toarray") else found, dtype=np.float64)
 
     def _columns(self, codes: Codes, numbers: Floats) -> Floats:
-        """Return a column for each group, and after them those of the rows as numbers that no group decides."""
+        """Return a column for each group, and after them those of the rows as numbers that no group
+        decides.
+        """
         # Centred here, as older versions of Fairlearn take one mean for all groups.
         groups = np.eye(len(self.roles_.groups))[codes] - self._shares
         return np.hstack([groups, numbers[:, self._kept]])
 
 
 class _Given(BaseEstimator):  # type: ignore[misc]
-    """An estimator whose answer is its input: Fairlearn is handed chances, and never sees a frame or a label."""
+    """An estimator whose answer is its input: Fairlearn is handed chances, and never sees a frame
+    or a label.
+    """
 
     def fit(self, X: Any, y: Any) -> _Given:  # noqa: N803
         return self
@@ -220,24 +242,36 @@ class _Given(BaseEstimator):  # type: ignore[misc]
 
 
 def check_labels(method: Any, codes: Codes, truth: Floats, labels: tuple[int, ...]) -> None:
-    """Refuse a group without rows of these labels: Fairlearn would leave it out of the comparison, or fail."""
+    """Refuse a group without rows of these labels: Fairlearn would leave it out of the comparison,
+    or fail.
+    """
     roles = method.roles_
-    rows = np.bincount(2 * codes + truth.astype(np.intp), minlength=2 * len(roles.groups)).reshape(-1, 2)
+    rows = np.bincount(2 * codes + truth.astype(np.intp), minlength=2 * len(roles.groups)).reshape(
+        -1, 2
+    )
     for group, counts in zip(roles.groups, rows, strict=True):
         for label in labels:
             if not counts[label]:
-                who = " and ".join(f"{name} {value!r}" for name, value in zip(roles.over, group, strict=True))
+                who = " and ".join(
+                    f"{name} {value!r}" for name, value in zip(roles.over, group, strict=True)
+                )
                 raise DataError(
-                    f"no training row with {who} has the label {roles.classes[label]!r}, among which "
-                    f"{type(method).__name__} with constraint = {method.constraint!r} compares the groups"
+                    f"no training row with {who} has the label {roles.classes[label]!r}, among"
+                    f" which {type(method).__name__} with constraint = {method.constraint!r}"
+                    " compares the groups"
                 )
 
 
-def constraint_of(method: Any, known: Iterable[str] = tuple(CONSTRAINTS)) -> tuple[str, str, tuple[int, ...]]:
+def constraint_of(
+    method: Any, known: Iterable[str] = tuple(CONSTRAINTS)
+) -> tuple[str, str, tuple[int, ...]]:
     """Return what a method's constraint is in Fairlearn, or refuse it."""
     name = method.constraint
     if not isinstance(name, str) or name not in known:
-        raise UsageError(f"constraint = {clip(repr(name))} is none of {type(method).__name__}; {nearest(name, known)}")
+        raise UsageError(
+            f"constraint = {clip(repr(name))} is none of {type(method).__name__};"
+            f" {nearest(name, known)}"
+        )
     return CONSTRAINTS[name]
 
 

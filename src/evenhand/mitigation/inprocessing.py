@@ -1,4 +1,6 @@
-"""Methods of AIF360 that act while a model of their own is trained: PrejudiceRemover and AdversarialDebiasing."""
+"""Methods of AIF360 that act while a model of their own is trained: PrejudiceRemover and
+AdversarialDebiasing.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from evenhand.mitigation.aif360_compat import PRIVILEGED, UNPRIVILEGED, aif360, dataset, quiet, seeded
+from evenhand.mitigation.aif360_compat import (
+    PRIVILEGED,
+    UNPRIVILEGED,
+    aif360,
+    dataset,
+    quiet,
+    seeded,
+)
 from evenhand.mitigation.base import Mitigation, Numbers, check_number
 from evenhand.runtime.errors import DataError, MissingExtra, UsageError, clip, nearest
 
@@ -41,16 +50,19 @@ class _OwnModel(Mitigation):
 
 
 class PrejudiceRemover(_OwnModel):
-    """Train logistic regression whose loss grows with what its answers tell of the group (Kamishima et al., 2012).
+    """Train logistic regression whose loss grows with what its answers tell of the group (Kamishima
+    et al., 2012).
 
-    There is one set of weights for the privileged and one for the others, over the columns that are not protected; with
-    ``aware=False`` both share one. The loss is ``-log likelihood + eta * PI + l2 / 2 * |weights|²``, where PI is the
-    prejudice index, n times the mutual information of answer and side.
+    There is one set of weights for the privileged and one for the others, over the columns that are
+    not protected; with ``aware=False`` both share one. The loss is ``-log likelihood + eta * PI +
+    l2 / 2 * |weights|²``, where PI is the prejudice index, n times the mutual information of answer
+    and side.
 
-    AIF360's own route (``solver="aif360"``) writes text files and runs the authors' code in a process called `python`;
-    that code goes through rows one by one and descends along a gradient that is not the one of its loss, since it adds
-    a term for the rate of all rows that cancels over the groups, but not within each. So it ends above the least loss,
-    and the more so the larger eta is. The default minimises the same loss with its own gradient; it needs no AIF360.
+    AIF360's own route (``solver="aif360"``) writes text files and runs the authors' code in a
+    process called `python`; that code goes through rows one by one and descends along a gradient
+    that is not the one of its loss, since it adds a term for the rate of all rows that cancels over
+    the groups, but not within each. So it ends above the least loss, and the more so the larger eta
+    is. The default minimises the same loss with its own gradient; it needs no AIF360.
 
     Parameters
     ----------
@@ -64,7 +76,8 @@ class PrejudiceRemover(_OwnModel):
     Attributes
     ----------
     weights_
-        A row for the others and one for the privileged (one for all if not aware); the last column is the constant.
+        A row for the others and one for the privileged (one for all if not aware); the last column
+        is the constant.
     loss_
         The loss where descent ended.
 
@@ -105,15 +118,24 @@ class PrejudiceRemover(_OwnModel):
         check_number("eta", self.eta, low=0)
         check_number("l2", self.l2, low=0)
         if self.solver not in SOLVERS:
-            raise UsageError(f"solver = {clip(repr(self.solver))} is unknown; {nearest(self.solver, SOLVERS)}")
+            raise UsageError(
+                f"solver = {clip(repr(self.solver))} is unknown; {nearest(self.solver, SOLVERS)}"
+            )
         if self.solver == "aif360" and (self.l2 != 1 or not self.aware):
             said = f"l2 = {self.l2!r}" if self.l2 != 1 else "aware = False"
-            raise UsageError(f'{said} is not for solver = "aif360", whose code cannot do it; take solver = "native"')
+            raise UsageError(
+                f'{said} is not for solver = "aif360", whose code cannot do it; take solver ='
+                ' "native"'
+            )
         self._numbers = Numbers(without=self.roles_.over).fit(frame)
         rows, side = self._numbers(frame), self.roles_.are_privileged(frame)
         loss = PrejudiceLoss(rows, truth, side, eta=self.eta, l2=self.l2, shared=not self.aware)
         with threadpool_limits(1):  # several threads add up in another order
-            found = _weights_of_aif360(rows, truth, side, self.eta) if self.solver == "aif360" else loss.least()
+            found = (
+                _weights_of_aif360(rows, truth, side, self.eta)
+                if self.solver == "aif360"
+                else loss.least()
+            )
         self.loss_ = loss(found)[0]
         self.weights_ = found.reshape(-1, rows.shape[1] + 1)
 
@@ -128,8 +150,8 @@ class PrejudiceRemover(_OwnModel):
 class PrejudiceLoss:
     """The loss of PrejudiceRemover, as the authors' code has it, with its gradient.
 
-    Weights are one array: those of the other rows and then those of the privileged, each with the constant last; only
-    one set of them if they are `shared`.
+    Weights are one array: those of the other rows and then those of the privileged, each with the
+    constant last; only one set of them if they are `shared`.
 
     >>> rows, truth, side = np.array([[1.0], [-1.0]]), np.array([1.0, 0.0]), np.array([True, False])
     >>> value, slope = PrejudiceLoss(rows, truth, side, eta=1, l2=1)(np.zeros(4))
@@ -138,28 +160,42 @@ class PrejudiceLoss:
     """
 
     def __init__(
-        self, rows: Floats, truth: Floats, side: Bools, *, eta: float, l2: float, shared: bool = False
+        self,
+        rows: Floats,
+        truth: Floats,
+        side: Bools,
+        *,
+        eta: float,
+        l2: float,
+        shared: bool = False,
     ) -> None:
         self.eta, self.l2 = eta, l2
         width = rows.shape[1] + 1
         self._rows = np.column_stack([rows, np.ones(len(rows))])
         everyone = np.ones(len(rows), dtype=np.bool_)
         masks = (everyone,) if shared else (~side, side)
-        self._sets = [(slice(place * width, (place + 1) * width), mask) for place, mask in enumerate(masks)]
+        self._sets = [
+            (slice(place * width, (place + 1) * width), mask) for place, mask in enumerate(masks)
+        ]
         self._parts = [self._rows[those] for _, those in self._sets]
         self._truth, self._sides, self._size = truth, (~side, side), width * len(self._sets)
 
     def __call__(self, weights: Floats, eta: float | None = None) -> tuple[float, Floats]:
         """Return the value and the gradient, if need be with another eta.
 
-        The rate of all rows adds nothing to the gradient: what it adds for one side, the other takes away.
+        The rate of all rows adds nothing to the gradient: what it adds for one side, the other
+        takes away.
         """
         eta = self.eta if eta is None else eta
         margins = np.empty(len(self._truth))
         for (place, those), part in zip(self._sets, self._parts, strict=True):
             margins[those] = part @ weights[place]
         chances = np.clip(1 / (1 + np.exp(-np.clip(margins, -700, 700))), _EDGE, 1 - _EDGE)
-        value = np.logaddexp(0, margins).sum() - self._truth @ margins + self.l2 / 2 * (weights @ weights)
+        value = (
+            np.logaddexp(0, margins).sum()
+            - self._truth @ margins
+            + self.l2 / 2 * (weights @ weights)
+        )
         by_margin = chances - self._truth
         overall = chances.mean()
         for those in self._sides:
@@ -173,7 +209,9 @@ class PrejudiceLoss:
         return float(value), slope
 
     def least(self) -> Floats:
-        """Return the weights of the least loss that descent finds, beginning as the authors do without prejudice."""
+        """Return the weights of the least loss that descent finds, beginning as the authors do
+        without prejudice.
+        """
         from scipy.optimize import minimize
 
         found, long = np.zeros(self._size), {"maxiter": 1000, "maxfun": 5000}
@@ -193,7 +231,9 @@ def _weights_of_aif360(rows: Floats, truth: Floats, side: Bools, eta: float) -> 
         with file.open("rb") as stream:
             return np.asarray(_Weights(stream).load().coef_, dtype=np.float64)
     except EOFError:
-        raise DataError(f"{what} failed on these {len(truth):,} rows: its process wrote no model") from None
+        raise DataError(
+            f"{what} failed on these {len(truth):,} rows: its process wrote no model"
+        ) from None
     finally:
         file.unlink()
 
@@ -203,7 +243,9 @@ def _this_python(module: Any) -> Iterator[None]:
     """Have AIF360 run this very Python, silently, and not whatever `python` is on the path."""
 
     def call(command: list[str]) -> int:
-        return subprocess.run([sys.executable, *command[1:]], capture_output=True, check=False).returncode
+        return subprocess.run(
+            [sys.executable, *command[1:]], capture_output=True, check=False
+        ).returncode
 
     before = module.subprocess
     module.subprocess = SimpleNamespace(call=call)
@@ -223,17 +265,19 @@ class _Weights(pickle.Unpickler):
 class AdversarialDebiasing(_OwnModel):
     """Train a network whose answers do not let an adversary guess the group (Zhang et al., 2018).
 
-    AIF360's code needs TensorFlow as it was before version 2, which cannot be had in a process without spoiling it for
-    all other code there. It is therefore trained in a process of its own, which takes some seconds to start, on one
-    thread, so that the same `random_state` gives the same network; the weights come back and numpy does the rest.
+    AIF360's code needs TensorFlow as it was before version 2, which cannot be had in a process
+    without spoiling it for all other code there. It is therefore trained in a process of its own,
+    which takes some seconds to start, on one thread, so that the same `random_state` gives the same
+    network; the weights come back and numpy does the rest.
 
     Parameters
     ----------
     adversary_weight
         How much the adversary counts; 0 trains without one, its own original.
     epochs, batch_size
-        How often it goes through the training rows, and how many it takes at once. AIF360 leaves out those that do not
-        fill a last batch, and would learn nothing where all are fewer than one: then all are taken at once.
+        How often it goes through the training rows, and how many it takes at once. AIF360 leaves
+        out those that do not fill a last batch, and would learn nothing where all are fewer than
+        one: then all are taken at once.
     hidden
         The size of the hidden layer.
 
@@ -279,7 +323,11 @@ class AdversarialDebiasing(_OwnModel):
         for name in ("epochs", "batch_size", "hidden"):
             check_number(name, getattr(self, name), low=1, whole=True)
         with seeded(self.random_state):
-            seed = int(np.random.randint(2**31)) if self.random_state is None else int(self.random_state)
+            seed = (
+                int(np.random.randint(2**31))
+                if self.random_state is None
+                else int(self.random_state)
+            )
         for library in ("aif360", "tensorflow"):
             if not _installed(library):
                 raise MissingExtra("AdversarialDebiasing", self.extra)
@@ -312,7 +360,10 @@ def _in_another_process(**task: Any) -> dict[str, Any]:
     """Train the network of AIF360 in a new process; return its weights by name."""
     with tempfile.TemporaryDirectory() as folder:
         np.savez(Path(folder) / "task.npz", **task)
-        code = "import sys; from evenhand.mitigation.inprocessing import train_in; train_in(sys.argv[1])"
+        code = (
+            "import sys; from evenhand.mitigation.inprocessing import train_in;"
+            " train_in(sys.argv[1])"
+        )
         paths = os.pathsep.join(path for path in sys.path if path)
         ran = subprocess.run(
             [sys.executable, "-c", code, folder],
@@ -323,13 +374,18 @@ def _in_another_process(**task: Any) -> dict[str, Any]:
         )
         if ran.returncode:
             said = (ran.stderr.strip().splitlines() or [f"exit code {ran.returncode}"])[-1]
-            raise DataError(f"AdversarialDebiasing failed on these {len(task['truth']):,} rows: {clip(said, 200)}")
+            raise DataError(
+                f"AdversarialDebiasing failed on these {len(task['truth']):,} rows:"
+                f" {clip(said, 200)}"
+            )
         with np.load(Path(folder) / "weights.npz") as found:
             return dict(found)
 
 
 def train_in(folder: str) -> None:
-    """Train as `task.npz` in a folder says and write `weights.npz` beside it; for a process that does nothing else."""
+    """Train as `task.npz` in a folder says and write `weights.npz` beside it; for a process that
+    does nothing else.
+    """
     tf = importlib.import_module("tensorflow.compat.v1")
     with np.load(Path(folder) / "task.npz") as found:
         task = dict(found)
@@ -337,7 +393,9 @@ def train_in(folder: str) -> None:
     given = dataset(task["rows"], task["truth"], task["side"])
     given.features = task["rows"]  # without the column of its own that tells who is privileged
     tf.disable_eager_execution()
-    plain = tf.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1, device_count={"GPU": 0})
+    plain = tf.ConfigProto(
+        intra_op_parallelism_threads=1, inter_op_parallelism_threads=1, device_count={"GPU": 0}
+    )
     with tf.Session(config=plain) as session, quiet():
         module.AdversarialDebiasing(
             UNPRIVILEGED,

@@ -1,4 +1,6 @@
-"""Optimised preprocessing: training rows moved at random, as little as parity of their labels takes (Calmon, 2017)."""
+"""Optimised preprocessing: training rows moved at random, as little as parity of their labels takes
+(Calmon, 2017).
+"""
 
 from __future__ import annotations
 
@@ -31,37 +33,45 @@ _GROUP, _LABEL = "the group", "the label"
 
 
 class OptimisedPreprocessing(Mitigation):
-    """Move training rows and labels at random so that groups have the favourable label alike, and train on that.
+    """Move training rows and labels at random so that groups have the favourable label alike, and
+    train on that.
 
-    A convex program finds the chances with which a row of some group, features and label becomes another: the rates of
-    the favourable label of any two groups end at most `epsilon` apart, few rows are moved far, and the distribution of
-    features and labels stays as near to the original as it can. It knows cells, not numbers: each column that takes
-    part is cut into at most `bins` bins, numbers at quantiles, texts into the most common levels and all others.
+    A convex program finds the chances with which a row of some group, features and label becomes
+    another: the rates of the favourable label of any two groups end at most `epsilon` apart, few
+    rows are moved far, and the distribution of features and labels stays as near to the original as
+    it can. It knows cells, not numbers: each column that takes part is cut into at most `bins`
+    bins, numbers at quantiles, texts into the most common levels and all others.
 
-    The estimator is trained on the user's own columns. A row that is moved to another bin of a column gets the most
-    common level of that bin, or its median; one that is not keeps its value, and columns that do not take part stay as
-    they are. Rows to predict are never moved: without labels the program has only an average of its chances for them,
-    and a person's answer would be drawn at random each time.
+    The estimator is trained on the user's own columns. A row that is moved to another bin of a
+    column gets the most common level of that bin, or its median; one that is not keeps its value,
+    and columns that do not take part stay as they are. Rows to predict are never moved: without
+    labels the program has only an average of its chances for them, and a person's answer would be
+    drawn at random each time.
 
-    What is unreasonable about AIF360's route: the cells grow as bins to the power of columns, and it goes through all
-    pairs of them in Python, so that a handful of columns is all it can take; columns must be cut by hand, with a
-    distortion written for each data set; moving rows without labels fails on pandas 2 and later, and with labels on
-    pandas 3. Here AIF360 solves the program, and the moves are drawn by numpy.
+    What is unreasonable about AIF360's route: the cells grow as bins to the power of columns, and
+    it goes through all pairs of them in Python, so that a handful of columns is all it can take;
+    columns must be cut by hand, with a distortion written for each data set; moving rows without
+    labels fails on pandas 2 and later, and with labels on pandas 3. Here AIF360 solves the program,
+    and the moves are drawn by numpy.
 
     Parameters
     ----------
     features
-        The columns that take part; by default the three that tell most of the label, once they are cut.
+        The columns that take part; by default the three that tell most of the label, once they are
+        cut.
     bins
         The most bins of a column.
     epsilon
-        The most that rates of the favourable label may differ between groups in the training rows as moved.
+        The most that rates of the favourable label may differ between groups in the training rows
+        as moved.
     clist, dlist
-        For each distortion in `clist`, the most that may be moved that far from any cell, in `dlist`.
+        For each distortion in `clist`, the most that may be moved that far from any cell, in
+        `dlist`.
     distortion
-        A function of the bins before and after (two mappings from columns to numbers of bins) and whether the label was
-        and becomes favourable. By default, as in AIF360's example for German, a number costs 1 for each bin that it
-        moves, a text 1 for any move, a label 1 to become favourable and 2 to become unfavourable.
+        A function of the bins before and after (two mappings from columns to numbers of bins) and
+        whether the label was and becomes favourable. By default, as in AIF360's example for German,
+        a number costs 1 for each bin that it moves, a text 1 for any move, a label 1 to become
+        favourable and 2 to become unfavourable.
 
     Attributes
     ----------
@@ -117,7 +127,9 @@ class OptimisedPreprocessing(Mitigation):
         with seeded(self.random_state):
             bins, labels = moves.draw()
         moved = {name: cut.moved(table[name], bins[name]) for name, cut in chosen.items()}
-        self.moved_ = float(np.any([bins[name] != cut.codes for name, cut in chosen.items()], axis=0).mean())
+        self.moved_ = float(
+            np.any([bins[name] != cut.codes for name, cut in chosen.items()], axis=0).mean()
+        )
         self.relabelled_ = float((labels != truth).mean())
         self.model_ = self._model(self.estimator, table.with_columns(**moved).to_native(), labels)
 
@@ -130,19 +142,26 @@ class OptimisedPreprocessing(Mitigation):
         free = [name for name in table.columns if name not in self.roles_.over]
         for name in self.features or ():
             if name not in free:
-                raise UsageError(f"features names {clip(repr(name))}, which is no free column; {nearest(name, free)}")
+                raise UsageError(
+                    f"features names {clip(repr(name))}, which is no free column;"
+                    f" {nearest(name, free)}"
+                )
         cuts = {name: Cut.of(table, name, self.bins) for name in self.features or free}
         if self.features is None:
             cuts = {name: cut for name, cut in cuts.items() if len(cut.stands) > 1}
             told = {name: mutual_info_score(truth, cut.codes) for name, cut in cuts.items()}
             cuts = {name: cuts[name] for name in sorted(told, key=lambda name: -told[name])[:_MOST]}
         if not cuts:
-            raise DataError("no column but the protected ones has two different values, so there is nothing to move")
+            raise DataError(
+                "no column but the protected ones has two different values, so there is nothing to"
+                " move"
+            )
         cells = 2 * int(np.prod([len(cut.stands) for cut in cuts.values()]))
         if (many := cells**2 * len(self.roles_.groups)) > _MOST_MOVES:
             raise UsageError(
-                f"features = {clip(', '.join(cuts))} with bins = {self.bins} make {many:,} moves between cells, more "
-                f"than the {_MOST_MOVES:,} that AIF360 can take; choose fewer of them"
+                f"features = {clip(', '.join(cuts))} with bins = {self.bins} make {many:,} moves"
+                f" between cells, more than the {_MOST_MOVES:,} that AIF360 can take; choose fewer"
+                " of them"
             )
         return cuts
 
@@ -150,7 +169,9 @@ class OptimisedPreprocessing(Mitigation):
         """Have AIF360 find the chances of all moves."""
         import pandas as pd
 
-        tools = aif360("algorithms.preprocessing.optim_preproc_helpers.opt_tools", "OptimisedPreprocessing")
+        tools = aif360(
+            "algorithms.preprocessing.optim_preproc_helpers.opt_tools", "OptimisedPreprocessing"
+        )
         before = pd.DataFrame({name: cut.codes for name, cut in chosen.items()})
         before = before.assign(**{_LABEL: truth.astype(np.intp), _GROUP: groups})
         ordered = {name: cut.ordered for name, cut in chosen.items()}
@@ -159,7 +180,10 @@ class OptimisedPreprocessing(Mitigation):
             was, becomes = old[_LABEL] == 1, new[_LABEL] == 1
             if self.distortion is not None:
                 return float(self.distortion(_features(old), _features(new), was, becomes))
-            steps = (abs(old[name] - new[name]) if ordered[name] else old[name] != new[name] for name in ordered)
+            steps = (
+                abs(old[name] - new[name]) if ordered[name] else old[name] != new[name]
+                for name in ordered
+            )
             return float(sum(steps)) + (0 if was == becomes else 1 if becomes else 2)
 
         with quiet(), contextlib.redirect_stdout(io.StringIO()):
@@ -170,26 +194,35 @@ class OptimisedPreprocessing(Mitigation):
                 solver.optimize(epsilon=self.epsilon, dlist=list(self.dlist), verbose=False)
             except (RuntimeError, tools.cp.error.SolverError):
                 raise UsageError(
-                    f"no way was found to move rows within dlist = {clip(repr(self.dlist))} that brings the groups to "
-                    f"within epsilon = {self.epsilon!r}; raise epsilon or dlist"
+                    f"no way was found to move rows within dlist = {clip(repr(self.dlist))} that"
+                    f" brings the groups to within epsilon = {self.epsilon!r}; raise epsilon or"
+                    " dlist"
                 ) from None
         return Moves(before, solver.dfP)
 
     def _check(self) -> None:
         check_estimator(self, self.estimator)
-        if isinstance(self.features, str) or (self.features is not None and not list(self.features)):
-            raise UsageError(f"features = {clip(repr(self.features))} must be a list of columns, or None to choose")
+        if isinstance(self.features, str) or (
+            self.features is not None and not list(self.features)
+        ):
+            raise UsageError(
+                f"features = {clip(repr(self.features))} must be a list of columns, or None to"
+                " choose"
+            )
         check_number("bins", self.bins, low=2, whole=True)
         check_number("epsilon", self.epsilon, low=0, high=1)
         if len(self.clist) != len(self.dlist):
             raise UsageError(
-                f"clist has {len(self.clist)} distortions and dlist {len(self.dlist)} shares; give one share for each"
+                f"clist has {len(self.clist)} distortions and dlist {len(self.dlist)} shares; give"
+                " one share for each"
             )
 
 
 @dataclass(frozen=True)
 class Cut:
-    """A column cut into bins: the bin of each row, and for each bin a row whose value stands for it."""
+    """A column cut into bins: the bin of each row, and for each bin a row whose value stands for
+    it.
+    """
 
     codes: Codes
     stands: Codes
@@ -197,7 +230,8 @@ class Cut:
 
     @classmethod
     def of(cls, table: Any, name: str, bins: int) -> Cut:
-        """Cut a column at its quantiles if it is numeric, else into its most common levels and all others.
+        """Cut a column at its quantiles if it is numeric, else into its most common levels and all
+        others.
 
         >>> import pandas as pd
         >>> frame = eager(pd.DataFrame({"job": ["a", "b", "b", "c", "c", "c"], "age": [20, 30, 40, 50, 60, 70]}))
@@ -207,10 +241,14 @@ class Cut:
         check_missing(table, name)
         column = table[name]
         ordered = bool(column.dtype.is_numeric())
-        values = np.asarray(column.to_numpy() if ordered else np.array(column.to_list(), dtype=object).astype(str))
+        values = np.asarray(
+            column.to_numpy() if ordered else np.array(column.to_list(), dtype=object).astype(str)
+        )
         levels, places, counts = np.unique(values, return_inverse=True, return_counts=True)
         if ordered:
-            quantiles = np.quantile(values, np.linspace(0, 1, bins + 1)[1:-1], method="inverted_cdf")
+            quantiles = np.quantile(
+                values, np.linspace(0, 1, bins + 1)[1:-1], method="inverted_cdf"
+            )
             few = len(levels) <= bins
             codes = places if few else np.searchsorted(np.unique(quantiles), values, side="left")
         else:
@@ -224,7 +262,9 @@ class Cut:
         return cls(codes, np.array(stands, dtype=np.intp), ordered)
 
     def moved(self, column: Any, codes: Codes) -> Any:
-        """Return the column with the value that stands for its new bin in each row that changes bin."""
+        """Return the column with the value that stands for its new bin in each row that changes
+        bin.
+        """
         return column[np.where(codes == self.codes, np.arange(len(codes)), self.stands[codes])]
 
 
@@ -232,7 +272,9 @@ class Moves:
     """The chances with which each training row moves to each cell of features and label."""
 
     def __init__(self, before: Any, chances: Any) -> None:
-        rows = chances.index.get_indexer(list(before[list(chances.index.names)].itertuples(index=False, name=None)))
+        rows = chances.index.get_indexer(
+            list(before[list(chances.index.names)].itertuples(index=False, name=None))
+        )
         # As in AIF360: what the solver leaves of a chance that is zero.
         clean = np.where(chances.to_numpy() < 1e-8, 0.0, chances.to_numpy())
         self._sums = np.cumsum(clean / clean.sum(axis=1, keepdims=True), axis=1)[rows]

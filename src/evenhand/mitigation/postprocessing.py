@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from evenhand.mitigation.aif360_compat import PRIVILEGED, UNPRIVILEGED, aif360, check_seed, dataset, seeded
+from evenhand.mitigation.aif360_compat import (
+    PRIVILEGED,
+    UNPRIVILEGED,
+    aif360,
+    check_seed,
+    dataset,
+    seeded,
+)
 from evenhand.mitigation.base import Mitigation, check_number
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.space.dataframes import eager
@@ -22,7 +29,8 @@ COSTS = ("fnr", "fpr", "weighted")
 
 
 class Post(Mitigation):
-    """A method that changes the answers of a model, learned from what that model answers on the training rows.
+    """A method that changes the answers of a model, learned from what that model answers on the
+    training rows.
 
     Subclasses write `_learn` and `_decide`; the model is `model_`.
     """
@@ -36,17 +44,25 @@ class Post(Mitigation):
 
     def __sklearn_clone__(self) -> Any:
         # A copy of a model that is fitted already would not be fitted.
-        return type(self)(**self.get_params(deep=False)) if self.prefit else super().__sklearn_clone__()
+        return (
+            type(self)(**self.get_params(deep=False))
+            if self.prefit
+            else super().__sklearn_clone__()
+        )
 
     def _fit(self, frame: Any, truth: Floats) -> None:
         check_seed(self.random_state)
         share = self.validation
         if share is not None and not (isinstance(share, int | float) and 0 < share < 1):
-            raise UsageError(f"validation = {clip(repr(share))} must be a share of the rows between 0 and 1, or None")
+            raise UsageError(
+                f"validation = {clip(repr(share))} must be a share of the rows between 0 and 1, or"
+                " None"
+            )
         if self.prefit:
             if share is not None:
                 raise UsageError(
-                    "prefit=True trains no model, so validation keeps no rows from it; leave one of them out"
+                    "prefit=True trains no model, so validation keeps no rows from it; leave one of"
+                    " them out"
                 )
             self.model_ = self._given()
         elif share is None:
@@ -54,16 +70,21 @@ class Post(Mitigation):
         else:
             kept = self._kept(frame, truth, share)
             table = eager(frame)
-            self.model_ = self._model(self.estimator, table.filter((~kept).tolist()).to_native(), truth[~kept])
+            self.model_ = self._model(
+                self.estimator, table.filter((~kept).tolist()).to_native(), truth[~kept]
+            )
             frame, truth = table.filter(kept.tolist()).to_native(), truth[kept]
         self._learn(frame, truth, self.roles_.are_privileged(frame))
 
     def _given(self) -> Any:
         if self.estimator is None:
-            raise UsageError(f"{type(self).__name__} needs an estimator; with prefit=True, one that is fitted")
+            raise UsageError(
+                f"{type(self).__name__} needs an estimator; with prefit=True, one that is fitted"
+            )
         if not hasattr(self.estimator, "classes_"):
             raise UsageError(
-                f"prefit=True, but {clip(repr(self.estimator))} is not fitted; fit it, or leave prefit out"
+                f"prefit=True, but {clip(repr(self.estimator))} is not fitted; fit it, or leave"
+                " prefit out"
             )
         return self.estimator
 
@@ -74,7 +95,10 @@ class Post(Mitigation):
         kept = np.zeros(len(truth), dtype=np.bool_)
         kept[order] = np.diff(np.floor(np.arange(len(truth) + 1) * share)) > 0
         if len(set(truth[~kept].tolist())) < 2:
-            raise DataError(f"validation = {share} of {len(truth):,} rows leaves the model one label only; keep fewer")
+            raise DataError(
+                f"validation = {share} of {len(truth):,} rows leaves the model one label only; keep"
+                " fewer"
+            )
         return kept
 
     def _answers(self, frame: Any) -> Floats:
@@ -87,8 +111,9 @@ class Post(Mitigation):
             for value, label in enumerate(self.roles_.classes):
                 if not (truth[side] == value).any():
                     raise DataError(
-                        f"no row of the {name} side that {type(self).__name__} learns from has the label {label!r}, so "
-                        f"its rates of error are unknown; give it more rows, or other privileged groups"
+                        f"no row of the {name} side that {type(self).__name__} learns from has the"
+                        f" label {label!r}, so its rates of error are unknown; give it more rows,"
+                        " or other privileged groups"
                     )
 
     def _learn(self, frame: Any, truth: Floats, privileged: Bools) -> None:
@@ -96,12 +121,14 @@ class Post(Mitigation):
 
 
 class RejectOption(Post):
-    """Gives those whom the model is least sure of the favourable label if unprivileged, the other if privileged.
+    """Gives those whom the model is least sure of the favourable label if unprivileged, the other
+    if privileged.
 
-    Threshold and margin are those of the grid of AIF360 that are most accurate, both labels counting the same, among
-    those that keep the metric within ±`bound` (Kamiran, Karim and Zhang, 2012); they are kept in `threshold_` and
-    `margin_`. The whole grid is counted at once, with the result of AIF360. Where none keeps the bound, `satisfied_` is
-    False, and like there the one with the lowest metric is taken, which may leave the answers as they were.
+    Threshold and margin are those of the grid of AIF360 that are most accurate, both labels
+    counting the same, among those that keep the metric within ±`bound` (Kamiran, Karim and Zhang,
+    2012); they are kept in `threshold_` and `margin_`. The whole grid is counted at once, with the
+    result of AIF360. Where none keeps the bound, `satisfied_` is False, and like there the one with
+    the lowest metric is taken, which may leave the answers as they were.
 
     Parameters
     ----------
@@ -116,8 +143,8 @@ class RejectOption(Post):
     prefit
         Whether the estimator is fitted already, and used as it is.
     validation
-        The share of the training rows that is kept from the model and that thresholds are chosen on; by default these
-        are the rows that the model was trained on.
+        The share of the training rows that is kept from the model and that thresholds are chosen
+        on; by default these are the rows that the model was trained on.
     random_state
         Which rows are kept for validation.
 
@@ -167,7 +194,9 @@ class RejectOption(Post):
 
     def _fit(self, frame: Any, truth: Floats) -> None:
         if self.metric not in METRICS:
-            raise UsageError(f"metric = {clip(repr(self.metric))} is unknown; {nearest(self.metric, METRICS)}")
+            raise UsageError(
+                f"metric = {clip(repr(self.metric))} is unknown; {nearest(self.metric, METRICS)}"
+            )
         check_number("bound", self.bound, low=0)
         for name in ("thresholds", "margins"):
             check_number(name, getattr(self, name), low=1, whole=True)
@@ -187,14 +216,18 @@ class RejectOption(Post):
             for label in (0, 1):
                 found = np.sort(chances[(privileged == side) & (truth == label)])
                 of[side, label] = len(found)
-                favoured[side, label] = len(found) - np.searchsorted(found, cuts[side], side="right")
+                favoured[side, label] = len(found) - np.searchsorted(
+                    found, cuts[side], side="right"
+                )
         fairness = _difference(self.metric, favoured, of)
         false, true = favoured.sum(axis=0)
         negatives, positives = of.sum(axis=0)
         accuracy = 0.5 * (true / positives + (negatives - false) / negatives)
         kept = (fairness >= -self.bound) & (fairness <= self.bound)
         self.satisfied_ = bool(kept.any())
-        best = int(np.argmax(np.where(kept, accuracy, -1.0)) if self.satisfied_ else np.argmin(fairness))
+        best = int(
+            np.argmax(np.where(kept, accuracy, -1.0)) if self.satisfied_ else np.argmin(fairness)
+        )
         self.threshold_, self.margin_ = float(threshold[best]), float(margin[best])
 
     def _decide(self, frame: Any) -> Bools:
@@ -218,12 +251,15 @@ def _difference(metric: str, favoured: Floats, of: Floats) -> Floats:
 
 
 class CalibratedOdds(Post):
-    """Replaces some chances of the side that errs less by its base rate, until both sides err as much.
+    """Replaces some chances of the side that errs less by its base rate, until both sides err as
+    much.
 
-    What is equal afterwards is the rate of false negatives, of false positives, or their weighted mean, each counted by
-    chances; chances stay calibrated (Pleiss and others, 2017; AIF360's CalibratedEqOddsPostprocessing). Which rows are
-    replaced is drawn at random, the same for the same rows; the share, of the unprivileged side and of the privileged
-    one, is kept in `replaced_`. Where no share is enough, all of a side are replaced, and get one and the same label.
+    What is equal afterwards is the rate of false negatives, of false positives, or their weighted
+    mean, each counted by chances; chances stay calibrated (Pleiss and others, 2017; AIF360's
+    CalibratedEqOddsPostprocessing). Which rows are replaced is drawn at random, the same for the
+    same rows; the share, of the unprivileged side and of the privileged one, is kept in
+    `replaced_`. Where no share is enough, all of a side are replaced, and get one and the same
+    label.
 
     Parameters
     ----------
@@ -270,15 +306,19 @@ class CalibratedOdds(Post):
 
     def _fit(self, frame: Any, truth: Floats) -> None:
         if self.cost not in COSTS:
-            raise UsageError(f"cost = {clip(repr(self.cost))} is unknown; {nearest(self.cost, COSTS)}")
-        self._odds = aif360("algorithms.postprocessing", "CalibratedOdds").CalibratedEqOddsPostprocessing(
-            UNPRIVILEGED, PRIVILEGED, cost_constraint=self.cost
-        )
+            raise UsageError(
+                f"cost = {clip(repr(self.cost))} is unknown; {nearest(self.cost, COSTS)}"
+            )
+        self._odds = aif360(
+            "algorithms.postprocessing", "CalibratedOdds"
+        ).CalibratedEqOddsPostprocessing(UNPRIVILEGED, PRIVILEGED, cost_constraint=self.cost)
         super()._fit(frame, truth)
 
     def _learn(self, frame: Any, truth: Floats, privileged: Bools) -> None:
         self._both(truth, privileged)
-        with np.errstate(divide="ignore", invalid="ignore"):  # where both sides err as much, nothing is replaced
+        with np.errstate(
+            divide="ignore", invalid="ignore"
+        ):  # where both sides err as much, nothing is replaced
             self._odds.fit(_rows(truth, privileged), self._chanced(frame, privileged))
         mixed = np.nan_to_num([float(self._odds.unpriv_mix_rate), float(self._odds.priv_mix_rate)])
         self.replaced_: Floats = np.clip(mixed, 0.0, 1.0)
@@ -294,12 +334,14 @@ class CalibratedOdds(Post):
 
 
 class EqualisedOdds(Post):
-    """Changes some answers at random so that both sides have the same rates of true and of false positives.
+    """Changes some answers at random so that both sides have the same rates of true and of false
+    positives.
 
-    How many is the solution of a linear program (Hardt, Price and Srebro, 2016; AIF360's EqOddsPostprocessing): the
-    chance of the favourable label after a favourable and after another answer, kept in `chances_` as a row for the
-    unprivileged side and one for the privileged side. It is kept as a share of every batch of rows, and the same rows
-    of the same batch are changed; in batches of a few rows, few or none are.
+    How many is the solution of a linear program (Hardt, Price and Srebro, 2016; AIF360's
+    EqOddsPostprocessing): the chance of the favourable label after a favourable and after another
+    answer, kept in `chances_` as a row for the unprivileged side and one for the privileged side.
+    It is kept as a share of every batch of rows, and the same rows of the same batch are changed;
+    in batches of a few rows, few or none are.
 
     Parameters
     ----------
@@ -337,7 +379,9 @@ class EqualisedOdds(Post):
         self.random_state = random_state
 
     def _fit(self, frame: Any, truth: Floats) -> None:
-        self._odds = aif360("algorithms.postprocessing", "EqualisedOdds").EqOddsPostprocessing(UNPRIVILEGED, PRIVILEGED)
+        self._odds = aif360("algorithms.postprocessing", "EqualisedOdds").EqOddsPostprocessing(
+            UNPRIVILEGED, PRIVILEGED
+        )
         super()._fit(frame, truth)
 
     def _learn(self, frame: Any, truth: Floats, privileged: Bools) -> None:

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
 
 class Reweighing(Mitigation):
-    """Weighs training rows so that group and label are independent in them (Kamiran and Calders, 2012).
+    """Weighs training rows so that group and label are independent in them (Kamiran and Calders,
+    2012).
 
-    The weights are those of AIF360, which looks at two sides, the privileged groups and the others. They are kept in
-    `weights_`; the estimator, or the last step of a pipeline, must take them as `sample_weight`.
+    The weights are those of AIF360, which looks at two sides, the privileged groups and the others.
+    They are kept in `weights_`; the estimator, or the last step of a pipeline, must take them as
+    `sample_weight`.
 
     Parameters
     ----------

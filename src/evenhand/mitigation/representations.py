@@ -1,4 +1,6 @@
-"""Learning fair representations: rows as mixtures of a few prototypes that groups share alike (Zemel et al., 2013)."""
+"""Learning fair representations: rows as mixtures of a few prototypes that groups share alike
+(Zemel et al., 2013).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from evenhand.mitigation.aif360_compat import PRIVILEGED, UNPRIVILEGED, aif360, dataset, quiet, seeded
+from evenhand.mitigation.aif360_compat import (
+    PRIVILEGED,
+    UNPRIVILEGED,
+    aif360,
+    dataset,
+    quiet,
+    seeded,
+)
 from evenhand.mitigation.base import Mitigation, Numbers, check_estimator, check_number
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.space.dataframes import eager
@@ -20,22 +29,27 @@ if TYPE_CHECKING:
 
 SOLVERS = ("gradient", "aif360")
 _ROUNDINGS = (3e-2, 3e-3, 3e-4, 3e-5, 0.0)
-"""How far the corners of the parity term are rounded, stage by stage: descent gets stuck on sharp ones at once."""
+"""How far the corners of the parity term are rounded, stage by stage: descent gets stuck on sharp
+ones at once.
+"""
 _TINY = float(np.finfo(np.float64).eps)
 
 
 class FairRepresentations(Mitigation):
-    """Describe each row as a mixture of k prototypes to which groups belong equally often, and train on that.
+    """Describe each row as a mixture of k prototypes to which groups belong equally often, and
+    train on that.
 
-    It minimises ``ax * Lx + ay * Ly + az * Lz``: how badly rows are rebuilt from prototypes, how badly their labels are
-    predicted, and how differently the two sides (privileged or not) belong to prototypes. The estimator is then trained
-    as with AIF360's transformed data: on the rebuilt rows, labelled by the prototypes where their chance is over a
-    half; rows to predict are rebuilt in the same way. The rebuilt rows are numbers (one column for each level, numbers
-    standardised), so of a pipeline only the last step is trained. Where all rows get one label, so does everybody.
+    It minimises ``ax * Lx + ay * Ly + az * Lz``: how badly rows are rebuilt from prototypes, how
+    badly their labels are predicted, and how differently the two sides (privileged or not) belong
+    to prototypes. The estimator is then trained as with AIF360's transformed data: on the rebuilt
+    rows, labelled by the prototypes where their chance is over a half; rows to predict are rebuilt
+    in the same way. The rebuilt rows are numbers (one column for each level, numbers standardised),
+    so of a pipeline only the last step is trained. Where all rows get one label, so does everybody.
 
-    AIF360's own route (``solver="aif360"``) estimates the gradient by changing each of k * (columns + 1) parameters in
-    turn, and stops at the first sharp corner of Lz: on Adult after ten minutes, with one label for everybody. The
-    default has the same objective with its exact gradient, and rounds the corners less and less; it needs no AIF360.
+    AIF360's own route (``solver="aif360"``) estimates the gradient by changing each of k * (columns
+    + 1) parameters in turn, and stops at the first sharp corner of Lz: on Adult after ten minutes,
+    with one label for everybody. The default has the same objective with its exact gradient, and
+    rounds the corners less and less; it needs no AIF360.
 
     Parameters
     ----------
@@ -103,8 +117,15 @@ class FairRepresentations(Mitigation):
         self._numbers = Numbers(without=() if self.aware else self.roles_.over).fit(frame)
         rows, privileged = self._numbers(frame), self.roles_.are_privileged(frame)
         objective = Objective(rows, truth, privileged, self.k, (self.ax, self.ay, self.az))
-        with seeded(self.random_state), threadpool_limits(1):  # several threads add up in another order, and no faster
-            found = self._by_aif360(rows, truth, privileged) if self.solver == "aif360" else self._descend(objective)
+        with (
+            seeded(self.random_state),
+            threadpool_limits(1),
+        ):  # several threads add up in another order, and no faster
+            found = (
+                self._by_aif360(rows, truth, privileged)
+                if self.solver == "aif360"
+                else self._descend(objective)
+            )
         self.loss_ = objective(found)[0]
         self.chances_, self.prototypes_ = found[: self.k], found[self.k :].reshape(self.k, -1)
         favourable = (self.chances_ @ self._shares(rows) > 0.5).astype(np.float64)
@@ -131,8 +152,20 @@ class FairRepresentations(Mitigation):
         found = objective.start()
         bounds = [(0, 1)] * self.k + [(None, None)] * (len(found) - self.k)
         for rounding in _ROUNDINGS:
-            close = {"maxiter": self.iterations, "maxfun": 2 * self.iterations, "ftol": 1e-7 if rounding else 1e-9}
-            found = minimize(objective, found, (rounding,), method="L-BFGS-B", jac=True, bounds=bounds, options=close).x
+            close = {
+                "maxiter": self.iterations,
+                "maxfun": 2 * self.iterations,
+                "ftol": 1e-7 if rounding else 1e-9,
+            }
+            found = minimize(
+                objective,
+                found,
+                (rounding,),
+                method="L-BFGS-B",
+                jac=True,
+                bounds=bounds,
+                options=close,
+            ).x
         return np.asarray(found, dtype=np.float64)
 
     def _by_aif360(self, rows: Floats, truth: Floats, privileged: Bools) -> Floats:
@@ -148,20 +181,27 @@ class FairRepresentations(Mitigation):
     def _check(self, rows: int) -> None:
         check_estimator(self, self.estimator)
         if self.solver not in SOLVERS:
-            raise UsageError(f"solver = {clip(repr(self.solver))} is unknown; {nearest(self.solver, SOLVERS)}")
+            raise UsageError(
+                f"solver = {clip(repr(self.solver))} is unknown; {nearest(self.solver, SOLVERS)}"
+            )
         for name in ("k", "iterations"):
             check_number(name, getattr(self, name), low=1, whole=True)
         if self.k > rows:
-            raise UsageError(f"k = {self.k} prototypes are more than the {rows} training rows; choose at most {rows}")
+            raise UsageError(
+                f"k = {self.k} prototypes are more than the {rows} training rows; choose at most"
+                f" {rows}"
+            )
         for name in ("ax", "ay", "az"):
             check_number(name, getattr(self, name), low=0)
 
 
 class Objective:
-    """The objective of Zemel et al. as AIF360 has it (its `LFR_optim_objective`), with its gradient.
+    """The objective of Zemel et al. as AIF360 has it (its `LFR_optim_objective`), with its
+    gradient.
 
-    Parameters are one array: the chances of the k prototypes, then the prototypes row by row. Called with a `rounding`,
-    the corners of the parity term are rounded: |gap| becomes sqrt(gap² + rounding²).
+    Parameters are one array: the chances of the k prototypes, then the prototypes row by row.
+    Called with a `rounding`, the corners of the parity term are rounded: |gap| becomes sqrt(gap² +
+    rounding²).
 
     >>> rows, truth, privileged = np.eye(2), np.array([0.0, 1.0]), np.array([False, True])
     >>> value, slope = Objective(rows, truth, privileged, 1, (0.0, 1.0, 1.0))(np.array([0.5, 0.0, 0.0]))
@@ -170,7 +210,12 @@ class Objective:
     """
 
     def __init__(
-        self, rows: Floats, truth: Floats, privileged: Bools, k: int, weights: tuple[float, float, float]
+        self,
+        rows: Floats,
+        truth: Floats,
+        privileged: Bools,
+        k: int,
+        weights: tuple[float, float, float],
     ) -> None:
         self.rows, self.truth, self.k, self.weights = rows, truth, k, weights
         self._squares = np.einsum("ij,ij->i", rows, rows)
@@ -186,15 +231,17 @@ class Objective:
     def __call__(self, parameters: Floats, rounding: float = 0.0) -> tuple[float, Floats]:
         """Return the value and the gradient.
 
-        No array but the rows is as large as the rows: what was rebuilt is never written down, since all that is needed
-        of it are products with prototypes.
+        No array but the rows is as large as the rows: what was rebuilt is never written down, since
+        all that is needed of it are products with prototypes.
         """
         rows, truth, (ax, ay, az) = self.rows, self.truth, self.weights
         n, width = rows.shape
         chances, prototypes = parameters[: self.k], parameters[self.k :].reshape(self.k, width)
 
         products, among = prototypes @ rows.T, prototypes @ prototypes.T
-        distances = np.sqrt(np.maximum(self._squares - 2 * products + np.diag(among)[:, None], _TINY**2))
+        distances = np.sqrt(
+            np.maximum(self._squares - 2 * products + np.diag(among)[:, None], _TINY**2)
+        )
         shares = _shares(distances)
 
         rebuilt = among @ shares
@@ -207,16 +254,26 @@ class Objective:
         value = misses @ each + az * rounded.mean()
         value -= ay * (truth * np.log(chance) + (1 - truth) * np.log1p(-chance)).mean()
 
-        by_chance = np.where(mixed == chance, ay / n * ((1 - truth) / (1 - chance) - truth / chance), 0.0)
+        by_chance = np.where(
+            mixed == chance, ay / n * ((1 - truth) / (1 - chance) - truth / chance), 0.0
+        )
         by_gap = az / self.k * np.divide(gaps, rounded, out=np.zeros_like(gaps), where=rounded > 0)
-        by_share = 2 * each * (rebuilt - products) + np.outer(chances, by_chance) + np.outer(by_gap, self._side)
+        by_share = (
+            2 * each * (rebuilt - products)
+            + np.outer(chances, by_chance)
+            + np.outer(by_gap, self._side)
+        )
         pull = shares * ((shares * by_share).sum(axis=0) - by_share) / distances
         heavy = 2 * each * shares
-        by_prototype = (heavy @ shares.T + np.diag(pull.sum(axis=1))) @ prototypes - (heavy + pull) @ rows
+        by_prototype = (heavy @ shares.T + np.diag(pull.sum(axis=1))) @ prototypes - (
+            heavy + pull
+        ) @ rows
         return float(value), np.concatenate([shares @ by_chance, by_prototype.ravel()])
 
 
 def _shares(distances: Floats) -> Floats:
-    """Return how much each row belongs to each prototype, the nearer the more: a line for each prototype."""
+    """Return how much each row belongs to each prototype, the nearer the more: a line for each
+    prototype.
+    """
     nearness = np.exp(distances.min(axis=0) - distances)
     return np.asarray(nearness / nearness.sum(axis=0), dtype=np.float64)

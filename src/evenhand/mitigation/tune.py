@@ -1,4 +1,6 @@
-"""tune: sweep the parameter that trades performance for fairness, and pick the best area (Fairea RQ3)."""
+"""tune: sweep the parameter that trades performance for fairness, and pick the best area (Fairea
+RQ3).
+"""
 
 from __future__ import annotations
 
@@ -35,11 +37,12 @@ ORIGINAL = "original"
 
 @dataclass(frozen=True)
 class Tuning(Evidence):
-    """A sweep: how each value stands on validation rows, the best of them, and how it stands on rows kept for the end.
+    """A sweep: how each value stands on validation rows, the best of them, and how it stands on
+    rows kept for the end.
 
-    `comparison` has a standing for each value, named as in "eta = 5", from splits of the rows that were not kept.
-    `chosen` compares the best value alone on the rows kept, which took no part in choosing it; it is None where no
-    value beats blind overwriting.
+    `comparison` has a standing for each value, named as in "eta = 5", from splits of the rows that
+    were not kept. `chosen` compares the best value alone on the rows kept, which took no part in
+    choosing it; it is None where no value beats blind overwriting.
     """
 
     document: ClassVar[str] = "tuning"
@@ -55,7 +58,9 @@ class Tuning(Evidence):
 
     @property
     def judged(self) -> Comparison:
-        """What the verdict rests on: the best value on rows kept for it, or all values where none is any good."""
+        """What the verdict rests on: the best value on rows kept for it, or all values where none
+        is any good.
+        """
         return self.comparison if self.chosen is None else self.chosen
 
     @property
@@ -121,8 +126,14 @@ class Tuning(Evidence):
         return frame
 
     def told(self) -> list[str]:
-        """Return where each value stands, which is the best, and how that stands on the rows kept, line by line."""
-        found = "no value beats blind overwriting" if self.best is None else f"best: {self.parameter} = {self.best}"
+        """Return where each value stands, which is the best, and how that stands on the rows kept,
+        line by line.
+        """
+        found = (
+            "no value beats blind overwriting"
+            if self.best is None
+            else f"best: {self.parameter} = {self.best}"
+        )
         kept = () if self.chosen is None else self.chosen.standings
         return [*map(str, self.comparison.standings), found, *map(str, kept)]
 
@@ -131,13 +142,18 @@ class Tuning(Evidence):
 
 
 def _written(value: Any) -> Any:
-    """Return a value of a parameter as JSON holds it; one that JSON does not hold, such as a model, in words.
+    """Return a value of a parameter as JSON holds it; one that JSON does not hold, such as a model,
+    in words.
 
     >>> _written(np.float64(0.5)), _written(float("inf")), _written((1, 2))
     (0.5, 'inf', '(1, 2)')
     """
     value = plain(value)
-    held = value is None or isinstance(value, str | int) or (isinstance(value, float) and np.isfinite(value))
+    held = (
+        value is None
+        or isinstance(value, str | int)
+        or (isinstance(value, float) and np.isfinite(value))
+    )
     return value if held else str(value)
 
 
@@ -160,7 +176,7 @@ def lines(tuning: Tuning, *, cases: int = 1, width: int | None = None) -> Iterat
 @TUNE.options.checked
 def tune(
     method: Mitigation,
-    X: Any,  # noqa: N803 (scikit-learn's name)
+    X: Any,  # noqa: N803
     y: Any,
     *,
     values: Sequence[Any],
@@ -173,7 +189,8 @@ def tune(
     seed: int = 0,
     n_jobs: int = 1,
 ) -> Tuning:
-    """Try values of a method's parameter on splits of the rows, and judge the best on rows that were kept for it.
+    """Try values of a method's parameter on splits of the rows, and judge the best on rows that
+    were kept for it.
 
     Parameters
     ----------
@@ -186,8 +203,8 @@ def tune(
     bias, performance
         As for `compare`, by name or function; groups are those of the method's protected columns.
     splits, test_size
-        How often the rows are split into training and validation, and the share of validation rows; as large a share
-        of all rows is kept for the end.
+        How often the rows are split into training and validation, and the share of validation rows;
+        as large a share of all rows is kept for the end.
 
     >>> import pandas as pd
     >>> from sklearn.linear_model import LogisticRegression
@@ -202,7 +219,9 @@ def tune(
     if isinstance(splits, bool) or not isinstance(splits, int) or splits < 2:
         raise UsageError(f"splits = {clip(repr(splits))} must be a whole number of 2 or more")
     if not 0 < test_size < 1:
-        raise UsageError(f"test_size = {clip(repr(test_size))} must lie between 0 and 1, for example 0.3")
+        raise UsageError(
+            f"test_size = {clip(repr(test_size))} must lie between 0 and 1, for example 0.3"
+        )
     sweep = _Sweep.of(method, name, tuple(values), X, y, test_size, seed)
     with Workers(n_jobs) as workers, progress_bar() as hook:
         meter = Meter(Budget(), hook)
@@ -212,7 +231,13 @@ def tune(
             meter.report("tune", len(tables) / splits, f"{len(tables)} of {splits} splits")
     names = tuple(f"{name} = {value}" for value in values)
     trials = Trials((ORIGINAL, *names), sweep.frame, np.swapaxes(np.array(tables), 0, 1))
-    how = {"bias": bias, "performance": performance, "positive": sweep.positive, "level": level, "seed": seed}
+    how = {
+        "bias": bias,
+        "performance": performance,
+        "positive": sweep.positive,
+        "level": level,
+        "seed": seed,
+    }
     found = compare_trials(trials, test_size=test_size, **how)
     best = None if found.best is None else values[names.index(found.best)]
     if best is None:
@@ -227,16 +252,23 @@ def tune(
 def _parameter(method: Mitigation, parameter: str | None) -> str:
     known = sorted(method.get_params(deep=False))
     if parameter is None and method.knob is None:
-        raise UsageError(f"{type(method).__name__} names no parameter to tune; pass parameter=…; {nearest('', known)}")
+        raise UsageError(
+            f"{type(method).__name__} names no parameter to tune; pass parameter=…;"
+            f" {nearest('', known)}"
+        )
     name = parameter or str(method.knob)
     if name not in known:
-        raise UsageError(f"{type(method).__name__} has no parameter {name!r}; {nearest(name, known)}")
+        raise UsageError(
+            f"{type(method).__name__} has no parameter {name!r}; {nearest(name, known)}"
+        )
     return name
 
 
 @dataclass(frozen=True)
 class _Sweep:
-    """All that a split needs: called with its number, it returns the tables of the original and of each value."""
+    """All that a split needs: called with its number, it returns the tables of the original and of
+    each value.
+    """
 
     method: Mitigation
     name: str
@@ -253,12 +285,22 @@ class _Sweep:
 
     @classmethod
     def of(
-        cls, method: Mitigation, name: str, values: tuple[Any, ...], data: Any, y: Any, test_size: float, seed: int
+        cls,
+        method: Mitigation,
+        name: str,
+        values: tuple[Any, ...],
+        data: Any,
+        y: Any,
+        test_size: float,
+        seed: int,
     ) -> _Sweep:
         table = eager(data)
         labels = np.asarray(y)
         if len(labels) != len(table):
-            raise DataError(f"there are {len(table):,} rows and {len(labels):,} labels; give one label for each row")
+            raise DataError(
+                f"there are {len(table):,} rows and {len(labels):,} labels; give one label for"
+                " each row"
+            )
         over = [method.over] if isinstance(method.over, str) else list(method.over or ())
         for column in over:
             if column not in table.columns:
@@ -280,21 +322,33 @@ class _Sweep:
         truth = self.frame.column(self.labels[test], "y")
         told = self.told(self.values, train, test)
         return np.array(
-            [self.frame.table(self.frame.cells(place, truth, self.frame.column(one, "a prediction"))) for one in told]
+            [
+                self.frame.table(
+                    self.frame.cells(place, truth, self.frame.column(one, "a prediction"))
+                )
+                for one in told
+            ]
         )
 
     def told(self, values: Sequence[Any], train: Codes, test: Codes) -> list[Any]:
         """Return the predictions of the original, and of the method with each value, for test rows."""
         table = eager(self.data)
         inputs, others = table[train.tolist()].to_native(), table[test.tolist()].to_native()
-        models = [self._original(), *(clone(self.method).set_params(**{self.name: value}) for value in values)]
+        models = [
+            self._original(),
+            *(clone(self.method).set_params(**{self.name: value}) for value in values),
+        ]
         return [model.fit(inputs, self.labels[train]).predict(others) for model in models]
 
     def _original(self) -> Any:
-        """Return what the method is compared with: itself with mitigation off, or the estimator inside alone."""
+        """Return what the method is compared with: itself with mitigation off, or the estimator
+        inside alone.
+        """
         if self.method.off:
             return clone(self.method).set_params(**self.method.off)
         estimator = self.method.get_params(deep=False).get("estimator")
         if estimator is None:
-            raise UsageError(f"{type(self.method).__name__} has no estimator to compare with; pass estimator=…")
+            raise UsageError(
+                f"{type(self.method).__name__} has no estimator to compare with; pass estimator=…"
+            )
         return clone(estimator)

@@ -1,4 +1,6 @@
-"""A tuning drawn: area, performance and bias against the values of a parameter (Fairea RQ3, Figure 5)."""
+"""A tuning drawn: area, performance and bias against the values of a parameter (Fairea RQ3, Figure
+5).
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ _FIRST, _OTHERS = 3.6, 1.9
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One score against the parameter: value, low and high for each, and what the original has, if it has any."""
+    """One score against the parameter: value, low and high for each, and what the original has, if
+    it has any.
+    """
 
     axis: str
     points: tuple[tuple[float, float, float], ...]
@@ -39,10 +43,12 @@ class Curve:
 
 @dataclass
 class TuningDisplay(Display):
-    """The area of each value of a parameter with its interval, the best of them marked; below it performance and bias.
+    """The area of each value of a parameter with its interval, the best of them marked; below it
+    performance and bias.
 
-    `places` are those of the values on the axis: the values themselves where they are numbers that an axis can show
-    apart, and otherwise 0, 1, 2 and so on. `best` is the place in the order of values, or None.
+    `places` are those of the values on the axis: the values themselves where they are numbers that
+    an axis can show apart, and otherwise 0, 1, 2 and so on. `best` is the place in the order of
+    values, or None.
 
     >>> from evenhand.methods.compare.compare import compare
     >>> from evenhand.mitigation.tune import Tuning
@@ -73,14 +79,21 @@ class TuningDisplay(Display):
             _title(tuning),
             f"intervals: {found.start[0].method}",
             f"{tuning.parameter}{'' if scaled else ', not to scale'}",
-            tuple(f"{value:.6g}" if isinstance(value, float) else str(value) for value in tuning.values),
+            tuple(
+                f"{value:.6g}" if isinstance(value, float) else str(value)
+                for value in tuning.values
+            ),
             places,
             tuple(one.verdict for one in standings),
             tuple(name in found.contenders for name in names),
             None if found.best is None else names.index(found.best),
             (
                 Curve("area over blind overwriting", tuple(span(one.gain) for one in standings)),
-                _curve(f"performance: {found.performance}", found.start[0], [one.performance for one in standings]),
+                _curve(
+                    f"performance: {found.performance}",
+                    found.start[0],
+                    [one.performance for one in standings],
+                ),
                 _curve(f"bias: {found.bias}", found.start[1], [one.bias for one in standings]),
             ),
         )
@@ -118,28 +131,49 @@ def _places(values: tuple[Any, ...]) -> tuple[bool, tuple[float, ...]]:
 
 
 def _title(tuning: Tuning) -> str:
-    """Say which value is the best, how many others may be, and how it stands on the rows kept for the end."""
+    """Say which value is the best, how many others may be, and how it stands on the rows kept for
+    the end.
+    """
     found, what = tuning.comparison, tuning.parameter
     compared = about(found, f"{number_text.many(len(tuning.values), 'value')} of {what}")
     if found.best is None:
         return f"no value of {what} lies over the line of blind overwriting\n{compared}"
     others = len(set(found.contenders) - {found.best})
-    said = f"{number_text.many(others, 'other value')} may be the best" if others else "no other value may be the best"
-    kept = "" if tuning.chosen is None else f"\non rows kept for the end: {claim_of(tuning.chosen.standings[0])}"
+    said = (
+        f"{number_text.many(others, 'other value')} may be the best"
+        if others
+        else "no other value may be the best"
+    )
+    kept = (
+        ""
+        if tuning.chosen is None
+        else f"\non rows kept for the end: {claim_of(tuning.chosen.standings[0])}"
+    )
     return f"best: {found.best}; {said}{kept}\n{compared}"
 
 
 def _draw_areas(display: TuningDisplay, curve: Curve, ax: Any) -> None:
     values = np.array(curve.points)
     if display.best is not None:
-        ax.axvline(display.places[display.best], color=BLUE, linewidth=1.2, linestyle="--", label="best", zorder=1)
+        ax.axvline(
+            display.places[display.best],
+            color=BLUE,
+            linewidth=1.2,
+            linestyle="--",
+            label="best",
+            zorder=1,
+        )
     _join(ax, display.places, values[:, 0])
     kinds = list(zip(display.verdicts, display.contenders, strict=True))
     for verdict, contends in dict.fromkeys(kinds):
         name, colour, marker = LOOKS[verdict]
         look = {"fmt": marker, "label": name}
         if not contends and verdict is not Verdict.FAIL:  # nobody takes a hollow one for the best
-            look |= {"label": f"{name}, not the best", "markerfacecolor": "white", "markeredgecolor": colour}
+            look |= {
+                "label": f"{name}, not the best",
+                "markerfacecolor": "white",
+                "markeredgecolor": colour,
+            }
         at = [place for place, kind in enumerate(kinds) if kind == (verdict, contends)]
         _draw_points(ax, display, values, at, colour, **look)
     # One long interval must not press the curve to the ground.
@@ -153,10 +187,18 @@ def _draw_curve(display: TuningDisplay, curve: Curve, ax: Any) -> None:
     values = np.array(curve.points)
     if curve.original is not None:
         ax.axhline(curve.original, color="black", linewidth=1, linestyle=":", zorder=1)
-        where = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points", "annotation_clip": False}
-        ax.annotate("original", (1, curve.original), (3, 0), ha="left", va="center", fontsize=8, **where)
+        where = {
+            "xycoords": ax.get_yaxis_transform(),
+            "textcoords": "offset points",
+            "annotation_clip": False,
+        }
+        ax.annotate(
+            "original", (1, curve.original), (3, 0), ha="left", va="center", fontsize=8, **where
+        )
     if display.best is not None:
-        ax.axvline(display.places[display.best], color=BLUE, linewidth=1.2, linestyle="--", zorder=1)
+        ax.axvline(
+            display.places[display.best], color=BLUE, linewidth=1.2, linestyle="--", zorder=1
+        )
     _join(ax, display.places, values[:, 0])
     _draw_points(ax, display, values, list(range(len(values))), BLUE, fmt="o", markersize=5)
     _finish(ax, display, curve)
@@ -167,10 +209,18 @@ def _join(ax: Any, places: tuple[float, ...], values: Any) -> None:
     ax.plot(np.array(places)[order], values[order], color=GREY, linewidth=1, zorder=2)
 
 
-def _draw_points(ax: Any, display: TuningDisplay, values: Any, at: list[int], colour: str, **look: Any) -> None:
+def _draw_points(
+    ax: Any, display: TuningDisplay, values: Any, at: list[int], colour: str, **look: Any
+) -> None:
     (middle, low, high), places = values[at].T, np.array(display.places)[at]
     errors = [np.maximum(middle - low, 0), np.maximum(high - middle, 0)]
-    shape = {"markersize": 8, "markeredgecolor": "black", "capsize": 3, "elinewidth": 1.2, "zorder": 3} | look
+    shape = {
+        "markersize": 8,
+        "markeredgecolor": "black",
+        "capsize": 3,
+        "elinewidth": 1.2,
+        "zorder": 3,
+    } | look
     ax.errorbar(places, middle, yerr=errors, color=colour, **shape)
 
 
@@ -178,7 +228,9 @@ def _finish(ax: Any, display: TuningDisplay, curve: Curve) -> None:
     ticks(ax.yaxis, percent=curve.percent)
     ax.set_ylabel(literal(curve.axis, 30), fontsize=9)
     every = -(-len(display.places) // MOST_TICKS)
-    ax.set_xticks(display.places[::every], [literal(label, 12) for label in display.labels[::every]])
+    ax.set_xticks(
+        display.places[::every], [literal(label, 12) for label in display.labels[::every]]
+    )
     margin = 0.05 * np.ptp(display.places) or 0.5
     ax.set_xlim(min(display.places) - margin, max(display.places) + margin)
     ax.grid(axis="y", color="0.92")

@@ -14,7 +14,8 @@ Made = TypeVar("Made")
 
 
 class Source(Generic[Made]):
-    """A frame, or a list of dictionaries, and what was made of it for each space; only the latter goes to workers.
+    """A frame, or a list of dictionaries, and what was made of it for each space; only the latter
+    goes to workers.
 
     >>> Source([{"sex": "F"}]).rows
     1
@@ -31,11 +32,15 @@ class Source(Generic[Made]):
         self._sent = False
 
     def lacks(self, space: Space) -> bool:
-        """Tell whether nothing was made of the frame for a space so far; without a frame, nothing can be."""
+        """Tell whether nothing was made of the frame for a space so far; without a frame, nothing
+        can be.
+        """
         if space.digest in self._made:
             return False
         if self._sent:
-            raise UsageError("this population was copied without its frame, for another space; make it anew")
+            raise UsageError(
+                "this population was copied without its frame, for another space; make it anew"
+            )
         return True
 
     def keep(self, space: Space, made: Made) -> Made:
@@ -48,7 +53,8 @@ class Source(Generic[Made]):
         return self._made[space.digest]
 
     def __getstate__(self) -> dict[str, Any]:
-        # The frame of any engine may be large, or not picklable at all; once encoded, it is not needed again.
+        # The frame of any engine may be large, or not picklable at all; once encoded, it is not
+        # needed again.
         if self.frame is None or not self._made:
             return vars(self)
         return {**vars(self), "frame": None, "_sent": True}

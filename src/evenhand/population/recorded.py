@@ -1,4 +1,6 @@
-"""Recorded decisions: a frame of any engine, counted by group and outcome where it lies; only the counts come here."""
+"""Recorded decisions: a frame of any engine, counted by group and outcome where it lies; only the
+counts come here.
+"""
 
 from __future__ import annotations
 
@@ -54,29 +56,46 @@ def check_shares(allowed: Mapping[str, str], optional: Sequence[str], **given: A
 
 
 def column_sets(over: Any, outcome: str, columns: list[str]) -> list[tuple[str, ...]]:
-    """Return the sets of columns that `over` names, each once, checked against those that there are."""
+    """Return the sets of columns that `over` names, each once, checked against those that there
+    are.
+    """
     if outcome not in columns:
-        raise DataError(f"outcome = {clip(repr(outcome))} is no column of the frame; {nearest(outcome, columns)}")
+        raise DataError(
+            f"outcome = {clip(repr(outcome))} is no column of the frame;"
+            f" {nearest(outcome, columns)}"
+        )
     others = [name for name in columns if name != outcome]
     if not isinstance(over, str | Sequence) or not over:
-        raise UsageError(f"over = {clip(repr(over))} names no columns to compare; {nearest(over, others)}")
+        raise UsageError(
+            f"over = {clip(repr(over))} names no columns to compare; {nearest(over, others)}"
+        )
     given: Any = (
-        over if isinstance(over, str) else [names if isinstance(names, str | Sequence) else (names,) for names in over]
+        over
+        if isinstance(over, str)
+        else [names if isinstance(names, str | Sequence) else (names,) for names in over]
     )
     sets = sets_of(given)
     for names in sets:
         for name in names:
             if name == outcome:
-                raise UsageError(f"over names {name!r}, which is the outcome itself; {nearest(name, others)}")
+                raise UsageError(
+                    f"over names {name!r}, which is the outcome itself; {nearest(name, others)}"
+                )
             if name not in columns:
-                raise DataError(f"over names {clip(repr(name))}, which is no column; {nearest(name, others)}")
+                raise DataError(
+                    f"over names {clip(repr(name))}, which is no column; {nearest(name, others)}"
+                )
         if not names or len(set(names)) < len(names):
-            raise UsageError(f"over holds the set {clip(repr(names))}; name one or more columns, each once")
+            raise UsageError(
+                f"over holds the set {clip(repr(names))}; name one or more columns, each once"
+            )
     return list(dict.fromkeys(sets))
 
 
 def check_variety(table: Any, numeric: list[str], advice: str = "") -> None:
-    """Refuse columns of many different numbers, before they are counted one by one; by default advise bins."""
+    """Refuse columns of many different numbers, before they are counted one by one; by default
+    advise bins.
+    """
     import narwhals as nw
 
     if not numeric:
@@ -85,14 +104,19 @@ def check_variety(table: Any, numeric: list[str], advice: str = "") -> None:
     for name in numeric:
         distinct = int(found[name].to_list()[0] or 0)
         if distinct > MOST_VALUES:
-            bins = f"group them with bins={{{name!r}: [low, …, high]}}, or make decisions of an outcome first"
+            bins = (
+                f"group them with bins={{{name!r}: [low, …, high]}}, or make decisions of an"
+                " outcome first"
+            )
             raise UsageError(
-                f"column {name!r} holds {distinct:,} different numbers, over the {MOST_VALUES} that are taken one by "
-                f"one; {advice or bins}"
+                f"column {name!r} holds {distinct:,} different numbers, over the {MOST_VALUES} that"
+                f" are taken one by one; {advice or bins}"
             )
 
 
-def count_cells(table: Any, names: Sequence[str], outcome: str, binned: Mapping[str, Feature]) -> Any:
+def count_cells(
+    table: Any, names: Sequence[str], outcome: str, binned: Mapping[str, Feature]
+) -> Any:
     """Return the number of rows for each combination of values and outcome, as an eager frame."""
     import narwhals as nw
 
@@ -102,7 +126,9 @@ def count_cells(table: Any, names: Sequence[str], outcome: str, binned: Mapping[
         counts = nw.len().alias(" ".join([*keys, "rows"]))  # which no key is called
         found = table.select(*columns).group_by(*keys).agg(counts).lazy().collect()
     except TypeError as error:
-        raise DataError(f"the columns {', '.join(keys)} cannot be grouped ({clip(str(error))})") from None
+        raise DataError(
+            f"the columns {', '.join(keys)} cannot be grouped ({clip(str(error))})"
+        ) from None
     if not len(found):
         raise DataError("the frame has no rows; there is no decision to measure")
     return found
@@ -114,7 +140,9 @@ def sizes_of(cells: Any) -> Floats:
 
 
 def _bin(feature: Feature) -> Any:
-    """Return the number of each value's bin, from 1; one less or more is outside, and what is missing stays so."""
+    """Return the number of each value's bin, from 1; one less or more is outside, and what is
+    missing stays so.
+    """
     import narwhals as nw
 
     column, edges = nw.col(feature.name).cast(nw.Float64), feature.edges().tolist()
@@ -157,19 +185,26 @@ def favourable_of(cells: Any, outcome: str, positive: Any) -> Label:
     binary = set(found) <= {0, 1}
     if positive is None and not binary:
         raise UsageError(
-            f"the outcomes of {outcome!r} are not 0 and 1; name the favourable one with the option positive; "
-            f"{nearest(1, found)}"
+            f"the outcomes of {outcome!r} are not 0 and 1; name the favourable one with the option"
+            f" positive; {nearest(1, found)}"
         )
     wanted = label_of(1 if positive is None else positive)
     if wanted not in [*found, *declared_levels(cells[outcome]), *([0, 1] if binary else [])]:
-        raise UsageError(f"positive = {clip(repr(positive))} is no outcome of {outcome!r}; {nearest(positive, found)}")
+        raise UsageError(
+            f"positive = {clip(repr(positive))} is no outcome of {outcome!r};"
+            f" {nearest(positive, found)}"
+        )
     return wanted
 
 
 def codes_of(feature: Feature, labels: Sequence[Label | None]) -> list[int]:
-    """Return the place of each label among the feature's levels or bins; negative for what is unknown or outside."""
+    """Return the place of each label among the feature's levels or bins; negative for what is
+    unknown or outside.
+    """
     if feature.kind == "category":
         known = {level: code for code, level in enumerate(feature.levels)}
         return [UNKNOWN if label is None else known[label] for label in labels]
     bins = int(feature.variety)
-    return [UNKNOWN if x is None else int(x) - 1 if 1 <= int(x) <= bins else OUTSIDE for x in labels]
+    return [
+        UNKNOWN if x is None else int(x) - 1 if 1 <= int(x) <= bins else OUTSIDE for x in labels
+    ]

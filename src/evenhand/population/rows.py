@@ -1,4 +1,6 @@
-"""Populations for apparent discrimination (Themis Def. 3.8): given rows, and the table that declares a population."""
+"""Populations for apparent discrimination (Themis Def. 3.8): given rows, and the table that
+declares a population.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,25 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from evenhand.population.encoded_frame import Source
-from evenhand.runtime.errors import ConfigError, DataError, EvenhandError, SpaceError, UsageError, clip, nearest
-from evenhand.runtime.options import FILE, LIST, TABLE, TEXT, Kind, Option, Options, checked_keywords
+from evenhand.runtime.errors import (
+    ConfigError,
+    DataError,
+    EvenhandError,
+    SpaceError,
+    UsageError,
+    clip,
+    nearest,
+)
+from evenhand.runtime.options import (
+    FILE,
+    LIST,
+    TABLE,
+    TEXT,
+    Kind,
+    Option,
+    Options,
+    checked_keywords,
+)
 from evenhand.runtime.table_file import read_frame
 from evenhand.space.dataframes import check_missing, eager
 from evenhand.space.distribution import checked_weights, choose, running
@@ -49,7 +68,9 @@ _SETS = Kind(
     {"type": "array", "items": LIST.schema},
     items=(list,),
 )
-_JOINTS = Kind("joints", (list,), "a list of tables", {"type": "array", "items": JOINT.table_schema()})
+_JOINTS = Kind(
+    "joints", (list,), "a list of tables", {"type": "array", "items": JOINT.table_schema()}
+)
 OF_PROFILE = Options.of(
     Option("profile", FILE, "a CSV or Parquet file that weights are taken from"),
     Option("weights", TABLE, "how often each value of a feature occurs, by feature"),
@@ -68,7 +89,9 @@ class _Members:
 
     @classmethod
     def of(cls, groups: Groups, points: Points, weights: NDArray[np.float64] | None) -> _Members:
-        place = groups.of(points) if weights is None else np.where(weights > 0, groups.of(points), -1)
+        place = (
+            groups.of(points) if weights is None else np.where(weights > 0, groups.of(points), -1)
+        )
         order = np.argsort(place, kind="stable")
         return cls(order, np.searchsorted(place[order], np.arange(len(groups) + 1)))
 
@@ -109,7 +132,12 @@ class Rows:
         """Draw `n` of the rows, with replacement."""
         every = self.points(space)
         return _taken(
-            every, rng.integers(0, len(every), n) if self.weights is None else choose(running(self.weights), n, rng)
+            every,
+            (
+                rng.integers(0, len(every), n)
+                if self.weights is None
+                else choose(running(self.weights), n, rng)
+            ),
         )
 
     def within(self, n: int, rng: np.random.Generator, groups: Groups, group: int) -> Points:
@@ -117,7 +145,11 @@ class Rows:
         mine = self._grouped(groups).rows(group)
         if not len(mine):
             raise SpaceError(f"no row is in the group {groups.label(group)}")
-        chosen = rng.integers(0, len(mine), n) if self.weights is None else choose(running(self.weights[mine]), n, rng)
+        chosen = (
+            rng.integers(0, len(mine), n)
+            if self.weights is None
+            else choose(running(self.weights[mine]), n, rng)
+        )
         return _taken(self.points(groups.space), mine[chosen])
 
     def empty(self, groups: Groups) -> NDArray[np.bool_]:
@@ -130,7 +162,8 @@ class Rows:
         return False
 
     def counterparts(self, space: Space, names: Sequence[str]) -> NDArray[np.intp]:
-        """Return a number for each row, shared by those that are equal in all features but the named ones.
+        """Return a number for each row, shared by those that are equal in all features but the
+        named ones.
 
         >>> from evenhand.space.feature import category, integer
         >>> from evenhand.space.space import Space
@@ -159,8 +192,9 @@ def _checked(space: Space, points: Points) -> Points:
     if not valid.all():
         row = int(np.argmin(valid))
         raise DataError(
-            f"{int((~valid).sum()):,} of {len(points):,} rows break the constraints of the space, the first is row "
-            f"{row}, {clip(str(space.records(points[row : row + 1])[0]))}; drop these rows or correct the constraints"
+            f"{int((~valid).sum()):,} of {len(points):,} rows break the constraints of the space,"
+            f" the first is row {row}, {clip(str(space.records(points[row : row + 1])[0]))}; drop"
+            " these rows or correct the constraints"
         )
     return points
 
@@ -173,8 +207,11 @@ def _taken(points: Points, chosen: NDArray[np.intp]) -> Points:
 
 
 @checked_keywords
-def rows(frame: Any, *, weights: Any = None, twins: str = "domain", sample_of: str | None = None) -> Rows:
-    """Sample from given rows: a test suite, or the people that the software decides about (Themis Def. 3.8).
+def rows(
+    frame: Any, *, weights: Any = None, twins: str = "domain", sample_of: str | None = None
+) -> Rows:
+    """Sample from given rows: a test suite, or the people that the software decides about (Themis
+    Def. 3.8).
 
     Parameters
     ----------
@@ -183,12 +220,14 @@ def rows(frame: Any, *, weights: Any = None, twins: str = "domain", sample_of: s
     weights
         How often each row counts: the name of a column, or a sequence.
     twins
-        The definition applies the causal score to a subset of the domain, which can be read in two ways. ``"domain"``:
-        the rows are whom the score is about, and their twins are any input of the space. ``"rows"``: a twin must be
-        one of the rows itself, so that only pairs of people who are both there count.
+        The definition applies the causal score to a subset of the domain, which can be read in two
+        ways. ``"domain"``: the rows are whom the score is about, and their twins are any input of
+        the space. ``"rows"``: a twin must be one of the rows itself, so that only pairs of people
+        who are both there count.
     sample_of
-        By default the rows are the whole population. A text names a larger population of which they are an
-        independent sample; a score then has an interval that also covers who happened to be in the sample.
+        By default the rows are the whole population. A text names a larger population of which they
+        are an independent sample; a score then has an interval that also covers who happened to be
+        in the sample.
 
     Examples
     --------
@@ -201,37 +240,52 @@ def rows(frame: Any, *, weights: Any = None, twins: str = "domain", sample_of: s
         raise UsageError(f"twins = {clip(repr(twins))} is unknown; {nearest(twins, TWINS)}")
     if sample_of is not None:
         if not isinstance(sample_of, str) or not sample_of.strip():
-            raise UsageError(f"sample_of = {clip(repr(sample_of))} must be a text that names the population")
+            raise UsageError(
+                f"sample_of = {clip(repr(sample_of))} must be a text that names the population"
+            )
         if twins == "rows":
             raise UsageError(
-                "twins = 'rows' does not go with sample_of: which rows have a twin in a sample says nothing about its "
-                "population; use twins = 'domain'"
+                "twins = 'rows' does not go with sample_of: which rows have a twin in a sample says"
+                " nothing about its population; use twins = 'domain'"
             )
         if weights is not None:
-            raise UsageError("weights do not go with sample_of: an independent sample counts each row once")
+            raise UsageError(
+                "weights do not go with sample_of: an independent sample counts each row once"
+            )
     source: Source[Any] = Source(frame)
     if source.frame is None:
         raise UsageError("frame = None holds no rows; give a dataframe or a list of dictionaries")
     if weights is None:
         return Rows(twins, sample_of, None, "", source)
     named = isinstance(weights, str)
-    found = checked_weights(_column(source.frame, weights) if named else weights, "the weights of the rows")
+    found = checked_weights(
+        _column(source.frame, weights) if named else weights, "the weights of the rows"
+    )
     if len(found) != source.rows:
-        raise UsageError(f"there are {len(found):,} weights for {source.rows:,} rows; give one for each row")
-    return Rows(twins, sample_of, found, f", weighted by {weights}" if named else ", weighted", source)
+        raise UsageError(
+            f"there are {len(found):,} weights for {source.rows:,} rows; give one for each row"
+        )
+    return Rows(
+        twins, sample_of, found, f", weighted by {weights}" if named else ", weighted", source
+    )
 
 
 def _column(frame: Any, name: str) -> Any:
     if isinstance(frame, list):
         for row, record in enumerate(frame):
             if not isinstance(record, Mapping):
-                raise DataError(f"record {row} is {clip(repr(record))}, not a dictionary of values by feature name")
+                raise DataError(
+                    f"record {row} is {clip(repr(record))}, not a dictionary of values by feature"
+                    " name"
+                )
             if name not in record:
                 raise DataError(f"record {row} has no weight {name!r}; {nearest(name, record)}")
         return [record[name] for record in frame]
     table = eager(frame)
     if name not in table.columns:
-        raise DataError(f"column {name!r} of weights is not in the frame; {nearest(name, table.columns)}")
+        raise DataError(
+            f"column {name!r} of weights is not in the frame; {nearest(name, table.columns)}"
+        )
     check_missing(table, name)
     return table[name].to_numpy()
 
@@ -262,9 +316,14 @@ def population_from_table(table: Mapping[str, Any], file: Path) -> Rows | Profil
         if frame is None and not weights and "joint_weights" not in table:
             raise ConfigError(f"{file}: [population] needs rows, profile, weights or joint_weights")
         for number, entry in enumerate(table.get("joint_weights", []), start=1):
-            names, given = _joint_entry(entry, f"{file}: [[population.joint_weights]] number {number}")
+            names, given = _joint_entry(
+                entry, f"{file}: [[population.joint_weights]] number {number}"
+            )
             if names in weights:
-                raise ConfigError(f"{file}: [[population.joint_weights]] number {number} repeats {', '.join(names)}")
+                raise ConfigError(
+                    f"{file}: [[population.joint_weights]] number {number} repeats"
+                    f" {', '.join(names)}"
+                )
             weights[names] = given
         return profile(weights, frame=frame, joint=table.get("joint", ()))
     except ConfigError:

@@ -1,6 +1,8 @@
-"""Samplers: the declared population that a rate speaks of, drawn in blocks so that every draw has a number.
+"""Samplers: the declared population that a rate speaks of, drawn in blocks so that every draw has a
+number.
 
-Draw `i` of a named stream is the same input whatever was drawn before, by whichever worker, in batches of any size.
+Draw `i` of a named stream is the same input whatever was drawn before, by whichever worker, in
+batches of any size.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ class Sampler(Protocol):
         ...
 
     def separate(self, space: Space, names: Sequence[str]) -> bool:
-        """Tell whether these features are independent of all others in this population (as Theorem 4.3 needs)."""
+        """Tell whether these features are independent of all others in this population (as Theorem
+        4.3 needs).
+        """
         ...
 
 
@@ -69,12 +73,18 @@ class Uniform:
 
     def empty(self, groups: Groups) -> NDArray[np.bool_]:
         """Tell which groups have nobody in this population."""
-        if not groups.space.constraints and all(groups.space.feature(name).bins is None for name in groups.names):
+        if not groups.space.constraints and all(
+            groups.space.feature(name).bins is None for name in groups.names
+        ):
             return np.zeros(len(groups), dtype=np.bool_)
-        return np.array([not groups.inhabited(group) for group in range(len(groups))], dtype=np.bool_)
+        return np.array(
+            [not groups.inhabited(group) for group in range(len(groups))], dtype=np.bool_
+        )
 
     def separate(self, space: Space, names: Sequence[str]) -> bool:
-        """Tell whether these features are independent of all others: whether no constraint ties them to one."""
+        """Tell whether these features are independent of all others: whether no constraint ties
+        them to one.
+        """
         return not space.tied(names)
 
 
@@ -83,12 +93,16 @@ def checked_sampler(sampler: Sampler | None) -> Sampler:
     if sampler is None:
         return Uniform()
     if not hasattr(sampler, "population"):
-        raise UsageError(f"sampler = {clip(repr(sampler))} is no population; use uniform(), rows(...) or profile(...)")
+        raise UsageError(
+            f"sampler = {clip(repr(sampler))} is no population; use uniform(), rows(...) or"
+            " profile(...)"
+        )
     return sampler
 
 
 def is_rows(population: Any) -> TypeGuard[Rows]:
-    """Tell whether a population is given rows, all of which can be asked, without importing what reads those.
+    """Tell whether a population is given rows, all of which can be asked, without importing what
+    reads those.
 
     >>> is_rows(uniform())
     False
@@ -118,7 +132,12 @@ class Draws:
     """The numbered draws of one named stream, made `block` at a time."""
 
     def __init__(
-        self, sampler: Sampler | Within, space: Space, seed: int, *name: str | int, block: int = BLOCK
+        self,
+        sampler: Sampler | Within,
+        space: Space,
+        seed: int,
+        *name: str | int,
+        block: int = BLOCK,
     ) -> None:
         self.sampler = sampler
         self.space = space

@@ -31,7 +31,9 @@ class Real:
     notes: Sequence[str] = ()
 
     def truth(self, column: str | None) -> str | list[Any] | None:
-        """Return the true outcomes of the rows: the column of their frame, or its values where that is not at hand."""
+        """Return the true outcomes of the rows: the column of their frame, or its values where that
+        is not at hand.
+        """
         if column is None or not isinstance(self.rows, Rows):
             return column
         frame = read_frame(self.file)
@@ -73,7 +75,9 @@ def as_pandas(data: Any) -> pd.DataFrame:
 
     if isinstance(data, pd.DataFrame):
         return data
-    frame: pd.DataFrame = eager(data).to_pandas() if not isinstance(data, list) else pd.DataFrame(data)
+    frame: pd.DataFrame = (
+        eager(data).to_pandas() if not isinstance(data, list) else pd.DataFrame(data)
+    )
     return frame
 
 
@@ -81,4 +85,6 @@ def need_columns(frame: Any, columns: Sequence[str], file: Path) -> None:
     """Refuse a column that a frame does not have, naming the nearest one that it has."""
     for column in columns:
         if column not in frame.columns:
-            raise DataError(f"{file}: there is no column {clip(repr(column))}; {nearest(column, frame.columns)}")
+            raise DataError(
+                f"{file}: there is no column {clip(repr(column))}; {nearest(column, frame.columns)}"
+            )

@@ -1,6 +1,8 @@
-"""The pytest plugin: the fixture `fairness`, its options and its marker, and what a run has to tell of it.
+"""The pytest plugin: the fixture `fairness`, its options and its marker, and what a run has to tell
+of it.
 
-It is loaded into every run of pytest where evenhand is installed: nothing slow is imported until a test asks for it.
+It is loaded into every run of pytest where evenhand is installed: nothing slow is imported until a
+test asks for it.
 """
 
 from __future__ import annotations
@@ -16,19 +18,32 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import evenhand
-from evenhand.pytest_plugin.story import EVIDENCE, FOLDER, VERDICT, VERDICTS, Settings, Tally, job_of, tell
+from evenhand.pytest_plugin.story import (
+    EVIDENCE,
+    FOLDER,
+    VERDICT,
+    VERDICTS,
+    Settings,
+    Tally,
+    job_of,
+    tell,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
 LEAST = {"seed": 0, "queries": 1}
-"""The settings that can be given as an option, in the ini-file and by the marker, with the least that each may be."""
+"""The settings that can be given as an option, in the ini-file and by the marker, with the least
+that each may be.
+"""
 _NUMBER = "int" if pytest.version_tuple >= (8, 4) else "string"
 
 
 @dataclass(eq=False, repr=False)
 class Fairness:
-    """The verbs of evenhand, with the seed and the budget of this run; every result is remembered in `results`."""
+    """The verbs of evenhand, with the seed and the budget of this run; every result is remembered
+    in `results`.
+    """
 
     settings: Settings
     results: list[Any] = field(default_factory=list, init=False)
@@ -52,18 +67,25 @@ class Fairness:
                 from evenhand.runtime.errors import INTERRUPTED
 
                 self.results.append(found)
-                if found.exit_code == INTERRUPTED or getattr(found, "stop", None) is evenhand.StopReason.INTERRUPTED:
+                if (
+                    found.exit_code == INTERRUPTED
+                    or getattr(found, "stop", None) is evenhand.StopReason.INTERRUPTED
+                ):
                     raise KeyboardInterrupt  # a verb returns what it has, but whoever asked wants the run to end
             return found
 
         return call
 
     def check(self, *results: Any) -> None:
-        """Check these results, or all that the test has so far; raise one AssertionError for what does not pass."""
+        """Check these results, or all that the test has so far; raise one AssertionError for what
+        does not pass.
+        """
         __tracebackhide__ = True
         chosen = results or tuple(self.results)
         if not chosen:
-            raise evenhand.UsageError("there is nothing to check yet; call a verb first, for example fairness.measure")
+            raise evenhand.UsageError(
+                "there is nothing to check yet; call a verb first, for example fairness.measure"
+            )
         told = []
         for found in chosen:
             if not hasattr(found, "exit_code"):
@@ -80,7 +102,11 @@ class Fairness:
 
     def _given(self) -> dict[str, Any]:
         """Return the keywords that a verb gets where the test does not give its own."""
-        budget = {} if self.settings.queries is None else {"budget": evenhand.Budget(queries=self.settings.queries)}
+        budget = (
+            {}
+            if self.settings.queries is None
+            else {"budget": evenhand.Budget(queries=self.settings.queries)}
+        )
         return {"seed": self.settings.seed, "progress": False, **budget}
 
     def __repr__(self) -> str:
@@ -103,7 +129,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     }
     for name, help_ in told.items():
         group.addoption(f"--fairness-{name}", type=partial(_option, name), metavar="N", help=help_)
-        parser.addini(f"fairness_{name}", f"default of --fairness-{name}", type=_NUMBER, default=None)  # type: ignore[arg-type]
+        parser.addini(
+            f"fairness_{name}", f"default of --fairness-{name}", type=_NUMBER, default=None
+        )  # type: ignore[arg-type]
     where = f"where failing tests leave their evidence; default {FOLDER} in the root folder"
     group.addoption("--fairness-dir", metavar="FOLDER", help=where)
     parser.addini("fairness_dir", "default of --fairness-dir, from the root folder", default=None)
@@ -111,10 +139,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and read the settings of the run, before any test is collected."""
-    config.addinivalue_line("markers", "fairness(seed, queries): what the fixture `fairness` gives its verbs here")
+    config.addinivalue_line(
+        "markers", "fairness(seed, queries): what the fixture `fairness` gives its verbs here"
+    )
     given = {name: _setting(config, name) for name in LEAST}
     option, ini = config.getoption("fairness_dir"), config.getini("fairness_dir")
-    folder = Path(config.invocation_params.dir, option) if option else Path(config.rootpath, ini or FOLDER)
+    folder = (
+        Path(config.invocation_params.dir, option)
+        if option
+        else Path(config.rootpath, ini or FOLDER)
+    )
     config.stash[SETTINGS] = Settings(given["seed"] or 0, given["queries"], folder)
     config.pluginmanager.register(Tally(config, folder), "evenhand-tally")
 
@@ -141,38 +175,53 @@ def fairness(request: pytest.FixtureRequest) -> Fairness:
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Tell of what did not pass where a test fails; count what it asked at its end."""
     report = yield
     asked = item.stash.get(ASKED, None)
     if asked is None:
         return report
-    fresh = {at: found for at, found in enumerate(asked.results, start=1) if found.exit_code and at not in asked.told}
+    fresh = {
+        at: found
+        for at, found in enumerate(asked.results, start=1)
+        if found.exit_code and at not in asked.told
+    }
     if report.failed and fresh:
         text, files = tell(item, fresh, asked.settings)
         asked.told |= files
-        # A section of the traceback is shown, unlike one of the report, where captured output is not.
+        # A section of the traceback is shown, unlike one of the report, where captured output is
+        # not.
         add = getattr(report.longrepr, "addsection", None)
         add("fairness", text) if add else report.sections.append(("fairness", text))
     if report.when == "teardown":
         setattr(report, VERDICTS, [str(found.verdict) for found in asked.results])
-        report.user_properties += [(VERDICT, f"{job_of(found)}: {found.verdict}") for found in asked.results]
+        report.user_properties += [
+            (VERDICT, f"{job_of(found)}: {found.verdict}") for found in asked.results
+        ]
         report.user_properties += [(EVIDENCE, file) for file in asked.told.values() if file]
         del item.stash[ASKED]  # results hold on to data
     return report
 
 
 def marked(item: Any, settings: Settings) -> Settings:
-    """Return the settings of a test: those of the run, but for what its markers say, the nearest last."""
+    """Return the settings of a test: those of the run, but for what its markers say, the nearest
+    last.
+    """
     from evenhand.runtime.options import refuse_unknown
 
     for mark in reversed(list(item.iter_markers("fairness"))):
         if mark.args:
-            raise evenhand.UsageError(f"the marker fairness takes its options by name, {_example(mark.args[0])}")
+            raise evenhand.UsageError(
+                f"the marker fairness takes its options by name, {_example(mark.args[0])}"
+            )
         refuse_unknown("the marker fairness", mark.kwargs, list(LEAST))
         for name, value in mark.kwargs.items():
             try:
-                changed: dict[str, Any] = {name: None if (name, value) == ("queries", None) else whole(name, value)}
+                changed: dict[str, Any] = {
+                    name: None if (name, value) == ("queries", None) else whole(name, value)
+                }
             except ValueError as error:
                 raise evenhand.UsageError(f"the marker fairness: {error}") from None
             settings = replace(settings, **changed)
@@ -190,7 +239,11 @@ def whole(name: str, value: Any) -> int:
     """
     least = LEAST[name]
     try:
-        number = least - 1 if isinstance(value, bool) else operator.index(int(value) if type(value) is str else value)
+        number = (
+            least - 1
+            if isinstance(value, bool)
+            else operator.index(int(value) if type(value) is str else value)
+        )
     except (TypeError, ValueError):
         number = least - 1
     if number < least:
@@ -208,7 +261,9 @@ def _option(name: str, text: str) -> int:
 
 
 def _setting(config: pytest.Config, name: str) -> int | None:
-    """Return what was said of a setting, on the command line or else in the ini-file; None where nothing was."""
+    """Return what was said of a setting, on the command line or else in the ini-file; None where
+    nothing was.
+    """
     option: int | None = config.getoption(f"fairness_{name}")
     if option is not None:
         return option
@@ -246,4 +301,7 @@ def _no_verb(name: str) -> str:
 def _example(value: object) -> str:
     from evenhand.runtime.errors import clip
 
-    return f"not {clip(repr(value))} alone; write @pytest.mark.fairness(seed=0, queries=1000), for example"
+    return (
+        f"not {clip(repr(value))} alone; write @pytest.mark.fairness(seed=0, queries=1000), for"
+        " example"
+    )

@@ -1,4 +1,6 @@
-"""What a run of pytest tells of fairness: the evidence of a test that failed, and the line at the end."""
+"""What a run of pytest tells of fairness: the evidence of a test that failed, and the line at the
+end.
+"""
 
 from __future__ import annotations
 
@@ -46,10 +48,14 @@ class Settings:
     @property
     def options(self) -> str:
         """The settings as options of pytest."""
-        return f"--fairness-seed={self.seed}" + ("" if self.queries is None else f" --fairness-queries={self.queries}")
+        return f"--fairness-seed={self.seed}" + (
+            "" if self.queries is None else f" --fairness-queries={self.queries}"
+        )
 
     def __str__(self) -> str:
-        return f"seed {self.seed}" + ("" if self.queries is None else f", at most {self.queries:,} queries a check")
+        return f"seed {self.seed}" + (
+            "" if self.queries is None else f", at most {self.queries:,} queries a check"
+        )
 
 
 @dataclass(eq=False)
@@ -74,7 +80,9 @@ class Tally:
         verdicts = Counter[str](getattr(report, VERDICTS, ()))
         self.verdicts += verdicts
         self.kept |= any(name == EVIDENCE for name, _ in report.user_properties)
-        if (missed := verdicts["fail"] + verdicts["undecided"]) and report.nodeid not in self.stopped:
+        if (
+            missed := verdicts["fail"] + verdicts["undecided"]
+        ) and report.nodeid not in self.stopped:
             self.open[report.nodeid] = missed
         self.stopped.discard(report.nodeid)
 
@@ -83,21 +91,34 @@ class Tally:
         checks = self.verdicts.total()
         if not checks:
             return
-        told = ", ".join(f"{self.verdicts[key]:,} {word}" for key, word in WORDS.items() if self.verdicts[key])
+        told = ", ".join(
+            f"{self.verdicts[key]:,} {word}" for key, word in WORDS.items() if self.verdicts[key]
+        )
         kept = f"; evidence in {shown(self.folder, self.config)}" if self.kept else ""
-        colour = "red" if self.verdicts["fail"] else "yellow" if self.verdicts["undecided"] else "green"
+        colour = (
+            "red" if self.verdicts["fail"] else "yellow" if self.verdicts["undecided"] else "green"
+        )
         line = f"fairness: {told} in {checks:,} check{'s' if checks > 1 else ''}{kept}"
         terminalreporter.write_line(line, **{colour: True})
         for test, missed in list(self.open.items())[:MOST_TESTS]:
             what = "a check" if missed == 1 else f"{missed:,} checks"
-            said = f"{_cut(test, LONG_NAME)} passed although {what} did not; fairness.check() at its end would fail it"
+            said = (
+                f"{_cut(test, LONG_NAME)} passed although {what} did not; fairness.check() at its"
+                " end would fail it"
+            )
             terminalreporter.write_line(f"fairness: {said}", yellow=True)
         if (more := len(self.open) - MOST_TESTS) > 0:
-            terminalreporter.write_line(f"fairness: {more:,} more tests passed although a check did not", yellow=True)
+            terminalreporter.write_line(
+                f"fairness: {more:,} more tests passed although a check did not", yellow=True
+            )
 
 
-def tell(item: pytest.Item, found: Mapping[int, Any], settings: Settings) -> tuple[str, dict[int, str]]:
-    """Keep results that do not pass as files; return what a failure report says, and the file of each by its number."""
+def tell(
+    item: pytest.Item, found: Mapping[int, Any], settings: Settings
+) -> tuple[str, dict[int, str]]:
+    """Keep results that do not pass as files; return what a failure report says, and the file of
+    each by its number.
+    """
     from evenhand.report.lines import LEAD, Line
 
     name = file_name(_node(item, item.config.rootpath))
@@ -108,7 +129,9 @@ def tell(item: pytest.Item, found: Mapping[int, Any], settings: Settings) -> tup
         files[number] = "" if file is None else shown(file, item.config)
         try:
             lines += map(str, _told(result, files[number]))
-        except Exception as error:  # a report that breaks would end the whole run, and hide why the test failed
+        except (
+            Exception
+        ) as error:  # a report that breaks would end the whole run, and hide why the test failed
             lines.append(str(Line(f"this result cannot be told: {type(error).__name__}: {error}")))
         lines += [str(Line(problem, indent=LEAD))] if problem else []
     lines.append(str(Line(f"run this test again: {_command(item, settings)}")))
@@ -143,7 +166,9 @@ def _keep(result: Any, folder: Path, name: str) -> tuple[Path | None, str]:
     try:
         try:
             folder.mkdir(parents=True)
-            (folder / ".gitignore").write_text("*\n", encoding="utf-8")  # cases may be of real people
+            (folder / ".gitignore").write_text(
+                "*\n", encoding="utf-8"
+            )  # cases may be of real people
         except FileExistsError:
             pass
         result.to_json(file)
@@ -163,7 +188,9 @@ def _told(result: Any, file: str) -> Iterator[Line]:
     for check in audit.checks:
         if not check.exit_code:
             continue
-        failed = [one for one in statements(check) if one.verdict in (Verdict.FAIL, Verdict.UNDECIDED)]
+        failed = [
+            one for one in statements(check) if one.verdict in (Verdict.FAIL, Verdict.UNDECIDED)
+        ]
         for statement in failed[:MOST_STATEMENTS]:
             yield from _statement(statement)
         if len(failed) > MOST_STATEMENTS:
@@ -177,7 +204,9 @@ def _told(result: Any, file: str) -> Iterator[Line]:
 
 
 def _statement(statement: Statement) -> Iterator[Line]:
-    """Tell one sentence of evidence: the claim, how sure it is, against what, and the simplest case side by side."""
+    """Tell one sentence of evidence: the claim, how sure it is, against what, and the simplest case
+    side by side.
+    """
     from evenhand.report.lines import LEAD, Line, shown_cases
 
     yield Line(_cut(f"{statement.check.name}: {statement.claim}", LONG_CLAIM), statement.verdict)
@@ -199,22 +228,31 @@ def _again(audit: Audit, file: str) -> Iterator[str]:
         yield f"ask the software again: evenhand replay {shlex.quote(file)} {shlex.quote(config)}"
     elif cases:
         software = "function" if all(result.job == "mine_text" for result in found) else "subject"
-        yield f"ask the software again: eh.replay({json.dumps(file, ensure_ascii=False)}, {software})"
+        yield (
+            f"ask the software again: eh.replay({json.dumps(file, ensure_ascii=False)}, {software})"
+        )
     if audit.command:
         yield f"audit it again: {audit.command}"
 
 
 def _command(item: pytest.Item, settings: Settings) -> str:
-    """Return the command that runs a test again; one with a very long name runs with all its other parameters."""
+    """Return the command that runs a test again; one with a very long name runs with all its other
+    parameters.
+    """
     place = item.config.invocation_params.dir
     name, rest = _node(item, place), ""
     if len(name) > LONG_NAME:
-        name, rest = _node(item, place, whole=False), "  # with all parameters: the name of this one is too long"
+        name, rest = (
+            _node(item, place, whole=False),
+            "  # with all parameters: the name of this one is too long",
+        )
     return f"pytest {shlex.quote(name)} {settings.options}{rest}"
 
 
 def _node(item: pytest.Item, place: Path, *, whole: bool = True) -> str:
-    """Return the name of a test as pytest takes it in a folder; others may have added to its node id."""
+    """Return the name of a test as pytest takes it in a folder; others may have added to its node
+    id.
+    """
     last = item.name if whole else getattr(item, "originalname", item.name)
     classes = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
     return "::".join([_near(item.path, place), *classes, last])
@@ -228,7 +266,8 @@ def _near(file: Path, place: Path) -> str:
 
 
 def _shortened(case: Case) -> Case:
-    """Return a case whose long values are cut around the place where they differ; texts are cut where they are shown.
+    """Return a case whose long values are cut around the place where they differ; texts are cut
+    where they are shown.
 
     >>> from evenhand.results.evidence import Case
     >>> short = _shortened(Case({"name": "x" * 5000 + "a"}, {"name": "x" * 5000 + "b"}, (0, 1)))
@@ -239,7 +278,9 @@ def _shortened(case: Case) -> Case:
 
     if "⟦" in str(case.individual.get("text", "")):
         return case
-    pairs = {name: beside(value, case.twin.get(name, "")) for name, value in case.individual.items()}
+    pairs = {
+        name: beside(value, case.twin.get(name, "")) for name, value in case.individual.items()
+    }
     ones, others = ({name: pair[side] for name, pair in pairs.items()} for side in (0, 1))
     return replace(case, individual=ones, twin=others, outcomes=beside(*case.outcomes))
 

@@ -1,4 +1,6 @@
-"""What the displays share: axes to draw on, labels taken as they are, and colours that everybody can tell apart."""
+"""What the displays share: axes to draw on, labels taken as they are, and colours that everybody
+can tell apart.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ WIDTH = 8.0
 
 
 class Display(ABC):
-    """A drawing of a result: what it shows is computed once, `plot` draws it and keeps `ax_`, `axes_` and `figure_`."""
+    """A drawing of a result: what it shows is computed once, `plot` draws it and keeps `ax_`,
+    `axes_` and `figure_`.
+    """
 
     ax_: Any
     axes_: tuple[Any, ...]
@@ -38,7 +42,9 @@ class Display(ABC):
         """Draw on axes given, or on a new figure, and return the display."""
 
     def _open(self, ax: Any, sizes: Sequence[tuple[float, float]]) -> tuple[Any, ...]:
-        """Return the axes to draw panels on: those given, for the first, or new ones that are this wide and high."""
+        """Return the axes to draw panels on: those given, for the first, or new ones that are this
+        wide and high.
+        """
         if ax is None:
             self.figure_, axes = _new_axes(sizes)
         else:
@@ -69,16 +75,24 @@ def inches(ax: Any) -> tuple[float, float]:
     return float(box.width), float(box.height)
 
 
-def intervals(ax: Any, rows: Sequence[tuple[int, Any]], colour: str, marker: str, name: str) -> None:
-    """Draw a value with its interval in each of some rows: at a place, from what has a value, a low and a high end."""
+def intervals(
+    ax: Any, rows: Sequence[tuple[int, Any]], colour: str, marker: str, name: str
+) -> None:
+    """Draw a value with its interval in each of some rows: at a place, from what has a value, a low
+    and a high end.
+    """
     places = [place for place, _ in rows]
-    values, lows, highs = ([getattr(one, field) for _, one in rows] for field in ("value", "low", "high"))
+    values, lows, highs = (
+        [getattr(one, field) for _, one in rows] for field in ("value", "low", "high")
+    )
     ax.hlines(places, lows, highs, color=colour, linewidth=2)
     ax.plot(values, places, marker, color=colour, markeredgecolor="black", markersize=8, label=name)
 
 
 def finish_rows(ax: Any, labels: Sequence[str], axis: str, title: str, *, limited: bool) -> None:
-    """Name the rows from top to bottom, the axis of shares below them, and what they are; a legend has room."""
+    """Name the rows from top to bottom, the axis of shares below them, and what they are; a legend
+    has room.
+    """
     from matplotlib.ticker import FuncFormatter
 
     ax.set_yticks(range(len(labels)), labels, fontsize=9)
@@ -93,7 +107,8 @@ def finish_rows(ax: Any, labels: Sequence[str], axis: str, title: str, *, limite
 
 
 def literal(text: str, width: int = 60) -> str:
-    r"""Return text as matplotlib shows it letter by letter, on one line and cut to a width; a dollar is no formula.
+    r"""Return text as matplotlib shows it letter by letter, on one line and cut to a width; a
+    dollar is no formula.
 
     >>> literal("$a$ to $b$", 8)
     '\\$a\\$ to …'

@@ -1,4 +1,6 @@
-"""What drawings and text share: what a finding speaks of, which groups are shown, what a verb left in the details."""
+"""What drawings and text share: what a finding speaks of, which groups are shown, what a verb left
+in the details.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ STATES = (
 
 
 def subject_of(finding: Finding) -> str:
-    """Return what a finding speaks of: its features or its rule, and the output where there are several.
+    """Return what a finding speaks of: its features or its rule, and the output where there are
+    several.
 
     >>> from evenhand.statistics.estimate import Estimate
     >>> from evenhand.results.evidence import Finding
@@ -37,7 +40,8 @@ def subject_of(finding: Finding) -> str:
 
 
 def shown_groups(groups: Sequence[Group], most: int) -> list[Group | str]:
-    """Return the groups by their rates, lowest first and those without data last; of more than `most`, both ends.
+    """Return the groups by their rates, lowest first and those without data last; of more than
+    `most`, both ends.
 
     A sentence stands where groups are left out.
 
@@ -47,7 +51,9 @@ def shown_groups(groups: Sequence[Group], most: int) -> list[Group | str]:
     >>> [str(shown) for shown in shown_groups(groups, 3)]
     ['age 20', 'age 21', '… 27 more groups', 'age 49']
     """
-    known = sorted((group for group in groups if group.estimate.n), key=lambda group: group.estimate.value)
+    known = sorted(
+        (group for group in groups if group.estimate.n), key=lambda group: group.estimate.value
+    )
     empty = [group for group in groups if not group.estimate.n]
     last: list[Group | str] = [*empty[: max(most // 4, most - len(known))]]
     room = most - len(last)
@@ -61,7 +67,9 @@ def shown_groups(groups: Sequence[Group], most: int) -> list[Group | str]:
 
 
 def lattices_of(result: Result) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return the name and the lattice of each output of a result of `subsets`; a single output has no name."""
+    """Return the name and the lattice of each output of a result of `subsets`; a single output has
+    no name.
+    """
     lattice = result.details.get("lattice")
     if not lattice:
         return []
@@ -69,6 +77,15 @@ def lattices_of(result: Result) -> list[tuple[str, Mapping[str, Any]]]:
 
 
 def searches_of(result: Result) -> list[tuple[Finding, Mapping[str, Any] | None]]:
-    """Return each finding of a search with what the details hold of it, None where it was not come to; else nothing."""
-    entries = {(tuple(entry["about"]), entry["output"]): entry for entry in result.details.get("search", ())}
-    return [(finding, entries.get((finding.about, finding.output))) for finding in result.findings] if entries else []
+    """Return each finding of a search with what the details hold of it, None where it was not come
+    to; else nothing.
+    """
+    entries = {
+        (tuple(entry["about"]), entry["output"]): entry
+        for entry in result.details.get("search", ())
+    }
+    return (
+        [(finding, entries.get((finding.about, finding.output))) for finding in result.findings]
+        if entries
+        else []
+    )

@@ -1,4 +1,6 @@
-"""Scores as small drawings that follow the theme of the page: a point on its interval, and the limit."""
+"""Scores as small drawings that follow the theme of the page: a point on its interval, and the
+limit.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,10 @@ def drawable(estimate: Estimate | None) -> bool:
 
 def top_of(estimates: Iterable[Estimate], limits: Iterable[float | None] = ()) -> float:
     """Return the end of a scale on which all of these can be seen."""
-    most = max([*(one.high for one in estimates), *(limit for limit in limits if limit is not None)], default=1.0)
+    most = max(
+        [*(one.high for one in estimates), *(limit for limit in limits if limit is not None)],
+        default=1.0,
+    )
     return next((step for step in _STEPS if most * 1.05 <= step), 1.0)
 
 
@@ -50,11 +55,17 @@ def bar(estimate: Estimate, limit: float | None = None, *, top: float | None = N
 
     says = number_text.percent_figures(estimate.value)
     if estimate.level < 1:
-        low, high = number_text.percent_figures(estimate.low), number_text.percent_figures(estimate.high)
+        low, high = (
+            number_text.percent_figures(estimate.low),
+            number_text.percent_figures(estimate.high),
+        )
         says += f", between {low} and {high}"
     parts = [f'<line class="track" x1="{at(0)}" x2="{at(end)}" y1="16" y2="16"/>']
     wide = max(estimate.high - estimate.low, end / 300)
-    parts.append(f'<line class="range" x1="{at(estimate.low)}" x2="{at(estimate.low + wide)}" y1="16" y2="16"/>')
+    parts.append(
+        f'<line class="range" x1="{at(estimate.low)}" x2="{at(estimate.low + wide)}" y1="16"'
+        ' y2="16"/>'
+    )
     parts.append(f'<circle class="point" cx="{at(estimate.value)}" cy="16" r="6"/>')
     if limit is not None:
         says += f"; engineering threshold {number_text.percent_plain(limit)}"
@@ -67,6 +78,8 @@ def bar(estimate: Estimate, limit: float | None = None, *, top: float | None = N
         name = number_text.hundredths(100 * place * end)
         parts.append(f'<text x="{at(place * end)}" y="43" text-anchor="middle">{name}</text>')
     if not named or place < 0.8:
-        parts.append(f'<text x="{at(end)}" y="43" text-anchor="end">{number_text.percent_plain(end)}</text>')
+        parts.append(
+            f'<text x="{at(end)}" y="43" text-anchor="end">{number_text.percent_plain(end)}</text>'
+        )
     inside = "".join(parts)
     return f'<svg class="bar" role="img" aria-label="{text(says)}" height="{HIGH}">{inside}</svg>'

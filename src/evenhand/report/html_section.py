@@ -28,7 +28,9 @@ MOST_CASES = 5
 MOST_GROUPS = 30
 
 
-def section_of_findings(found: Evidence, told: Sequence[Statement], name: str, room: int) -> Iterator[str]:
+def section_of_findings(
+    found: Evidence, told: Sequence[Statement], name: str, room: int
+) -> Iterator[str]:
     """Return the findings of a check as cards, which is all that there is to show of most verbs."""
     yield from cards(told, name)
 
@@ -47,14 +49,21 @@ def limit_text(one: Statement) -> str:
     return f"at least {limit}" if one.least else limit
 
 
-def cards(told: Sequence[Statement], name: str, most: int = MOST_CARDS, *, groups: bool = True) -> Iterator[str]:
-    """Return statements as cards, whose bars share an axis; what is too much is in the table of the summary."""
+def cards(
+    told: Sequence[Statement], name: str, most: int = MOST_CARDS, *, groups: bool = True
+) -> Iterator[str]:
+    """Return statements as cards, whose bars share an axis; what is too much is in the table of the
+    summary.
+    """
     known = [one for one in told[:most] if drawable(one.estimate)]
     top = top_of([one.estimate for one in known if one.estimate], [one.limit for one in known])
     for number, one in enumerate(told[:most]):
         yield _card(one, f"{name}-finding{number}", top, groups=groups)
     if len(told) > most:
-        yield f'<p>{len(told) - most:,} more are in <a href="#verdicts">the table of the summary</a>.</p>'
+        yield (
+            f'<p>{len(told) - most:,} more are in <a href="#verdicts">the table of the'
+            " summary</a>.</p>"
+        )
 
 
 def _card(one: Statement, name: str, top: float, *, groups: bool) -> str:
@@ -72,7 +81,10 @@ def _card(one: Statement, name: str, top: float, *, groups: bool) -> str:
     cases = _cases(one.finding) if one.finding is not None and one.finding.cases else ""
     head = f'<h4 id="{name}">{badge(one.verdict)} {boxed(sentence(one.claim))}</h4>'
     tone = f"finding {one.verdict or 'none'}{' split' if cases else ''}"
-    return f'<article class="{tone}" aria-labelledby="{name}">\n{head}\n<div>{told}</div>\n{cases}</article>'
+    return (
+        f'<article class="{tone}"'
+        f' aria-labelledby="{name}">\n{head}\n<div>{told}</div>\n{cases}</article>'
+    )
 
 
 def held_text(one: Statement) -> str:
@@ -89,7 +101,8 @@ def sentence(claim: str) -> str:
 
 
 def sure(estimate: Estimate) -> str:
-    """Return a score in plain words: the value, how sure it is, from how much, and of whom it speaks.
+    """Return a score in plain words: the value, how sure it is, from how much, and of whom it
+    speaks.
 
     >>> sure(Estimate(0.117, 0.052, 0.215, 247, 0.95, "anytime", "all inputs"))
     '11.7 %; with 95 % confidence between 5.2 % and 21.5 %, from 247 inputs (anytime). It speaks of: all inputs.'
@@ -112,7 +125,10 @@ def _cases(finding: Finding) -> str:
     first, *others = [people(case, _changed(case)) for case in finding.cases[:MOST_CASES]]
     more = "\n".join(others)
     rest = f"<details><summary>{len(others)} more</summary>\n{more}\n</details>" if others else ""
-    return f"<div><details open><summary>The simplest case</summary>\n{first}\n</details>\n{rest}</div>"
+    return (
+        "<div><details open><summary>The simplest"
+        f" case</summary>\n{first}\n</details>\n{rest}</div>"
+    )
 
 
 def _changed(case: Any) -> str:

@@ -1,8 +1,9 @@
-"""Sheets: tables of a page that can be sorted, filtered and paged, and that are still there without scripts.
+"""Sheets: tables of a page that can be sorted, filtered and paged, and that are still there without
+scripts.
 
-A short sheet is all in the page. Of a long one the page has the first rows, and a block of data has all of them, column
-by column: numbers as they are, texts as places in a list of the different ones. A short sheet of very many rows becomes
-a long one, which has the same words in it but no links.
+A short sheet is all in the page. Of a long one the page has the first rows, and a block of data has
+all of them, column by column: numbers as they are, texts as places in a list of the different ones.
+A short sheet of very many rows becomes a long one, which has the same words in it but no links.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ MOST_ROWS = 50_000
 MOST_BYTES = 3_000_000
 """The most bytes that the data of one sheet takes."""
 ALL_BYTES = 6_000_000
-"""The most bytes that the data of all sheets of a page takes: with everything else, it stays under ten million."""
+"""The most bytes that the data of all sheets of a page takes: with everything else, it stays under
+ten million.
+"""
 MOST_LETTERS = 1_000
 """The most letters of one value in a sheet."""
 MOST_WHOLE = 500
@@ -63,7 +66,9 @@ class Column:
     keys: Sequence[float | None] | None = None
 
 
-def short_sheet(name: str, caption: str, headings: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+def short_sheet(
+    name: str, caption: str, headings: Sequence[str], rows: Sequence[Sequence[Cell]]
+) -> str:
     """Return a sheet with all rows in the page, unless there are very many."""
     numbers = [any(row[place].number for row in rows) for place in range(len(headings))]
     if len(rows) > MOST_WHOLE:
@@ -88,9 +93,16 @@ def short_sheet(name: str, caption: str, headings: Sequence[str], rows: Sequence
 
 
 def long_sheet(
-    name: str, caption: str, columns: Sequence[Column], *, cases: bool = False, room: int = MOST_BYTES
+    name: str,
+    caption: str,
+    columns: Sequence[Column],
+    *,
+    cases: bool = False,
+    room: int = MOST_BYTES,
 ) -> str:
-    """Return a sheet whose rows are data of at most `room` bytes; with `cases`, each opens as two people."""
+    """Return a sheet whose rows are data of at most `room` bytes; with `cases`, each opens as two
+    people.
+    """
     every = len(columns[0].values) if columns else 0
     kept = min(every, MOST_ROWS)
     packed, data = _block(name, columns, kept)
@@ -99,7 +111,9 @@ def long_sheet(
         packed, data = _block(name, columns, kept)
     told = caption
     if kept < every:
-        told += f" The first {kept:,} of {every:,} are here; the file of the result has all of them."
+        told += (
+            f" The first {kept:,} of {every:,} are here; the file of the result has all of them."
+        )
     if kept > WRITTEN:
         told += f" On paper and without scripts, the first {WRITTEN} are shown."
     levels = (level for one in packed for level in one.get("levels", ()))
@@ -111,7 +125,9 @@ def long_sheet(
         lines.append(f"<tr>{cells}</tr>")
     heads = _heads([column.name for column in columns], [one["kind"] == "number" for one in packed])
     before = '<th scope="col" class="js-cell">case</th>' if cases else ""
-    return _sheet(name, told, before + heads, lines, packed=True, cases=cases, few=kept <= FEW) + data
+    return (
+        _sheet(name, told, before + heads, lines, packed=True, cases=cases, few=kept <= FEW) + data
+    )
 
 
 def _block(name: str, columns: Sequence[Column], kept: int) -> tuple[list[dict[str, Any]], str]:
@@ -128,18 +144,27 @@ def _heads(headings: Sequence[str], numbers: Sequence[bool]) -> str:
 
 
 def _sheet(
-    name: str, caption: str, heads: str, lines: Sequence[str], *, few: bool, packed: bool = False, cases: bool = False
+    name: str,
+    caption: str,
+    heads: str,
+    lines: Sequence[str],
+    *,
+    few: bool,
+    packed: bool = False,
+    cases: bool = False,
 ) -> str:
     told = f'<caption id="{name}-caption">{text(caption)}</caption>'
     inside = "\n".join([told, f"<thead><tr>{heads}</tr></thead>", "<tbody>", *lines, "</tbody>"])
     tools = (
-        f'<div class="tools"{" hidden" if few else ""}><span class="js-only">'
-        f'<label for="{name}-filter">Filter</label><input id="{name}-filter" type="search" placeholder="{_HINT}"'
-        f' autocomplete="off" aria-describedby="{name}-caption">'
-        '<button type="button" class="back">Back</button><button type="button" class="forth">Next</button>'
-        '<span role="status"></span></span></div>'
+        f'<div class="tools"{" hidden" if few else ""}><span class="js-only"><label'
+        f' for="{name}-filter">Filter</label><input id="{name}-filter" type="search"'
+        f' placeholder="{_HINT}" autocomplete="off" aria-describedby="{name}-caption"><button'
+        ' type="button" class="back">Back</button><button type="button"'
+        ' class="forth">Next</button><span role="status"></span></span></div>'
     )
-    kind = "".join(f' data-{key}="true"' for key, on in (("packed", packed), ("cases", cases)) if on)
+    kind = "".join(
+        f' data-{key}="true"' for key, on in (("packed", packed), ("cases", cases)) if on
+    )
     body = scrolled(f"{name}-caption", f"<table>\n{inside}\n</table>")
     return f'<div id="{name}" data-sheet{kind}>\n{tools}\n{body}\n</div>'
 
@@ -153,7 +178,11 @@ def _packed(column: Column, kept: int) -> dict[str, Any]:
     texts = ["" if value is None else text_of(value) for value in values]
     levels = {level: place for place, level in enumerate(dict.fromkeys(texts))}
     table |= {"kind": "text", "levels": list(levels), "values": [levels[value] for value in texts]}
-    return table if column.keys is None else {**table, "kind": "number", "keys": [*map(_finite, column.keys[:kept])]}
+    return (
+        table
+        if column.keys is None
+        else {**table, "kind": "number", "keys": [*map(_finite, column.keys[:kept])]}
+    )
 
 
 def _number(value: Any) -> bool:
@@ -166,7 +195,8 @@ def _finite(value: float | None) -> float | None:
 
 
 def text_of(value: Any) -> str:
-    """Return a value as it is shown: with nothing in it that a reader's eyes would take for something else.
+    """Return a value as it is shown: with nothing in it that a reader's eyes would take for
+    something else.
 
     >>> text_of("a\\nb"), len(text_of("a" * 9_999))
     ('a\\\\nb', 1001)

@@ -1,4 +1,6 @@
-"""Lines of text: after a verdict or an indent, as tables, and with nothing in them that a terminal would obey."""
+"""Lines of text: after a verdict or an indent, as tables, and with nothing in them that a terminal
+would obey.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ class Line:
         return " " * self.indent if self.verdict is None else f"{self.verdict.upper():{LEAD}}"
 
     def wrapped(self, width: int) -> list[str]:
-        """Return the text on lines that leave room for the lead; a word longer than a line stays whole."""
+        """Return the text on lines that leave room for the lead; a word longer than a line stays
+        whole.
+        """
         text = printable(self.text)
         if self.row or not text:
             return [text]
@@ -60,7 +64,9 @@ class Line:
 
 
 class Screen:
-    """Where lines are printed: a terminal, in colour and as wide as it is, or a pipe, plain and unbroken."""
+    """Where lines are printed: a terminal, in colour and as wide as it is, or a pipe, plain and
+    unbroken.
+    """
 
     def __init__(self, console: Console | None = None) -> None:
         from rich.console import Console
@@ -78,7 +84,8 @@ class Screen:
 
         console = self._console
         if self.width is None:
-            # Rich ends the program with code 1, which here means discrimination, when the reader of a pipe has gone.
+            # Rich ends the program with code 1, which here means discrimination, when the reader of
+            # a pipe has gone.
             print(*lines, sep="\n", file=console.file)
             return
         for line in lines:
@@ -105,7 +112,8 @@ def twins(case: Case, width: int | None) -> list[str]:
 
 
 def shown_cases(cases: Sequence[Case], most: int, width: int | None) -> Iterator[Line]:
-    """Tell some cases: one as a line, more as tables; two texts as a line each, with what differs in sight.
+    """Tell some cases: one as a line, more as tables; two texts as a line each, with what differs
+    in sight.
 
     >>> from evenhand.results.evidence import Case
     >>> case = Case({"text": "I am a ⟦gay⟧ man"}, {"text": "I am a ⟦straight⟧ man"}, ("rude", "fine"))
@@ -125,18 +133,30 @@ def shown_cases(cases: Sequence[Case], most: int, width: int | None) -> Iterator
 
 
 def _pair(case: Case, width: int | None) -> list[str]:
-    """Return two texts after their outcomes, with as much of both as there is room for around what differs."""
-    said = [f"{outcome:.3f}" if isinstance(outcome, float) else str(outcome) for outcome in case.outcomes]
+    """Return two texts after their outcomes, with as much of both as there is room for around what
+    differs.
+    """
+    said = [
+        f"{outcome:.3f}" if isinstance(outcome, float) else str(outcome)
+        for outcome in case.outcomes
+    ]
     wide = max(map(len, said))
     room = max(40, (width or 160) - LEAD - wide - 4)
     texts = [" ".join(str(side["text"]).split()) for side in (case.individual, case.twin)]
-    first = next((at for at, letters in enumerate(zip(*texts, strict=False)) if len(set(letters)) > 1), 0)
+    first = next(
+        (at for at, letters in enumerate(zip(*texts, strict=False)) if len(set(letters)) > 1), 0
+    )
     start = 0 if first < room // 2 else texts[0].rfind(" ", 0, first - room // 3) + 1
-    return [f"{outcome + ':':{wide + 1}} {_part(text, start, room)}" for outcome, text in zip(said, texts, strict=True)]
+    return [
+        f"{outcome + ':':{wide + 1}} {_part(text, start, room)}"
+        for outcome, text in zip(said, texts, strict=True)
+    ]
 
 
 def _part(text: str, start: int, room: int) -> str:
-    """Return what fits of a text from a place on, without the second of the marks that it had of its own."""
+    """Return what fits of a text from a place on, without the second of the marks that it had of
+    its own.
+    """
     part = ("…" if start else "") + text[start:]
     if len(part) > room:
         part = part[: room - 1]
@@ -145,8 +165,11 @@ def _part(text: str, start: int, room: int) -> str:
     return part.replace("⟦⟦", "⟦").replace("⟧⟧", "⟧")
 
 
-def rates(what: str, rate: str, rows: Sequence[tuple[str, Estimate] | str], width: int | None) -> list[str]:
-    """Return a table of estimates under the headings of what they are of and what they say; a text is a row of its own.
+def rates(
+    what: str, rate: str, rows: Sequence[tuple[str, Estimate] | str], width: int | None
+) -> list[str]:
+    """Return a table of estimates under the headings of what they are of and what they say; a text
+    is a row of its own.
 
     >>> from evenhand.statistics.estimate import Estimate
     >>> quarter = Estimate(0.25, 0.2, 0.3, 400, 0.95, "exact")
@@ -169,16 +192,25 @@ def rates(what: str, rate: str, rows: Sequence[tuple[str, Estimate] | str], widt
         if not found.n:
             cells.append((label, "", NO_DATA, "0"))
             continue
-        between = number_text.between(found.low, found.high, digits) if found.level < 1 else found.method
-        cells.append((label, number_text.percent(found.value, digits), between, number_text.count(found.n)))
+        between = (
+            number_text.between(found.low, found.high, digits) if found.level < 1 else found.method
+        )
+        cells.append(
+            (label, number_text.percent(found.value, digits), between, number_text.count(found.n))
+        )
     interval = f"{number_text.percent_level(level)} interval" if level < 1 else "interval"
     return table_of((what, rate, interval, "n"), cells, width, right=(1, 2, 3))
 
 
 def table_of(
-    headings: Sequence[str], rows: Sequence[Sequence[str]], width: int | None, right: Iterable[int] = ()
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    width: int | None,
+    right: Iterable[int] = (),
 ) -> list[str]:
-    """Return an aligned table as lines; in little width the texts of the first column are cut, never a number."""
+    """Return an aligned table as lines; in little width the texts of the first column are cut,
+    never a number.
+    """
     from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
@@ -187,16 +219,23 @@ def table_of(
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     aligned, room = set(right), 10_000
     for place, heading in enumerate(headings):
-        table.add_column(Text(heading), justify="right" if place in aligned else "left", no_wrap=True)
+        table.add_column(
+            Text(heading), justify="right" if place in aligned else "left", no_wrap=True
+        )
     if width is not None:
         columns = zip(headings, *rows, strict=True)
-        widths = [2 + max(cell_len(line) for cell in column for line in cell.split("\n")) for column in columns]
+        widths = [
+            2 + max(cell_len(line) for cell in column for line in cell.split("\n"))
+            for column in columns
+        ]
         room = max(LEAD, width - LEAD - sum(widths[1:]) - 2)
     for first, *others in rows:
         label = Text(printable(first))
         label.truncate(room, overflow="ellipsis")
         table.add_row(label, *(Text(printable(cell)) for cell in others))
-    sheet = Console(file=StringIO(), width=10_000, color_system=None, force_jupyter=False, force_terminal=False)
+    sheet = Console(
+        file=StringIO(), width=10_000, color_system=None, force_jupyter=False, force_terminal=False
+    )
     with sheet.capture() as captured:
         sheet.print(table)
     return [line.rstrip() for line in captured.get().splitlines()]

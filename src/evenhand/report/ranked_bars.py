@@ -1,4 +1,6 @@
-"""Ranked bars: rule sets from top to bottom by how far they are from others, with intervals and rates beside them."""
+"""Ranked bars: rule sets from top to bottom by how far they are from others, with intervals and
+rates beside them.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ _LINE, _GAP, _BAR = 0.16, 0.16, 0.2
 _AROUND, _LETTER, _TITLE_LETTER = 0.95, 0.07, 0.071
 """Inches around the bars, and of a letter beside them and of a title."""
 _OURS, _OVER, _UNDER = 0.775, 0.72, 0.8
-"""The part of a new figure that axes take before their labels are known, and of that, of lines over and under them."""
+"""The part of a new figure that axes take before their labels are known, and of that, of lines over
+and under them.
+"""
 _SPARE = 0.15
 """The part of their height that bars can do without."""
 _JOINED = "\N{NO-BREAK SPACE}"
@@ -27,7 +31,9 @@ _JOINED = "\N{NO-BREAK SPACE}"
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One rule set: how far it is from others, the interval of how far, whether that is sure, and what is beside it."""
+    """One rule set: how far it is from others, the interval of how far, whether that is sure, and
+    what is beside it.
+    """
 
     label: str
     value: float
@@ -44,7 +50,9 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """All rule sets that have no bar: the largest distance among them, on whichever side, and its upper limit."""
+    """All rule sets that have no bar: the largest distance among them, on whichever side, and its
+    upper limit.
+    """
 
     label: str
     value: float
@@ -83,7 +91,9 @@ class Bars:
 
     def _around(self, wide: float) -> float:
         """Return the inches over and under the bars of axes that wide."""
-        return _AROUND + _LINE * (f"{self._over(wide)}\n{self._under(wide)}".count("\n") + len(self._legend))
+        return _AROUND + _LINE * (
+            f"{self._over(wide)}\n{self._under(wide)}".count("\n") + len(self._legend)
+        )
 
     def _over(self, wide: float) -> str:
         return flowed(self.title, _OVER * wide)
@@ -98,11 +108,23 @@ class Bars:
 
     @property
     def _legend(self) -> list[tuple[str, str]]:
-        """What the legend names: the "line" of the threshold, the hollow "bar" of what may be chance."""
-        found = [] if self.limit is None else [("line", f"engineering threshold {number_text.limit(self.limit)}")]
+        """What the legend names: the "line" of the threshold, the hollow "bar" of what may be
+        chance.
+        """
+        found = (
+            []
+            if self.limit is None
+            else [("line", f"engineering threshold {number_text.limit(self.limit)}")]
+        )
         if all(bar.sure for bar in self.bars):
             return found
-        return [*found, ("bar", "not surely different" if self.limit is None else "not surely over the threshold")]
+        return [
+            *found,
+            (
+                "bar",
+                "not surely different" if self.limit is None else "not surely over the threshold",
+            ),
+        ]
 
     def draw(self, ax: Any) -> None:
         """Draw the bars, their intervals, and the columns beside them."""
@@ -114,10 +136,16 @@ class Bars:
             _draw_bar(ax, place, bar, signed=self.sides is not None)
         if self.rest is not None:
             _draw_rest(ax, places[-1], self.rest, signed=self.sides is not None)
-        for limit in () if self.limit is None else {self.limit, -self.limit} if self.sides else {self.limit}:
+        for limit in (
+            () if self.limit is None else {self.limit, -self.limit} if self.sides else {self.limit}
+        ):
             ax.axvline(limit, color=GREY, linestyle="--", linewidth=1.2, zorder=1)
         ax.axvline(0, color="black", linewidth=0.8, zorder=2.5)
-        ends = [bar.high for bar in self.bars] + [self.rest.high if self.rest else 0.0, self.limit or 0.0, 1e-4]
+        ends = [bar.high for bar in self.bars] + [
+            self.rest.high if self.rest else 0.0,
+            self.limit or 0.0,
+            1e-4,
+        ]
         reach = 1.06 * max(ends)
         ax.set_xlim(-reach if self.sides else 0.0, reach)
         ax.set_ylim(float(heights.sum()), 0)
@@ -156,10 +184,23 @@ class Bars:
             look = {"textcoords": "offset points", "ha": "right", "annotation_clip": False}
             for place, text in zip(places, texts, strict=False):
                 ax.annotate(
-                    text, (1, place), (edge, 0), xycoords=ax.get_yaxis_transform(), va="center", fontsize=9, **look
+                    text,
+                    (1, place),
+                    (edge, 0),
+                    xycoords=ax.get_yaxis_transform(),
+                    va="center",
+                    fontsize=9,
+                    **look,
                 )
             ax.annotate(
-                header, (1, 1), (edge, 3), xycoords="axes fraction", va="bottom", fontsize=8, color=GREY, **look
+                header,
+                (1, 1),
+                (edge, 3),
+                xycoords="axes fraction",
+                va="bottom",
+                fontsize=8,
+                color=GREY,
+                **look,
             )
 
     def _write_head(self, ax: Any) -> None:
@@ -193,7 +234,9 @@ class Bars:
             handles, names = [looks[kind] for kind, _ in legend], [name for _, name in legend]
             over = offset_copy(ax.transAxes, fig=ax.figure, y=pad - 6, units="points")
             look = {"frameon": False, "fontsize": 8, "borderaxespad": 0.0, "borderpad": 0.2}
-            ax.legend(handles, names, loc="lower left", bbox_to_anchor=(0, 1), bbox_transform=over, **look)
+            ax.legend(
+                handles, names, loc="lower left", bbox_to_anchor=(0, 1), bbox_transform=over, **look
+            )
             pad += 13 * len(names)
         pad = max(pad, 12.0 * max(header.count("\n") + 1 for header in self.headers) + 4)
         ax.set_title(self._over(inches(ax)[0]), loc="left", fontsize="medium", pad=pad)
@@ -202,24 +245,48 @@ class Bars:
 def _draw_bar(ax: Any, place: float, bar: Bar, *, signed: bool) -> None:
     colour = VERMILLION if signed and bar.value < 0 else BLUE
     # A bar that may be chance is hollow, so that nobody takes it for a finding.
-    ax.barh(place, bar.value, _BAR, color=colour if bar.sure else "white", edgecolor=colour, linewidth=1.2, zorder=2)
+    ax.barh(
+        place,
+        bar.value,
+        _BAR,
+        color=colour if bar.sure else "white",
+        edgecolor=colour,
+        linewidth=1.2,
+        zorder=2,
+    )
     low, high = bar.ends
     if high > low:
         below, over = max(0.0, bar.value - low), max(0.0, high - bar.value)
-        ax.errorbar(bar.value, place, xerr=[[below], [over]], color="black", capsize=3, linewidth=1.2, zorder=3)
+        ax.errorbar(
+            bar.value,
+            place,
+            xerr=[[below], [over]],
+            color="black",
+            capsize=3,
+            linewidth=1.2,
+            zorder=3,
+        )
 
 
 def _draw_rest(ax: Any, place: float, rest: Rest, *, signed: bool) -> None:
     """Draw a bracket, on both sides of nought, in which all rule sets without a bar lie."""
     for reach, width, colour in ((rest.high, 1.2, "0.6"), (rest.value, 4.0, "0.6")):
         left = -reach if signed else 0.0
-        ax.plot([left, reach], [place, place], color=colour, linewidth=width, solid_capstyle="butt", zorder=2)
+        ax.plot(
+            [left, reach],
+            [place, place],
+            color=colour,
+            linewidth=width,
+            solid_capstyle="butt",
+            zorder=2,
+        )
     ends = [-rest.high, rest.high] if signed else [rest.high]
     ax.plot(ends, [place] * len(ends), "|", color="0.6", markersize=9, zorder=2)
 
 
 def wrapped(text: str, width: int = LABEL, most: int = 160) -> str:
-    """Return a rule in lines of about a width; a condition starts a line where it does not fit on the last one.
+    """Return a rule in lines of about a width; a condition starts a line where it does not fit on
+    the last one.
 
     >>> print(wrapped("40 <= age < 60, sex Male, race not White nor Black", 26))
     40 <= age < 60, sex Male,
@@ -236,7 +303,8 @@ def wrapped(text: str, width: int = LABEL, most: int = 160) -> str:
 
 
 def flowed(text: str, width: float, size: float = 1.0) -> str:
-    """Return a sentence in lines that fit into so many inches, in letters of the size of a title or smaller.
+    """Return a sentence in lines that fit into so many inches, in letters of the size of a title or
+    smaller.
 
     A number and its unit, and a few words in brackets, stay on one line.
 
@@ -245,5 +313,11 @@ def flowed(text: str, width: float, size: float = 1.0) -> str:
     to 6 % (17 to 24)
     """
     letters = max(12, int(width / _TITLE_LETTER / size))
-    joined = re.sub(r"\([^()]{1,44}\)| (%|points)", lambda found: found[0].replace(" ", _JOINED), clip(text, 400))
-    return "\n".join(literal(line, 400) for line in textwrap.wrap(joined, letters, break_on_hyphens=False))
+    joined = re.sub(
+        r"\([^()]{1,44}\)| (%|points)",
+        lambda found: found[0].replace(" ", _JOINED),
+        clip(text, 400),
+    )
+    return "\n".join(
+        literal(line, 400) for line in textwrap.wrap(joined, letters, break_on_hyphens=False)
+    )

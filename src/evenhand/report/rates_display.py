@@ -1,4 +1,6 @@
-"""Displays of results: scores against the limit and rates of groups; and which display suits which result."""
+"""Displays of results: scores against the limit and rates of groups; and which display suits which
+result.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ _LOOKS = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of a panel: a value with its interval, or with `value` None what is said instead of one."""
+    """One row of a panel: a value with its interval, or with `value` None what is said instead of
+    one.
+    """
 
     label: str
     value: float | None = None
@@ -71,7 +75,8 @@ class Panel:
 class RatesDisplay(Display):
     """Scores against the limit, and the rates of the groups that they compare.
 
-    `scores` has a panel for each limit in use, `groups` one for each set of groups, best evidence first.
+    `scores` has a panel for each limit in use, `groups` one for each set of groups, best evidence
+    first.
 
     >>> from evenhand.statistics.estimate import Estimate
     >>> from evenhand.results.evidence import Finding, Group
@@ -90,7 +95,11 @@ class RatesDisplay(Display):
         """Compute what is drawn of findings, which come with the best evidence first."""
         found = tuple(findings)
         scores = tuple(
-            _scores([one for one in found if (one.limit, one.least) == (limit, least)], limit, least=least)
+            _scores(
+                [one for one in found if (one.limit, one.least) == (limit, least)],
+                limit,
+                least=least,
+            )
             for limit, least in dict.fromkeys((finding.limit, finding.least) for finding in found)
         )
         return cls(scores, _groups(finding for finding in found if finding.groups))
@@ -98,11 +107,16 @@ class RatesDisplay(Display):
     def plot(self, ax: Any = None) -> RatesDisplay:
         """Draw on axes given, or on a new figure, and return the display.
 
-        A new figure has all panels of `scores` and the first six of `groups`. Axes given get one panel: the groups of
-        the finding with the best evidence where there are any, otherwise the first of `scores`. Labels are long: make
-        the figure of axes given with ``layout="constrained"``.
+        A new figure has all panels of `scores` and the first six of `groups`. Axes given get one
+        panel: the groups of the finding with the best evidence where there are any, otherwise the
+        first of `scores`. Labels are long: make the figure of axes given with
+        ``layout="constrained"``.
         """
-        panels = list(self.scores + self.groups[:MOST_PANELS]) if ax is None else list(self.groups or self.scores)
+        panels = (
+            list(self.scores + self.groups[:MOST_PANELS])
+            if ax is None
+            else list(self.groups or self.scores)
+        )
         if not panels:
             panels = [Panel("no findings", "", ())]
         elif ax is None and len(self.groups) > MOST_PANELS:
@@ -136,7 +150,8 @@ def _scores(findings: list[Finding], limit: float | None, *, least: bool) -> Pan
 
 
 def _groups(findings: Iterable[Finding]) -> tuple[Panel, ...]:
-    """Return the groups by their rates, lowest first and those without data last; what compares the same is one panel.
+    """Return the groups by their rates, lowest first and those without data last; what compares the
+    same is one panel.
 
     A difference and a ratio, for example, compare the same groups.
     """
@@ -150,7 +165,9 @@ def _groups(findings: Iterable[Finding]) -> tuple[Panel, ...]:
         verdict = "" if finding.verdict is None else f"{finding.verdict}: "
         lines = textwrap.wrap(number_text.unbroken(clip(f"{verdict}{finding.claim}", 160)), 56)
         titles.setdefault(rows, []).extend(literal(line) for line in lines)
-        axes[rows] = _axis("rate of the favourable outcome", [group.estimate for group in finding.groups])
+        axes[rows] = _axis(
+            "rate of the favourable outcome", [group.estimate for group in finding.groups]
+        )
     return tuple(Panel("\n".join(title), axes[rows], rows) for rows, title in titles.items())
 
 
@@ -179,16 +196,34 @@ def _draw(panel: Panel, ax: Any) -> None:
     left = min([row.low for row in known], default=0.0)
     ax.set_xlim(min(left * 1.08, -0.02 * right), right * 1.05)
     for verdict, (name, colour, marker) in _LOOKS.items():
-        some = [(place, row) for place, row in enumerate(rows) if row.value is not None and row.verdict == verdict]
+        some = [
+            (place, row)
+            for place, row in enumerate(rows)
+            if row.value is not None and row.verdict == verdict
+        ]
         if some:
             intervals(ax, some, colour, marker, name)
     for place, row in enumerate(rows):
         if row.instead:
-            ax.text(0.02, place, row.instead, transform=ax.get_yaxis_transform(), va="center", style="italic")
+            ax.text(
+                0.02,
+                place,
+                row.instead,
+                transform=ax.get_yaxis_transform(),
+                va="center",
+                style="italic",
+            )
     if panel.limit is not None:
-        name = f"engineering threshold {number_text.limit(panel.limit)}{' (at least)' if panel.least else ''}"
+        name = (
+            "engineering threshold"
+            f" {number_text.limit(panel.limit)}{' (at least)' if panel.least else ''}"
+        )
         ax.axvline(panel.limit, color=GREY, linestyle="--", label=name)
         entries = len({row.verdict for row in known}) + 1
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=entries, frameon=False, fontsize="small")
+        ax.legend(
+            loc="lower left", bbox_to_anchor=(0, 1), ncols=entries, frameon=False, fontsize="small"
+        )
     ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-    finish_rows(ax, [row.label for row in rows], panel.axis, panel.title, limited=panel.limit is not None)
+    finish_rows(
+        ax, [row.label for row in rows], panel.axis, panel.title, limited=panel.limit is not None
+    )

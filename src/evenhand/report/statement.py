@@ -1,4 +1,6 @@
-"""Statement: a finding as reports show it, with how it stands to a baseline and the check that made it."""
+"""Statement: a finding as reports show it, with how it stands to a baseline and the check that made
+it.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,8 @@ NO_LIMIT = "no limit"
 class Statement:
     """One sentence of evidence of a check: its verdict, how sure it is, and the simplest case.
 
-    `about` is short: the features, the rule or the mitigation. `alone` is the verdict without any baseline. A check
-    that could not be run makes a statement without a finding, which says why.
+    `about` is short: the features, the rule or the mitigation. `alone` is the verdict without any
+    baseline. A check that could not be run makes a statement without a finding, which says why.
     """
 
     check: Any
@@ -37,7 +39,9 @@ class Statement:
     def of(cls, check: Any, finding: Finding, held: BaselineComparison | None = None) -> Statement:
         """Return what is said of a finding; a baseline may excuse it."""
         verdict = finding.verdict if held is None else held.verdict
-        return cls(check, subject_of(finding), finding.claim, verdict, finding.verdict, held, finding)
+        return cls(
+            check, subject_of(finding), finding.claim, verdict, finding.verdict, held, finding
+        )
 
     @property
     def estimate(self) -> Estimate | None:

@@ -1,4 +1,6 @@
-"""Evidence as text: for a terminal with coloured verdicts and lines that fit, for a pipe plain and unbroken."""
+"""Evidence as text: for a terminal with coloured verdicts and lines that fit, for a pipe plain and
+unbroken.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +26,17 @@ MOST_GROUPS = 12
 def render(found: Evidence, *, console: Console | None = None, cases: int = 1) -> None:
     """Print evidence on standard output, or on the console given.
 
-    `cases` is how many cases of a finding to show: one is a line, more are tables with the two inputs side by side. A
-    search, which is about its cases, shows one as a table and two as lines instead of one.
+    `cases` is how many cases of a finding to show: one is a line, more are tables with the two
+    inputs side by side. A search, which is about its cases, shows one as a table and two as lines
+    instead of one.
     """
     screen = Screen(console)
     screen.print(list(verb_of(found.job).text(found, cases=cases, width=screen.width)))
 
 
 def lines(found: Evidence, *, cases: int = 1, width: int | None = None) -> list[str]:
-    """Return evidence as lines of plain text; tables are no wider than `width`, other lines are not broken.
+    """Return evidence as lines of plain text; tables are no wider than `width`, other lines are not
+    broken.
 
     >>> from evenhand.runtime.budget import Spent
     >>> from evenhand.statistics.estimate import Estimate, StopReason
@@ -47,7 +51,9 @@ def lines(found: Evidence, *, cases: int = 1, width: int | None = None) -> list[
     return [str(line) for line in verb_of(found.job).text(found, cases=cases, width=width)]
 
 
-def lines_of_findings(found: Evidence, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
+def lines_of_findings(
+    found: Evidence, *, cases: int = 1, width: int | None = None
+) -> Iterator[Line]:
     """Tell evidence finding by finding, then what else there is to say, and what the run took."""
     yield from all_findings(found, cases, width)
     yield from closing(found)
@@ -71,10 +77,15 @@ def spent_text(found: Evidence, what: str = "inputs", stop: str = "") -> str:
     """Return what a run took, and why it ended."""
     spent = found.spent
     asked, executed = number_text.count(spent.queries), number_text.count(spent.executed)
-    return f"{asked} {what} asked, {executed} executed, {number_text.seconds(spent.seconds)}; {stop or found.stop}"
+    return (
+        f"{asked} {what} asked, {executed} executed, {number_text.seconds(spent.seconds)};"
+        f" {stop or found.stop}"
+    )
 
 
-def finding_lines(finding: Finding, cases: int, width: int | None, *, again: bool = False) -> Iterator[Line]:
+def finding_lines(
+    finding: Finding, cases: int, width: int | None, *, again: bool = False
+) -> Iterator[Line]:
     """Tell one finding: its claim, its score, its groups and some cases."""
     yield Line(finding.claim, finding.verdict)
     limit = ""

@@ -1,9 +1,11 @@
-"""BaselineComparison: how a finding stands to the one of a baseline, so that only what surely got worse fails.
+"""BaselineComparison: how a finding stands to the one of a baseline, so that only what surely got
+worse fails.
 
-The test is the one that the intervals allow, whatever rule ended the sampling: a score is surely worse where its
-interval lies wholly beyond that of the baseline. Where nothing has changed, one of two two-sided intervals would have
-to miss on its own side, which happens with at most the probability that a single interval misses at all. Intervals of
-one check hold together, so that this is the probability for all of its findings, not for each.
+The test is the one that the intervals allow, whatever rule ended the sampling: a score is surely
+worse where its interval lies wholly beyond that of the baseline. Where nothing has changed, one of
+two two-sided intervals would have to miss on its own side, which happens with at most the
+probability that a single interval misses at all. Intervals of one check hold together, so that this
+is the probability for all of its findings, not for each.
 """
 
 from __future__ import annotations
@@ -22,7 +24,13 @@ if TYPE_CHECKING:
 
     from evenhand.results.protocol import Evidence
 
-NEW, WORSE, BETTER, SAME, ROSE = "new", "worse", "better", "not surely worse", "worse, within the limit"
+NEW, WORSE, BETTER, SAME, ROSE = (
+    "new",
+    "worse",
+    "better",
+    "not surely worse",
+    "worse, within the limit",
+)
 STATES = (NEW, WORSE, BETTER, SAME, ROSE)
 EVERY = Rule(())
 """What a bound on all rules that are not told of by themselves is about."""
@@ -40,7 +48,12 @@ class BaselineComparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return this as JSON holds it."""
-        return {"claim": self.claim, "state": self.state, "verdict": self.verdict, "before": self.before}
+        return {
+            "claim": self.claim,
+            "state": self.state,
+            "verdict": self.verdict,
+            "before": self.before,
+        }
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> BaselineComparison:
@@ -50,7 +63,8 @@ class BaselineComparison:
 
 
 def hold(found: Evidence, old: Evidence | None) -> list[BaselineComparison]:
-    """Hold what a check found against what it found before; what was not there before counts as it is.
+    """Hold what a check found against what it found before; what was not there before counts as it
+    is.
 
     >>> from evenhand.results.result import Result
     >>> from evenhand.runtime.budget import Spent
@@ -67,7 +81,9 @@ def hold(found: Evidence, old: Evidence | None) -> list[BaselineComparison]:
 
 
 def held(finding: Finding, old: Finding | None) -> BaselineComparison:
-    """Hold one finding against that of the baseline; where the baseline has observed nothing, it is new."""
+    """Hold one finding against that of the baseline; where the baseline has observed nothing, it is
+    new.
+    """
     if old is None:
         return BaselineComparison(finding.claim, NEW, finding.verdict)
     if finding.judged is not None:
@@ -76,9 +92,13 @@ def held(finding: Finding, old: Finding | None) -> BaselineComparison:
     if now.n and not old.estimate.n:
         return BaselineComparison(claim, NEW, finding.verdict, told)
     if old.estimate.n and not now.n:
-        return BaselineComparison(claim, SAME, finding.verdict, told)  # what is not observed any more is not excused
+        return BaselineComparison(
+            claim, SAME, finding.verdict, told
+        )  # what is not observed any more is not excused
     if worse(now, old.estimate, least=finding.least):
-        tolerated = isinstance(now, Witnesses) and finding.limit is not None and now.value <= finding.limit
+        tolerated = (
+            isinstance(now, Witnesses) and finding.limit is not None and now.value <= finding.limit
+        )
         if tolerated or finding.verdict is Verdict.PASS:
             return BaselineComparison(claim, ROSE, finding.verdict, told)
         return BaselineComparison(claim, WORSE, Verdict.FAIL, told)
@@ -87,7 +107,8 @@ def held(finding: Finding, old: Finding | None) -> BaselineComparison:
 
 
 def worse(new: Estimate, old: Estimate, *, least: bool = False) -> bool:
-    """Tell whether a score is surely worse than another; a count of witnesses is, where none were known before.
+    """Tell whether a score is surely worse than another; a count of witnesses is, where none were
+    known before.
 
     >>> worse(Estimate(0.3, 0.25, 0.35, 90, 0.95, "exact"), Estimate(0.2, 0.15, 0.25, 90, 0.95, "exact"))
     False
@@ -105,11 +126,17 @@ def _excused(now: Verdict | None, before: Verdict | None) -> Verdict | None:
     """Return the verdict of what is not surely worse: a baseline that does no better excuses it."""
     if now is None or now is Verdict.PASS:
         return now
-    return Verdict.PASS if before is not None and RANK[before] < RANK[Verdict.PASS] else Verdict.UNDECIDED
+    return (
+        Verdict.PASS
+        if before is not None and RANK[before] < RANK[Verdict.PASS]
+        else Verdict.UNDECIDED
+    )
 
 
 def _judged(finding: Finding, old: Finding) -> BaselineComparison:
-    """Hold a finding whose verdict is more than a score against a limit, such as a region, by the verdicts alone."""
+    """Hold a finding whose verdict is more than a score against a limit, such as a region, by the
+    verdicts alone.
+    """
     if finding.verdict is Verdict.FAIL and old.verdict is Verdict.PASS:
         return BaselineComparison(finding.claim, WORSE, Verdict.FAIL, old.claim)
     better = RANK[finding.verdict] > RANK[old.verdict]
@@ -124,7 +151,9 @@ class _Past:
     findings: Sequence[Finding]
     known: Mapping[str, Finding]
     by_sets: bool
-    """Whether the findings are the border of all sets of features, from which that of other sets follows."""
+    """Whether the findings are the border of all sets of features, from which that of other sets
+    follows.
+    """
 
     @classmethod
     def of(cls, old: Evidence | None) -> _Past:
@@ -137,13 +166,16 @@ class _Past:
         return cls(findings, known, by_sets)
 
     def of_what(self, one: Finding) -> Finding | None:
-        """Return what the baseline says of what a finding is about, by itself or by what it says of others."""
+        """Return what the baseline says of what a finding is about, by itself or by what it says of
+        others.
+        """
         if isinstance(one.about, Rule):
             return self._of_rule(one, one.about)
         return self.known.get(one.key, self._implied(one) if self.by_sets else None)
 
     def _of_rule(self, one: Finding, rule: Rule) -> Finding | None:
-        """Return what is known of a rule: one that the baseline does not tell of is among those it bounds together.
+        """Return what is known of a rule: one that the baseline does not tell of is among those it
+        bounds together.
 
         Rules that it does tell of may be among those that are bounded together now.
         """
@@ -157,7 +189,9 @@ class _Past:
         """Return what follows for a set of features: with more of them a score is never lower."""
         mine = set(one.about)
         sets = [
-            finding for finding in self.findings if finding.output == one.output and isinstance(finding.about, tuple)
+            finding
+            for finding in self.findings
+            if finding.output == one.output and isinstance(finding.about, tuple)
         ]
         for finding in sets:
             if finding.verdict is Verdict.FAIL and finding.about and set(finding.about) < mine:
@@ -173,7 +207,9 @@ def _loosest(findings: Sequence[Finding]) -> Finding:
 
     def loose(one: Finding) -> tuple[bool, float]:
         score = one.estimate
-        least = score.value if isinstance(score, Witnesses) else -score.low if one.least else score.high
+        least = (
+            score.value if isinstance(score, Witnesses) else -score.low if one.least else score.high
+        )
         return score.n > 0, least
 
     return max(findings, key=loose)

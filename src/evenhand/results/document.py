@@ -1,4 +1,6 @@
-"""What documents of all kinds of evidence share: their format, verdicts in order, versions, and how parts are read."""
+"""What documents of all kinds of evidence share: their format, verdicts in order, versions, and how
+parts are read.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Case, Group, Finding: one piece of evidence, with its identity, its numbers and concrete cases.
 
-What a program needs of a finding is a field: `key` says which finding of the next run is the same one, `score` what
-was measured, the estimate its unit, and `detail` what only one verb knows. The claim is a sentence for people, written
-once and never read back.
+What a program needs of a finding is a field: `key` says which finding of the next run is the same
+one, `score` what was measured, the estimate its unit, and `detail` what only one verb knows. The
+claim is a sentence for people, written once and never read back.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ NEAR = 60
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One replayable witness: two inputs that differ only in the features at issue, and their outcomes."""
+    """One replayable witness: two inputs that differ only in the features at issue, and their
+    outcomes.
+    """
 
     individual: Mapping[str, Label]
     twin: Mapping[str, Label]
@@ -33,7 +35,9 @@ class Case:
     @property
     def changed(self) -> tuple[str, ...]:
         """Names of the features in which the two differ."""
-        return tuple(name for name, value in self.individual.items() if self.twin.get(name) != value)
+        return tuple(
+            name for name, value in self.individual.items() if self.twin.get(name) != value
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the case as JSON holds it."""
@@ -53,14 +57,17 @@ class Case:
     def change_text(self) -> str:
         """What differs, and the two outcomes."""
         changes = ", ".join(
-            f"{name} {_around(self.individual[name])} → {_around(self.twin[name])}" for name in self.changed
+            f"{name} {_around(self.individual[name])} → {_around(self.twin[name])}"
+            for name in self.changed
         )
         before, after = map(_around, self.outcomes)
         return f"{changes}: {before} → {after}"
 
     def __str__(self) -> str:
         same = ", ".join(
-            f"{name} {_around(value)}" for name, value in self.individual.items() if name not in self.changed
+            f"{name} {_around(value)}"
+            for name, value in self.individual.items()
+            if name not in self.changed
         )
         return f"{self.change_text} (with {same})" if same else self.change_text
 
@@ -90,7 +97,9 @@ class Group:
 
 @runtime_checkable
 class Detail(Protocol):
-    """What only one verb knows of a finding: a small frozen dataclass, which the verb can read back."""
+    """What only one verb knows of a finding: a small frozen dataclass, which the verb can read
+    back.
+    """
 
     def to_dict(self) -> dict[str, Any]:
         """Return the detail as JSON holds it."""
@@ -98,10 +107,12 @@ class Detail(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One sentence of evidence: what is claimed of which features, or of which Rule, how sure, and concrete cases.
+    """One sentence of evidence: what is claimed of which features, or of which Rule, how sure, and
+    concrete cases.
 
-    `groups` are the groups that a group score compares, `output` names one of several outputs of the software, and
-    `least` says that the limit is the least acceptable value (a ratio of rates) rather than the most.
+    `groups` are the groups that a group score compares, `output` names one of several outputs of
+    the software, and `least` says that the limit is the least acceptable value (a ratio of rates)
+    rather than the most.
 
     >>> found = Finding("changing only sex matters", ("sex",), Estimate.exact(6, 24), 0.05, score="causal")
     >>> found.key, found.unit, found.verdict.value
@@ -186,7 +197,9 @@ class Finding:
         )
 
     def __str__(self) -> str:
-        against = "" if self.limit is None else f" against a limit of {self.limit:g}: {self.verdict}"
+        against = (
+            "" if self.limit is None else f" against a limit of {self.limit:g}: {self.verdict}"
+        )
         return f"{self.claim}: {self.estimate}{against}"
 
 
@@ -196,7 +209,8 @@ def is_rule(about: Any) -> bool:
 
 
 def key_of(score: str, about: Any, output: str = "") -> str:
-    """Return the identity of a finding: what was measured, of which features or rule, and of which output.
+    """Return the identity of a finding: what was measured, of which features or rule, and of which
+    output.
 
     >>> key_of("group", ("sex", "race")), key_of("causal", ("sex",), "rate")
     ('group of race, sex', 'causal of sex for rate')
@@ -213,7 +227,8 @@ def key_of(score: str, about: Any, output: str = "") -> str:
 
 
 def _around(value: Any) -> Any:
-    """Return a long text with its lines joined and what is far from its first mark left out; other values as they are.
+    """Return a long text with its lines joined and what is far from its first mark left out; other
+    values as they are.
 
     >>> _around("word " * 40 + "⟦gay⟧" + " word" * 40).count("word")
     23
@@ -232,7 +247,9 @@ def _detail(detail: Detail | Mapping[str, Any]) -> dict[str, Any]:
 
 def _read_about(about: Any) -> Any:
     if isinstance(about, Mapping):
-        from evenhand.space.rule import Rule  # which few results need, and takes distributions along
+        from evenhand.space.rule import (
+            Rule,
+        )  # which few results need, and takes distributions along
 
         return Rule.from_dict(about)
     return tuple(about) if isinstance(about, list) else about

@@ -1,7 +1,9 @@
-"""JSON of format 1 as format 2 has it: findings get their identity, and words that stood for data become data.
+"""JSON of format 1 as format 2 has it: findings get their identity, and words that stood for data
+become data.
 
-Format 1 told which score a finding is about in its claim alone. Nothing is read from claims here: the details of a
-mining name its score, and what they say of each rule set finds the finding that it belongs to.
+Format 1 told which score a finding is about in its claim alone. Nothing is read from claims here:
+the details of a mining name its score, and what they say of each rule set finds the finding that it
+belongs to.
 """
 
 from __future__ import annotations
@@ -57,29 +59,40 @@ def upgraded(table: Mapping[str, Any]) -> dict[str, Any]:
     if table.get("job") == "repair":
         found["comparisons"] = {axis: upgraded(one) for axis, one in table["comparisons"].items()}
         found["checks"] = [{**check, "about": _checked(check)} for check in table["checks"]]
-        found["options"] = {OPTIONS.get(name, name): value for name, value in table["options"].items()}
+        found["options"] = {
+            OPTIONS.get(name, name): value for name, value in table["options"].items()
+        }
     return found
 
 
 def _checked(check: Mapping[str, Any]) -> list[str]:
-    """Return the feature of a check over another protected one, which format 1 has in its name alone."""
+    """Return the feature of a check over another protected one, which format 1 has in its name
+    alone.
+    """
     return [check["name"].removesuffix(", all inputs")] if check["kind"] == "other" else []
 
 
 def _details(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return details that say what minings compare, what their cells hold, and which notes tables tell as well."""
+    """Return details that say what minings compare, what their cells hold, and which notes tables
+    tell as well.
+    """
     details = table["details"]
     found = dict(details)
     for job in ("mine", "mine_text"):
         if job in details:
-            found[job] = [{**entry, **_outcome(entry), **_maps(entry, table["space"])} for entry in details[job]]
+            found[job] = [
+                {**entry, **_outcome(entry), **_maps(entry, table["space"])}
+                for entry in details[job]
+            ]
     if "impact" in details:
         found["table_notes"] = _table_notes(details, len(table.get("notes", ())))
     return found
 
 
 def _maps(entry: Mapping[str, Any], space: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the maps of a mining with the level of each cell, or the number that its bin starts with."""
+    """Return the maps of a mining with the level of each cell, or the number that its bin starts
+    with.
+    """
     if "maps" not in entry:
         return {}
     levels = {feature["name"]: feature.get("levels") for feature in space["features"]}
@@ -101,26 +114,36 @@ def _start(label: str) -> float:
 
 
 def _table_notes(details: Mapping[str, Any], notes: int) -> list[int]:
-    """Return from where to where the notes of selection rates are those that the tables tell as well."""
+    """Return from where to where the notes of selection rates are those that the tables tell as
+    well.
+    """
     told = 0
     for table in details["impact"]:
-        left_out = {one["left_out"] for one in table["categories"] if one["left_out"] or not one["n"]}
+        left_out = {
+            one["left_out"] for one in table["categories"] if one["left_out"] or not one["n"]
+        }
         told += (table["unknown"] > 0) + len(left_out) + (table["unlisted"] > 0)
-    if any(table["kind"] == "scoring" for table in details["impact"]):  # and nobody knows how many notes follow
+    if any(
+        table["kind"] == "scoring" for table in details["impact"]
+    ):  # and nobody knows how many notes follow
         return [0, told]
     last = notes - 1 - (details.get("missing_outcomes", 0) > 0)
     return [last - told, last]
 
 
 def _outcome(entry: Mapping[str, Any]) -> dict[str, bool]:
-    """Tell scores, phrases and labels apart by what format 1 called the favourable outcome: it says nothing else.
+    """Tell scores, phrases and labels apart by what format 1 called the favourable outcome: it says
+    nothing else.
 
     >>> _outcome({"favoured": "the score", "output": ""}), _outcome({"favoured": "yes", "output": ""})
     ({'counts': False, 'named': False}, {'counts': True, 'named': True})
     """
     favoured, output = entry["favoured"], entry["output"]
     counts = favoured != (output or "the score")
-    return {"counts": counts, "named": counts and favoured != f"the favourable {output or 'outcome'}"}
+    return {
+        "counts": counts,
+        "named": counts and favoured != f"the favourable {output or 'outcome'}",
+    }
 
 
 def _check(check: Mapping[str, Any]) -> dict[str, Any]:
@@ -158,8 +181,12 @@ def _about(about: Any) -> Any:
     return tuple(about) if isinstance(about, list) else about
 
 
-def _score(table: Mapping[str, Any], finding: Mapping[str, Any], detail: Mapping[str, Any] | None) -> str:
-    """Return what a finding of format 1 measures, from the job, the details and the kind of its groups."""
+def _score(
+    table: Mapping[str, Any], finding: Mapping[str, Any], detail: Mapping[str, Any] | None
+) -> str:
+    """Return what a finding of format 1 measures, from the job, the details and the kind of its
+    groups.
+    """
     job, details = table["job"], table.get("details", {})
     if job in SCORES:
         return SCORES[job]
@@ -184,7 +211,9 @@ Place = dict[str, Any]
 
 
 def _places(table: Mapping[str, Any]) -> dict[tuple[Any, ...], list[Place]]:
-    """Return where the details of a mining tell of which rule set, by what tells it apart from the others."""
+    """Return where the details of a mining tell of which rule set, by what tells it apart from the
+    others.
+    """
     details = table.get("details", {})
     found: dict[tuple[Any, ...], list[Place]] = {}
     for number, entry in enumerate(details.get("mine") or details.get("mine_text") or ()):
@@ -198,20 +227,34 @@ def _places(table: Mapping[str, Any]) -> dict[tuple[Any, ...], list[Place]]:
             )
             found.setdefault(key, []).append({"mining": number, "part": "story", "number": at})
         if rest := entry.get("rest"):
-            key = (output, _rule_key({"conditions": []}), entry.get("population", ""), rest["value"])
+            key = (
+                output,
+                _rule_key({"conditions": []}),
+                entry.get("population", ""),
+                rest["value"],
+            )
             found.setdefault(key, []).append({"mining": number, "part": "rest", "number": 0})
         for at, change in enumerate(entry.get("changes", ())):
             estimate = change["estimate"]
-            key = (output, tuple(change["categories"]), estimate.get("population", ""), estimate["value"])
+            key = (
+                output,
+                tuple(change["categories"]),
+                estimate.get("population", ""),
+                estimate["value"],
+            )
             found.setdefault(key, []).append({"mining": number, "part": "change", "number": at})
     return found
 
 
 def _taken(places: dict[tuple[Any, ...], list[Place]], finding: Mapping[str, Any]) -> Place | None:
-    """Return the place of a finding in the details; two sets of features may share a rule set, each once."""
+    """Return the place of a finding in the details; two sets of features may share a rule set, each
+    once.
+    """
     about, estimate = finding["about"], finding["estimate"]
     what = _rule_key(about) if isinstance(about, Mapping) else tuple(about)
-    found = places.get((finding.get("output", ""), what, estimate.get("population", ""), estimate["value"]), [])
+    found = places.get(
+        (finding.get("output", ""), what, estimate.get("population", ""), estimate["value"]), []
+    )
     return found.pop(0) if len(found) > 1 else (found[0] if found else None)
 
 

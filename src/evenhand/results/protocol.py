@@ -1,7 +1,8 @@
 """Evidence: what every verb returns, with the same attributes, the same methods and the same gate.
 
-Result, Comparison, Repair, Audit, Tuning and the outcome of a study are all of this kind. A class of its own says what
-its findings are and what its JSON holds; what follows from that is written here once.
+Result, Comparison, Repair, Audit, Tuning and the outcome of a study are all of this kind. A class
+of its own says what its findings are and what its JSON holds; what follows from that is written
+here once.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 
 
 class Evidence(ABC):
-    """What a verb found, and all that is needed to gate on it, to show it, to keep it and to repeat it."""
+    """What a verb found, and all that is needed to gate on it, to show it, to keep it and to repeat
+    it.
+    """
 
     document: ClassVar[str] = "result"
     """What messages call a file of this kind."""
@@ -73,7 +76,9 @@ class Evidence(ABC):
 
     @property
     def verdict(self) -> Verdict | None:
-        """Fail if any finding fails, undecided if any is undecided, pass if all pass; None where no limit was given."""
+        """Fail if any finding fails, undecided if any is undecided, pass if all pass; None where no
+        limit was given.
+        """
         return worst_of(finding.verdict for finding in self.findings)
 
     @property
@@ -83,7 +88,9 @@ class Evidence(ABC):
 
     @property
     def exit_code(self) -> int:
-        """The exit code: 0 pass, 1 discrimination found, 3 undecided, 130 where the run was interrupted."""
+        """The exit code: 0 pass, 1 discrimination found, 3 undecided, 130 where the run was
+        interrupted.
+        """
         return INTERRUPTED if self.interrupted else EXIT_CODES[self.verdict]
 
     def check(self) -> Self:
@@ -120,7 +127,9 @@ class Evidence(ABC):
         return "\n".join(str(line) for line in lines)
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
-        """Return the evidence as one page that needs nothing from elsewhere, and write it where a path is given."""
+        """Return the evidence as one page that needs nothing from elsewhere, and write it where a
+        path is given.
+        """
         from evenhand.formats import FORMATS
 
         page = verb_of(self.job).page or FORMATS["html"].render
@@ -137,14 +146,18 @@ class Evidence(ABC):
 
     @abstractmethod
     def body(self) -> dict[str, Any]:
-        """Return what only this kind of evidence holds, of that which the digest is of, as JSON holds it."""
+        """Return what only this kind of evidence holds, of that which the digest is of, as JSON
+        holds it.
+        """
 
     def extra(self) -> dict[str, Any]:
         """Return what JSON holds besides, and the digest is not of."""
         return {}
 
     def content(self) -> dict[str, Any]:
-        """Return all that depends on seed, subject and settings alone, as JSON holds it; the digest is of this."""
+        """Return all that depends on seed, subject and settings alone, as JSON holds it; the digest
+        is of this.
+        """
         return {
             "format": FORMAT,
             "job": self.job,
@@ -186,14 +199,19 @@ class Evidence(ABC):
             raise UsageError(f"{place}: this is no evenhand {cls.document}")
         known = table["format"]
         if known not in (1, FORMAT):
-            raise UsageError(f"{place}: {cls.document} format {known} is not {FORMAT}; use the evenhand that wrote it")
+            raise UsageError(
+                f"{place}: {cls.document} format {known} is not {FORMAT}; use the evenhand that"
+                " wrote it"
+            )
         try:
             return cls.read(_of_this_format(table), place)
         except UsageError:
             raise
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             reason = f"{type(error).__name__}: {error}"
-            raise UsageError(f"{place}: this evenhand {cls.document} is damaged ({reason})") from None
+            raise UsageError(
+                f"{place}: this evenhand {cls.document} is damaged ({reason})"
+            ) from None
 
     @classmethod
     @abstractmethod

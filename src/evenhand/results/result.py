@@ -1,4 +1,6 @@
-"""Result: what a verb found, as findings with the best evidence first, that round-trips through versioned JSON."""
+"""Result: what a verb found, as findings with the best evidence first, that round-trips through
+versioned JSON.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,11 @@ if TYPE_CHECKING:
 
 
 def _evidence(finding: Finding) -> tuple[bool, int, float, float]:
-    """Sort findings by their verdict, then by what is certain of them, then by their value; what is unknown is last.
+    """Sort findings by their verdict, then by what is certain of them, then by their value; what is
+    unknown is last.
 
-    A bound on all rules that are not told of by themselves, whose rule has no conditions, comes after those that are.
+    A bound on all rules that are not told of by themselves, whose rule has no conditions, comes
+    after those that are.
     """
     bound = is_rule(finding.about) and not finding.about.conditions
     estimate = finding.estimate
@@ -43,7 +47,9 @@ def by_evidence(findings: Sequence[Finding]) -> list[Finding]:
 
 @dataclass(frozen=True)
 class Result(Evidence):
-    """What a verb found: findings with the best evidence first, and all that is needed to repeat the run."""
+    """What a verb found: findings with the best evidence first, and all that is needed to repeat
+    the run.
+    """
 
     job: str
     findings: Sequence[Finding]
@@ -58,7 +64,9 @@ class Result(Evidence):
     domain: Any = field(default=None, repr=False, compare=False)
     """The space itself, which remembers the user's own frame; a result from a file has none."""
     tests: Any = field(default=None, repr=False, compare=False)
-    """The tests behind the scores, where the verb can write them down; a result from a file has none."""
+    """The tests behind the scores, where the verb can write them down; a result from a file has
+    none.
+    """
 
     def __post_init__(self) -> None:
         ranked = by_evidence(self.findings)
@@ -80,7 +88,10 @@ class Result(Evidence):
     def to_suite(self, path: str | PathLike[str]) -> None:
         """Write every test behind the scores to a CSV or Parquet file, for `replay`."""
         if self.tests is None:
-            raise UsageError(f"this {self.job} kept no tests; measure with keep_tests=True to write them to a suite")
+            raise UsageError(
+                f"this {self.job} kept no tests; measure with keep_tests=True to write them to a"
+                " suite"
+            )
         self.tests.write(path)
 
     def body(self) -> dict[str, Any]:

@@ -33,18 +33,26 @@ class Budget:
             value = getattr(self, name)
             if value is None:
                 continue
-            if isinstance(value, bool) or not isinstance(value, int | float | np.integer) or not value > 0:
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, int | float | np.integer)
+                or not value > 0
+            ):
                 raise UsageError(f"budget: {name} = {value!r} must be a number over 0")
             if name != "seconds":
                 if not math.isfinite(value) or value != int(value):
-                    raise UsageError(f"budget: {name} = {value!r} must be a whole number; None is no bound")
+                    raise UsageError(
+                        f"budget: {name} = {value!r} must be a whole number; None is no bound"
+                    )
                 object.__setattr__(self, name, int(value))
 
 
 def checked_budget(budget: Budget | None) -> Budget:
     """Return a budget, without bounds where none is given, or say that it is none."""
     if budget is not None and not isinstance(budget, Budget):
-        raise UsageError(f"budget = {clip(repr(budget))} is no Budget; write Budget(queries=1000), for example")
+        raise UsageError(
+            f"budget = {clip(repr(budget))} is no Budget; write Budget(queries=1000), for example"
+        )
     return budget or Budget()
 
 
@@ -52,9 +60,10 @@ def checked_budget(budget: Budget | None) -> Budget:
 class Spent:
     """What a run has spent.
 
-    `queries` counts the inputs that the result rests on and is the same in every run with the same seed. `executed`
-    counts the inputs that were really run this time, which a warm ledger or a memo makes fewer and reading ahead makes
-    more; like `seconds`, it describes the run and not the result.
+    `queries` counts the inputs that the result rests on and is the same in every run with the same
+    seed. `executed` counts the inputs that were really run this time, which a warm ledger or a memo
+    makes fewer and reading ahead makes more; like `seconds`, it describes the run and not the
+    result.
     """
 
     queries: int
@@ -63,12 +72,18 @@ class Spent:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as JSON holds them."""
-        return {"queries": self.queries, "executed": self.executed, "seconds": round(self.seconds, 3)}
+        return {
+            "queries": self.queries,
+            "executed": self.executed,
+            "seconds": round(self.seconds, 3),
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One report of progress: the task in words, how far it is (0 to 1, None where unknown), and a short note."""
+    """One report of progress: the task in words, how far it is (0 to 1, None where unknown), and a
+    short note.
+    """
 
     task: str
     share: float | None
@@ -103,7 +118,9 @@ class Meter:
         return self.budget.seconds is not None and self.seconds >= self.budget.seconds
 
     def share(self, parts: int) -> Meter:
-        """Return a meter for the next of `parts`: an equal share of what is left, so that the last is not starved."""
+        """Return a meter for the next of `parts`: an equal share of what is left, so that the last
+        is not starved.
+        """
         budget = self.budget
         if budget.queries is not None:
             budget = replace(budget, queries=max(1, int(self.left) // parts))
@@ -126,7 +143,8 @@ _OUTER: ContextVar[Any] = ContextVar("outer", default=None)
 def progress_bar(*, show: bool | None = None) -> Iterator[Hook | None]:
     """Give a hook that draws a bar on standard error where that is a terminal, and None elsewhere.
 
-    A run within a run, as those of an audit, adds its lines to the bar that is there, and takes them away at its end.
+    A run within a run, as those of an audit, adds its lines to the bar that is there, and takes
+    them away at its end.
     """
     if not (sys.stderr.isatty() if show is None else show):
         yield None
@@ -154,7 +172,9 @@ def progress_bar(*, show: bool | None = None) -> Iterator[Hook | None]:
 
 
 def _lines(bar: Any, *, passing: bool) -> Iterator[Hook]:
-    """Give a hook that draws a line for each task, which is taken away at the end where it is only passing."""
+    """Give a hook that draws a line for each task, which is taken away at the end where it is only
+    passing.
+    """
     tasks: dict[str, Any] = {}
 
     def hook(progress: Progress) -> None:

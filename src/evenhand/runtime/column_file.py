@@ -1,4 +1,6 @@
-"""The columns of a suite as a file: CSV, which knows texts and numbers, or Parquet, which keeps types."""
+"""The columns of a suite as a file: CSV, which knows texts and numbers, or Parquet, which keeps
+types.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.runtime.errors import DataError, EvenhandError, MissingExtra, UsageError, clip, nearest
+from evenhand.runtime.errors import (
+    DataError,
+    EvenhandError,
+    MissingExtra,
+    UsageError,
+    clip,
+    nearest,
+)
 from evenhand.runtime.table_file import SUFFIXES, beside
 from evenhand.runtime.values import as_outcomes, parse_outcome
 
@@ -43,27 +52,34 @@ def suffix_of(file: Path) -> str:
     """
     found = next((known for known in SUFFIXES if file.name.lower().endswith(known)), None)
     if found is None:
-        raise UsageError(f"'{file}' has the unknown suffix '{file.suffix}'; {nearest(file.suffix, SUFFIXES)}")
+        raise UsageError(
+            f"'{file}' has the unknown suffix '{file.suffix}'; {nearest(file.suffix, SUFFIXES)}"
+        )
     return found
 
 
 def as_texts(labels: Sequence[Any]) -> list[str]:
-    """Return labels as CSV holds them: as they are, or as JSON where two would read alike or one would not print.
+    """Return labels as CSV holds them: as they are, or as JSON where two would read alike or one
+    would not print.
 
     >>> as_texts([1, "1", "01", True])
     ['1', '"1"', '01', 'True']
     """
     taken = {str(label) for label in labels if not isinstance(label, str)}
     return [
-        json.dumps(label)
-        if isinstance(label, str) and (label in taken or label.startswith('"') or not label.isprintable())
-        else str(label)
+        (
+            json.dumps(label)
+            if isinstance(label, str)
+            and (label in taken or label.startswith('"') or not label.isprintable())
+            else str(label)
+        )
         for label in labels
     ]
 
 
 def held(labels: Sequence[Any], suffix: str) -> list[Any]:
-    """Return what a file holds for each label: itself in Parquet, a text in CSV or where labels share no type.
+    """Return what a file holds for each label: itself in Parquet, a text in CSV or where labels
+    share no type.
 
     >>> held([1, 2], ".parquet"), held([1, "1"], ".parquet"), held([True, False], ".csv")
     ([1, 2], ['1', '"1"'], ['True', 'False'])
@@ -125,7 +141,11 @@ def _write_csv(file: Path, columns: Mapping[str, Column], compression: Any) -> N
 
     frame = pd.DataFrame(
         {
-            name: np.array(column.values, dtype=object)[column.codes] if isinstance(column, Coded) else _finite(column)
+            name: (
+                np.array(column.values, dtype=object)[column.codes]
+                if isinstance(column, Coded)
+                else _finite(column)
+            )
             for name, column in zip(as_texts(list(columns)), columns.values(), strict=True)
         }
     )
@@ -134,7 +154,9 @@ def _write_csv(file: Path, columns: Mapping[str, Column], compression: Any) -> N
 
 
 def _finite(column: NDArray[Any]) -> NDArray[Any]:
-    """Return numbers with infinite ones as a program prints them in JSON; "inf" would be read as a text."""
+    """Return numbers with infinite ones as a program prints them in JSON; "inf" would be read as a
+    text.
+    """
     if column.dtype.kind != "f" or np.isfinite(column).all():
         return column
     kept = column.astype(object)
@@ -148,9 +170,11 @@ def _write_parquet(file: Path, columns: Mapping[str, Column]) -> None:
     from pyarrow import parquet
 
     made = {
-        name: pa.array(list(column.values)).take(pa.array(column.codes))
-        if isinstance(column, Coded)
-        else pa.array(column)
+        name: (
+            pa.array(list(column.values)).take(pa.array(column.codes))
+            if isinstance(column, Coded)
+            else pa.array(column)
+        )
         for name, column in columns.items()
     }
     parquet.write_table(pa.table(made), file)
@@ -189,13 +213,22 @@ def names_of(file: Path, suffix: str) -> list[str]:
 
 
 def read_columns(
-    file: Path, suffix: str, names: Sequence[str], *, numbers: Collection[str], outcomes: Collection[str]
+    file: Path,
+    suffix: str,
+    names: Sequence[str],
+    *,
+    numbers: Collection[str],
+    outcomes: Collection[str],
 ) -> dict[str, Column]:
     """Read columns: those of numbers and outcomes as arrays, all others coded."""
-    read = _read_parquet(file) if suffix == ".parquet" else _read_csv(file, names, numbers, outcomes)
+    read = (
+        _read_parquet(file) if suffix == ".parquet" else _read_csv(file, names, numbers, outcomes)
+    )
     for name in numbers:
         if isinstance(read[name], Coded):
-            raise DataError(f"'{file}': {name!r} = {clip(repr(read[name].values[0]))} is not a number")
+            raise DataError(
+                f"'{file}': {name!r} = {clip(repr(read[name].values[0]))} is not a number"
+            )
     for name in outcomes:
         if isinstance(read[name], Coded):
             read[name] = _outcomes(file, name, read[name])
@@ -217,7 +250,9 @@ def _read_csv(
             found[name] = _numbers(file, name, column.to_numpy(dtype=object))
         else:
             codes, values = pd.factorize(column)
-            found[name] = _parsed(list(values))[codes] if name in outcomes else Coded(codes, list(values))
+            found[name] = (
+                _parsed(list(values))[codes] if name in outcomes else Coded(codes, list(values))
+            )
     return found
 
 
@@ -229,7 +264,9 @@ def _numbers(file: Path, name: str, texts: NDArray[Any]) -> NDArray[np.float64]:
         import pandas as pd
 
         row = int(np.argmax(pd.isna(pd.to_numeric(texts, errors="coerce"))))
-        raise DataError(f"'{file}': {name!r} = {clip(repr(texts[row]))} in row {row} is not a number") from None
+        raise DataError(
+            f"'{file}': {name!r} = {clip(repr(texts[row]))} in row {row} is not a number"
+        ) from None
 
 
 def _parsed(texts: Sequence[str]) -> NDArray[Any]:
@@ -256,7 +293,9 @@ def _read_parquet(file: Path) -> dict[str, Column]:
     for name in read.column_names:
         column = read[name].combine_chunks()
         if column.null_count:
-            raise DataError(f"'{file}': column {name!r} has missing values in {column.null_count:,} rows")
+            raise DataError(
+                f"'{file}': column {name!r} has missing values in {column.null_count:,} rows"
+            )
         if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
             found[name] = column.to_numpy(zero_copy_only=False)
         else:
@@ -268,5 +307,7 @@ def _read_parquet(file: Path) -> dict[str, Column]:
 def _outcomes(file: Path, name: str, column: Coded) -> NDArray[Any]:
     for value in column.values:
         if not isinstance(value, str | int | float | bool):
-            raise DataError(f"'{file}': {name!r} = {clip(repr(value))} is no text, number or truth value")
+            raise DataError(
+                f"'{file}': {name!r} = {clip(repr(value))} is no text, number or truth value"
+            )
     return np.asarray(as_outcomes(list(column.values))[column.codes])

@@ -15,8 +15,8 @@
         ├── BadOutcome               an answer that is no outcome: empty, garbage, NaN, wrong count
         └── NotDeterministic         two answers to the same question
 
-Each message is one sentence that names the file, field and value, and what to do. The command line prints the message
-alone and exits with `exit_code`.
+Each message is one sentence that names the file, field and value, and what to do. The command line
+prints the message alone and exits with `exit_code`.
 """
 
 from __future__ import annotations
@@ -69,7 +69,9 @@ class MissingExtra(UsageError, ImportError):
     """An optional dependency that is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an optional dependency; install it with: pip install 'evenhand[{extra}]'")
+        super().__init__(
+            f"{what} needs an optional dependency; install it with: pip install 'evenhand[{extra}]'"
+        )
         self._made_of = (what, extra)
 
     def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str]]:
@@ -111,7 +113,8 @@ def nearest(name: object, valid: Iterable[object]) -> str:
     if not choices:
         return "there are no valid choices"
     shown = ", ".join(list(choices.values())[:12]) + (", …" if len(choices) > 12 else "")
-    # The matcher is quadratic in the length of a word and linear in their number; a message must not take seconds.
+    # The matcher is quadratic in the length of a word and linear in their number; a message must
+    # not take seconds.
     words = {choice[:60]: choice for choice in list(choices)[:1000]}
     close = difflib.get_close_matches(str(name)[:60], words, n=1, cutoff=0.5)
     if not close:
@@ -135,7 +138,8 @@ def clip(text: str, width: int = 120) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Return text with everything that would move the cursor or change the terminal written as an escape.
+    r"""Return text with everything that would move the cursor or change the terminal written as an
+    escape.
 
     >>> printable("a\x1b[31mb\nc")
     'a\\x1b[31mb\\nc'
@@ -143,5 +147,6 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in text
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
+        for letter in text
     )

@@ -7,7 +7,8 @@ from typing import Any
 
 
 def weight_keyword(model: Any) -> str | None:
-    """Return the keyword that carries the weights of rows into `fit`, which in a pipeline names the last step.
+    """Return the keyword that carries the weights of rows into `fit`, which in a pipeline names the
+    last step.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.pipeline import make_pipeline

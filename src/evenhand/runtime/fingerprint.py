@@ -1,4 +1,6 @@
-"""Fingerprints of functions and files, so that what was edited, or uses another model, is another subject."""
+"""Fingerprints of functions and files, so that what was edited, or uses another model, is another
+subject.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,11 @@ _PLAIN = (str, int, float, bool, bytes, type(None))
 
 
 def fingerprint(function: Any) -> str:
-    """Return a hash of what a function does: its code, its defaults, what it encloses and the globals it names.
+    """Return a hash of what a function does: its code, its defaults, what it encloses and the
+    globals it names.
 
-    It is stable between processes. What the function reads from elsewhere (a file, a service, the attributes of a
-    module) is not part of it.
+    It is stable between processes. What the function reads from elsewhere (a file, a service, the
+    attributes of a module) is not part of it.
 
     >>> fingerprint(lambda age: age > 18) == fingerprint(lambda age: age > 21)
     False
@@ -48,8 +51,14 @@ class _Reader:
         if id(code) in self._seen:
             return [code.co_qualname]
         self._seen.add(id(code))
-        parts = [self.code(code), self.value(function.__defaults__), self.value(function.__kwdefaults__)]
-        parts += [self.value(cell.cell_contents) for cell in getattr(function, "__closure__", None) or ()]
+        parts = [
+            self.code(code),
+            self.value(function.__defaults__),
+            self.value(function.__kwdefaults__),
+        ]
+        parts += [
+            self.value(cell.cell_contents) for cell in getattr(function, "__closure__", None) or ()
+        ]
         known = getattr(function, "__globals__", {})
         parts += [f"{name}={self.value(known[name])}" for name in _names(code) if name in known]
         owner = getattr(function, "__self__", None)
@@ -78,7 +87,9 @@ class _Reader:
 
 def _names(code: CodeType) -> list[str]:
     """Return the names that a function and the functions inside it use, in a fixed order."""
-    inner = [name for const in code.co_consts if isinstance(const, CodeType) for name in _names(const)]
+    inner = [
+        name for const in code.co_consts if isinstance(const, CodeType) for name in _names(const)
+    ]
     return sorted({*code.co_names, *inner})
 
 
@@ -88,5 +99,6 @@ def _state(value: Any) -> str:
     try:
         return str(joblib.hash(value))
     except Exception:
-        # What cannot be pickled (an open file, a lock, a lambda inside) is told apart by its type alone.
+        # What cannot be pickled (an open file, a lock, a lambda inside) is told apart by its type
+        # alone.
         return type(value).__qualname__

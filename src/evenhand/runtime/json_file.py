@@ -1,4 +1,6 @@
-"""JSON files that people keep: the same bytes for the same content, and a sentence where a file cannot be used."""
+"""JSON files that people keep: the same bytes for the same content, and a sentence where a file
+cannot be used.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ if TYPE_CHECKING:
     from os import PathLike
 
 _HALVES = re.compile("[\ud800-\udfff]")
-"""Halves of characters, which a damaged text may hold and no file can: JSON has a way to write them."""
+"""Halves of characters, which a damaged text may hold and no file can: JSON has a way to write
+them.
+"""
 
 
 def dump(table: Mapping[str, Any]) -> str:

@@ -1,7 +1,9 @@
-"""Numbers as people read them: shares in percent, differences in points, counts, amounts and durations.
+"""Numbers as people read them: shares in percent, differences in points, counts, amounts and
+durations.
 
-Every percentage of evenhand is written here, so that no two places show one number differently. A share lies between
-0 and 1 and becomes a percentage; a difference of shares lies between -1 and 1 and becomes points.
+Every percentage of evenhand is written here, so that no two places show one number differently. A
+share lies between 0 and 1 and becomes a percentage; a difference of shares lies between -1 and 1
+and becomes points.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _UNITS = {"rate": (100, " %", 1), "points": (100, " points", 1), "amount": (1, "", 3)}
-"""By what a number is multiplied to be shown, what stands after it, and how many decimals it has at least."""
+"""By what a number is multiplied to be shown, what stands after it, and how many decimals it has at
+least.
+"""
 
 
 # Shares
@@ -47,7 +51,8 @@ def percent_figures(share: float, figures: int = 3) -> str:
 
 
 def percent_plain(share: float) -> str:
-    """Return a share in percent as somebody would write it: a limit, a least share, a tick of an axis.
+    """Return a share in percent as somebody would write it: a limit, a least share, a tick of an
+    axis.
 
     >>> percent_plain(0.05), percent_plain(0.025)
     ('5 %', '2.5 %')
@@ -124,8 +129,11 @@ def between_once(low: float, high: float, digits: int = 1) -> str:
     return f"{points_between(low, high, digits)} %"
 
 
-def spread(value: float, low: float, high: float, unit: str, *, sign: str = "", most: int = 5) -> str:
-    """Return a value with its interval, to two figures of the interval's width, or of the value where it has none.
+def spread(
+    value: float, low: float, high: float, unit: str, *, sign: str = "", most: int = 5
+) -> str:
+    """Return a value with its interval, to two figures of the interval's width, or of the value
+    where it has none.
 
     A value without an interval stands alone, and 0 is written without decimals.
 
@@ -146,7 +154,9 @@ def spread(value: float, low: float, high: float, unit: str, *, sign: str = "", 
     scale, word, least = _UNITS[unit]
     width = high - low
     digits = decimals_for(scale * (width or abs(value)), least=least, most=most)
-    texts = [f"{scale * number:{sign}.{digits}f}" if number else "0" for number in (value, low, high)]
+    texts = [
+        f"{scale * number:{sign}.{digits}f}" if number else "0" for number in (value, low, high)
+    ]
     interval = f" ({texts[1]} to {texts[2]})" if high > low else ""
     return f"{texts[0]}{word}{interval}"
 
@@ -182,7 +192,8 @@ def points_between(low: float, high: float, digits: int = 1, *, sign: str = "") 
 
 
 def points_figures(low: float, high: float, figures: int = 3) -> str:
-    """Return an interval in hundredths with so many significant figures, where the unit stands elsewhere.
+    """Return an interval in hundredths with so many significant figures, where the unit stands
+    elsewhere.
 
     >>> points_figures(0.251, 0.5)
     '25.1 to 50'
@@ -217,7 +228,8 @@ def decimals_for(size: float, *, figures: int = 2, least: int = 1, most: int = 6
 
 
 def percent_decimals(low: float, high: float, value: float = 0.0, *, most: int = 6) -> int:
-    """Return how many decimals of percent show two figures of an interval's width, or of the value if it has none.
+    """Return how many decimals of percent show two figures of an interval's width, or of the value
+    if it has none.
 
     >>> percent_decimals(0.101, 0.148), percent_decimals(0.0101, 0.0103), percent_decimals(0.25, 0.25, 0.25)
     (1, 3, 1)

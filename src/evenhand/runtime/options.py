@@ -1,7 +1,9 @@
-"""The options of a verb, an adapter or a table of a configuration: one schema that every front end reads.
+"""The options of a verb, an adapter or a table of a configuration: one schema that every front end
+reads.
 
-Python checks keywords against it, TOML its keys and the kinds of their values, the command line makes its arguments
-of it, and the JSON Schema of configurations is written from it. A test holds it against the signature of the function.
+Python checks keywords against it, TOML its keys and the kinds of their values, the command line
+makes its arguments of it, and the JSON Schema of configurations is written from it. A test holds it
+against the signature of the function.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of value: what TOML may hold, how the command line reads it, and how a sentence names it."""
+    """A kind of value: what TOML may hold, how the command line reads it, and how a sentence names
+    it.
+    """
 
     name: str
     types: tuple[type, ...]
@@ -56,7 +60,9 @@ _TEXT_LIST: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
 NUMBER = Kind("number", (int, float), "a number", {"type": "number"})
 WHOLE = Kind("whole", (int,), "a whole number", {"type": "integer"})
 TEXT = Kind("text", (str,), "a text", {"type": "string"})
-TEXTS = Kind("texts", (str, list), "a list of texts", {"anyOf": [{"type": "string"}, _TEXT_LIST]}, (str,))
+TEXTS = Kind(
+    "texts", (str, list), "a list of texts", {"anyOf": [{"type": "string"}, _TEXT_LIST]}, (str,)
+)
 FEATURES = Kind("features", (str, list), "a list of texts", TEXTS.schema, (str,))
 LIST = Kind("list", (list,), "a list of texts", _TEXT_LIST, (str,))
 FLAG = Kind("flag", (bool,), "true or false", {"type": "boolean"})
@@ -78,7 +84,8 @@ class Option:
     Parameters
     ----------
     name
-        The keyword of the function and the key of the table; the command line writes it with hyphens.
+        The keyword of the function and the key of the table; the command line writes it with
+        hyphens.
     kind
         The kind of its value.
     help
@@ -90,7 +97,8 @@ class Option:
     wanted
         What a value must be, where the sentence of its kind does not say it.
     python, toml, command
-        Where it can be given. Python alone takes objects, and the command line alone names files to write.
+        Where it can be given. Python alone takes objects, and the command line alone names files to
+        write.
     """
 
     name: str
@@ -130,7 +138,9 @@ class Option:
             wanted = self.wanted or self.kind.wanted
             raise UsageError(f"{where} has {self.name} = {clip(repr(value))}; it must be {wanted}")
         if self.choices and value not in self.choices:
-            raise UsageError(f"{where} has {self.name} = {clip(repr(value))}; {nearest(value, self.choices)}")
+            raise UsageError(
+                f"{where} has {self.name} = {clip(repr(value))}; {nearest(value, self.choices)}"
+            )
 
     def json_schema(self) -> dict[str, Any]:
         """Return the option as JSON Schema describes it."""
@@ -175,7 +185,9 @@ class Options:
 
     def without(self, *names: str) -> Options:
         """Return all options but some."""
-        return replace(self, entries=tuple(option for option in self.entries if option.name not in names))
+        return replace(
+            self, entries=tuple(option for option in self.entries if option.name not in names)
+        )
 
     @property
     def python(self) -> tuple[str, ...]:
@@ -197,7 +209,9 @@ choices are 'limit'
         """
         for key, value in table.items():
             if key not in self.toml:
-                raise UsageError(f"{where} has an unknown key {clip(repr(key))}; {nearest(key, self.toml)}")
+                raise UsageError(
+                    f"{where} has an unknown key {clip(repr(key))}; {nearest(key, self.toml)}"
+                )
             self[key].check(value, where)
 
     def json_schema(self) -> dict[str, Any]:
@@ -254,7 +268,11 @@ def options_of(function: Callable[..., object]) -> list[str]:
     """Return the names of a function's parameters, without those that take whatever comes."""
     loose = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     parameters = inspect.signature(function).parameters.values()
-    return [parameter.name for parameter in parameters if parameter.name != "self" and parameter.kind not in loose]
+    return [
+        parameter.name
+        for parameter in parameters
+        if parameter.name != "self" and parameter.kind not in loose
+    ]
 
 
 def refuse_unknown(owner: str, given: Iterable[str], known: Sequence[str]) -> None:

@@ -1,4 +1,6 @@
-"""Named random streams: the same seed and name give the same numbers, whatever was drawn before or elsewhere."""
+"""Named random streams: the same seed and name give the same numbers, whatever was drawn before or
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +25,8 @@ def stream(seed: int, *name: str | int) -> np.random.Generator:
         number = -1
     if number < 0:
         raise UsageError(f"seed = {seed!r} must be a whole number of 0 or more")
-    text = json.dumps([number, *(str(part) if isinstance(part, str) else operator.index(part) for part in name)])
+    text = json.dumps(
+        [number, *(str(part) if isinstance(part, str) else operator.index(part) for part in name)]
+    )
     words = np.frombuffer(hashlib.sha256(text.encode()).digest(), dtype="<u4")
     return np.random.Generator(np.random.SFC64(np.random.SeedSequence(words.tolist())))

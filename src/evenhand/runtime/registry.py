@@ -1,9 +1,11 @@
-"""A registry: what is known under a name, from evenhand itself, from an installed package, or from a user's program.
+"""A registry: what is known under a name, from evenhand itself, from an installed package, or from
+a user's program.
 
-Verbs, adapters, strategies, metrics and report formats each have one. What evenhand brings is a line that says where
-it lives, and is imported when it is asked for. Another package adds an entry point of the registry's group, and a
-program calls `register`. What another package brings and cannot be loaded is told when it is asked for by its name,
-and is left out of everything else: a mistake of one package is no reason for evenhand to stop.
+Verbs, adapters, strategies, metrics and report formats each have one. What evenhand brings is a
+line that says where it lives, and is imported when it is asked for. Another package adds an entry
+point of the registry's group, and a program calls `register`. What another package brings and
+cannot be loaded is told when it is asked for by its name, and is left out of everything else: a
+mistake of one package is no reason for evenhand to stop.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ def resolve(place: str) -> Any:
 
 
 def _is_named(group: str, folders: tuple[str, ...]) -> bool:
-    """Tell whether an installed package may have an entry point of a group, from what its files say."""
+    """Tell whether an installed package may have an entry point of a group, from what its files
+    say.
+    """
     return f"[{group}]" in _entry_points(folders)
 
 
@@ -46,7 +50,7 @@ def _entry_points(folders: tuple[str, ...]) -> str:
     found = []
     for folder in folders:
         try:
-            names = os.listdir(folder or ".")  # noqa: PTH208 - pathlib is slow to import
+            names = os.listdir(folder or ".")  # noqa: PTH208
         except OSError:  # a folder that is not there, or an archive, which holds no plugin of ours
             continue
         packages = [name for name in names if name.endswith((".dist-info", ".egg-info"))]
@@ -56,7 +60,7 @@ def _entry_points(folders: tuple[str, ...]) -> str:
 
 def _read(file: str) -> str:
     try:
-        with open(file, encoding="utf-8") as text:  # noqa: PTH123 - as above
+        with open(file, encoding="utf-8") as text:  # noqa: PTH123
             return text.read()
     except OSError:
         return ""
@@ -83,7 +87,8 @@ class Deferred:
 
 
 class Registry(Generic[T]):
-    """Entries by name; an entry that is given as "package.module:name" is imported when it is first used.
+    """Entries by name; an entry that is given as "package.module:name" is imported when it is first
+    used.
 
     Parameters
     ----------
@@ -92,9 +97,11 @@ class Registry(Generic[T]):
     group
         The group of entry points under which installed packages add entries.
     places
-        What evenhand brings, by name, in the order in which it is listed: where an entry lives, or the entry itself.
+        What evenhand brings, by name, in the order in which it is listed: where an entry lives, or
+        the entry itself.
     problem
-        Tells in a few words what is wrong with an entry of somebody else, given its name; nothing where it is fine.
+        Tells in a few words what is wrong with an entry of somebody else, given its name; nothing
+        where it is fine.
 
     Examples
     --------
@@ -107,7 +114,7 @@ class Registry(Generic[T]):
     >>> shapes["sqare"]
     Traceback (most recent call last):
     evenhand.runtime.errors.UsageError: unknown shape 'sqare'; did you mean 'square'? Valid choices are 'circle', 'square'
-    """  # noqa: E501
+    """
 
     def __init__(
         self,
@@ -127,10 +134,16 @@ class Registry(Generic[T]):
         self._complete = False
 
     def register(self, name: str, entry: T) -> None:
-        """Add an entry, or put it in the place of one that was registered before; evenhand's own names are taken."""
+        """Add an entry, or put it in the place of one that was registered before; evenhand's own
+        names are taken.
+        """
         if name in self._own:
-            raise UsageError(f"{self.what} {name!r} is evenhand's own; register yours under another name")
-        wrong = "" if isinstance(entry, str) else self._wrong(name, entry)  # a text says where it lives
+            raise UsageError(
+                f"{self.what} {name!r} is evenhand's own; register yours under another name"
+            )
+        wrong = (
+            "" if isinstance(entry, str) else self._wrong(name, entry)
+        )  # a text says where it lives
         if wrong:
             raise UsageError(f"{self.what} {name!r} {wrong}")
         self._entries[name] = entry
@@ -143,7 +156,8 @@ class Registry(Generic[T]):
             self._broken.pop(name, None)
 
     def origin(self, name: str) -> str:
-        """Return the package that brings an entry: evenhand itself, another one, or none where a program registered it.
+        """Return the package that brings an entry: evenhand itself, another one, or none where a
+        program registered it.
 
         >>> Registry("shape", "example.shapes", {"circle": "math:pi"}).origin("circle")
         'evenhand'
@@ -175,7 +189,9 @@ class Registry(Generic[T]):
         yield from [name for name in self._entries if name not in self._own]
 
     def items(self) -> Iterator[tuple[str, T]]:
-        """Yield names and entries in their order, each loaded when it is its turn; what cannot be is passed over."""
+        """Yield names and entries in their order, each loaded when it is its turn; what cannot be
+        is passed over.
+        """
         for name in self:
             try:
                 entry = self[name]
@@ -189,7 +205,9 @@ class Registry(Generic[T]):
 
     @property
     def broken(self) -> dict[str, str]:
-        """What other packages bring and cannot be loaded: by name, a sentence that says why, and whose it is."""
+        """What other packages bring and cannot be loaded: by name, a sentence that says why, and
+        whose it is.
+        """
         self.values()
         return {name: str(error) for name, error in self._broken.items()}
 
@@ -209,7 +227,8 @@ class Registry(Generic[T]):
             whose = f", of the package {package}" if package else ""
             kind = "" if isinstance(error, UsageError) else f"{type(error).__name__}: "
             self._broken[name] = UsageError(
-                f"{self.what} {name!r} cannot be loaded from {place}{whose}: {kind}{clip(str(error))}"
+                f"{self.what} {name!r} cannot be loaded from {place}{whose}:"
+                f" {kind}{clip(str(error))}"
             )
             raise self._broken[name] from error
         return found

@@ -18,7 +18,8 @@ Scalar = str | int | float | bool
 
 
 def parse_outcome(text: str) -> Scalar:
-    """Read one printed outcome: a JSON number, boolean or string is taken as such, anything else is text as it stands.
+    """Read one printed outcome: a JSON number, boolean or string is taken as such, anything else is
+    text as it stands.
 
     >>> parse_outcome(" 1"), parse_outcome("approve"), parse_outcome('"1"')
     (1, 'approve', '1')
@@ -37,7 +38,8 @@ def is_missing(value: object) -> bool:
 
 
 def as_outcomes(values: Sequence[object]) -> NDArray[np.generic]:
-    """Pack outcomes into the narrowest array that keeps them apart: bool, int64, float64, else object.
+    """Pack outcomes into the narrowest array that keeps them apart: bool, int64, float64, else
+    object.
 
     >>> as_outcomes([1, 2]).dtype, as_outcomes([1, 2.5]).dtype, as_outcomes([1, "2"]).dtype
     (dtype('int64'), dtype('float64'), dtype('O'))

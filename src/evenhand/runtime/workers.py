@@ -20,9 +20,11 @@ LOCAL = ("LokyBackend", "MultiprocessingBackend")
 
 
 class Workers:
-    """Runs a function over tasks in waves, in order; use it as a context manager so that waves share their workers.
+    """Runs a function over tasks in waves, in order; use it as a context manager so that waves
+    share their workers.
 
-    The backend is joblib's: processes on this machine by default, Dask or Ray inside `joblib.parallel_config`.
+    The backend is joblib's: processes on this machine by default, Dask or Ray inside
+    `joblib.parallel_config`.
 
     >>> with Workers(1) as workers:
     ...     workers.map(abs, [-1, 2])
@@ -31,7 +33,9 @@ class Workers:
 
     def __init__(self, n_jobs: int = 1) -> None:
         if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
-            raise UsageError(f"n_jobs = {n_jobs!r} must be a whole number other than 0; -1 takes every core")
+            raise UsageError(
+                f"n_jobs = {n_jobs!r} must be a whole number other than 0; -1 takes every core"
+            )
         self.n_jobs = n_jobs
         self._pool: Any = None
         self._shipped: tuple[Any, Any] | None = None
@@ -72,7 +76,8 @@ class Workers:
         return list(self._pool(joblib.delayed(shipped)(task) for task in tasks))
 
     def _ship(self, function: Any) -> Any:
-        """Return what is sent with each task: the function, or for workers on this machine only where it lies.
+        """Return what is sent with each task: the function, or for workers on this machine only
+        where it lies.
 
         A large model would otherwise be pickled again for every task of every wave.
         """
@@ -91,7 +96,8 @@ class Workers:
 
 
 class Streaming(Workers):
-    """Yields answers in the order in which they are ready, so that long tasks never wait for each other.
+    """Yields answers in the order in which they are ready, so that long tasks never wait for each
+    other.
 
     >>> with Streaming(1) as workers:
     ...     list(workers.each(abs, [-1, 2]))
@@ -141,5 +147,5 @@ class _Parcel:
             import pickle
 
             with Path(self.path).open("rb") as file:
-                _Parcel._unpacked = (self.path, pickle.load(file))  # noqa: S301 (we wrote it)
+                _Parcel._unpacked = (self.path, pickle.load(file))  # noqa: S301
         return _Parcel._unpacked[1](task)

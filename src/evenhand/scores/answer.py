@@ -1,7 +1,7 @@
 """Answer a question: which of its ways is taken, and what is told of it.
 
-A question is answered exactly where its whole population can be asked, from all rows where these are a sample, and
-otherwise by drawing until the plan stops.
+A question is answered exactly where its whole population can be asked, from all rows where these
+are a sample, and otherwise by drawing until the plan stops.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from evenhand.space.feature import Points
 
 MOST_ROWS, MOST_ROWS_DEAR = 2_000_000, 10_000
-"""Given rows are all asked where that takes no more inputs than this; fewer where an answer is dear."""
+"""Given rows are all asked where that takes no more inputs than this; fewer where an answer is
+dear.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +45,13 @@ class Answer:
     tests: Sequence[Tests] = ()
 
 
-def ask(question: Question, terms: Terms, meter: Meter, workers: Workers, *, keep: bool = False) -> Answer:
+def ask(
+    question: Question, terms: Terms, meter: Meter, workers: Workers, *, keep: bool = False
+) -> Answer:
     """Answer the question within a budget; `keep` the tests."""
-    score = _whole(question, terms, meter, keep=keep) or question.sampled(terms, meter, workers, keep=keep)
+    score = _whole(question, terms, meter, keep=keep) or question.sampled(
+        terms, meter, workers, keep=keep
+    )
     estimate = terms.said(score.estimate)
     claim = question.claim(estimate, score.groups)
     finding = Finding(
@@ -69,14 +75,24 @@ def _whole(question: Question, terms: Terms, meter: Meter, *, keep: bool) -> Sco
         cost = len(points) * question.per_row(sampler)
         forced = sampler.twins == "rows" or sampler.sample_of is not None
         if terms.exact is False and sampler.twins == "rows":
-            raise UsageError("twins = 'rows' compares given rows with each other, all of them; leave out exact = False")
+            raise UsageError(
+                "twins = 'rows' compares given rows with each other, all of them; leave out exact ="
+                " False"
+            )
         most = MOST_ROWS_DEAR if question.view.subject.adapter.dear else MOST_ROWS
-        if forced or terms.exact or (terms.exact is None and terms.interval is None and cost <= most):
+        if (
+            forced
+            or terms.exact
+            or (terms.exact is None and terms.interval is None and cost <= most)
+        ):
             return _rows(question, terms, meter, points, sampler, cost, keep=keep)
         return None
     if not isinstance(sampler, Uniform):
         if terms.exact:
-            raise UsageError(f"exact: {sampler.population(question.space)} is sampled, not enumerated; leave out exact")
+            raise UsageError(
+                f"exact: {sampler.population(question.space)} is sampled, not enumerated; leave out"
+                " exact"
+            )
         return None
     if terms.exact is False or (terms.exact is None and terms.interval is not None):
         return None
@@ -85,7 +101,10 @@ def _whole(question: Question, terms: Terms, meter: Meter, *, keep: bool) -> Sco
     if found is None and terms.exact:
         found = whole(question.space, question.names, MOST_ASSIGNMENTS)
         if len(found) > meter.left:
-            raise UsageError(f"exact: {len(found):,} inputs are to be asked, but {int(meter.left):,} queries are left")
+            raise UsageError(
+                f"exact: {len(found):,} inputs are to be asked, but {int(meter.left):,} queries are"
+                " left"
+            )
     if found is None:
         return None
     meter.report(question.task, None, f"all {len(found):,} inputs")
@@ -94,7 +113,14 @@ def _whole(question: Question, terms: Terms, meter: Meter, *, keep: bool) -> Sco
 
 
 def _rows(
-    question: Question, terms: Terms, meter: Meter, points: Points, sampler: Rows, cost: int, *, keep: bool
+    question: Question,
+    terms: Terms,
+    meter: Meter,
+    points: Points,
+    sampler: Rows,
+    cost: int,
+    *,
+    keep: bool,
 ) -> Score | None:
     cut = cost > meter.left
     if cut:
@@ -104,6 +130,9 @@ def _rows(
         order = stream(terms.seed, *question.stream, "rows").permutation(len(points))
         points = np.asfortranarray(points[np.sort(order[: int(meter.left * len(points) // cost)])])
         if sampler.sample_of is None or not len(points):
-            raise UsageError(f"{cost:,} inputs are to be asked, but the budget leaves {int(meter.left):,} queries")
+            raise UsageError(
+                f"{cost:,} inputs are to be asked, but the budget leaves {int(meter.left):,}"
+                " queries"
+            )
     score = question.tallied(terms, points, sampler, meter, keep=keep)
     return replace(score, stop=StopReason.QUERIES) if cut else score

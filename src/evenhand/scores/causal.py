@@ -1,4 +1,6 @@
-"""The causal question: for how many inputs does changing only some features change the outcome (Def. 3.7)?"""
+"""The causal question: for how many inputs does changing only some features change the outcome
+(Def. 3.7)?
+"""
 
 from __future__ import annotations
 
@@ -52,18 +54,26 @@ class CausalQuestion(Question):
         """Answer from every input there is, which are counted as spent."""
         return self._among(points, None, population, keep=keep)
 
-    def _among(self, points: Points, weights: NDArray[Any] | None, population: str, *, keep: bool) -> Score:
+    def _among(
+        self, points: Points, weights: NDArray[Any] | None, population: str, *, keep: bool
+    ) -> Score:
         """Answer from points that are each other's only twins."""
         hits, ids, cases = exact_causal(self.view, points, self.view.decide(points), self.names)
         tests = [tests_of(self, points, ids, np.ones(len(points), dtype=np.bool_))] if keep else []
         return Score(_exactly(hits, weights, population), StopReason.ENUMERATED, cases, tests=tests)
 
-    def tallied(self, terms: Terms, points: Points, sampler: Rows, meter: Meter, *, keep: bool) -> Score:
-        """Answer from given rows, which are the population or a sample of it, and count what is spent."""
+    def tallied(
+        self, terms: Terms, points: Points, sampler: Rows, meter: Meter, *, keep: bool
+    ) -> Score:
+        """Answer from given rows, which are the population or a sample of it, and count what is
+        spent.
+        """
         population = sampler.population(self.space)
         if sampler.twins == "rows":
             meter.queries += len(points)
-            return self._among(points, sampler.weights, f"{population}, with twins among them", keep=keep)
+            return self._among(
+                points, sampler.weights, f"{population}, with twins among them", keep=keep
+            )
         count = self._count(whole=keep)
         rows = max(1, ROWS // count.cost)
         parts = [count.count(points[at : at + rows], CASES) for at in range(0, len(points), rows)]
@@ -83,18 +93,31 @@ class CausalQuestion(Question):
         low, high = find(total, n, terms.share)
         value = total / n
         method = "anytime" if self.view.graded else "exact"
-        return Estimate(value, min(float(low), value), max(float(high), value), n, terms.share, method, population)
+        return Estimate(
+            value,
+            min(float(low), value),
+            max(float(high), value),
+            n,
+            terms.share,
+            method,
+            population,
+        )
 
     def sampled(self, terms: Terms, meter: Meter, workers: Workers, *, keep: bool) -> Score:
         """Answer by drawing until the plan stops."""
         interval = terms.interval
-        if self.view.graded:  # distances are no counts of hits, and only this interval holds for them
+        if (
+            self.view.graded
+        ):  # distances are no counts of hits, and only this interval holds for them
             if interval not in (None, "anytime"):
                 raise UsageError(
-                    f"interval = {interval!r} is for outcomes that differ or not; leave it out for a distance"
+                    f"interval = {interval!r} is for outcomes that differ or not; leave it out for"
+                    " a distance"
                 )
             interval = "anytime"
-        plan = Plan(terms.share, terms.margin, terms.limit, interval, terms.sampler.population(self.space))
+        plan = Plan(
+            terms.share, terms.margin, terms.limit, interval, terms.sampler.population(self.space)
+        )
         draws = Draws(terms.sampler, self.space, terms.seed, *self.stream)
         count = self._count(draws, whole=keep)
         found = sample(plan, count, cost=count.cost, meter=meter, workers=workers, task=self.task)
@@ -107,7 +130,10 @@ class CausalQuestion(Question):
         variants = np.concatenate([points, twins.variants])
         draw = np.tile(np.arange(len(points)), len(twins.variants) // len(points) + 1)
         own = np.arange(len(variants)) < len(points)
-        same = np.r_[np.zeros(len(points), dtype=np.bool_), (twins.variants == points[draw[len(points) :]]).all(axis=1)]
+        same = np.r_[
+            np.zeros(len(points), dtype=np.bool_),
+            (twins.variants == points[draw[len(points) :]]).all(axis=1),
+        ]
         wanted = self.space.valid(variants) & ~same
         return tests_of(self, np.asfortranarray(variants[wanted]), draw[wanted], own[wanted])
 
@@ -115,7 +141,9 @@ class CausalQuestion(Question):
         """Say in a sentence what was found."""
         what, score = self.view.name or "the outcome", number_text.percent(estimate.value)
         if self.view.graded:
-            return f"changing only {' and '.join(self.names)} moves {what} by up to {score} on average"
+            return (
+                f"changing only {' and '.join(self.names)} moves {what} by up to {score} on average"
+            )
         by = "" if self.view.differs is None else f" by more than {self.view.differs:g}"
         return f"changing only {' and '.join(self.names)} changes {what} of {score} of inputs{by}"
 

@@ -24,13 +24,16 @@ if TYPE_CHECKING:
     from evenhand.subject.view import View
 
 SMALL, SMALL_DEAR = 10_000, 256
-"""Spaces of up to this many inputs are enumerated rather than sampled; fewer where an answer is dear."""
+"""Spaces of up to this many inputs are enumerated rather than sampled; fewer where an answer is
+dear.
+"""
 
 
 def part(space: Space, names: Sequence[str], most: int) -> Points | None:
     """Return every input of the part that matters, or None where there are more than `most`.
 
-    Features that the software does not take, are not at issue and that no constraint speaks of are held still.
+    Features that the software does not take, are not at issue and that no constraint speaks of are
+    held still.
 
     >>> from evenhand.space.feature import category
     >>> from evenhand.space.space import Space
@@ -45,8 +48,15 @@ def part(space: Space, names: Sequence[str], most: int) -> Points | None:
 
 
 def whole(space: Space, names: Sequence[str], most: int) -> Points:
-    """Return every input of the part that matters, or refuse with the numbers where there are more than `most`."""
-    bound = {column for block in space.blocks(space.features) if block.predicates for column in block.columns}
+    """Return every input of the part that matters, or refuse with the numbers where there are more
+    than `most`.
+    """
+    bound = {
+        column
+        for block in space.blocks(space.features)
+        if block.predicates
+        for column in block.columns
+    }
     features = [
         feature if feature.passed or feature.name in names or column in bound else _still(feature)
         for column, feature in enumerate(space.features)
@@ -65,9 +75,11 @@ def _still(feature: Feature) -> Feature:
 def causal(
     view: View, points: Points, outcomes: NDArray[Any], names: tuple[str, ...]
 ) -> tuple[NDArray[Any], NDArray[np.intp], list[Case]]:
-    """Return for each point how far its farthest twin among the points is, their classes, and some cases.
+    """Return for each point how far its farthest twin among the points is, their classes, and some
+    cases.
 
-    All twins must be among the points, as they are where the points are a whole space, or a population of its own.
+    All twins must be among the points, as they are where the points are a whole space, or a
+    population of its own.
     """
     space = view.subject.space
     ids = classes(points, space, names)
@@ -77,6 +89,10 @@ def causal(
         mates = np.flatnonzero(ids == ids[row])
         apart = view.distance(outcomes[mates], np.broadcast_to(outcomes[row], len(mates)))
         changes = (points[mates] != points[row]).sum(axis=1)
-        best = min(np.flatnonzero(apart).tolist(), key=lambda at: (changes[at], -float(apart[at]), at))
-        cases.append(case_of(space, points[row], points[mates[best]], (outcomes[row], outcomes[mates[best]])))
+        best = min(
+            np.flatnonzero(apart).tolist(), key=lambda at: (changes[at], -float(apart[at]), at)
+        )
+        cases.append(
+            case_of(space, points[row], points[mates[best]], (outcomes[row], outcomes[mates[best]]))
+        )
     return hits, ids, cases

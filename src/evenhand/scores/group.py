@@ -1,4 +1,6 @@
-"""The group question: how far apart are groups in how often they get the favourable outcome (Def. 3.5, 3.6)?"""
+"""The group question: how far apart are groups in how often they get the favourable outcome (Def.
+3.5, 3.6)?
+"""
 
 from __future__ import annotations
 
@@ -58,8 +60,12 @@ class GroupQuestion(Question):
         """Answer from every input there is, which are counted as spent."""
         return self._exact(points, None, population, meter, keep=keep)
 
-    def tallied(self, terms: Terms, points: Points, sampler: Rows, meter: Meter, *, keep: bool) -> Score:
-        """Answer from given rows, which are the population or a sample of it, and count what is spent."""
+    def tallied(
+        self, terms: Terms, points: Points, sampler: Rows, meter: Meter, *, keep: bool
+    ) -> Score:
+        """Answer from given rows, which are the population or a sample of it, and count what is
+        spent.
+        """
         population = sampler.population(self.space)
         meter.queries += len(points)
         if sampler.sample_of is None:
@@ -67,16 +73,26 @@ class GroupQuestion(Question):
         amounts = self._amounts(points)
         tally = Tally.of(self.groups, points, amounts)
         # A group that no input can be in says nothing, seen or not.
-        unseen = sorted(set(np.flatnonzero(~Uniform().empty(self.groups)).tolist()) - set(tally.members))
+        unseen = sorted(
+            set(np.flatnonzero(~Uniform().empty(self.groups)).tolist()) - set(tally.members)
+        )
         graded = not self.view.counts
         estimate = tally.sampled(terms.share, population, graded=graded, empty=len(unseen))
         listed = tally.listed(terms.level, population, method="anytime" if graded else "exact")
         notes = self._unseen(unseen, "may be treated in any way, which leaves the score undecided")
         cases = self._shown(tally, points, amounts, meter)
-        return Score(estimate, StopReason.ENUMERATED, cases, listed, self._kept(points, keep=keep), notes)
+        return Score(
+            estimate, StopReason.ENUMERATED, cases, listed, self._kept(points, keep=keep), notes
+        )
 
     def _exact(
-        self, points: Points, weights: NDArray[Any] | None, population: str, meter: Meter, *, keep: bool
+        self,
+        points: Points,
+        weights: NDArray[Any] | None,
+        population: str,
+        meter: Meter,
+        *,
+        keep: bool,
     ) -> Score:
         amounts = self._amounts(points)
         tally = Tally.of(self.groups, points, amounts, weights)
@@ -85,7 +101,9 @@ class GroupQuestion(Question):
         unseen = sorted(set(range(len(self.groups))) - set(tally.members))
         notes = self._unseen(unseen, "the score says nothing of them")
         cases = self._shown(tally, points, amounts, meter)
-        return Score(estimate, StopReason.ENUMERATED, cases, listed, self._kept(points, keep=keep), notes)
+        return Score(
+            estimate, StopReason.ENUMERATED, cases, listed, self._kept(points, keep=keep), notes
+        )
 
     def _amounts(self, points: Points) -> NDArray[np.float64]:
         return self.view.amount(self.view.decide(points))
@@ -93,14 +111,20 @@ class GroupQuestion(Question):
     def _unseen(self, missing: Sequence[int], meaning: str) -> list[str]:
         if not missing:
             return []
-        first = ", ".join(f"{name} {value}" for name, value in self.groups.label(missing[0]).items())
+        first = ", ".join(
+            f"{name} {value}" for name, value in self.groups.label(missing[0]).items()
+        )
         return [
-            f"{len(missing):,} of {len(self.groups):,} groups of {' and '.join(self.names)} are empty, "
-            f"such as {clip(first)}; {meaning}"
+            f"{len(missing):,} of {len(self.groups):,} groups of {' and '.join(self.names)} are"
+            f" empty, such as {clip(first)}; {meaning}"
         ]
 
-    def _shown(self, tally: Tally, points: Points, amounts: NDArray[np.float64], meter: Meter) -> Sequence[Case]:
-        """Move some of the best group who get the favourable outcome to the worst, and show who loses it."""
+    def _shown(
+        self, tally: Tally, points: Points, amounts: NDArray[np.float64], meter: Meter
+    ) -> Sequence[Case]:
+        """Move some of the best group who get the favourable outcome to the worst, and show who
+        loses it.
+        """
         best, worst = int(np.argmax(tally.rates)), int(np.argmin(tally.rates))
         if not self.view.counts or tally.rates[best] == tally.rates[worst]:
             return []
@@ -119,19 +143,29 @@ class GroupQuestion(Question):
             return self._paper(terms, count, meter, workers, keep=keep)
         population = terms.sampler.population(self.space)
         interval = terms.interval if self.view.counts or terms.interval else "anytime"
-        plan = SpreadPlan(terms.share, terms.margin, terms.limit, interval, population, groups=len(members))
+        plan = SpreadPlan(
+            terms.share, terms.margin, terms.limit, interval, population, groups=len(members)
+        )
         found = sample(plan, count, cost=count.cost, meter=meter, workers=workers, task=self.task)
         sizes = np.full(len(members), found.draws)
-        tally = Tally(self.groups, members, np.asarray(found.hits, dtype=float), sizes.astype(float))
+        tally = Tally(
+            self.groups, members, np.asarray(found.hits, dtype=float), sizes.astype(float)
+        )
         listed = tally.listed(terms.level, population, method="anytime")
         cases, asked = count.cases(tally.rates) if meter.left >= 2 * TRIED else ([], 0)
         meter.queries += asked
         unseen = sorted(set(range(len(self.groups))) - set(members))
         notes = self._unseen(unseen, "the score says nothing of them")
-        return Score(found.estimate, found.stop, cases, listed, self._drawn(count, sizes, keep=keep), notes)
+        return Score(
+            found.estimate, found.stop, cases, listed, self._drawn(count, sizes, keep=keep), notes
+        )
 
-    def _paper(self, terms: Terms, count: GroupCount, meter: Meter, workers: Workers, *, keep: bool) -> Score:
-        """Follow the paper's Algorithm 1: each group by itself until Wald's formula is within the margin."""
+    def _paper(
+        self, terms: Terms, count: GroupCount, meter: Meter, workers: Workers, *, keep: bool
+    ) -> Score:
+        """Follow the paper's Algorithm 1: each group by itself until Wald's formula is within the
+        margin.
+        """
         population = terms.sampler.population(self.space)
         plan = Plan(terms.share, terms.margin, None, "wald", population)
         counts = [
@@ -140,8 +174,8 @@ class GroupQuestion(Question):
         ]
         if meter.left < len(counts):
             raise UsageError(
-                f"budget: {int(meter.left):,} queries are left, but one draw from each group takes {len(counts):,}; "
-                f"raise queries"
+                f"budget: {int(meter.left):,} queries are left, but one draw from each group takes"
+                f" {len(counts):,}; raise queries"
             )
         found = []
         for number, one in enumerate(counts):
@@ -155,14 +189,24 @@ class GroupQuestion(Question):
         tally = Tally(self.groups, count.members, hits, sizes.astype(float))
         stop = min((each.stop for each in found), key=lambda stop: stop is StopReason.MARGIN)
         listed = tally.listed(terms.level, population, method="wald")
-        return Score(tally.wald(terms.share, population), stop, (), listed, self._drawn(count, sizes, keep=keep))
+        return Score(
+            tally.wald(terms.share, population),
+            stop,
+            (),
+            listed,
+            self._drawn(count, sizes, keep=keep),
+        )
 
     def _drawn(self, count: GroupCount, sizes: NDArray[Any], *, keep: bool) -> list[Tests]:
         if not keep:
             return []
-        points = np.concatenate([draws.take(0, size) for draws, size in zip(count.draws, sizes.tolist(), strict=True)])
+        points = np.concatenate(
+            [draws.take(0, size) for draws, size in zip(count.draws, sizes.tolist(), strict=True)]
+        )
         number = np.concatenate([np.arange(size) for size in sizes.tolist()])
-        return [tests_of(self, np.asfortranarray(points), number, np.ones(len(points), dtype=np.bool_))]
+        return [
+            tests_of(self, np.asfortranarray(points), number, np.ones(len(points), dtype=np.bool_))
+        ]
 
     def _kept(self, points: Points, *, keep: bool) -> list[Tests]:
         own = np.ones(len(points), dtype=np.bool_)
@@ -172,7 +216,10 @@ class GroupQuestion(Question):
         """Say in a sentence what was found."""
         best = max(groups, key=lambda group: group.estimate.value)
         worst = min(groups, key=lambda group: group.estimate.value)
-        high, low = number_text.percent(best.estimate.value), number_text.percent(worst.estimate.value)
+        high, low = (
+            number_text.percent(best.estimate.value),
+            number_text.percent(worst.estimate.value),
+        )
         what = self.view.favoured
         if best.estimate.value == worst.estimate.value:
             each = f"{high} get {what}" if self.view.counts else f"{what} is {high} on average"

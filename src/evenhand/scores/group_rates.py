@@ -1,4 +1,6 @@
-"""Rates: how often each group gets the favourable outcome, and how far apart they are (Themis Def. 3.5 and 3.6)."""
+"""Rates: how often each group gets the favourable outcome, and how far apart they are (Themis Def.
+3.5 and 3.6).
+"""
 
 from __future__ import annotations
 
@@ -45,12 +47,15 @@ class GroupCount:
     draws: tuple[Draws, ...]
 
     @classmethod
-    def of(cls, view: View, groups: Groups, members: Sequence[int], sampler: Sampler, seed: int) -> GroupCount:
+    def of(
+        cls, view: View, groups: Groups, members: Sequence[int], sampler: Sampler, seed: int
+    ) -> GroupCount:
         """Draw from the members among the groups."""
         block = int(np.clip(BLOCK // len(members), 64, 16_384))
         name = ("measure", "group", *groups.names)
         draws = [
-            Draws(Within(sampler, groups, group), groups.space, seed, *name, group, block=block) for group in members
+            Draws(Within(sampler, groups, group), groups.space, seed, *name, group, block=block)
+            for group in members
         ]
         return cls(view, groups, tuple(members), tuple(draws))
 
@@ -72,13 +77,19 @@ class GroupCount:
         for start in range(bounds[0], bounds[1], rows):
             stop = min(start + rows, bounds[1])
             points = np.concatenate([draws.take(start, stop) for draws in self.draws])
-            amounts = self.view.amount(self.view.decide(np.asfortranarray(points))).reshape(self.cost, -1).T
+            amounts = (
+                self.view.amount(self.view.decide(np.asfortranarray(points)))
+                .reshape(self.cost, -1)
+                .T
+            )
             parts.append(amounts if self.cost > 1 else amounts[:, 0])
         spent = self.subject.asked - before[0], self.subject.executed - before[1]
         return Counted(np.concatenate(parts), [], *spent)
 
     def cases(self, rates: Floats) -> tuple[list[Case], int]:
-        """Move some of the group with the highest rate to the one with the lowest, and show whose outcome changes."""
+        """Move some of the group with the highest rate to the one with the lowest, and show whose
+        outcome changes.
+        """
         best, worst = int(np.argmax(rates)), int(np.argmin(rates))
         if not self.view.counts or rates[best] == rates[worst]:
             return [], 0
@@ -86,7 +97,9 @@ class GroupCount:
 
 
 def moved(view: View, groups: Groups, points: Points, group: int) -> tuple[list[Case], int]:
-    """Return a few cases in which a favourable outcome is lost by moving to a group, and how many inputs that took."""
+    """Return a few cases in which a favourable outcome is lost by moving to a group, and how many
+    inputs that took.
+    """
     others = groups.move(points, group)
     valid = groups.space.valid(others)
     points, others = points[valid], others[valid]
@@ -94,7 +107,9 @@ def moved(view: View, groups: Groups, points: Points, group: int) -> tuple[list[
         return [], 0
     before, after = view.decide(np.asfortranarray(points)), view.decide(np.asfortranarray(others))
     lost = np.flatnonzero(view.favourable(before) & ~view.favourable(after))[:CASES].tolist()
-    cases = [case_of(groups.space, points[row], others[row], (before[row], after[row])) for row in lost]
+    cases = [
+        case_of(groups.space, points[row], others[row], (before[row], after[row])) for row in lost
+    ]
     return cases, 2 * len(points)
 
 
@@ -110,7 +125,9 @@ class Tally:
     """How many rows each group has, where their weights make its size."""
 
     @classmethod
-    def of(cls, groups: Groups, points: Points, amounts: Floats, weights: Floats | None = None) -> Tally:
+    def of(
+        cls, groups: Groups, points: Points, amounts: Floats, weights: Floats | None = None
+    ) -> Tally:
         """Tally points by their group; groups without any, and points in no group, are left out."""
         ids = groups.of(points)
         inside = ids >= 0
@@ -129,7 +146,9 @@ class Tally:
 
     @property
     def spread(self) -> float:
-        """The largest difference of rates, rounded once: a score that equals a limit must not slip under it."""
+        """The largest difference of rates, rounded once: a score that equals a limit must not slip
+        under it.
+        """
         best, worst = (
             Fraction(float(self.hits[at])) / Fraction(float(self.sizes[at]))
             for at in (int(np.argmax(self.rates)), int(np.argmin(self.rates)))
@@ -143,7 +162,9 @@ class Tally:
         return Estimate(value, value, value, total, 1.0, "enumerated", population)
 
     def sampled(self, level: float, population: str, *, graded: bool, empty: int = 0) -> Estimate:
-        """Return the spread where the tally is of a sample whose size does not depend on what was seen."""
+        """Return the spread where the tally is of a sample whose size does not depend on what was
+        seen.
+        """
         self.need_two()
         find = confidence_sequences.mixture_spread if graded else intervals.spread
         low, high = (float(end) for end in find(self.hits, self.sizes, level))
@@ -157,7 +178,9 @@ class Tally:
         """Return the spread with the formula of the papers, which does not hold its level."""
         rates, value = self.rates, float(np.ptp(self.rates))
         ends = [int(np.argmax(rates)), int(np.argmin(rates))]
-        half = intervals.z_score(level) * float(np.sqrt((rates * (1 - rates) / self.sizes)[ends].sum()))
+        half = intervals.z_score(level) * float(
+            np.sqrt((rates * (1 - rates) / self.sizes)[ends].sum())
+        )
         low, high = max(value - half, 0.0), min(value + half, 1.0)
         return Estimate(value, low, high, int(self.sizes.sum()), level, "wald", population)
 
@@ -166,18 +189,27 @@ class Tally:
         if len(self.members) < 2:
             names = " and ".join(self.groups.names)
             raise UsageError(
-                f"{names}: this population has {len(self.members)} group, so there is nothing to compare; "
-                f"choose features with at least two values in it"
+                f"{names}: this population has {len(self.members)} group, so there is nothing to"
+                " compare; choose features with at least two values in it"
             )
 
     def listed(self, level: float, population: str, *, method: str) -> tuple[Group, ...]:
-        """Return each group with its rate: "enumerated", or an "exact" or "anytime" interval, all holding together."""
+        """Return each group with its rate: "enumerated", or an "exact" or "anytime" interval, all
+        holding together.
+        """
         low, high = self._limits(level, method)
-        said = method if method in ("enumerated", "wald") else f"{method}, simultaneous over {len(self.members)} groups"
+        said = (
+            method
+            if method in ("enumerated", "wald")
+            else f"{method}, simultaneous over {len(self.members)} groups"
+        )
         level = 1.0 if method == "enumerated" else level
         found = []
         for at, member in enumerate(self.members):
-            rate, size = float(self.rates[at]), int((self.sizes if self.rows is None else self.rows)[at])
+            rate, size = (
+                float(self.rates[at]),
+                int((self.sizes if self.rows is None else self.rows)[at]),
+            )
             ends = min(float(low[at]), rate), max(float(high[at]), rate)
             estimate = Estimate(rate, *ends, size, level, said, population)
             found.append(Group(self.groups.label(member), estimate))
@@ -190,7 +222,9 @@ class Tally:
             return intervals.wald(self.hits, self.sizes, level)
         if method == "exact":
             return intervals.by_group(self.hits, self.sizes, level)
-        return confidence_sequences.mixture(self.hits, self.sizes, 1 - (1 - level) / len(self.members))
+        return confidence_sequences.mixture(
+            self.hits, self.sizes, 1 - (1 - level) / len(self.members)
+        )
 
 
 def inhabited(groups: Groups, empty: NDArray[np.bool_]) -> tuple[int, ...]:

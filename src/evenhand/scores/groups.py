@@ -56,14 +56,17 @@ class _Cells:
         # As many decimals as tell the edges apart, so that no two bins are called the same.
         gap = float(np.diff(self.edges).min())
         low, high = np.round(
-            self.edges[cell : cell + 2], int(np.clip(5 - math.floor(math.log10(gap)), 0, 15)) if gap else 6
+            self.edges[cell : cell + 2],
+            int(np.clip(5 - math.floor(math.log10(gap)), 0, 15)) if gap else 6,
         )
         last = "" if cell == len(self) - 1 else "under "
         return f"{low:.15g} to {last}{high:.15g}"
 
     @cached_property
     def spans(self) -> NDArray[np.float64]:
-        """The lowest and the highest value of each cell, NaN where it has none; never by listing a wide range."""
+        """The lowest and the highest value of each cell, NaN where it has none; never by listing a
+        wide range.
+        """
         if self.edges is None:
             return np.array([self.values, self.values])
         low, high = self.edges[:-1].copy(), self.edges[1:].copy()
@@ -72,9 +75,14 @@ class _Cells:
             return np.array([low, high])
         # Half steps, since rounding to even may skip the nearest value.
         near = float(self.feature.step or 0.0) * np.arange(-2.0, 2.5, 0.5)
-        values = self.feature.snap(np.concatenate([low[:, None] + near, high[:, None] + near], axis=1))
+        values = self.feature.snap(
+            np.concatenate([low[:, None] + near, high[:, None] + near], axis=1)
+        )
         inside = self.feature.inside(values) & (self.of(values) == np.arange(len(self))[:, None])
-        least, most = np.where(inside, values, np.inf).min(axis=1), np.where(inside, values, -np.inf).max(axis=1)
+        least, most = (
+            np.where(inside, values, np.inf).min(axis=1),
+            np.where(inside, values, -np.inf).max(axis=1),
+        )
         return np.where(inside.any(axis=1), np.array([least, most]), np.nan)
 
     def middle(self, cell: int) -> float:
@@ -110,8 +118,12 @@ class Groups:
 
     def __post_init__(self) -> None:
         if (total := combinations(self.shape)) > MOST_GROUPS:
-            factors = clip(" × ".join(f"{cells.feature.name} {len(cells):,}" for cells in self._cells), 300)
-            raise SpaceError(f"{factors} = {count(total)} groups, over the {MOST_GROUPS:,} that are compared")
+            factors = clip(
+                " × ".join(f"{cells.feature.name} {len(cells):,}" for cells in self._cells), 300
+            )
+            raise SpaceError(
+                f"{factors} = {count(total)} groups, over the {MOST_GROUPS:,} that are compared"
+            )
 
     @cached_property
     def columns(self) -> tuple[int, ...]:
@@ -123,7 +135,9 @@ class Groups:
         for column in self.columns:
             feature = self.space.features[column]
             if math.isinf(feature.variety):
-                raise SpaceError(f"feature {feature.name!r} is continuous; give it a step or bins to form groups")
+                raise SpaceError(
+                    f"feature {feature.name!r} is continuous; give it a step or bins to form groups"
+                )
         return tuple(_Cells(self.space.features[column]) for column in self.columns)
 
     @cached_property
@@ -133,7 +147,9 @@ class Groups:
 
     @cached_property
     def spans(self) -> tuple[NDArray[np.float64], ...]:
-        """The lowest and the highest encoded value of each cell, for each feature; NaN where a cell has none."""
+        """The lowest and the highest encoded value of each cell, for each feature; NaN where a cell
+        has none.
+        """
         return tuple(cells.spans for cells in self._cells)
 
     def __len__(self) -> int:
@@ -197,7 +213,9 @@ class Groups:
         for block in blocks:
             block.draw(rng, points)
         for column in self.columns:
-            if self.space.features[column].kind == "real":  # a narrowed grid may start at a rounded value
+            if (
+                self.space.features[column].kind == "real"
+            ):  # a narrowed grid may start at a rounded value
                 points[:, column] = self.space.features[column].snap(points[:, column])
         return points
 
@@ -205,5 +223,7 @@ class Groups:
 def _inhabited(block: Block) -> bool:
     try:
         return block.size > 0
-    except NoInputs:  # but not a constraint that cannot be evaluated: it says nothing about who is in the group
+    except (
+        NoInputs
+    ):  # but not a constraint that cannot be evaluated: it says nothing about who is in the group
         return False

@@ -1,4 +1,6 @@
-"""Neighbours: rows with one feature changed by a step, and how favourably the software treats them on average."""
+"""Neighbours: rows with one feature changed by a step, and how favourably the software treats them
+on average.
+"""
 
 from __future__ import annotations
 
@@ -36,16 +38,19 @@ BLOCK = 16_384
 CHUNK_SECONDS = 1.0
 """How long rows are asked about at most before progress is told and the budget is looked at."""
 WORTH_SHARING = 2.0
-"""Seconds of work from which it pays to start workers; those that have started are given less, too."""
+"""Seconds of work from which it pays to start workers; those that have started are given less, too.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """The one-feature neighbours of rows, and how favourably the software treats them (TestSGD, section 4.3).
+    """The one-feature neighbours of rows, and how favourably the software treats them (TestSGD,
+    section 4.3).
 
-    Neighbours differ from their row in one of the free features: a number by one step up or down (a real one without
-    a step by 0.01), and no further than its ends; a category by its level. What would break a constraint, and a step
-    over an end, is the row itself. Every free feature counts the same, and so does each neighbour within a feature.
+    Neighbours differ from their row in one of the free features: a number by one step up or down (a
+    real one without a step by 0.01), and no further than its ends; a category by its level. What
+    would break a constraint, and a step over an end, is the row itself. Every free feature counts
+    the same, and so does each neighbour within a feature.
 
     Parameters
     ----------
@@ -78,9 +83,14 @@ class Neighbours:
 
     @cached_property
     def counts(self) -> NDArray[np.intp]:
-        """How many neighbours each free feature gives a row; a category of one level gives the row itself."""
+        """How many neighbours each free feature gives a row; a category of one level gives the row
+        itself.
+        """
         features = [self.view.subject.space.features[position] for position in self.free]
-        return np.array([max(1, len(f.levels) - 1) if f.kind == "category" else 2 for f in features], dtype=np.intp)
+        return np.array(
+            [max(1, len(f.levels) - 1) if f.kind == "category" else 2 for f in features],
+            dtype=np.intp,
+        )
 
     @property
     def cost(self) -> int:
@@ -88,7 +98,9 @@ class Neighbours:
         return int(self.counts.sum()) if self.free else 1
 
     def asks(self, draws: int | None) -> int:
-        """Return how many inputs are asked for each row: all its neighbours (None), or so many at random."""
+        """Return how many inputs are asked for each row: all its neighbours (None), or so many at
+        random.
+        """
         if draws is None:
             return self.cost
         try:
@@ -97,12 +109,15 @@ class Neighbours:
             number = 0
         if number < 1:
             raise UsageError(
-                f"draws = {clip(repr(draws))} must be a whole number of 1 or more; None asks all neighbours"
+                f"draws = {clip(repr(draws))} must be a whole number of 1 or more; None asks all"
+                " neighbours"
             )
         return number if self.free else 1
 
     def every(self, points: Points) -> Points:
-        """Return all neighbours, one after the other: with n points, row ``j * n + i`` is neighbour j of point i."""
+        """Return all neighbours, one after the other: with n points, row ``j * n + i`` is neighbour
+        j of point i.
+        """
         out = _repeated(points, self.cost)
         start = 0
         for position, count in zip(self.free, self.counts.tolist(), strict=True):
@@ -113,10 +128,18 @@ class Neighbours:
         return self._kept(out, points)
 
     def drawn(self, points: Points, rng: np.random.Generator) -> Points:
-        """Return one random neighbour of each point: any free feature, and then any of its neighbours."""
-        return self._chosen(points, *self._choices(rng, (1, len(points)))) if self.free else _repeated(points, 1)
+        """Return one random neighbour of each point: any free feature, and then any of its
+        neighbours.
+        """
+        return (
+            self._chosen(points, *self._choices(rng, (1, len(points))))
+            if self.free
+            else _repeated(points, 1)
+        )
 
-    def means(self, points: Points, *, draws: int | None = None, seed: int = 0, first: int = 0) -> NDArray[np.float64]:
+    def means(
+        self, points: Points, *, draws: int | None = None, seed: int = 0, first: int = 0
+    ) -> NDArray[np.float64]:
         """Return how favourably the neighbours of each row are treated on average, in [0, 1].
 
         Parameters
@@ -124,7 +147,8 @@ class Neighbours:
         draws
             How many random neighbours of each row are asked; None asks them all.
         seed, first
-            Which those are depends on the seed and on the row's number alone, of which the first row has `first`.
+            Which those are depends on the seed and on the row's number alone, of which the first
+            row has `first`.
         """
         asks = self.asks(draws)
         everything = draws is None or not self.free
@@ -142,7 +166,9 @@ class Neighbours:
         return found
 
     def _numbered(self, start: int, size: int, draws: int, seed: int) -> list[NDArray[np.intp]]:
-        """Return the random choices of `size` rows from number `start` on; each block of rows has its own stream."""
+        """Return the random choices of `size` rows from number `start` on; each block of rows has
+        its own stream.
+        """
         stop = start + size
         rows = max(1, BLOCK // draws)
         parts = []
@@ -152,7 +178,9 @@ class Neighbours:
             parts.append([choice[:, mine] for choice in choices])
         return [np.concatenate(found, axis=1) for found in zip(*parts, strict=True)]
 
-    def _choices(self, rng: np.random.Generator, shape: tuple[int, int]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def _choices(
+        self, rng: np.random.Generator, shape: tuple[int, int]
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Draw places among the free features, and for each which of the feature's neighbours."""
         which = rng.integers(0, len(self.free), shape, dtype=np.intp)
         return which, rng.integers(0, self.counts[which], dtype=np.intp)
@@ -166,7 +194,9 @@ class Neighbours:
             out[mine, position] = self._turned(position, out[mine, position], turns[mine])
         return self._kept(out, points)
 
-    def _turned(self, position: int, values: NDArray[np.float64], turns: NDArray[np.intp]) -> NDArray[np.float64]:
+    def _turned(
+        self, position: int, values: NDArray[np.float64], turns: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
         """Return the values of a feature in its neighbours of these numbers."""
         feature = self.view.subject.space.features[position]
         if feature.kind == "category":
@@ -176,7 +206,9 @@ class Neighbours:
         return feature.snap(np.clip(moved, feature.low, Part.uniform(position, feature).high[0, 0]))
 
     def _kept(self, asked: Points, points: Points) -> Points:
-        """Put rows themselves in the place of neighbours that break constraints; changes what it is given."""
+        """Put rows themselves in the place of neighbours that break constraints; changes what it is
+        given.
+        """
         space = self.view.subject.space
         if space.constraints:
             broken = np.flatnonzero(~space.valid(asked))
@@ -194,7 +226,8 @@ def _repeated(points: Points, times: int) -> Points:
 def _averaged(amounts: NDArray[np.float64], counts: list[int]) -> NDArray[np.float64]:
     """Return the mean over features of the means over the neighbours that each of them gives.
 
-    Rows are added up one by one, since numpy rounds a sum of scores otherwise for one column than for many.
+    Rows are added up one by one, since numpy rounds a sum of scores otherwise for one column than
+    for many.
     """
     mean = np.zeros(amounts.shape[1])
     start = 0
@@ -210,7 +243,9 @@ def _averaged(amounts: NDArray[np.float64], counts: list[int]) -> NDArray[np.flo
 
 @dataclass(frozen=True, slots=True)
 class _Means:
-    """Asks about some rows, here or in another process, and tells how many inputs were asked and really run."""
+    """Asks about some rows, here or in another process, and tells how many inputs were asked and
+    really run.
+    """
 
     neighbours: Neighbours
     draws: int | None
@@ -237,9 +272,10 @@ def walk(
 ) -> tuple[NDArray[np.intp], NDArray[np.float64], StopReason | None]:
     """Go through rows in an order, until all are done or the budget is spent.
 
-    Return the positions of the rows that were done, the mean over the neighbours of each, and why the walk ended early,
-    if it did. The number of a row, on which its random neighbours depend, is its place in the order; how many rows are
-    asked about at once follows the clock, and what is found does not.
+    Return the positions of the rows that were done, the mean over the neighbours of each, and why
+    the walk ended early, if it did. The number of a row, on which its random neighbours depend, is
+    its place in the order; how many rows are asked about at once follows the clock, and what is
+    found does not.
 
     >>> from evenhand.runtime.budget import Budget, Meter
     >>> from evenhand.space.feature import integer
@@ -258,7 +294,10 @@ def walk(
     cost = neighbours.asks(draws)
     most = int(min(len(order), meter.left // cost))
     if most < min(1, len(order)):
-        raise UsageError(f"budget: {int(meter.left):,} queries are left, but one row takes {cost:,}; raise queries")
+        raise UsageError(
+            f"budget: {int(meter.left):,} queries are left, but one row takes {cost:,}; raise"
+            " queries"
+        )
     found = np.empty(most)
     crew = _Crew(_Means(neighbours, draws, seed), cost, workers)
     stop = StopReason.QUERIES if most < len(order) else None
@@ -266,7 +305,9 @@ def walk(
     try:
         while done < most:
             upto = min(done + crew.rows(most - done, meter), most)
-            found[done:upto] = crew.ask(done, points.T.take(order[done:upto], axis=1).T, most - done)
+            found[done:upto] = crew.ask(
+                done, points.T.take(order[done:upto], axis=1).T, most - done
+            )
             done = upto
             meter.report(task, done / most, f"{done * cost:,} inputs")
             if done < most and meter.late:
@@ -306,7 +347,9 @@ class _Crew:
         return affordable * self._width if self._pays(left) else min(affordable, self._next)
 
     def _pays(self, rows: int) -> bool:
-        """Tell whether so many rows are worth sharing; a first call also pays for imports, and does not tell."""
+        """Tell whether so many rows are worth sharing; a first call also pays for imports, and does
+        not tell.
+        """
         return self._width > 1 and self._warm and rows * (self._seconds or 0.0) >= self._worth
 
     def ask(self, first: int, points: Points, left: int) -> NDArray[np.float64]:

@@ -1,4 +1,5 @@
-"""One question of one score, over these features and of this output: what it costs, and each way to answer it.
+"""One question of one score, over these features and of this output: what it costs, and each way to
+answer it.
 
 Which way is taken is decided in `evenhand.scores.answer`.
 """
@@ -49,7 +50,9 @@ class Terms:
         """Return an estimate at the level that all questions share."""
         if self.among == 1 or estimate.level == 1.0:
             return estimate
-        return replace(estimate, level=self.level, method=f"{estimate.method}, simultaneous over {self.among}")
+        return replace(
+            estimate, level=self.level, method=f"{estimate.method}, simultaneous over {self.among}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +83,21 @@ class Question(ABC):
 
     @property
     def stream(self) -> tuple[str, ...]:
-        """The name of the stream of draws: the same for every output, so that all are measured on the same inputs."""
+        """The name of the stream of draws: the same for every output, so that all are measured on
+        the same inputs.
+        """
         return ("measure", self.kind, *self.names)
 
     @property
     def task(self) -> str:
         """The question in a few words, for progress."""
-        return " ".join([self.kind, ", ".join(self.names), *([f"of {self.view.name}"] if self.view.name else [])])
+        return " ".join(
+            [
+                self.kind,
+                ", ".join(self.names),
+                *([f"of {self.view.name}"] if self.view.name else []),
+            ]
+        )
 
     @property
     @abstractmethod
@@ -102,8 +113,12 @@ class Question(ABC):
         """Answer from every input there is, which are counted as spent."""
 
     @abstractmethod
-    def tallied(self, terms: Terms, points: Points, sampler: Rows, meter: Meter, *, keep: bool) -> Score:
-        """Answer from given rows, which are the population or a sample of it, and count what is spent."""
+    def tallied(
+        self, terms: Terms, points: Points, sampler: Rows, meter: Meter, *, keep: bool
+    ) -> Score:
+        """Answer from given rows, which are the population or a sample of it, and count what is
+        spent.
+        """
 
     @abstractmethod
     def sampled(self, terms: Terms, meter: Meter, workers: Workers, *, keep: bool) -> Score:
@@ -114,7 +129,9 @@ class Question(ABC):
         """Say in a sentence what was found."""
 
 
-def tests_of(question: Question, points: Points, draw: NDArray[Any], own: NDArray[np.bool_]) -> Tests:
+def tests_of(
+    question: Question, points: Points, draw: NDArray[Any], own: NDArray[np.bool_]
+) -> Tests:
     """Return inputs with their outcomes as tests behind a question."""
     from evenhand.scores.test_suite import Tests  # imported where it is used
 

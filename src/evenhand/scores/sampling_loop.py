@@ -1,7 +1,9 @@
-"""Sample until decided: the loop between a sampler and an estimate, the same for any batch size and number of workers.
+"""Sample until decided: the loop between a sampler and an estimate, the same for any batch size and
+number of workers.
 
-Draws are numbered, and the plan looks at them at fixed numbers. Cheap subjects are asked ahead in large batches, dear
-ones exactly up to the next look; either way the estimate rests on the draws up to the look that stopped it.
+Draws are numbered, and the plan looks at them at fixed numbers. Cheap subjects are asked ahead in
+large batches, dear ones exactly up to the next look; either way the estimate rests on the draws up
+to the look that stopped it.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ FIRST_WAVE = 256
 NEARLY = 1.02
 """How far beyond its likely end a run is asked ahead."""
 GROWTH = 8
-"""How many times as large a wave may be as the one before it: early ones tell little of what a draw costs."""
+"""How many times as large a wave may be as the one before it: early ones tell little of what a draw
+costs.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,9 @@ class Outcome:
     """The hits among them, one number for each group where there are several."""
 
 
-def sample(plan: Plan, count: Count, *, cost: int, meter: Meter, workers: Workers, task: str) -> Outcome:
+def sample(
+    plan: Plan, count: Count, *, cost: int, meter: Meter, workers: Workers, task: str
+) -> Outcome:
     """Draw and count until the plan stops, or the budget is spent.
 
     Parameters
@@ -102,7 +108,10 @@ def sample(plan: Plan, count: Count, *, cost: int, meter: Meter, workers: Worker
     """
     most = None if math.isinf(meter.left) else int(meter.left // cost)
     if most == 0:
-        raise UsageError(f"budget: {int(meter.left):,} queries are left, but one draw takes {cost:,}; raise queries")
+        raise UsageError(
+            f"budget: {int(meter.left):,} queries are left, but one draw takes {cost:,}; raise"
+            " queries"
+        )
     hits = _Hits()
     looks = _Looks(plan.looks(most))
     pace = _Pace(dear=count.subject.adapter.dear, width=workers.width)
@@ -136,7 +145,10 @@ def check_deterministic(draws: Draws, subject: Subject, meter: Meter) -> list[st
     """Ask the first draws twice, within a tenth of the budget; what that takes counts as spent."""
     checked = int(min(CHECKED, meter.left // 20))
     if checked == 0:
-        return ["the budget was too small to check that the software answers the same input the same way"]
+        return [
+            "the budget was too small to check that the software answers the same input the"
+            " same way"
+        ]
     subject.need_deterministic(draws.take(0, checked))
     meter.queries += 2 * checked
     return []
@@ -159,7 +171,9 @@ class _Looks:
 
 
 class _Hits:
-    """The running sums of the last wave of draws; earlier waves have been looked at and are not needed again."""
+    """The running sums of the last wave of draws; earlier waves have been looked at and are not
+    needed again.
+    """
 
     def __init__(self) -> None:
         self.n = 0
@@ -172,7 +186,11 @@ class _Hits:
 
     def cost(self, n: int, each: int) -> int:
         """Return what the first n draws asked for, which end within the last wave."""
-        return n * each if self._asked is None else self._asked_before + int(self._asked[n - self._start - 1])
+        return (
+            n * each
+            if self._asked is None
+            else self._asked_before + int(self._asked[n - self._start - 1])
+        )
 
     def at(self, sizes: list[int]) -> NDArray[np.float64]:
         """Return the hits so far at each of these sizes, all within the last wave."""
@@ -189,7 +207,9 @@ class _Hits:
         costs = [part.costs for part in parts if part.costs is not None]
         self._asked = np.cumsum(np.concatenate(costs)) if costs else None
         self._start = self.n
-        self._sums = np.cumsum(np.concatenate([part.hits for part in parts]), axis=0, dtype=np.float64)
+        self._sums = np.cumsum(
+            np.concatenate([part.hits for part in parts]), axis=0, dtype=np.float64
+        )
         self.n += len(self._sums)
         for part in parts:
             if len(self._witnesses) < CASES:
@@ -197,7 +217,9 @@ class _Hits:
 
 
 class _Pace:
-    """How far to ask ahead. It follows the clock, which may change what a run costs but never what it finds."""
+    """How far to ask ahead. It follows the clock, which may change what a run costs but never what
+    it finds.
+    """
 
     def __init__(self, *, dear: bool, width: int) -> None:
         self.dear = dear
@@ -213,7 +235,9 @@ class _Pace:
         return stop if most is None else min(stop, most)
 
     def expect(self, end: float) -> None:
-        """Take into account where the run is likely to end: what is asked beyond that is asked in vain."""
+        """Take into account where the run is likely to end: what is asked beyond that is asked in
+        vain.
+        """
         self._end = end if end > 0 else math.inf
 
     def spread(self, draws: int) -> bool:
@@ -224,7 +248,8 @@ class _Pace:
 
     def learn(self, draws: int, seconds: float, *, width: int) -> None:
         self._seconds = seconds * width / draws
-        # A wave may take a tenth of what the run has taken so far: that bounds what is asked in vain.
+        # A wave may take a tenth of what the run has taken so far: that bounds what is asked in
+        # vain.
         allowed = max(WAVE_SECONDS, (time.perf_counter() - self._began) / 10)
         affordable = int(allowed / max(self._seconds, 1e-9))
         self._ahead = min(min(affordable, MOST_AHEAD) * self.width, GROWTH * draws)

@@ -1,11 +1,14 @@
-"""A test suite: every executed test behind a score, as a table that another version of the software can be asked.
+"""A test suite: every executed test behind a score, as a table that another version of the software
+can be asked.
 
-The features come first, in the user's labels, then `outcome` (or `outcome.NAME` for each of several outputs), and what
-each test was for: `test.kind`, `test.over` (a JSON list of features), `test.draw` and `test.own`.
+The features come first, in the user's labels, then `outcome` (or `outcome.NAME` for each of several
+outputs), and what each test was for: `test.kind`, `test.over` (a JSON list of features),
+`test.draw` and `test.own`.
 
-Parquet keeps the types. CSV keeps numbers in full, and texts as they are, but for those that would read as something
-else: a text outcome such as "1" or "true", a level "1" beside the number 1, and texts that start with a quote or cannot
-be printed are written as JSON strings. So an outcome stands there as a program would print it.
+Parquet keeps the types. CSV keeps numbers in full, and texts as they are, but for those that would
+read as something else: a text outcome such as "1" or "true", a level "1" beside the number 1, and
+texts that start with a quote or cannot be printed are written as JSON strings. So an outcome stands
+there as a program would print it.
 """
 
 from __future__ import annotations
@@ -54,9 +57,10 @@ _ABOUT = (KIND, OVER, DRAW, OWN)
 class Tests:
     """The tests behind one score, one row each.
 
-    `outcomes` is a structured array where the software has several outputs. All variants of a draw of a causal score
-    share its number, and `own` marks the drawn input itself; where every input is a draw and a variant of others, all
-    are marked. For a group score `draw` counts within the group.
+    `outcomes` is a structured array where the software has several outputs. All variants of a draw
+    of a causal score share its number, and `own` marks the drawn input itself; where every input is
+    a draw and a variant of others, all are marked. For a group score `draw` counts within the
+    group.
     """
 
     kind: str
@@ -68,7 +72,8 @@ class Tests:
 
 
 def check_suite(path: str | PathLike[str], space: Space, outputs: Sequence[str] = ()) -> Path:
-    """Return the path if a suite of this space can be written there, so that no long run ends in an error.
+    """Return the path if a suite of this space can be written there, so that no long run ends in an
+    error.
 
     >>> from evenhand.space.feature import category
     >>> from evenhand.space.space import Space
@@ -82,11 +87,16 @@ def check_suite(path: str | PathLike[str], space: Space, outputs: Sequence[str] 
         need_arrow(f"writing '{file}'")
     for name in (*_columns_of(outputs), *_ABOUT):
         if name in space.names:
-            raise UsageError(f"'{file}': the feature {name!r} has the name of a column of every suite; rename it")
+            raise UsageError(
+                f"'{file}': the feature {name!r} has the name of a column of every suite; rename it"
+            )
     if not file.parent.is_dir():
         raise UsageError(f"'{file}' cannot be written: there is no folder '{file.parent}'")
     if file.is_dir() or not os.access(file.parent, os.W_OK):
-        raise UsageError(f"'{file}' cannot be written: {'it is a folder' if file.is_dir() else 'permission denied'}")
+        raise UsageError(
+            f"'{file}' cannot be written:"
+            f" {'it is a folder' if file.is_dir() else 'permission denied'}"
+        )
     return file
 
 
@@ -105,7 +115,8 @@ class Suite:
 def write_suite(path: str | PathLike[str], space: Space, parts: Sequence[Tests]) -> None:
     """Write tests to a `.csv`, `.csv.gz` or `.parquet` file, all of them or nothing.
 
-    Of several parts for the same kind and set the longest is kept: all outputs are measured on the same draws.
+    Of several parts for the same kind and set the longest is kept: all outputs are measured on the
+    same draws.
 
     >>> import tempfile
     >>> from evenhand.space.feature import category
@@ -134,7 +145,9 @@ def _columns_of(outputs: Sequence[str]) -> list[str]:
     return [f"{OUTCOME}.{name}" for name in outputs] or [OUTCOME]
 
 
-def _columns(space: Space, parts: Sequence[Tests], outputs: Sequence[str], suffix: str) -> dict[str, Column]:
+def _columns(
+    space: Space, parts: Sequence[Tests], outputs: Sequence[str], suffix: str
+) -> dict[str, Column]:
     """Return all parts as the columns of a file."""
     points = np.concatenate([np.empty((0, len(space.features))), *(part.points for part in parts)])
     found: dict[str, Column] = {}
@@ -145,7 +158,9 @@ def _columns(space: Space, parts: Sequence[Tests], outputs: Sequence[str], suffi
         else:
             found[feature.name] = feature.numbers(column)
     for name, output in zip(_columns_of(outputs), outputs or ("",), strict=True):
-        found[name] = _outcomes([part.outcomes[output] if output else part.outcomes for part in parts], suffix)
+        found[name] = _outcomes(
+            [part.outcomes[output] if output else part.outcomes for part in parts], suffix
+        )
     of_part = np.repeat(np.arange(len(parts)), [len(part.points) for part in parts])
     found[KIND] = Coded(of_part, [part.kind for part in parts])
     found[OVER] = Coded(of_part, [json.dumps(part.over) for part in parts])
@@ -162,17 +177,24 @@ def _outcomes(arrays: Sequence[NDArray[Any]], suffix: str) -> Column:
     if values.dtype.kind in "OU":
         kinds = {isinstance(value, str) for value in values.tolist()}
         if kinds == {True, False}:
-            raise UsageError("the outcomes of a suite are texts and numbers; an outcome is always one or the other")
+            raise UsageError(
+                "the outcomes of a suite are texts and numbers; an outcome is always one or the"
+                " other"
+            )
         # Truth values beside numbers are numbers.
         values = values.astype(object) if kinds == {True} else np.array(values.tolist())
     if values.dtype.kind not in "Ob":
         return values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
     codes, distinct = pd.factorize(values)
-    return Coded(codes, [plain(value) if suffix == ".parquet" else printed(plain(value)) for value in distinct])
+    return Coded(
+        codes,
+        [plain(value) if suffix == ".parquet" else printed(plain(value)) for value in distinct],
+    )
 
 
 def read_suite(path: str | PathLike[str], space: Space) -> list[Tests]:
-    """Read the tests that `write_suite` wrote, or that were written in the same columns: one part for each score.
+    """Read the tests that `write_suite` wrote, or that were written in the same columns: one part
+    for each score.
 
     >>> from evenhand.space.feature import category
     >>> from evenhand.space.space import Space
@@ -185,7 +207,10 @@ def read_suite(path: str | PathLike[str], space: Space) -> list[Tests]:
     with reading(file, suffix):
         names = names_of(file, suffix)
         outcomes = _checked_names(file, space, names)
-        numbers = [DRAW, *(feature.name for feature in space.features if feature.kind != "category")]
+        numbers = [
+            DRAW,
+            *(feature.name for feature in space.features if feature.kind != "category"),
+        ]
         columns = read_columns(file, suffix, names, numbers=numbers, outcomes=outcomes)
     if not len(columns[DRAW]):
         raise DataError(f"'{file}' has no rows; a suite holds one for each executed test")
@@ -196,31 +221,45 @@ def _checked_names(file: Path, space: Space, names: Sequence[str]) -> list[str]:
     """Return the columns of outcomes, after checking that the file fits the space."""
     for name in (*space.names, *_ABOUT):
         if name not in names:
-            what = f"feature {name!r} of this space" if name in space.names else f"column {name!r} of a suite"
+            what = (
+                f"feature {name!r} of this space"
+                if name in space.names
+                else f"column {name!r} of a suite"
+            )
             raise DataError(f"'{file}' lacks the {what}; {nearest(name, names)}")
     others = [name for name in names if name not in space.names and name not in _ABOUT]
     for name in others:
         if name != OUTCOME and not name.startswith(f"{OUTCOME}."):
             raise DataError(
-                f"'{file}' is a suite of another space: {name!r} is no feature; {nearest(name, space.names)}"
+                f"'{file}' is a suite of another space: {name!r} is no feature;"
+                f" {nearest(name, space.names)}"
             )
     if not others or (OUTCOME in others and len(others) > 1):
         told = ", ".join(map(repr, others)) or "none"
-        raise DataError(f"'{file}' needs a column 'outcome', or one 'outcome.NAME' for each output, but has {told}")
+        raise DataError(
+            f"'{file}' needs a column 'outcome', or one 'outcome.NAME' for each output, but has"
+            f" {told}"
+        )
     return others
 
 
 def _parts(
     file: Path, space: Space, columns: Mapping[str, Column], outcomes: Sequence[str], suffix: str
 ) -> list[Tests]:
-    points: Points = np.empty((len(columns[DRAW]), len(space.features)), dtype=np.float64, order="F")
+    points: Points = np.empty(
+        (len(columns[DRAW]), len(space.features)), dtype=np.float64, order="F"
+    )
     for position, feature in enumerate(space.features):
         column = columns[feature.name]
         if feature.kind == "category":
             points[:, position] = _matched(file, feature.name, column, held(feature.levels, suffix))
         else:
             points[:, position] = encode_column(feature, column, where=f"'{file}'")
-    answers = columns[OUTCOME] if OUTCOME in outcomes else joined({_output(name): columns[name] for name in outcomes})
+    answers = (
+        columns[OUTCOME]
+        if OUTCOME in outcomes
+        else joined({_output(name): columns[name] for name in outcomes})
+    )
     draw = _whole(file, DRAW, columns[DRAW])
     own = _matched(file, OWN, columns[OWN], held([False, True], suffix)).astype(np.bool_)
     kind = _matched(file, KIND, columns[KIND], KINDS)
@@ -230,7 +269,14 @@ def _parts(
     found = []
     for first in sorted(np.unique(score, return_index=True)[1].tolist()):
         rows = np.flatnonzero(score == score[first])
-        part = Tests(KINDS[kind[first]], sets[over[first]], points[rows], answers[rows], draw[rows], own[rows])
+        part = Tests(
+            KINDS[kind[first]],
+            sets[over[first]],
+            points[rows],
+            answers[rows],
+            draw[rows],
+            own[rows],
+        )
         if part.kind == "causal":
             _check_draws(file, space, part)
         found.append(part)
@@ -243,12 +289,17 @@ def _matched(file: Path, name: str, column: Column, choices: Sequence[Any]) -> N
         values, codes = np.unique(column, return_inverse=True)
         column = Coded(codes, values.tolist())
     places = {(isinstance(choice, bool), choice): place for place, choice in enumerate(choices)}
-    known = np.array([places.get((isinstance(value, bool), value), -1) for value in column.values], dtype=np.intp)
+    known = np.array(
+        [places.get((isinstance(value, bool), value), -1) for value in column.values], dtype=np.intp
+    )
     found: NDArray[np.intp] = known[column.codes]
     if (found < 0).any():
         row = int(np.argmax(found < 0))
         value = column.values[column.codes[row]]
-        raise DataError(f"'{file}': {name!r} = {clip(repr(value))} in row {row} is unknown; {nearest(value, choices)}")
+        raise DataError(
+            f"'{file}': {name!r} = {clip(repr(value))} in row {row} is unknown;"
+            f" {nearest(value, choices)}"
+        )
     return found
 
 
@@ -271,7 +322,10 @@ def _set(file: Path, space: Space, text: str) -> tuple[str, ...]:
     except (TypeError, ValueError):
         names = None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise DataError(f"'{file}': {OVER!r} = {clip(repr(text))} is no JSON list of features, such as [\"sex\"]")
+        raise DataError(
+            f"'{file}': {OVER!r} = {clip(repr(text))} is no JSON list of features, such as"
+            ' ["sex"]'
+        )
     try:
         space.sets(names)
     except EvenhandError as error:
@@ -280,17 +334,22 @@ def _set(file: Path, space: Space, text: str) -> tuple[str, ...]:
 
 
 def _check_draws(file: Path, space: Space, part: Tests) -> None:
-    """Refuse a draw without its own input, and variants that differ in more than the features at issue."""
+    """Refuse a draw without its own input, and variants that differ in more than the features at
+    issue.
+    """
     numbers, draw = np.unique(part.draw, return_inverse=True)
     base = np.full(len(numbers), -1)
     base[draw[part.own]] = np.flatnonzero(part.own)
     if (base < 0).any():
-        raise DataError(f"'{file}': no row of draw {numbers[int(np.argmin(base))]} has {OWN!r}; mark the drawn input")
+        raise DataError(
+            f"'{file}': no row of draw {numbers[int(np.argmin(base))]} has {OWN!r}; mark the drawn"
+            " input"
+        )
     rest = [column for column in range(len(space.features)) if column not in space.sets(part.over)]
     for column in rest:
         moved = part.points[:, column] != part.points[base[draw], column]
         if moved.any():
             raise DataError(
-                f"'{file}': draw {part.draw[int(np.argmax(moved))]} varies {space.names[column]!r}, "
-                f"which is not in its {OVER!r}, {json.dumps(part.over, ensure_ascii=False)}"
+                f"'{file}': draw {part.draw[int(np.argmax(moved))]} varies {space.names[column]!r},"
+                f" which is not in its {OVER!r}, {json.dumps(part.over, ensure_ascii=False)}"
             )

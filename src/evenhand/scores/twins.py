@@ -1,7 +1,9 @@
-"""Twins: inputs that differ only in the features at issue, and whose outcomes therefore should not (Def. 3.7).
+"""Twins: inputs that differ only in the features at issue, and whose outcomes therefore should not
+(Def. 3.7).
 
-Where a point has many variants, they are asked in stages and only as long as none differs: extremes first, since they
-flip most. The stages are fixed, so what is asked of a point depends on nothing but the point.
+Where a point has many variants, they are asked in stages and only as long as none differs: extremes
+first, since they flip most. The stages are fixed, so what is asked of a point depends on nothing
+but the point.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ STAGE = 16
 
 @dataclass(frozen=True, slots=True)
 class Twins:
-    """Points under every assignment of the features at issue: variants, outcomes, own outcomes, distances to those."""
+    """Points under every assignment of the features at issue: variants, outcomes, own outcomes,
+    distances to those.
+    """
 
     variants: Points
     outcomes: NDArray[Any]
@@ -46,7 +50,9 @@ class Twins:
 
 @dataclass(frozen=True, slots=True)
 class Flips:
-    """For each point whether a differing variant was found, the first one, its outcome, and how many were asked."""
+    """For each point whether a differing variant was found, the first one, its outcome, and how
+    many were asked.
+    """
 
     found: NDArray[np.bool_]
     twins: Points
@@ -83,7 +89,9 @@ class Trial(Protocol):
 
 @dataclass(frozen=True)
 class Causal:
-    """Tells which draws are discriminated against: some variant of theirs gets another outcome (Def. 3.7)."""
+    """Tells which draws are discriminated against: some variant of theirs gets another outcome
+    (Def. 3.7).
+    """
 
     view: View
     draws: Draws
@@ -112,17 +120,23 @@ class Causal:
 
     @cached_property
     def cost(self) -> int:
-        """The most inputs asked per draw: its variants, and itself first where they are asked in stages."""
+        """The most inputs asked per draw: its variants, and itself first where they are asked in
+        stages.
+        """
         return len(self._assignments) + self.staged
 
     def __call__(self, bounds: tuple[int, int]) -> Counted:
-        """Return the distance of each draw to its farthest variant, the first cases, and what that took."""
+        """Return the distance of each draw to its farthest variant, the first cases, and what that
+        took.
+        """
         before = self.subject.asked, self.subject.executed
         rows = max(1, ROWS // self.cost)
         parts: list[tuple[NDArray[Any], NDArray[np.int64]]] = []
         witnesses: list[tuple[int, Case]] = []
         for start in range(bounds[0], bounds[1], rows):
-            hits, asked, cases = self.count(self.draws.take(start, min(start + rows, bounds[1])), CASES)
+            hits, asked, cases = self.count(
+                self.draws.take(start, min(start + rows, bounds[1])), CASES
+            )
             parts.append((hits, asked))
             if len(witnesses) < CASES:
                 witnesses += [(start + row, case) for row, case in cases]
@@ -130,37 +144,59 @@ class Causal:
         hits, asked = (np.concatenate(part) for part in zip(*parts, strict=True))
         return Counted(hits, witnesses, *spent, costs=asked)
 
-    def count(self, points: Points, most: int) -> tuple[NDArray[Any], NDArray[np.int64], list[tuple[int, Case]]]:
-        """Return each point's distance to its farthest variant, how many inputs that took, and the first cases."""
+    def count(
+        self, points: Points, most: int
+    ) -> tuple[NDArray[Any], NDArray[np.int64], list[tuple[int, Case]]]:
+        """Return each point's distance to its farthest variant, how many inputs that took, and the
+        first cases.
+        """
         if self.staged:
             return self._seek(points, most)
         twins = twins_of(self.view, points, self.names)
         hits = twins.apart.max(axis=0)
         first = np.flatnonzero(hits)[:most].tolist()
-        return hits, np.full(len(points), self.cost), [(row, self._case(points, twins, row)) for row in first]
+        return (
+            hits,
+            np.full(len(points), self.cost),
+            [(row, self._case(points, twins, row)) for row in first],
+        )
 
-    def _seek(self, points: Points, most: int) -> tuple[NDArray[Any], NDArray[np.int64], list[tuple[int, Case]]]:
+    def _seek(
+        self, points: Points, most: int
+    ) -> tuple[NDArray[Any], NDArray[np.int64], list[tuple[int, Case]]]:
         base = self.view.decide(points)
         flips = seek(self.view, points, base, stages(points, self.space, self.names))
         first = np.flatnonzero(flips.found)[:most].tolist()
         cases = [
-            (row, case_of(self.space, points[row], flips.twins[row], (base[row], flips.outcomes[row]))) for row in first
+            (
+                row,
+                case_of(
+                    self.space, points[row], flips.twins[row], (base[row], flips.outcomes[row])
+                ),
+            )
+            for row in first
         ]
         return flips.found, flips.asked + 1, cases
 
     def _case(self, points: Points, twins: Twins, row: int) -> Case:
-        """Show a point beside the variant that differs from it in the fewest features, then in the most of outcome."""
+        """Show a point beside the variant that differs from it in the fewest features, then in the
+        most of outcome.
+        """
         apart = twins.apart[:, row]
         mine = twins.variants[row :: len(points)]
         changes = (mine != points[row]).sum(axis=1)
         twin = min(np.flatnonzero(apart).tolist(), key=lambda j: (changes[j], -float(apart[j]), j))
-        return case_of(self.space, points[row], mine[twin], (twins.base[row], twins.outcomes[twin, row]))
+        return case_of(
+            self.space, points[row], mine[twin], (twins.base[row], twins.outcomes[twin, row])
+        )
 
 
 def stages(
     points: Points, space: Space, names: tuple[str, ...], *, start: int = 0, stop: int | None = None
 ) -> Iterator[Trial]:
-    """Yield all variants of the points, in stages that grow, the extremes of the features first; or some of them."""
+    """Yield all variants of the points, in stages that grow, the extremes of the features first; or
+    some of them.
+    """
     table = space.assignments(names)[outward(space, names)]
     begin, size = 0, STAGE
     while begin < min(len(table), stop or len(table)):
@@ -209,7 +245,9 @@ class Donated:
             column = self.space.index(name)
             values = self.others[givers, column]
             feature = self.space.features[column]
-            if math.isinf(feature.size):  # the variants of a binned feature are the middles of its bins
+            if math.isinf(
+                feature.size
+            ):  # the variants of a binned feature are the middles of its bins
                 middles = feature.values()
                 values = middles[np.abs(values[:, None] - middles).argmin(axis=1)]
             variants[:, column] = values
@@ -218,7 +256,9 @@ class Donated:
 
 @dataclass(frozen=True)
 class Joined:
-    """The same stage of several sets, whose points follow each other; some may have fewer variants, or none."""
+    """The same stage of several sets, whose points follow each other; some may have fewer variants,
+    or none.
+    """
 
     parts: Sequence[Trial | None]
     lengths: Sequence[int]
@@ -243,8 +283,17 @@ class Joined:
         return np.asfortranarray(np.concatenate(made, axis=1).reshape(self.size * len(rows), -1))
 
 
-def seek(view: View, points: Points, base: NDArray[Any], trials: Iterable[Trial], *, left: float = math.inf) -> Flips:
-    """Look for a variant of each point with another outcome than its own; stop at the first, or when all is spent."""
+def seek(
+    view: View,
+    points: Points,
+    base: NDArray[Any],
+    trials: Iterable[Trial],
+    *,
+    left: float = math.inf,
+) -> Flips:
+    """Look for a variant of each point with another outcome than its own; stop at the first, or
+    when all is spent.
+    """
     flips = Flips.none(points)
     for trial in trials:
         flips = sought(view, base, trial, flips, left=left)
@@ -253,8 +302,12 @@ def seek(view: View, points: Points, base: NDArray[Any], trials: Iterable[Trial]
     return flips
 
 
-def sought(view: View, base: NDArray[Any], trial: Trial, flips: Flips, *, left: float = math.inf) -> Flips:
-    """Look among some variants of each point for one with another outcome, where none was found so far."""
+def sought(
+    view: View, base: NDArray[Any], trial: Trial, flips: Flips, *, left: float = math.inf
+) -> Flips:
+    """Look among some variants of each point for one with another outcome, where none was found so
+    far.
+    """
     rows = np.flatnonzero(~flips.found)
     if not trial.size or not len(rows):
         return flips
@@ -265,7 +318,9 @@ def sought(view: View, base: NDArray[Any], trial: Trial, flips: Flips, *, left: 
     return flips
 
 
-def _try(view: View, base: NDArray[Any], variants: Points, rows: NDArray[np.intp], flips: Flips) -> None:
+def _try(
+    view: View, base: NDArray[Any], variants: Points, rows: NDArray[np.intp], flips: Flips
+) -> None:
     """Ask variants of some points, and note the first of each that differs."""
     outcomes, valid = decide_valid(view, variants)
     if not valid.any():
@@ -281,7 +336,9 @@ def _try(view: View, base: NDArray[Any], variants: Points, rows: NDArray[np.intp
 
 
 def twins_of(view: View, points: Points, names: tuple[str, ...]) -> Twins:
-    """Decide every variant (row) of every point (column), and how far each is from the point's own outcome."""
+    """Decide every variant (row) of every point (column), and how far each is from the point's own
+    outcome.
+    """
     space = view.subject.space
     variants = space.variants(points, names)
     outcomes, valid = decide_valid(view, variants)
@@ -289,11 +346,15 @@ def twins_of(view: View, points: Points, names: tuple[str, ...]) -> Twins:
     own = space.own(points, names)
     base = outcomes[own, np.arange(len(points))] if (own >= 0).all() else view.decide(points)
     apart = view.distance(outcomes, np.broadcast_to(base, outcomes.shape))
-    return Twins(variants, outcomes, base, np.where(valid.reshape(apart.shape), apart, 0).astype(apart.dtype))
+    return Twins(
+        variants, outcomes, base, np.where(valid.reshape(apart.shape), apart, 0).astype(apart.dtype)
+    )
 
 
 def decide_valid(view: View, variants: Points) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return the outcomes of the variants that keep the constraints, and which those are; others hold no outcome."""
+    """Return the outcomes of the variants that keep the constraints, and which those are; others
+    hold no outcome.
+    """
     valid = view.subject.space.valid(variants)
     if valid.all():
         return view.decide(variants), valid
@@ -311,7 +372,9 @@ def case_of(space: Space, individual: Points, twin: Points, outcomes: tuple[Any,
 
 
 def outward(space: Space, names: tuple[str, ...]) -> NDArray[np.intp]:
-    """Return an order of the assignments in which the ends of each feature's range come first, then its middles."""
+    """Return an order of the assignments in which the ends of each feature's range come first, then
+    its middles.
+    """
     ranks = np.zeros(1, dtype=np.int64)
     for name in names:
         mine = _ranks(int(space.feature(name).choices))

@@ -1,8 +1,9 @@
 """Uniform drawing under constraints, block by block.
 
-Constraints tie features together. Features that no chain of constraints connects are independent under the uniform
-distribution, so each connected block is drawn by itself: a free feature directly, a small block from the table of its
-valid combinations (nothing is ever rejected), a large one by rejection with a bound on how much it may reject.
+Constraints tie features together. Features that no chain of constraints connects are independent
+under the uniform distribution, so each connected block is drawn by itself: a free feature directly,
+a small block from the table of its valid combinations (nothing is ever rejected), a large one by
+rejection with a bound on how much it may reject.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ RAREST = 1e-3
 """The smallest share of draws that may be valid before rejection gives up."""
 _TRIAL = 1 << 18
 _CELLS = 1 << 22
-"""Values that are checked against constraints at once, which bounds the memory of spaces with many features."""
+"""Values that are checked against constraints at once, which bounds the memory of spaces with many
+features.
+"""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,10 @@ class Block:
         every = product([feature.values() for feature in self.features])
         table = every[self._valid(every)]
         if len(table) == 0:
-            raise NoInputs(f"no input is valid: {self._said} exclude all {len(every):,} combinations of {self._names}")
+            raise NoInputs(
+                f"no input is valid: {self._said} exclude all {len(every):,} combinations of"
+                f" {self._names}"
+            )
         return table
 
     @property
@@ -76,8 +82,8 @@ class Block:
             return self._listed
         if self.predicates:
             raise SpaceError(
-                f"{self._said} tie {self._names} together, whose {count(self.combinations)} combinations are over the "
-                f"{LARGEST_TABLE:,} that are enumerated at once"
+                f"{self._said} tie {self._names} together, whose {count(self.combinations)}"
+                f" combinations are over the {LARGEST_TABLE:,} that are enumerated at once"
             )
         return self.features[0].values()[:, None]
 
@@ -116,7 +122,9 @@ class Block:
         filled = tried = 0
         while filled < len(out):
             share = (filled + 1) / (tried + 2)
-            trial: Points = np.empty((_trial(len(out) - filled, share), len(self.features)), order="F")
+            trial: Points = np.empty(
+                (_trial(len(out) - filled, share), len(self.features)), order="F"
+            )
             for column, feature in enumerate(self.features):
                 feature.draw(len(trial), rng, trial[:, column])
             kept = trial[self._valid(trial)][: len(out) - filled]
@@ -125,8 +133,9 @@ class Block:
             tried += len(trial)
             if tried >= 4 * _TRIAL and filled < RAREST * tried:
                 raise RareInputs(
-                    f"{self._said} accept only {filled:,} of {tried:,} uniform draws of {self._names}; "
-                    f"narrow the ranges of these features so that at least 1 in {round(1 / RAREST):,} is valid"
+                    f"{self._said} accept only {filled:,} of {tried:,} uniform draws of"
+                    f" {self._names}; narrow the ranges of these features so that at least 1 in"
+                    f" {round(1 / RAREST):,} is valid"
                 )
 
 
@@ -154,7 +163,11 @@ def plan_blocks(
         members.setdefault(find(position), []).append(position)
     blocks = []
     for first, columns in members.items():
-        mine = [i for i, (touched, _) in enumerate(predicates) if (find(touched[0]) if touched else 0) == first]
+        mine = [
+            i
+            for i, (touched, _) in enumerate(predicates)
+            if (find(touched[0]) if touched else 0) == first
+        ]
         blocks.append(
             Block(
                 tuple(columns),

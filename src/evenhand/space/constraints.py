@@ -1,9 +1,10 @@
-"""Constraints: which combinations of values are real inputs, as expressions that are parsed and never `eval`ed.
+"""Constraints: which combinations of values are real inputs, as expressions that are parsed and
+never `eval`ed.
 
-The grammar is a small part of Python: feature names, constants, `and or not`, comparisons (also chained), `in` and
-`not in` with lists, and `+ - * / %` between numbers. A name that is no identifier stands in backquotes:
-`` `capital-gain` > 0 ``. Comparing a category with a constant looks up a table over its levels, so the cost does
-not depend on how long the labels are.
+The grammar is a small part of Python: feature names, constants, `and or not`, comparisons (also
+chained), `in` and `not in` with lists, and `+ - * / %` between numbers. A name that is no
+identifier stands in backquotes: `` `capital-gain` > 0 ``. Comparing a category with a constant
+looks up a table over its levels, so the cost does not depend on how long the labels are.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 DEEPEST = 100
-"""How deep an expression may nest; evaluation recurses, and must not depend on how deep its caller is."""
+"""How deep an expression may nest; evaluation recurses, and must not depend on how deep its caller
+is.
+"""
 _QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|`([^`]+)`""")
 _ORDER: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
@@ -81,15 +84,22 @@ class Constraint:
         try:
             tree = ast.parse(_QUOTED.sub(hide, text).strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            raise SpaceError(f'{said} is not an expression; write for example "age >= 18"') from None
+            raise SpaceError(
+                f'{said} is not an expression; write for example "age >= 18"'
+            ) from None
         if _depth(tree) > DEEPEST:
-            raise SpaceError(f"{said} is nested more than {DEEPEST} levels deep; split it into several constraints")
+            raise SpaceError(
+                f"{said} is nested more than {DEEPEST} levels deep; split it into several"
+                " constraints"
+            )
         touched: dict[str, None] = {}
         for node in ast.walk(tree):
             if isinstance(node, ast.Name):
                 node.id = names.get(node.id, node.id)
                 if node.id not in index:
-                    raise SpaceError(f"{said}: unknown feature {node.id!r}; {nearest(node.id, index)}")
+                    raise SpaceError(
+                        f"{said}: unknown feature {node.id!r}; {nearest(node.id, index)}"
+                    )
                 touched[node.id] = None
         constraint = cls(text, tuple(touched), tree, index)
         constraint._truth(tree, np.zeros((0, len(index))))
@@ -112,7 +122,10 @@ class Constraint:
                 return ~self._truth(operand, points)
             case ast.Compare(left=left, ops=ops, comparators=comparators):
                 sides = [left, *comparators]
-                masks = [self._compare(op, a, b, points) for op, a, b in zip(ops, sides, sides[1:], strict=False)]
+                masks = [
+                    self._compare(op, a, b, points)
+                    for op, a, b in zip(ops, sides, sides[1:], strict=False)
+                ]
                 return np.asarray(np.logical_and.reduce(np.broadcast_arrays(*masks)))
             case ast.Constant(value=bool(value)):
                 return np.asarray(value)
@@ -126,18 +139,32 @@ class Constraint:
             return self._member(left, right, points, negate=isinstance(op, ast.NotIn))
         compare = _ORDER.get(type(op))
         if compare is None:
-            raise self._fail(f"the operator {type(op).__name__} is not allowed; use == != < <= > >= in")
+            raise self._fail(
+                f"the operator {type(op).__name__} is not allowed; use == != < <= > >= in"
+            )
         for one, other, flipped in ((left, right, False), (right, left, True)):
             if self._is_category(one) and isinstance(other, ast.Constant):
-                return self._compare_level(one, other.value, compare, flipped=flipped, points=points)
+                return self._compare_level(
+                    one, other.value, compare, flipped=flipped, points=points
+                )
         if self._is_category(left) and self._is_category(right):
             if compare not in (operator.eq, operator.ne):
                 self._need_order(left, right)
-            return np.asarray(compare(self._levels(left, points), self._levels(right, points)), dtype=np.bool_)
-        return np.asarray(compare(self._number(left, points), self._number(right, points)), dtype=np.bool_)
+            return np.asarray(
+                compare(self._levels(left, points), self._levels(right, points)), dtype=np.bool_
+            )
+        return np.asarray(
+            compare(self._number(left, points), self._number(right, points)), dtype=np.bool_
+        )
 
     def _compare_level(
-        self, node: ast.expr, value: object, compare: Callable[[Any, Any], Any], *, flipped: bool, points: Points
+        self,
+        node: ast.expr,
+        value: object,
+        compare: Callable[[Any, Any], Any],
+        *,
+        flipped: bool,
+        points: Points,
     ) -> Mask:
         assert isinstance(node, ast.Name)
         feature = self._features[node.id][1]
@@ -148,13 +175,17 @@ class Constraint:
             if not isinstance(value, int | float):
                 raise self._fail(f"{value!r} is compared with a number")
         return self._lookup(
-            node.id, lambda level: bool(compare(value, level) if flipped else compare(level, value)), points
+            node.id,
+            lambda level: bool(compare(value, level) if flipped else compare(level, value)),
+            points,
         )
 
     def _need_order(self, *nodes: ast.expr) -> None:
         for feature in (self._features[node.id][1] for node in nodes if isinstance(node, ast.Name)):
             if any(isinstance(level, str) for level in feature.levels):
-                raise self._fail(f"{feature.name!r} is a category of texts, which have no order; use == or in")
+                raise self._fail(
+                    f"{feature.name!r} is a category of texts, which have no order; use == or in"
+                )
 
     def _member(self, left: ast.expr, right: ast.expr, points: Points, *, negate: bool) -> Mask:
         if not isinstance(right, ast.List | ast.Tuple | ast.Set):
@@ -167,11 +198,15 @@ class Constraint:
             return self._lookup(left.id, lambda level: (level in values) != negate, points)
         if any(isinstance(value, str) for value in values):
             raise self._fail(f"{ast.unparse(left)!r} is a number; list numbers after 'in'")
-        return np.isin(self._number(left, points), [self._float(value) for value in values], invert=negate)
+        return np.isin(
+            self._number(left, points), [self._float(value) for value in values], invert=negate
+        )
 
     def _known(self, feature: Feature, value: object) -> None:
         if value not in feature.levels:
-            raise self._fail(f"{feature.name!r} has no level {value!r}; {nearest(value, feature.levels)}")
+            raise self._fail(
+                f"{feature.name!r} has no level {value!r}; {nearest(value, feature.levels)}"
+            )
 
     def _is_category(self, node: ast.expr) -> bool:
         return isinstance(node, ast.Name) and self._features[node.id][1].kind == "category"
@@ -189,7 +224,11 @@ class Constraint:
         return np.asarray(table[points[:, position].astype(np.intp)])
 
     def _constant(self, node: ast.expr) -> object:
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+        if (
+            isinstance(node, ast.UnaryOp)
+            and isinstance(node.op, ast.USub)
+            and isinstance(node.operand, ast.Constant)
+        ):
             value = node.operand.value
             if isinstance(value, int | float):
                 return -value
@@ -214,16 +253,24 @@ class Constraint:
                 if feature.kind != "category":
                     return points[:, position]
                 if any(isinstance(level, str) for level in feature.levels):
-                    raise self._fail(f"{name!r} is a category of texts; compare it with one of its levels")
-                return np.asarray(feature.levels, dtype=np.float64)[points[:, position].astype(np.intp)]
+                    raise self._fail(
+                        f"{name!r} is a category of texts; compare it with one of its levels"
+                    )
+                return np.asarray(feature.levels, dtype=np.float64)[
+                    points[:, position].astype(np.intp)
+                ]
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return -self._number(operand, points)
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
                 with np.errstate(all="ignore"):
                     return np.asarray(
-                        _ARITHMETIC[type(op)](np.asarray(self._number(left, points)), self._number(right, points))
+                        _ARITHMETIC[type(op)](
+                            np.asarray(self._number(left, points)), self._number(right, points)
+                        )
                     )
-        raise self._fail(f"{ast.unparse(node)!r} is not allowed; use names, constants, comparisons and + - * / %")
+        raise self._fail(
+            f"{ast.unparse(node)!r} is not allowed; use names, constants, comparisons and + - * / %"
+        )
 
 
 def _depth(tree: ast.expr) -> int:
@@ -247,14 +294,15 @@ class FunctionConstraint:
             answer = np.asarray(self.function(self.space.decode(points)))
         except Exception as error:
             raise SpaceError(
-                f"constraint {named(self.function)} raised {type(error).__name__}: {clip(str(error))}"
+                f"constraint {named(self.function)} raised {type(error).__name__}:"
+                f" {clip(str(error))}"
             ) from error
         if answer.dtype == object and set(map(type, answer.ravel().tolist())) <= {bool}:
             answer = answer.astype(np.bool_)  # pandas' nullable truth values
         if answer.shape != (len(points),) or answer.dtype != np.bool_:
             raise SpaceError(
-                f"constraint {named(self.function)} returned {answer.dtype} of shape {answer.shape} for "
-                f"{len(points):,} inputs; it must return one truth value per input"
+                f"constraint {named(self.function)} returned {answer.dtype} of shape {answer.shape}"
+                f" for {len(points):,} inputs; it must return one truth value per input"
             )
         return answer
 

@@ -1,7 +1,9 @@
-"""Frames in and out: infer features from any dataframe that narwhals reads, and build native frames from codes.
+"""Frames in and out: infer features from any dataframe that narwhals reads, and build native frames
+from codes.
 
-A `Layout` remembers the user's engine and dtypes. Building a frame takes each category's levels, once converted to the
-user's own dtype, by code; numbers are cast column by column. Nothing loops over rows.
+A `Layout` remembers the user's engine and dtypes. Building a frame takes each category's levels,
+once converted to the user's own dtype, by code; numbers are cast column by column. Nothing loops
+over rows.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ _MOST_DECIMALS = 3
 
 @dataclass(frozen=True)
 class Layout:
-    """How a native frame looks: its engine and the dtype of each column; a column without one gets the engine's own."""
+    """How a native frame looks: its engine and the dtype of each column; a column without one gets
+    the engine's own.
+    """
 
     engine: str = "pandas"
     dtypes: Mapping[str, Any] = field(default_factory=dict)
@@ -38,8 +42,8 @@ class Layout:
     def fitted(self, features: Sequence[Feature]) -> Layout:
         """Return the layout for features that were declared otherwise than their columns are.
 
-        A number that its column's dtype cannot hold gets the engine's own dtype; a level that it cannot hold is an
-        error, since the software may depend on a categorical dtype.
+        A number that its column's dtype cannot hold gets the engine's own dtype; a level that it
+        cannot hold is an error, since the software may depend on a categorical dtype.
         """
         dtypes = dict(self.dtypes)
         for feature in features:
@@ -47,15 +51,26 @@ class Layout:
                 continue
             if feature.kind == "category":
                 raise DataError(
-                    f"column {feature.name!r} has dtype {dtypes[feature.name]}, which does not hold the levels "
-                    f"{clip(', '.join(map(repr, feature.levels)))}; change the column's dtype first"
+                    f"column {feature.name!r} has dtype {dtypes[feature.name]}, which does not hold"
+                    f" the levels {clip(', '.join(map(repr, feature.levels)))}; change the column's"
+                    " dtype first"
                 )
             del dtypes[feature.name]
         return replace(self, dtypes=dtypes)
 
     def _holds(self, feature: Feature) -> bool:
-        ends = np.array([feature.low, feature.high, feature.low + (feature.step or (feature.high - feature.low) / 3)])
-        codes = feature.values() if feature.kind == "category" else feature.snap(np.minimum(ends, feature.high))
+        ends = np.array(
+            [
+                feature.low,
+                feature.high,
+                feature.low + (feature.step or (feature.high - feature.low) / 3),
+            ]
+        )
+        codes = (
+            feature.values()
+            if feature.kind == "category"
+            else feature.snap(np.minimum(ends, feature.high))
+        )
         try:
             frame = eager(self.build([feature], [0], codes[:, None]))
             check_missing(frame, feature.name)
@@ -67,7 +82,9 @@ class Layout:
         return bool(np.allclose(found, codes, rtol=1e-3, atol=0.0))
 
     def build(self, features: Sequence[Feature], columns: Sequence[int], points: Points) -> Any:
-        """Return the chosen columns of encoded points as a frame of the user's engine, which may be written to."""
+        """Return the chosen columns of encoded points as a frame of the user's engine, which may be
+        written to.
+        """
         if self.engine == "polars":
             return self._polars(features, columns, points)
         if self.engine == "pyarrow":
@@ -80,11 +97,17 @@ class Layout:
         shared = self._shared_number_dtype(features, columns)
         if shared is not None:
             # One block: pandas hands it on without a copy per column.
-            block: NDArray[Any] = points.T[list(columns)] if list(columns) != list(range(len(features))) else points.T
+            block: NDArray[Any] = (
+                points.T[list(columns)] if list(columns) != list(range(len(features))) else points.T
+            )
             names = [features[column].name for column in columns]
-            # Converted or not, it is a copy: functions, and models that scale in place, write to their inputs.
+            # Converted or not, it is a copy: functions, and models that scale in place, write to
+            # their inputs.
             return pd.DataFrame(block.astype(shared).T, columns=names, copy=False)
-        made = {features[column].name: self._pandas_column(features[column], points[:, column]) for column in columns}
+        made = {
+            features[column].name: self._pandas_column(features[column], points[:, column])
+            for column in columns
+        }
         return pd.DataFrame(made, copy=False)
 
     def _shared_number_dtype(self, features: Sequence[Feature], columns: Sequence[int]) -> Any:
@@ -92,7 +115,9 @@ class Layout:
         return found.pop() if len(found) == 1 else None
 
     def _number_dtype(self, feature: Feature) -> Any:
-        """Return the numpy dtype of a numeric column, None where it is a category or no numpy dtype."""
+        """Return the numpy dtype of a numeric column, None where it is a category or no numpy
+        dtype.
+        """
         if feature.kind == "category":
             return None
         dtype = self.dtypes.get(feature.name)
@@ -108,7 +133,9 @@ class Layout:
             return column.astype(dtype)
         if feature.kind != "category":
             return pd.array(feature.numbers(column), dtype=self.dtypes[feature.name])
-        taken = _pandas_levels(feature.levels, self.dtypes.get(feature.name)).take(column.astype(np.intp))
+        taken = _pandas_levels(feature.levels, self.dtypes.get(feature.name)).take(
+            column.astype(np.intp)
+        )
         # A bare array of objects would be read as pandas' own text dtype.
         return pd.Series(taken, dtype=object, copy=False) if taken.dtype == object else taken
 
@@ -167,7 +194,8 @@ def eager(frame: Any) -> Any:
     for name in names:
         if not isinstance(name, str):
             raise DataError(
-                f"column name {name!r} is no text; rename the columns first, as with frame.columns.map(str)"
+                f"column name {name!r} is no text; rename the columns first, as with"
+                " frame.columns.map(str)"
             )
     try:
         found = nw.from_native(frame)
@@ -175,10 +203,13 @@ def eager(frame: Any) -> Any:
         names = found.columns
     except TypeError:
         raise DataError(
-            f"a {type(frame).__name__} is no dataframe that evenhand reads; give it a pandas, polars or pyarrow frame"
+            f"a {type(frame).__name__} is no dataframe that evenhand reads; give it a pandas,"
+            " polars or pyarrow frame"
         ) from None
     except nw.exceptions.DuplicateError as error:
-        raise DataError(f"the frame has a column name twice ({clip(str(error))}); rename one of them") from None
+        raise DataError(
+            f"the frame has a column name twice ({clip(str(error))}); rename one of them"
+        ) from None
     for name in names:
         if names.count(name) > 1:
             raise DataError(f"the frame has two columns called {name!r}; rename one of them")
@@ -193,7 +224,9 @@ def named_frame(rows: NDArray[Any], names: Iterable[str]) -> Any:
 
 
 def layout_of(frame: Any) -> Layout:
-    """Remember engine and dtypes of an eager narwhals frame; engines without a native column builder become pandas."""
+    """Remember engine and dtypes of an eager narwhals frame; engines without a native column
+    builder become pandas.
+    """
     engine = frame.implementation.value
     native = frame.to_native()
     if engine == "pandas":
@@ -201,21 +234,29 @@ def layout_of(frame: Any) -> Layout:
     if engine == "polars":
         return Layout("polars", dict(native.schema.items()))
     if engine == "pyarrow":
-        return Layout("pyarrow", {name: native.schema.field(name).type for name in native.column_names})
+        return Layout(
+            "pyarrow", {name: native.schema.field(name).type for name in native.column_names}
+        )
     return Layout()
 
 
-def infer(frame: Any, names: Iterable[str], declared: Mapping[str, Mapping[str, Any]]) -> list[Feature]:
-    """Infer a feature per column from an eager narwhals frame; `declared` overrides what is inferred.
+def infer(
+    frame: Any, names: Iterable[str], declared: Mapping[str, Mapping[str, Any]]
+) -> list[Feature]:
+    """Infer a feature per column from an eager narwhals frame; `declared` overrides what is
+    inferred.
 
-    Text, categorical and boolean columns become categories, whole numbers integers, other numbers reals. A real column
-    written with at most three decimals keeps that step, so that generated values look like recorded ones.
+    Text, categorical and boolean columns become categories, whole numbers integers, other numbers
+    reals. A real column written with at most three decimals keeps that step, so that generated
+    values look like recorded ones.
     """
     found = []
     for name in names:
         table = declared.get(name, {})
         check_missing(frame, name)
-        base = _infer_column(name, frame[name], want=table.get("kind") if isinstance(table, Mapping) else None)
+        base = _infer_column(
+            name, frame[name], want=table.get("kind") if isinstance(table, Mapping) else None
+        )
         found.append(base if table == {} else Feature.from_dict(name, table, base))
     return found
 
@@ -229,8 +270,8 @@ def check_missing(frame: Any, name: str) -> None:
     mask = np.asarray(missing.to_numpy(), dtype=np.bool_)
     if mask.any():
         raise DataError(
-            f"column {name!r} has missing values in {int(mask.sum()):,} of {len(mask):,} rows, the first in row "
-            f"{int(mask.argmax())}; fill or drop them first"
+            f"column {name!r} has missing values in {int(mask.sum()):,} of {len(mask):,} rows, the"
+            f" first in row {int(mask.argmax())}; fill or drop them first"
         )
 
 
@@ -246,19 +287,28 @@ def _infer_column(name: str, column: Any, want: str | None) -> Feature:
         return integer(name, int(column.min()), int(column.max()))
     if dtype.is_numeric():
         narrow = dtype == nw.Float32
-        return _infer_real(name, column.to_numpy() if narrow else column.cast(nw.Float64).to_numpy(), want)
+        return _infer_real(
+            name, column.to_numpy() if narrow else column.cast(nw.Float64).to_numpy(), want
+        )
     raise DataError(
-        f"column {name!r} has dtype {dtype}, which evenhand cannot sample; drop it or turn it into a number or a text"
+        f"column {name!r} has dtype {dtype}, which evenhand cannot sample; drop it or turn it into"
+        " a number or a text"
     )
 
 
 def declared_levels(column: Any) -> list[Label]:
-    """Return the levels that a categorical dtype lists, in its own order and with those that no row has."""
+    """Return the levels that a categorical dtype lists, in its own order and with those that no row
+    has.
+    """
     native = column.to_native()
     categories: Any = getattr(getattr(native, "dtype", None), "categories", None)
     if hasattr(categories, "to_list"):  # pandas' category, polars' Enum
         return list(categories.to_list())
-    if hasattr(native, "unify_dictionaries") and hasattr(native.type, "value_type") and native.num_chunks:
+    if (
+        hasattr(native, "unify_dictionaries")
+        and hasattr(native.type, "value_type")
+        and native.num_chunks
+    ):
         return list(native.unify_dictionaries().chunk(0).dictionary.to_pylist())
     return []
 
@@ -268,7 +318,8 @@ def _sorted_levels(column: Any) -> list[Label]:
         levels = [plain(value) for value in column.unique().to_list()]
     except Exception as error:
         raise DataError(
-            f"column {column.name!r} holds values that are no texts, numbers or truth values ({type(error).__name__})"
+            f"column {column.name!r} holds values that are no texts, numbers or truth values"
+            f" ({type(error).__name__})"
         ) from None
     try:
         return sorted(levels)
@@ -279,7 +330,9 @@ def _sorted_levels(column: Any) -> list[Label]:
 def _infer_real(name: str, column: NDArray[np.floating[Any]], want: str | None) -> Feature:
     if not np.isfinite(column).all():
         row = int(np.argmin(np.isfinite(column)))
-        raise DataError(f"column {name!r} holds {column[row]} in row {row}; replace it by a finite number")
+        raise DataError(
+            f"column {name!r} holds {column[row]} in row {row}; replace it by a finite number"
+        )
     values = column.astype(np.float64)
     low, high = float(values.min()), float(values.max())
     if want != "real" and (values == np.floor(values)).all() and max(-low, high) < 2**53:
@@ -308,7 +361,8 @@ def encode_column(feature: Feature, values: Any, *, where: str) -> NDArray[np.fl
     if not inside.all():
         row = int(np.argmin(inside))
         raise DataError(
-            f"{where}: {feature.name!r} = {column[row]:.15g} in row {row} is outside its domain, {feature.domain}"
+            f"{where}: {feature.name!r} = {column[row]:.15g} in row {row} is outside its domain,"
+            f" {feature.domain}"
         )
     return feature.snap(column)
 
@@ -316,23 +370,34 @@ def encode_column(feature: Feature, values: Any, *, where: str) -> NDArray[np.fl
 def _numbers(feature: Feature, values: Any, where: str) -> NDArray[np.float64]:
     given = values.tolist() if isinstance(values, np.ndarray) else list(values)
     for row, value in enumerate(given):
-        if not isinstance(value, int | float | np.integer | np.floating | Decimal) or value != value:
-            raise DataError(f"{where}: {feature.name!r} = {clip(repr(value))} in row {row} is not a number")
+        if (
+            not isinstance(value, int | float | np.integer | np.floating | Decimal)
+            or value != value
+        ):
+            raise DataError(
+                f"{where}: {feature.name!r} = {clip(repr(value))} in row {row} is not a number"
+            )
     return np.array(given, dtype=np.float64)
 
 
-def _encode_levels(feature: Feature, values: Sequence[Any] | NDArray[Any], *, where: str) -> NDArray[np.float64]:
+def _encode_levels(
+    feature: Feature, values: Sequence[Any] | NDArray[Any], *, where: str
+) -> NDArray[np.float64]:
     import pandas as pd
 
     objects = np.fromiter(values, dtype=object, count=len(values))
     try:
-        codes = pd.Index(list(feature.levels), dtype=object).get_indexer(pd.Index(objects, dtype=object))
+        codes = pd.Index(list(feature.levels), dtype=object).get_indexer(
+            pd.Index(objects, dtype=object)
+        )
     except TypeError:  # something that cannot be looked up, and so is no level
-        codes = np.array([feature.levels.index(value) if value in feature.levels else -1 for value in values])
+        codes = np.array(
+            [feature.levels.index(value) if value in feature.levels else -1 for value in values]
+        )
     if (codes < 0).any():
         row = int(np.argmax(codes < 0))
         raise DataError(
-            f"{where}: {feature.name!r} = {clip(repr(objects[row]))} in row {row} is not one of its levels; "
-            f"{nearest(objects[row], feature.levels)}"
+            f"{where}: {feature.name!r} = {clip(repr(objects[row]))} in row {row} is not one of its"
+            f" levels; {nearest(objects[row], feature.levels)}"
         )
     return np.asarray(codes, dtype=np.float64)

@@ -1,4 +1,6 @@
-"""Points as columns for a linear or learnt model: numbers as shares of their range, a column for each level."""
+"""Points as columns for a linear or learnt model: numbers as shares of their range, a column for
+each level.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Laws: inputs drawn with weights, independent part by part, conditional on the constraints of a space.
+"""Laws: inputs drawn with weights, independent part by part, conditional on the constraints of a
+space.
 
-A part is a feature, or several with joint weights. Its pieces are single values, or ranges that are uniform inside.
-Under constraints, parts that a chain of them connects are drawn together until they are valid; the rest is left alone.
+A part is a feature, or several with joint weights. Its pieces are single values, or ranges that are
+uniform inside. Under constraints, parts that a chain of them connects are drawn together until they
+are valid; the rest is left alone.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _LEAST, _MOST, _CELLS = 1 << 10, 1 << 18, 1 << 22
-"""Inputs that are tried at once where constraints reject some, and the values of those, which bound memory."""
+"""Inputs that are tried at once where constraints reject some, and the values of those, which bound
+memory.
+"""
 _ENOUGH = 1 << 20
 """Tries after which rejection may give up."""
 
@@ -47,13 +51,26 @@ def checked_weights(given: Any, what: str) -> Floats:
         weights = np.zeros(())
     if weights.ndim != 1 or weights.dtype.kind not in "iuf":
         values = [plain(value) for value in given] if isinstance(given, Iterable) else []
-        odd = next((value for value in values if isinstance(value, bool) or not isinstance(value, int | float)), given)
-        raise UsageError(f"{what} hold {clip(repr(odd))}, which is no number; give one number of 0 or more for each")
+        odd = next(
+            (
+                value
+                for value in values
+                if isinstance(value, bool) or not isinstance(value, int | float)
+            ),
+            given,
+        )
+        raise UsageError(
+            f"{what} hold {clip(repr(odd))}, which is no number; give one number of 0 or more for"
+            " each"
+        )
     weights = weights.astype(np.float64)
     wrong = ~(np.isfinite(weights) & (weights >= 0))
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise UsageError(f"{what} hold {weights[row]:.15g} in place {row}; a weight is a finite number of 0 or more")
+        raise UsageError(
+            f"{what} hold {weights[row]:.15g} in place {row}; a weight is a finite number of 0 or"
+            " more"
+        )
     if not weights.any():
         raise UsageError(f"{what} are all zero; give at least one a weight over 0")
     return weights
@@ -65,7 +82,8 @@ def running(weights: Floats) -> Floats:
 
 
 def choose(totals: Floats, n: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Draw `n` positions with replacement, each as often as its weight says, from running totals of weights.
+    """Draw `n` positions with replacement, each as often as its weight says, from running totals of
+    weights.
 
     >>> choose(running(np.array([0.0, 2.0, 0.0])), 3, np.random.default_rng(0)).tolist()
     [1, 1, 1]
@@ -76,7 +94,8 @@ def choose(totals: Floats, n: int, rng: np.random.Generator) -> NDArray[np.intp]
 
 
 def numbered(columns: Iterable[Floats], rows: int) -> NDArray[np.intp]:
-    """Return a number for each row, which equal rows share; column by column, since sorting whole rows is slow.
+    """Return a number for each row, which equal rows share; column by column, since sorting whole
+    rows is slow.
 
     >>> numbered([np.array([1.0, 5.0, 1.0]), np.array([2.0, 2.0, 2.0])], 3).tolist()
     [0, 1, 0]
@@ -90,7 +109,8 @@ def numbered(columns: Iterable[Floats], rows: int) -> NDArray[np.intp]:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Features with joint weights: piece `i` reaches from `low[i]` to `high[i]`, both included, uniform inside.
+    """Features with joint weights: piece `i` reaches from `low[i]` to `high[i]`, both included,
+    uniform inside.
 
     >>> from evenhand.space.feature import integer
     >>> part = Part.uniform(3, integer("age", 18, 90))
@@ -107,19 +127,29 @@ class Part:
     @classmethod
     def uniform(cls, column: int, feature: Feature) -> Part:
         """Make a part of one feature, uniform over its domain."""
-        low, high = (0.0, feature.size - 1.0) if feature.kind == "category" else (feature.low, feature.high)
+        low, high = (
+            (0.0, feature.size - 1.0) if feature.kind == "category" else (feature.low, feature.high)
+        )
         if feature.kind != "category" and math.isfinite(feature.size):
             high = feature.low + (feature.size - 1.0) * (feature.step or 0.0)
         ends = feature.snap(np.array([low, high], dtype=np.float64))
         return cls((column,), (feature,), ends[:1, None], ends[1:, None], np.ones(1))
 
     @classmethod
-    def counted(cls, columns: tuple[int, ...], features: tuple[Feature, ...], rows: Points, weights: Floats) -> Part:
+    def counted(
+        cls, columns: tuple[int, ...], features: tuple[Feature, ...], rows: Points, weights: Floats
+    ) -> Part:
         """Make a part whose pieces are rows of values; equal rows become one, without weight none."""
         rows, weights = rows[weights > 0], weights[weights > 0]
         number = numbered(rows.T, len(rows))
         values = rows[np.unique(number, return_index=True)[1]]
-        return cls(columns, features, values, values, np.bincount(number, weights=weights).astype(np.float64))
+        return cls(
+            columns,
+            features,
+            values,
+            values,
+            np.bincount(number, weights=weights).astype(np.float64),
+        )
 
     @cached_property
     def _totals(self) -> Floats:
@@ -131,7 +161,9 @@ class Part:
         return bool((self.low == self.high).all())
 
     def given(self, spans: Mapping[int, tuple[Any, Any]]) -> Part:
-        """Return the part conditional on columns between two values; its weights are those of what is left."""
+        """Return the part conditional on columns between two values; its weights are those of what
+        is left.
+        """
         low, high, weights = self.low.copy(), self.high.copy(), self.weights
         for at, column in enumerate(self.columns):
             if column in spans:
@@ -142,8 +174,12 @@ class Part:
         return replace(self, low=low[kept], high=high[kept], weights=weights[kept])
 
     def share(self, at: int, least: Any, most: Any) -> Floats:
-        """Return which share of each piece lies between two values of a feature; arrays of those broadcast."""
-        low, high = (ends[:, at].reshape((-1, *(1,) * np.ndim(least))) for ends in (self.low, self.high))
+        """Return which share of each piece lies between two values of a feature; arrays of those
+        broadcast.
+        """
+        low, high = (
+            ends[:, at].reshape((-1, *(1,) * np.ndim(least))) for ends in (self.low, self.high)
+        )
         inner, outer = np.maximum(low, least), np.minimum(high, most)
         step = _step(self.features[at])
         if step is None:
@@ -155,7 +191,11 @@ class Part:
 
     def draw(self, rng: np.random.Generator, out: Points) -> None:
         """Fill this part's columns of `out`."""
-        chosen = choose(self._totals, len(out), rng) if len(self.weights) > 1 else np.zeros(len(out), dtype=np.intp)
+        chosen = (
+            choose(self._totals, len(out), rng)
+            if len(self.weights) > 1
+            else np.zeros(len(out), dtype=np.intp)
+        )
         for at, (column, feature) in enumerate(zip(self.columns, self.features, strict=True)):
             low, high, step = self.low[chosen, at], self.high[chosen, at], _step(feature)
             if self.points:
@@ -212,7 +252,9 @@ class _Tied:
         if not self.predicates or combinations(part.size for part in self.parts) > LARGEST_TABLE:
             return True
         tables = [part.values() for part in self.parts]
-        rows = product([np.arange(len(table), dtype=np.float64) for table in tables]).astype(np.intp)
+        rows = product([np.arange(len(table), dtype=np.float64) for table in tables]).astype(
+            np.intp
+        )
         points: Points = np.zeros((len(rows), width), dtype=np.float64, order="F")
         for part, table, row in zip(self.parts, tables, rows.T, strict=True):
             points[:, list(part.columns)] = table[row]
@@ -225,7 +267,9 @@ class _Tied:
         while filled < len(out):
             wanted = 1.1 * (len(out) - filled) * (tried + 2) / (filled + 1)
             # Columns of other parts stay empty; these constraints do not read them.
-            trial: Points = np.zeros((int(np.clip(wanted, _LEAST, most)), out.shape[1]), dtype=np.float64, order="F")
+            trial: Points = np.zeros(
+                (int(np.clip(wanted, _LEAST, most)), out.shape[1]), dtype=np.float64, order="F"
+            )
             for part in self.parts:
                 part.draw(rng, trial)
             kept = trial[self.valid(trial)][: len(out) - filled]
@@ -234,14 +278,16 @@ class _Tied:
             if tried >= _ENOUGH and filled < RAREST * tried:
                 said = clip(", ".join(map(repr, self.texts)), 200)
                 raise RareInputs(
-                    f"the constraints {said} accept only {filled:,} of {tried:,} inputs drawn with these weights; "
-                    f"give inputs that they exclude less weight, so that at least 1 in {round(1 / RAREST):,} is valid"
+                    f"the constraints {said} accept only {filled:,} of {tried:,} inputs drawn with"
+                    " these weights; give inputs that they exclude less weight, so that at least 1"
+                    f" in {round(1 / RAREST):,} is valid"
                 )
 
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """How likely each input of a space is: independent parts, one or more features each, among valid inputs.
+    """How likely each input of a space is: independent parts, one or more features each, among
+    valid inputs.
 
     >>> from evenhand.space.feature import category
     >>> from evenhand.space.space import Space
@@ -258,7 +304,9 @@ class Law:
     @cached_property
     def _tied(self) -> tuple[_Tied, ...]:
         blocks = [block for block in self.space.blocks(self.space.features) if block.predicates]
-        together = _merged([set(part.columns) for part in self.parts] + [set(block.columns) for block in blocks])
+        together = _merged(
+            [set(part.columns) for part in self.parts] + [set(block.columns) for block in blocks]
+        )
         found = []
         for columns in together:
             mine = [block for block in blocks if columns >= set(block.columns)]
@@ -286,14 +334,20 @@ class Law:
         """Return the law of one group's inputs, or None where it has no weight."""
         spans = {
             column: (ends[0, cell], ends[1, cell])
-            for column, ends, cell in zip(groups.columns, groups.spans, groups.cells(group), strict=True)
+            for column, ends, cell in zip(
+                groups.columns, groups.spans, groups.cells(group), strict=True
+            )
         }
-        parts = tuple(part.given(spans) if spans.keys() & set(part.columns) else part for part in self.parts)
+        parts = tuple(
+            part.given(spans) if spans.keys() & set(part.columns) else part for part in self.parts
+        )
         if not all(len(part.weights) for part in parts):
             return None
         law = Law(self.space, parts)
         touched = set(groups.columns)
-        possible = all(tied.possible(len(self.space.features)) for tied in law._tied if tied.columns & touched)
+        possible = all(
+            tied.possible(len(self.space.features)) for tied in law._tied if tied.columns & touched
+        )
         return law if possible else None
 
     def reached(self, groups: Groups) -> NDArray[np.bool_]:
@@ -316,7 +370,9 @@ class Law:
             least, most = groups.spans[touched[0]]
             return np.asarray((part.share(0, least, most) > 0).any(axis=0))
         among = replace(groups, names=tuple(groups.names[at] for at in touched))
-        points: Points = np.zeros((len(part.low), len(self.space.features)), dtype=np.float64, order="F")
+        points: Points = np.zeros(
+            (len(part.low), len(self.space.features)), dtype=np.float64, order="F"
+        )
         points[:, list(part.columns)] = part.low
         place = among.of(points)
         found = np.zeros(len(among), dtype=np.bool_)

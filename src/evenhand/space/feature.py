@@ -56,20 +56,33 @@ class Feature:
         elif self.kind in KINDS:
             self._check_range()
         else:
-            raise SpaceError(f"feature {self.name!r}: unknown kind {self.kind!r}; {nearest(self.kind, KINDS)}")
+            raise SpaceError(
+                f"feature {self.name!r}: unknown kind {self.kind!r}; {nearest(self.kind, KINDS)}"
+            )
         if not isinstance(self.passed, bool):
-            raise SpaceError(f"feature {self.name!r}: passed = {self.passed!r} must be true or false")
+            raise SpaceError(
+                f"feature {self.name!r}: passed = {self.passed!r} must be true or false"
+            )
 
     def _check_levels(self) -> None:
         if not self.levels:
-            raise SpaceError(f"feature {self.name!r}: the list of levels is empty; give at least one")
+            raise SpaceError(
+                f"feature {self.name!r}: the list of levels is empty; give at least one"
+            )
         for level in self.levels:
-            if not isinstance(level, str | int | float | bool) or (isinstance(level, float) and math.isnan(level)):
-                raise SpaceError(f"feature {self.name!r}: level {clip(repr(level))} is no text, number or truth value")
+            if not isinstance(level, str | int | float | bool) or (
+                isinstance(level, float) and math.isnan(level)
+            ):
+                raise SpaceError(
+                    f"feature {self.name!r}: level {clip(repr(level))} is no text, number or truth"
+                    " value"
+                )
         seen: set[Label] = set()
         for level in self.levels:
             if level in seen:
-                raise SpaceError(f"feature {self.name!r}: level {level!r} is listed twice; list each level once")
+                raise SpaceError(
+                    f"feature {self.name!r}: level {level!r} is listed twice; list each level once"
+                )
             seen.add(level)
 
     def _check_range(self) -> None:
@@ -83,17 +96,28 @@ class Feature:
             if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
                 raise SpaceError(f"{said} is not a number")
             if abs(value) > _LARGEST:
-                raise SpaceError(f"{said} is beyond ±2**53, from where whole numbers cannot be told apart")
+                raise SpaceError(
+                    f"{said} is beyond ±2**53, from where whole numbers cannot be told apart"
+                )
             if self.kind == "integer" and value != int(value):
                 raise SpaceError(f"{said} is not a whole number; use real() instead")
         if self.low > self.high:
-            raise SpaceError(f"feature {self.name!r}: low = {self.low!r} is over high = {self.high!r}; swap them")
+            raise SpaceError(
+                f"feature {self.name!r}: low = {self.low!r} is over high = {self.high!r}; swap them"
+            )
         if self.step is not None and self.step <= 0:
             raise SpaceError(f"feature {self.name!r}: step = {self.step!r} must be over 0")
         if self.step is not None and self.high - self.low >= _LARGEST * self.step:
-            raise SpaceError(f"feature {self.name!r}: {self.domain} are 2**53 values or more; take a larger step")
-        if isinstance(self.bins, tuple) and not self.low <= self.bins[0] < self.bins[-1] <= self.high:
-            raise SpaceError(f"feature {self.name!r}: bins = {self.bins!r} reach beyond {self.domain}")
+            raise SpaceError(
+                f"feature {self.name!r}: {self.domain} are 2**53 values or more; take a larger step"
+            )
+        if (
+            isinstance(self.bins, tuple)
+            and not self.low <= self.bins[0] < self.bins[-1] <= self.high
+        ):
+            raise SpaceError(
+                f"feature {self.name!r}: bins = {self.bins!r} reach beyond {self.domain}"
+            )
 
     @property
     def size(self) -> int | float:
@@ -108,7 +132,9 @@ class Feature:
         return math.floor(steps + min(max(1e-9, 4 * _EPSILON * steps), 1e-3)) + 1
 
     def values(self) -> NDArray[np.float64]:
-        """Return every encoded value in order; a real feature needs a step or bins (whose midpoints are taken)."""
+        """Return every encoded value in order; a real feature needs a step or bins (whose midpoints
+        are taken).
+        """
         if self.kind == "category":
             return np.arange(len(self.levels), dtype=np.float64)
         if math.isinf(self.size):
@@ -125,13 +151,17 @@ class Feature:
 
     @property
     def choices(self) -> int | float:
-        """Number of values that a variant may take: those of `values`, and its own where that may be another."""
+        """Number of values that a variant may take: those of `values`, and its own where that may
+        be another.
+        """
         return self.variety + (1 if math.isinf(self.size) else 0)
 
     def edges(self) -> NDArray[np.float64]:
         """Return the edges of the bins of a numeric feature."""
         if self.bins is None:
-            raise SpaceError(f"feature {self.name!r} is continuous; give it a step or bins to list its values")
+            raise SpaceError(
+                f"feature {self.name!r} is continuous; give it a step or bins to list its values"
+            )
         if isinstance(self.bins, int):
             return np.linspace(self.low, self.high, self.bins + 1)
         return np.asarray(self.bins, dtype=np.float64)
@@ -164,13 +194,17 @@ class Feature:
         return list(self.numbers(column).tolist())
 
     def numbers(self, column: NDArray[np.float64]) -> NDArray[Any]:
-        """Return the encoded values of a numeric feature in its own type: whole numbers, or as they are."""
+        """Return the encoded values of a numeric feature in its own type: whole numbers, or as they
+        are.
+        """
         return column.astype(np.int64) if self.kind == "integer" else column
 
     def inside(self, column: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Tell which encoded values this feature can take."""
         if self.kind == "category":
-            return np.asarray((column >= 0) & (column < len(self.levels)) & (column == np.floor(column)))
+            return np.asarray(
+                (column >= 0) & (column < len(self.levels)) & (column == np.floor(column))
+            )
         if math.isinf(self.size):
             return np.asarray((column >= self.low) & (column <= self.high))
         with np.errstate(invalid="ignore", over="ignore"):
@@ -180,7 +214,9 @@ class Feature:
             return np.asarray((index >= 0) & (index < self.size) & (off <= slack))
 
     def snap(self, column: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Move values that lie on the grid but for rounding onto it, so that equal inputs have equal bytes."""
+        """Move values that lie on the grid but for rounding onto it, so that equal inputs have
+        equal bytes.
+        """
         if self.kind == "category" or math.isinf(self.size):
             return column
         return self._grid(self._index(column))
@@ -214,7 +250,8 @@ class Feature:
 
     @classmethod
     def from_dict(cls, name: str, table: Mapping[str, Any], base: Feature | None = None) -> Feature:
-        """Build a feature from a declaration; keys it leaves out come from `base`, the kind from its values.
+        """Build a feature from a declaration; keys it leaves out come from `base`, the kind from
+        its values.
 
         >>> Feature.from_dict("age", {"low": 18, "high": 90}) == integer("age", 18, 90)
         True
@@ -247,7 +284,9 @@ def category(name: str, levels: Sequence[Label], *, passed: bool = True) -> Feat
     return Feature(name, "category", levels=_levels(name, levels), passed=passed)
 
 
-def integer(name: str, low: int, high: int, *, step: int = 1, bins: Any = None, passed: bool = True) -> Feature:
+def integer(
+    name: str, low: int, high: int, *, step: int = 1, bins: Any = None, passed: bool = True
+) -> Feature:
     """Declare a whole number from `low` to `high`, both included.
 
     >>> integer("age", 20, 60, step=20).values().tolist()
@@ -258,7 +297,13 @@ def integer(name: str, low: int, high: int, *, step: int = 1, bins: Any = None, 
 
 
 def real(
-    name: str, low: float, high: float, *, step: float | None = None, bins: Any = None, passed: bool = True
+    name: str,
+    low: float,
+    high: float,
+    *,
+    step: float | None = None,
+    bins: Any = None,
+    passed: bool = True,
 ) -> Feature:
     """Declare a number from `low` to `high`, both included; continuous, or on a grid of `step`.
 
@@ -297,7 +342,10 @@ def _bins(name: str, bins: Any) -> int | tuple[float, ...] | None:
             edges = tuple(float(edge) for edge in bins)
             if all(one < other for one, other in itertools.pairwise(edges)):
                 return edges
-    raise SpaceError(f"feature {name!r}: bins = {clip(repr(bins))} must be a number of bins or a rising list of edges")
+    raise SpaceError(
+        f"feature {name!r}: bins = {clip(repr(bins))} must be a number of bins or a rising list of"
+        " edges"
+    )
 
 
 def _levels(name: str, levels: Any) -> tuple[Label, ...]:
@@ -309,7 +357,9 @@ def _levels(name: str, levels: Any) -> tuple[Label, ...]:
 def _checked(name: str, table: Mapping[str, Any], base: Feature | None) -> dict[str, Any]:
     """Return a declaration in the form the dataclass holds it, its kind included."""
     if not isinstance(table, Mapping):
-        raise SpaceError(f"feature {name!r}: {clip(repr(table))} must be a table such as {{'low': 0, 'high': 1}}")
+        raise SpaceError(
+            f"feature {name!r}: {clip(repr(table))} must be a table such as {{'low': 0, 'high': 1}}"
+        )
     for key in table:
         if key not in FIELDS:
             raise SpaceError(f"feature {name!r}: unknown key {key!r}; {nearest(key, FIELDS)}")
@@ -320,7 +370,10 @@ def _checked(name: str, table: Mapping[str, Any], base: Feature | None) -> dict[
         raise SpaceError(f"feature {name!r}: unknown kind {kind!r}; {nearest(kind, KINDS)}")
     for key in ("low", "high", "step", "bins") if kind == "category" else ("levels",):
         if key in table:
-            raise SpaceError(f"feature {name!r}: {key} = {clip(repr(table[key]))} does not go with kind = {kind!r}")
+            raise SpaceError(
+                f"feature {name!r}: {key} = {clip(repr(table[key]))} does not go with kind ="
+                f" {kind!r}"
+            )
     given = {key: plain(value) for key, value in table.items() if key != "name"} | {"kind": kind}
     if "levels" in given:
         given["levels"] = _levels(name, given["levels"])

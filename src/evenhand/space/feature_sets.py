@@ -1,4 +1,6 @@
-"""Which sets of features a question is about: `over="sex"`, `over=["sex", "race"]`, `over=[("sex",), ("race",)]`."""
+"""Which sets of features a question is about: `over="sex"`, `over=["sex", "race"]`,
+`over=[("sex",), ("race",)]`.
+"""
 
 from __future__ import annotations
 
@@ -28,18 +30,22 @@ def sets_of(over: Over) -> list[tuple[str, ...]]:
 
 
 def feature_sets(space: Space, over: Over | None) -> list[tuple[str, ...]]:
-    """Return the sets of features that `over` names, checked against the space; by default each protected feature."""
+    """Return the sets of features that `over` names, checked against the space; by default each
+    protected feature.
+    """
     if over is None:
         if not space.protected:
             raise UsageError(
-                f"the space names no protected features; pass over=…, one or more of {', '.join(space.names)}"
+                "the space names no protected features; pass over=…, one or more of"
+                f" {', '.join(space.names)}"
             )
         return [(name,) for name in space.protected]
     try:
         sets = sets_of(over)
     except TypeError:
         raise UsageError(
-            f"over = {clip(repr(over))} must be the name of a feature, a list of names, or a list of tuples of names"
+            f"over = {clip(repr(over))} must be the name of a feature, a list of names, or a list"
+            " of tuples of names"
         ) from None
     for names in sets:
         space.sets(names)
@@ -54,6 +60,6 @@ def unseen_notes(space: Space, sets: Sequence[tuple[str, ...]]) -> list[str]:
     unseen = sorted({name for names in sets for name in names if not space.feature(name).passed})
     return [
         f"{name} is not passed to the software, so its causal score is zero by construction; "
-        f"that is no evidence of fairness"
+        "that is no evidence of fairness"
         for name in unseen
     ]

@@ -38,7 +38,9 @@ class Cells:
         """Return the bin of each feature of each point."""
         found: Points = np.empty((len(points), len(self.positions)), dtype=np.float64, order="F")
         for column, position in enumerate(self.positions):
-            found[:, column] = _binned(self.space.features[position], points[:, position], self.number)
+            found[:, column] = _binned(
+                self.space.features[position], points[:, position], self.number
+            )
         return found
 
     def of(self, points: Points) -> NDArray[np.uint64]:

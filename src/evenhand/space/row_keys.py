@@ -1,4 +1,6 @@
-"""Numbers for rows, and which of them were seen before: what keeps a search from asking or counting twice."""
+"""Numbers for rows, and which of them were seen before: what keeps a search from asking or counting
+twice.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 def mixed(columns: Iterable[NDArray[np.float64]], rows: int) -> Keys:
-    """Return a number for each row that equal rows share, and different ones in practice do not: a 64-bit hash.
+    """Return a number for each row that equal rows share, and different ones in practice do not: a
+    64-bit hash.
 
     >>> keys = mixed([np.array([1.0, 2.0, 1.0]), np.array([0.0, 0.0, -0.0])], 3)
     >>> keys[0] == keys[2], keys[0] == keys[1]
@@ -31,7 +34,9 @@ def mixed(columns: Iterable[NDArray[np.float64]], rows: int) -> Keys:
     """
     key = np.zeros(rows, dtype=np.uint64)
     for column in columns:
-        bits = (np.ascontiguousarray(column, dtype=np.float64) + 0.0).view(np.uint64)  # turns -0.0 into 0.0
+        bits = (np.ascontiguousarray(column, dtype=np.float64) + 0.0).view(
+            np.uint64
+        )  # turns -0.0 into 0.0
         key = (key ^ (bits + _MULTIPLIER + (key << np.uint64(6)))) * _MULTIPLIER
         key ^= key >> np.uint64(31)
     return key
@@ -76,6 +81,8 @@ class Seen:
 
 
 def classes(points: Points, space: Space, names: tuple[str, ...]) -> NDArray[np.intp]:
-    """Return a number for each point that it shares with those that differ from it only in the named features."""
+    """Return a number for each point that it shares with those that differ from it only in the
+    named features.
+    """
     rest = [column for column in range(len(space.features)) if column not in space.sets(names)]
     return numbered((points[:, column] for column in rest), len(points))

@@ -1,4 +1,6 @@
-"""Rules: readable subgroups, each a conjunction of conditions on single features (TestSGD, section 4.1)."""
+"""Rules: readable subgroups, each a conjunction of conditions on single features (TestSGD, section
+4.1).
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ _FIELDS = ("feature", "low", "high", "levels", "without", "below")
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A range of a number, both ends included and None for an open one, or some levels of a category.
+    """A range of a number, both ends included and None for an open one, or some levels of a
+    category.
 
     >>> print(Condition("income", low=3000), "/", Condition("sex", levels=("F", "Other")))
     income at least 3,000 / sex F or Other
@@ -44,13 +47,18 @@ class Condition:
     without: tuple[Label, ...] = field(default=(), compare=False)
     """The levels that are left out, where naming those is shorter; a rule fills it in."""
     below: float | None = field(default=None, compare=False)
-    """An end that is not included, for half-open bins; a rule fills in the largest value under it as `high`."""
+    """An end that is not included, for half-open bins; a rule fills in the largest value under it
+    as `high`.
+    """
 
     @property
     def text(self) -> str:
         """The condition in words."""
         if self.below is not None and not self.without and not self.levels:
-            return f"{'' if self.low is None else f'{_said(self.low)} <= '}{self.feature} < {_said(self.below)}"
+            return (
+                f"{'' if self.low is None else f'{_said(self.low)} <= '}{self.feature} <"
+                f" {_said(self.below)}"
+            )
         return f"{self.feature} {self.value_text}"
 
     @property
@@ -65,7 +73,10 @@ class Condition:
         if self.levels:
             return " or ".join(map(_said, self.levels))
         if self.below is not None:
-            return f"{'' if self.low is None else f'at least {_said(self.low)}, '}under {_said(self.below)}"
+            return (
+                f"{'' if self.low is None else f'at least {_said(self.low)}, '}under"
+                f" {_said(self.below)}"
+            )
         if self.high is None:
             return "any" if self.low is None else f"at least {_said(self.low)}"
         if self.low is None:
@@ -96,13 +107,20 @@ class Condition:
     def to_dict(self) -> dict[str, Any]:
         """Return the condition as JSON holds it, without what is open."""
         found: dict[str, Any] = {"feature": self.feature}
-        found |= {key: value for key in ("low", "high", "below") if (value := getattr(self, key)) is not None}
-        return found | {key: list(value) for key in ("levels", "without") if (value := getattr(self, key))}
+        found |= {
+            key: value
+            for key in ("low", "high", "below")
+            if (value := getattr(self, key)) is not None
+        }
+        return found | {
+            key: list(value) for key in ("levels", "without") if (value := getattr(self, key))
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The inputs that meet all conditions; build it with `Rule.of`, which gives equal subgroups equal rules.
+    """The inputs that meet all conditions; build it with `Rule.of`, which gives equal subgroups
+    equal rules.
 
     >>> from evenhand.space.feature import category, integer
     >>> from evenhand.space.space import Space
@@ -120,13 +138,16 @@ class Rule:
     def of(cls, space: Space, conditions: Iterable[Condition]) -> Rule:
         """Return the rule in its one form, checked against the space.
 
-        Conditions come in the order of the features, one to a feature, and only where some value fails them; ends are
-        values that the feature has, and levels are in its order.
+        Conditions come in the order of the features, one to a feature, and only where some value
+        fails them; ends are values that the feature has, and levels are in its order.
         """
         met: dict[int, list[Condition]] = {}
         for condition in conditions:
             met.setdefault(space.index(condition.feature), []).append(_checked(condition, space))
-        joined = [_closed(reduce(_both, met[position]), space.features[position]) for position in sorted(met)]
+        joined = [
+            _closed(reduce(_both, met[position]), space.features[position])
+            for position in sorted(met)
+        ]
         return cls(tuple(condition for condition in joined if condition is not None))
 
     @property
@@ -156,11 +177,16 @@ class Rule:
         [[18.0], [18.0]]
         """
         given = {space.index(condition.feature): condition for condition in self.conditions}
-        parts = tuple(_part(position, feature, given.get(position)) for position, feature in enumerate(space.features))
+        parts = tuple(
+            _part(position, feature, given.get(position))
+            for position, feature in enumerate(space.features)
+        )
         try:
             return Law(space, parts).draw(n, rng)
         except RareInputs:
-            raise RareInputs(f"the constraints leave next to no input with {clip(self.text, 300)}") from None
+            raise RareInputs(
+                f"the constraints leave next to no input with {clip(self.text, 300)}"
+            ) from None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as JSON holds it."""
@@ -175,15 +201,22 @@ class Rule:
         """
         entries = table.get("conditions") if isinstance(table, Mapping) else None
         if not isinstance(entries, list):
-            raise UsageError(f"a rule is a table with a list of conditions, not {clip(repr(table))}")
+            raise UsageError(
+                f"a rule is a table with a list of conditions, not {clip(repr(table))}"
+            )
         for entry in entries:
             if not isinstance(entry, Mapping) or "feature" not in entry:
-                raise UsageError(f"a condition is a table that names a feature, not {clip(repr(entry))}")
+                raise UsageError(
+                    f"a condition is a table that names a feature, not {clip(repr(entry))}"
+                )
             for key in entry:
                 if key not in _FIELDS:
                     raise UsageError(f"unknown key {key!r} in a condition; {nearest(key, _FIELDS)}")
         listed: list[dict[str, Any]] = [
-            {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
+            {
+                key: tuple(value) if isinstance(value, list) else value
+                for key, value in entry.items()
+            }
             for entry in entries
         ]
         return cls(tuple(Condition(**entry) for entry in listed))
@@ -203,18 +236,27 @@ def _checked(condition: Condition, space: Space) -> Condition:
     if feature.kind == "category":
         for key, end in ends:
             if end is not None:
-                raise UsageError(f"{said} has {key} = {clip(repr(end))}, but it is a category; name levels instead")
+                raise UsageError(
+                    f"{said} has {key} = {clip(repr(end))}, but it is a category; name levels"
+                    " instead"
+                )
         levels = [plain(level) for level in condition.levels]
         if not levels:
             raise UsageError(f"{said} names no level; {nearest('', feature.levels)}")
         for level in levels:
             if level not in feature.levels:
-                raise UsageError(f"{said}: it has no level {clip(repr(level))}; {nearest(level, feature.levels)}")
-        return Condition(feature.name, levels=tuple(level for level in feature.levels if level in levels))
+                raise UsageError(
+                    f"{said}: it has no level {clip(repr(level))}; {nearest(level, feature.levels)}"
+                )
+        return Condition(
+            feature.name, levels=tuple(level for level in feature.levels if level in levels)
+        )
     if condition.levels:
         raise UsageError(f"{said} names levels, but it is a number; give low and high instead")
     for key, end in ends:
-        if end is not None and (isinstance(end, bool) or not isinstance(end, int | float) or end != end):
+        if end is not None and (
+            isinstance(end, bool) or not isinstance(end, int | float) or end != end
+        ):
             raise UsageError(f"{said}: {key} = {clip(repr(end))} is not a number")
     if low is not None and high is not None and low > high:
         raise UsageError(f"{said}: low = {low!r} is over high = {high!r}; swap them")
@@ -229,7 +271,9 @@ def _checked(condition: Condition, space: Space) -> Condition:
 
 
 def _under(end: float, feature: Feature) -> float:
-    """Return the largest value of a numeric feature that is under an end, or under its range where none is."""
+    """Return the largest value of a numeric feature that is under an end, or under its range where
+    none is.
+    """
     # Ends that are far out, infinite ones too, would have no place.
     beyond = feature.step or 1.0
     end = min(max(end, feature.low - beyond), feature.high + beyond)
@@ -242,7 +286,11 @@ def _under(end: float, feature: Feature) -> float:
 def _both(one: Condition, other: Condition) -> Condition:
     """Return the condition that is met where both are; it may be met nowhere."""
     ends = (end for end in (one, other) if end.high is not None)
-    tighter = min(ends, key=lambda end: (end.high or 0.0, end.below is not None, end.below or 0.0), default=one)
+    tighter = min(
+        ends,
+        key=lambda end: (end.high or 0.0, end.below is not None, end.below or 0.0),
+        default=one,
+    )
     return Condition(
         one.feature,
         max((end for end in (one.low, other.low) if end is not None), default=None),
@@ -272,7 +320,9 @@ def _closed(condition: Condition, feature: Feature) -> Condition | None:
         )
         low, high = feature.snap(np.array(place) * float(feature.step) + feature.low).tolist()
     if low > high:
-        raise UsageError(f"no value of {feature.name!r} meets all conditions on it; it takes {feature.domain}")
+        raise UsageError(
+            f"no value of {feature.name!r} meets all conditions on it; it takes {feature.domain}"
+        )
     ends = np.array([low, high], dtype=np.float64)
     low, high = feature.numbers(ends).tolist()
     if low <= first and high >= last:
@@ -291,6 +341,10 @@ def _part(position: int, feature: Feature, condition: Condition | None) -> Part:
         codes = np.flatnonzero(condition.codes(feature)).astype(np.float64)
         return Part.counted((position,), (feature,), codes[:, None], np.ones(len(codes)))
     low = whole.low if condition.low is None else np.full((1, 1), float(condition.low))
-    most = condition.high if condition.below is None or condition.high is not None else _under(condition.below, feature)
+    most = (
+        condition.high
+        if condition.below is None or condition.high is not None
+        else _under(condition.below, feature)
+    )
     high = whole.high if most is None else np.full((1, 1), float(most))
     return replace(whole, low=low, high=high)

@@ -8,8 +8,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.runtime.errors import ConfigError, EvenhandError, SpaceError, UsageError, clip, nearest
-from evenhand.runtime.options import FILE, FLAG, LABEL, LIST, NUMBER, TABLE, TEXT, Kind, Option, Options
+from evenhand.runtime.errors import (
+    ConfigError,
+    EvenhandError,
+    SpaceError,
+    UsageError,
+    clip,
+    nearest,
+)
+from evenhand.runtime.options import (
+    FILE,
+    FLAG,
+    LABEL,
+    LIST,
+    NUMBER,
+    TABLE,
+    TEXT,
+    Kind,
+    Option,
+    Options,
+)
 from evenhand.runtime.table_file import beside, read_frame
 from evenhand.space.feature import KINDS, Feature, category, integer
 from evenhand.space.space import Space
@@ -27,12 +45,19 @@ SPACE = Options.of(
     Option("features", TABLE, "for each feature what it can be, or what is inferred otherwise"),
 )
 """What can be said in a [space] table."""
-_LEVELS = Kind("levels", (list,), "a list of labels", {"type": "array", "items": LABEL.schema, "minItems": 1})
+_LEVELS = Kind(
+    "levels", (list,), "a list of labels", {"type": "array", "items": LABEL.schema, "minItems": 1}
+)
 _BINS = Kind(
     "bins",
     (int, list),
     "a number of bins, or a rising list of edges",
-    {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "array", "items": NUMBER.schema, "minItems": 2}]},
+    {
+        "anyOf": [
+            {"type": "integer", "minimum": 1},
+            {"type": "array", "items": NUMBER.schema, "minItems": 2},
+        ]
+    },
 )
 FEATURE = Options.of(
     Option("kind", TEXT, "what it is; implied by the other keys", choices=KINDS),
@@ -40,14 +65,20 @@ FEATURE = Options.of(
     Option("low", NUMBER, "the least value of a number"),
     Option("high", NUMBER, "the greatest value of a number, included"),
     Option("step", NUMBER, "how far apart the values of a number are"),
-    Option("bins", _BINS, "the groups of a number, and the values of a continuous one that is varied"),
+    Option(
+        "bins", _BINS, "the groups of a number, and the values of a continuous one that is varied"
+    ),
     Option("passed", FLAG, "false for what the software does not take"),
 )
-"""What can be said in a [space.features.NAME] table; the feature itself says what is wrong with a value."""
+"""What can be said in a [space.features.NAME] table; the feature itself says what is wrong with a
+value.
+"""
 
 
 def read_toml(path: str | PathLike[str]) -> dict[str, Any]:
-    """Parse a TOML file, or say in one sentence why it cannot be; of a pyproject.toml take [tool.evenhand]."""
+    """Parse a TOML file, or say in one sentence why it cannot be; of a pyproject.toml take
+    [tool.evenhand].
+    """
     file = Path(path)
     try:
         table = tomllib.loads(_read(file))
@@ -58,7 +89,9 @@ def read_toml(path: str | PathLike[str]) -> dict[str, Any]:
     tools = table.get("tool", {})
     ours = tools.get("evenhand", {}) if isinstance(tools, dict) else {}
     if not isinstance(ours, dict):
-        raise ConfigError(f"{file}: tool.evenhand = {clip(repr(ours))} must be a table, [tool.evenhand]")
+        raise ConfigError(
+            f"{file}: tool.evenhand = {clip(repr(ours))} must be a table, [tool.evenhand]"
+        )
     return ours
 
 
@@ -98,16 +131,27 @@ def space_from_table(table: Mapping[str, Any], file: Path) -> Space:
     declared = table.get("features", {})
     for name, entry in declared.items():
         if not isinstance(entry, dict):
-            raise ConfigError(f"{file}: [space.features] {name} = {clip(repr(entry))} must be a table")
+            raise ConfigError(
+                f"{file}: [space.features] {name} = {clip(repr(entry))} must be a table"
+            )
         if "name" in entry:
-            raise ConfigError(f"{file}: [space.features.{name}] has a key 'name'; the table has the name already")
+            raise ConfigError(
+                f"{file}: [space.features.{name}] has a key 'name'; the table has the name already"
+            )
     protected, constraints = table.get("protected", ()), table.get("constraints", ())
     try:
         if "from" in table:
             return _inferred(table, file, declared)
         if not declared:
-            raise ConfigError(f'{file}: [space] needs from = "DATA.csv" or a [space.features.NAME] table per feature')
-        return Space([Feature.from_dict(name, entry) for name, entry in declared.items()], protected, constraints)
+            raise ConfigError(
+                f'{file}: [space] needs from = "DATA.csv" or a [space.features.NAME] table per'
+                " feature"
+            )
+        return Space(
+            [Feature.from_dict(name, entry) for name, entry in declared.items()],
+            protected,
+            constraints,
+        )
     except ConfigError:
         raise
     except EvenhandError as error:
@@ -121,12 +165,20 @@ def _inferred(table: Mapping[str, Any], file: Path, declared: dict[str, Any]) ->
     known = {name: entry for name, entry in declared.items() if name in frame.columns}
     base = Space.from_frame(frame, target=table.get("target"), features=known)
     extra = [_added(name, entry, list(frame.columns)) for name, entry in added.items()]
-    return Space([*base.features, *extra], table.get("protected", ()), table.get("constraints", ()), base.layout)
+    return Space(
+        [*base.features, *extra],
+        table.get("protected", ()),
+        table.get("constraints", ()),
+        base.layout,
+    )
 
 
 def _added(name: str, entry: Mapping[str, Any], columns: list[str]) -> Feature:
     if not {"levels", "low", "high"} & set(entry):
-        raise SpaceError(f"feature {name!r} is no column of the data and declares no values; {nearest(name, columns)}")
+        raise SpaceError(
+            f"feature {name!r} is no column of the data and declares no values;"
+            f" {nearest(name, columns)}"
+        )
     return Feature.from_dict(name, entry)
 
 
@@ -148,9 +200,11 @@ def read_themis(path: str | PathLike[str]) -> Themis:
     file = Path(path)
     text = _read(file)
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise ConfigError(f"{file}: holds a document type, which a Themis settings file never needs; remove it")
+        raise ConfigError(
+            f"{file}: holds a document type, which a Themis settings file never needs; remove it"
+        )
     try:
-        root = ElementTree.fromstring(text)  # noqa: S314 (entities are refused above)
+        root = ElementTree.fromstring(text)  # noqa: S314
     except ElementTree.ParseError as error:
         raise ConfigError(f"{file}: is not valid XML: {error}") from None
     features = [_themis_input(entry, file) for entry in root.iterfind("inputs/input")]
@@ -165,7 +219,9 @@ def read_themis(path: str | PathLike[str]) -> Themis:
     try:
         command = shlex.split(_text(root, "command", file, default=""))
     except ValueError as error:
-        raise ConfigError(f"{file}: <command> = {root.findtext('command')!r} cannot be split: {error}") from None
+        raise ConfigError(
+            f"{file}: <command> = {root.findtext('command')!r} cannot be split: {error}"
+        ) from None
     seed = _number(root, "seed", file, default=0, whole=True)
     return Themis(space, (*command, "{*}") if command else (), int(seed), tests)
 
@@ -179,14 +235,18 @@ def _text(entry: Element, path: str, file: Path, default: str | None = None) -> 
     return found.strip()
 
 
-def _number(entry: Element, path: str, file: Path, default: float | None = None, *, whole: bool = False) -> float:
+def _number(
+    entry: Element, path: str, file: Path, default: float | None = None, *, whole: bool = False
+) -> float:
     text = _text(entry, path, file, None if default is None else str(default))
     try:
         number = float(text)
     except ValueError:
         raise ConfigError(f"{file}: <{path}> = {text!r} is not a number") from None
     if not math.isfinite(number) or (whole and number != int(number)):
-        raise ConfigError(f"{file}: <{path}> = {text!r} is not a {'whole' if whole else 'finite'} number")
+        raise ConfigError(
+            f"{file}: <{path}> = {text!r} is not a {'whole' if whole else 'finite'} number"
+        )
     return number
 
 
@@ -194,13 +254,21 @@ def _themis_input(entry: Element, file: Path) -> Feature:
     name, kind = _text(entry, "name", file), _text(entry, "type", file)
     try:
         if kind == "categorical":
-            return category(name, [(value.text or "").strip() for value in entry.iterfind("values/value")])
+            return category(
+                name, [(value.text or "").strip() for value in entry.iterfind("values/value")]
+            )
         if kind == "continuousInt":
-            ends = [_number(entry, f"bounds/{end}", file, whole=True) for end in ("lowerbound", "upperbound")]
+            ends = [
+                _number(entry, f"bounds/{end}", file, whole=True)
+                for end in ("lowerbound", "upperbound")
+            ]
             return integer(name, int(ends[0]), int(ends[1]))
     except SpaceError as error:
         raise ConfigError(f"{file}: {error}") from None
-    raise ConfigError(f"{file}: input {name!r} has type {kind!r}; {nearest(kind, ('categorical', 'continuousInt'))}")
+    raise ConfigError(
+        f"{file}: input {name!r} has type {kind!r};"
+        f" {nearest(kind, ('categorical', 'continuousInt'))}"
+    )
 
 
 def _themis_test(entry: Element, file: Path) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Confidence sequences: intervals that hold at all sample sizes at once.
 
-A run may look after every draw and stop when it likes. All functions are pure and vectorised over their counts, and
-return `(low, high)`; they rest on the beta-binomial mixture martingale and Ville's inequality.
+A run may look after every draw and stop when it likes. All functions are pure and vectorised over
+their counts, and return `(low, high)`; they rest on the beta-binomial mixture martingale and
+Ville's inequality.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
     from evenhand.statistics.intervals import Floats, Limits
 
-# Jeffreys' prior: the mixture's redundancy is then within a constant of the best possible for every p.
+# Jeffreys' prior: the mixture's redundancy is then within a constant of the best possible for every
+# p.
 PRIOR = 0.5
 _HALVINGS = 60
 
@@ -39,12 +41,13 @@ def log_mixture(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
 
 
 def mixture(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
-    """Return the confidence sequence {p : M_n(p) < 1/(1 - level)} of the beta-binomial mixture martingale M.
+    """Return the confidence sequence {p : M_n(p) < 1/(1 - level)} of the beta-binomial mixture
+    martingale M.
 
-    By Ville's inequality the intervals of all n hold together with probability `level`, so it is valid under any
-    stopping rule. It stays valid for independent graded outcomes x in [0, 1] (`k` is then their sum): given a mixing
-    value θ, each factor (θ/p)^x·((1-θ)/(1-p))^(1-x) is convex in x, so its mean is at most that of a yes/no outcome of
-    the same mean p, which is 1.
+    By Ville's inequality the intervals of all n hold together with probability `level`, so it is
+    valid under any stopping rule. It stays valid for independent graded outcomes x in [0, 1] (`k`
+    is then their sum): given a mixing value θ, each factor (θ/p)^x·((1-θ)/(1-p))^(1-x) is convex in
+    x, so its mean is at most that of a yes/no outcome of the same mean p, which is 1.
 
     >>> low, high = mixture(3, 40, 0.95)
     >>> f"{low:.4f} {high:.4f}"
@@ -81,7 +84,9 @@ def log_mixture_difference(k1: Floats, n1: Floats, k2: Floats, n2: Floats, d: Ar
     >>> bool(log_mixture_difference(ten, ten, 0 * ten, ten, 0.0) > 5)
     True
     """
-    gap = np.broadcast_to(np.asarray(d, dtype=float), np.broadcast_shapes(np.shape(k1), np.shape(k2), np.shape(d)))
+    gap = np.broadcast_to(
+        np.asarray(d, dtype=float), np.broadcast_shapes(np.shape(k1), np.shape(k2), np.shape(d))
+    )
     far, near = np.maximum(-gap, 0.0), np.minimum(1 - gap, 1.0)
     start, length = far, near - far
     for _ in range(_HALVINGS // 2):
@@ -96,8 +101,11 @@ def log_mixture_difference(k1: Floats, n1: Floats, k2: Floats, n2: Floats, d: Ar
     return log_mixture(k1, n1, np.clip(p + gap, 0.0, 1.0)) + log_mixture(k2, n2, p)
 
 
-def mixture_difference(k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike, level: float) -> Limits:
-    """Return a confidence sequence for p1 - p2 from the product of the two samples' mixture martingales.
+def mixture_difference(
+    k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike, level: float
+) -> Limits:
+    """Return a confidence sequence for p1 - p2 from the product of the two samples' mixture
+    martingales.
 
     >>> low, high = mixture_difference(30, 40, 12, 40, 0.95)
     >>> f"{low:.3f} {high:.3f}"
@@ -105,11 +113,15 @@ def mixture_difference(k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLik
     """
     first, second = checked(k1, n1), checked(k2, n2)
     rate = 1 - check_level(level)
-    return -mixture_difference_below(*second, *first, rate)[()], mixture_difference_below(*first, *second, rate)[()]
+    return (
+        -mixture_difference_below(*second, *first, rate)[()],
+        mixture_difference_below(*first, *second, rate)[()],
+    )
 
 
 def mixture_difference_below(k1: Floats, n1: Floats, k2: Floats, n2: Floats, rate: float) -> Floats:
-    """Return the upper limit of p1 - p2 over all pairs of rates at which the product martingale is below 1/rate.
+    """Return the upper limit of p1 - p2 over all pairs of rates at which the product martingale is
+    below 1/rate.
 
     >>> forty = np.array(40.0)
     >>> f"{mixture_difference_below(forty - 10, forty, forty - 28, forty, 0.05):.3f}"
@@ -117,7 +129,8 @@ def mixture_difference_below(k1: Floats, n1: Floats, k2: Floats, n2: Floats, rat
     """
     shape = np.broadcast_shapes(*(np.shape(x) for x in (k1, n1, k2, n2)))
 
-    # On the edge of that convex set both slopes equal one multiplier, and each rate then solves a quadratic.
+    # On the edge of that convex set both slopes equal one multiplier, and each rate then solves a
+    # quadratic.
     def rates(t: Floats) -> Limits:
         pull = (n1 + n2 + 1) * t / np.maximum(1 - t, 1e-12)
         return _tilted(k1, n1, pull), 1 - _tilted(n2 - k2, n2, pull)
@@ -140,7 +153,8 @@ def _tilted(k: Floats, n: Floats, pull: Floats) -> Floats:
 
 
 def mixture_tails(groups: int, alpha: float) -> tuple[float, float]:
-    """Return the rates for each pair's lower limit and for the spread's upper limit, for `mixture_spread`.
+    """Return the rates for each pair's lower limit and for the spread's upper limit, for
+    `mixture_spread`.
 
     >>> mixture_tails(2, 0.05), mixture_tails(3, 0.05)
     ((0.05, 0.05), (0.0125, 0.025))
@@ -152,7 +166,8 @@ def mixture_tails(groups: int, alpha: float) -> tuple[float, float]:
 def mixture_spread(k: ArrayLike, n: ArrayLike, level: float, *, among: int | None = None) -> Limits:
     """Return a confidence sequence for max p - min p over the groups on the last axis.
 
-    The two extreme groups of `among` samples of equal size may be given alone, as for `intervals.spread`.
+    The two extreme groups of `among` samples of equal size may be given alone, as for
+    `intervals.spread`.
 
     >>> low, high = mixture_spread([30, 20, 12], [40, 40, 40], 0.95)
     >>> f"{low:.3f} {high:.3f}"
@@ -161,7 +176,8 @@ def mixture_spread(k: ArrayLike, n: ArrayLike, level: float, *, among: int | Non
     hits, size = checked(k, n)
     pairs = ordered_pairs(hits, size)
     low_rate, high_rate = mixture_tails(among or hits.shape[-1], 1 - check_level(level))
-    # Over ordered pairs, the largest lower limit is minus the smallest upper limit of the reversed pair.
+    # Over ordered pairs, the largest lower limit is minus the smallest upper limit of the reversed
+    # pair.
     low = np.maximum(-mixture_difference_below(*pairs, low_rate).min(axis=-1), 0.0)
     high = mixture_difference_below(*pairs, high_rate).max(axis=-1)
     return low[()], np.where((size == 0).any(axis=-1), 1.0, high)[()]

@@ -1,4 +1,6 @@
-"""What a measurement says: a value with its interval, the verdict against a limit, and why sampling ended."""
+"""What a measurement says: a value with its interval, the verdict against a limit, and why sampling
+ended.
+"""
 
 from __future__ import annotations
 
@@ -79,13 +81,20 @@ class Estimate:
         if self.n < 0:
             raise UsageError(f"n is {self.n}; an estimate rests on no fewer than 0 inputs")
         if not 0 < self.level <= 1:
-            raise UsageError(f"level is {self.level!r}; it must lie between 0 and 1, for example 0.95")
+            raise UsageError(
+                f"level is {self.level!r}; it must lie between 0 and 1, for example 0.95"
+            )
         if not -1 <= self.low <= self.high <= 1:
-            raise UsageError(f"the interval {self.low!r} to {self.high!r} must be ordered and lie between -1 and 1")
+            raise UsageError(
+                f"the interval {self.low!r} to {self.high!r} must be ordered and lie between -1"
+                " and 1"
+            )
         if math.isnan(self.value) and self.n == 0:
             return
         if not self.low <= self.value <= self.high:
-            raise UsageError(f"the value {self.value!r} lies outside its interval {self.low!r} to {self.high!r}")
+            raise UsageError(
+                f"the value {self.value!r} lies outside its interval {self.low!r} to {self.high!r}"
+            )
 
     @classmethod
     def exact(cls, hits: float, n: int, *, population: str = "") -> Estimate:
@@ -95,18 +104,23 @@ class Estimate:
         25.0 % (n = 24, enumerated)
         """
         if n < 1 or not 0 <= hits <= n:
-            raise UsageError(f"enumeration gave {hits} hits among {n} inputs; it needs n >= 1 and 0 <= hits <= n")
+            raise UsageError(
+                f"enumeration gave {hits} hits among {n} inputs; it needs n >= 1 and 0 <= hits <= n"
+            )
         share = float(hits) / n
         return cls(share, share, share, n, 1.0, "enumerated", population)
 
     def verdict(self, limit: float, *, least: bool = False) -> Verdict:
-        """Return what the interval says of a discrimination score against the limit (Themis Def. 3.9: score >= θ).
+        """Return what the interval says of a discrimination score against the limit (Themis Def.
+        3.9: score >= θ).
 
-        FAIL when the whole interval is at or over the limit, PASS when all of it is below. Every score is at or over a
-        limit of 0, which is therefore read as "none at all": it fails as soon as the interval excludes 0, and passes
-        only when the interval is exactly 0, which takes enumeration.
+        FAIL when the whole interval is at or over the limit, PASS when all of it is below. Every
+        score is at or over a limit of 0, which is therefore read as "none at all": it fails as soon
+        as the interval excludes 0, and passes only when the interval is exactly 0, which takes
+        enumeration.
 
-        With `least` the limit is the least acceptable value, as for a ratio of rates: below it is FAIL.
+        With `least` the limit is the least acceptable value, as for a ratio of rates: below it is
+        FAIL.
 
         >>> Estimate(0.2, 0.1, 0.3, 50, 0.95, "exact").verdict(0.1).value
         'fail'
@@ -154,10 +168,15 @@ class Estimate:
         if unit == Witnesses.unit:
             return Witnesses.counted(found)
         if unit != Estimate.unit:
-            raise UsageError(f"an estimate has the unit {clip(word)!r}; it must be rate, count or amount")
+            raise UsageError(
+                f"an estimate has the unit {clip(word)!r}; it must be rate, count or amount"
+            )
         keys = {"value", "low", "high", "n", "level", "method"}
         if wrong := keys - set(found) | set(found) - keys - {"population", "unit"}:
-            raise UsageError(f"an estimate has the keys {', '.join(sorted(keys))}; check {', '.join(sorted(wrong))}")
+            raise UsageError(
+                f"an estimate has the keys {', '.join(sorted(keys))}; check"
+                f" {', '.join(sorted(wrong))}"
+            )
         value = math.nan if found["value"] is None else float(found["value"])
         return cls(
             value,
@@ -186,7 +205,9 @@ class Estimate:
     @property
     def ends_text(self) -> tuple[str, str]:
         """Both ends of the interval as people read them."""
-        return number_text.percent(self.low, self._digits), number_text.percent(self.high, self._digits)
+        return number_text.percent(self.low, self._digits), number_text.percent(
+            self.high, self._digits
+        )
 
     @property
     def level_text(self) -> str:
@@ -219,8 +240,9 @@ class Estimate:
 class Witnesses(Estimate):
     """How many discriminatory inputs a search found: a number of witnesses, and never a rate.
 
-    `value` and `low` are that number; `high` is infinite, since there may be more, unless every input was tried.
-    `n` is how many inputs were tried, twins aside, and says nothing of how many of all inputs discriminate.
+    `value` and `low` are that number; `high` is infinite, since there may be more, unless every
+    input was tried. `n` is how many inputs were tried, twins aside, and says nothing of how many of
+    all inputs discriminate.
 
     >>> print(Witnesses.of(12, 400, "adaptive"))
     12 found by trying 400 inputs (adaptive)
@@ -232,7 +254,9 @@ class Witnesses(Estimate):
 
     def __post_init__(self) -> None:
         if not 0 <= self.low == self.value <= self.high or not self.value <= self.n:
-            raise UsageError(f"{self.value:g} inputs found by trying {self.n} is no count of witnesses")
+            raise UsageError(
+                f"{self.value:g} inputs found by trying {self.n} is no count of witnesses"
+            )
 
     @classmethod
     def of(cls, found: int, tried: int, method: str, *, complete: bool = False) -> Witnesses:
@@ -242,10 +266,14 @@ class Witnesses(Estimate):
     @classmethod
     def counted(cls, found: Mapping[str, Any]) -> Witnesses:
         """Return the count that `to_dict` wrote."""
-        return cls.of(found["value"], found["n"], found["method"], complete=found["high"] is not None)
+        return cls.of(
+            found["value"], found["n"], found["method"], complete=found["high"] is not None
+        )
 
     def verdict(self, limit: float, *, least: bool = False) -> Verdict:
-        """Return FAIL when more was found than the limit allows; not to find more is a PASS only if all was tried."""
+        """Return FAIL when more was found than the limit allows; not to find more is a PASS only if
+        all was tried.
+        """
         if self.value > limit:
             return Verdict.FAIL
         return Verdict.PASS if self.high <= limit else Verdict.UNDECIDED
@@ -284,7 +312,9 @@ class Witnesses(Estimate):
 
     def __str__(self) -> str:
         every = "every one of " if self.high == self.value else ""
-        return f"{self.value_text} by trying {every}{number_text.count(self.n)} inputs ({self.method})"
+        return (
+            f"{self.value_text} by trying {every}{number_text.count(self.n)} inputs ({self.method})"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +329,9 @@ class Amount(Estimate):
 
     def __post_init__(self) -> None:
         if not self.low <= self.value <= self.high:
-            raise UsageError(f"the value {self.value!r} lies outside its interval {self.low!r} to {self.high!r}")
+            raise UsageError(
+                f"the value {self.value!r} lies outside its interval {self.low!r} to {self.high!r}"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the amount as JSON-ready values."""

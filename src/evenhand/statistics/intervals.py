@@ -1,9 +1,10 @@
 """Confidence intervals for one proportion, a difference of two, and the spread of several.
 
-All functions are pure and vectorised over their counts, and return `(low, high)`. `clopper_pearson`, `difference` and
-`spread` hold their level for a sample whose size does not depend on what was seen; those of `anytime` hold it at all
-sizes at once. `wilson` and `wald` are approximations: Wald's formula is the papers', has width zero at 0 and 1, and
-does not hold its level.
+All functions are pure and vectorised over their counts, and return `(low, high)`.
+`clopper_pearson`, `difference` and `spread` hold their level for a sample whose size does not
+depend on what was seen; those of `anytime` hold it at all sizes at once. `wilson` and `wald` are
+approximations: Wald's formula is the papers', has width zero at 0 and 1, and does not hold its
+level.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ def checked(k: ArrayLike, n: ArrayLike) -> Limits:
     """Return hits and sizes as arrays of one shape, or say that they cannot be counts."""
     hits, size = np.broadcast_arrays(np.asarray(k, dtype=float), np.asarray(n, dtype=float))
     if not bool(np.all((hits >= 0) & (hits <= size) & np.isfinite(size))):
-        raise UsageError("counts must satisfy 0 <= hits <= n; check the number of hits and of inputs")
+        raise UsageError(
+            "counts must satisfy 0 <= hits <= n; check the number of hits and of inputs"
+        )
     return hits, size
 
 
@@ -63,7 +66,8 @@ def z_score(level: float) -> float:
 
 
 def clopper_pearson(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
-    """Return the exact interval of Clopper and Pearson; each side misses with at most half of 1 - level.
+    """Return the exact interval of Clopper and Pearson; each side misses with at most half of 1 -
+    level.
 
     >>> low, high = clopper_pearson(3, 40, 0.95)
     >>> f"{low:.4f} {high:.4f}"
@@ -95,7 +99,8 @@ def upper_limit(hits: Floats, size: Floats, tail: float) -> Floats:
 
 
 def wilson(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
-    """Return Wilson's score interval, which holds its level on average over p rather than for every p.
+    """Return Wilson's score interval, which holds its level on average over p rather than for every
+    p.
 
     >>> low, high = wilson(3, 40, 0.95)
     >>> f"{low:.4f} {high:.4f}"
@@ -112,23 +117,27 @@ def wilson(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
 
 
 def wald(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
-    """Return the papers' interval, share ± z·sqrt(share·(1 - share)/n): width zero at 0 and 1, level not held.
+    """Return the papers' interval, share ± z·sqrt(share·(1 - share)/n): width zero at 0 and 1,
+    level not held.
 
     >>> wald(0, 40, 0.95) == (0.0, 0.0)
     True
     """
     hits, size = checked(k, n)
     share = share_of(hits, size, 0.5)
-    half = np.where(size > 0, z_score(level) * np.sqrt(share * (1 - share) / np.maximum(size, 1)), 0.5)
+    half = np.where(
+        size > 0, z_score(level) * np.sqrt(share * (1 - share) / np.maximum(size, 1)), 0.5
+    )
     return np.maximum(share - half, 0.0)[()], np.minimum(share + half, 1.0)[()]
 
 
 def difference(k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike, level: float) -> Limits:
-    """Return the melded exact interval for p1 - p2 of two independent samples (Fay, Proschan and Brittain, 2015).
+    """Return the melded exact interval for p1 - p2 of two independent samples (Fay, Proschan and
+    Brittain, 2015).
 
-    Square-and-add (MOVER, Newcombe) on Clopper-Pearson limits was tried and rejected: by enumeration it misses over 1.5
-    times its nominal rate at level 0.95 and over 6 times at 0.99, near |p1 - p2| = 1, where the melded interval stays
-    within two thirds of it.
+    Square-and-add (MOVER, Newcombe) on Clopper-Pearson limits was tried and rejected: by
+    enumeration it misses over 1.5 times its nominal rate at level 0.95 and over 6 times at 0.99,
+    near |p1 - p2| = 1, where the melded interval stays within two thirds of it.
 
     >>> low, high = difference(30, 40, 12, 40, 0.95)
     >>> f"{low:.3f} {high:.3f}"
@@ -140,7 +149,8 @@ def difference(k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike, level
 
 
 def difference_above(k1: Floats, n1: Floats, k2: Floats, n2: Floats, tail: float) -> Floats:
-    """Return the one-sided melded lower limit of p1 - p2, which misses with probability at most `tail`.
+    """Return the one-sided melded lower limit of p1 - p2, which misses with probability at most
+    `tail`.
 
     >>> one = np.array(1.0)
     >>> f"{difference_above(30 * one, 40 * one, 12 * one, 40 * one, 0.025):.3f}"
@@ -154,7 +164,8 @@ def difference_above(k1: Floats, n1: Floats, k2: Floats, n2: Floats, tail: float
     far, near = np.full(shape, -1.0), np.ones(shape)
     below, above, before = np.full(shape, -38.0), np.full(shape, 9.0), np.zeros(shape, dtype=int)
     for step in range(_CHORDS):
-        # The probit of the melded probability is nearly linear in d, which the Illinois rule turns into few steps.
+        # The probit of the melded probability is nearly linear in d, which the Illinois rule turns
+        # into few steps.
         chord = far - below * (near - far) / np.maximum(above - below, 1e-12)
         middle = (far + near) / 2 if step < 4 else np.clip(chord, far, near)
         score = np.clip(ndtri(meld(middle)) - target, -38.0, 38.0)
@@ -167,7 +178,8 @@ def difference_above(k1: Floats, n1: Floats, k2: Floats, n2: Floats, tail: float
 
 
 def melded(k1: Floats, n1: Floats, k2: Floats, n2: Floats) -> Callable[[Floats], Floats]:
-    """Return the function d -> P(L - U <= d), with L and U the confidence variables of p1's lower and p2's upper limit.
+    """Return the function d -> P(L - U <= d), with L and U the confidence variables of p1's lower
+    and p2's upper limit.
 
     >>> one = np.array(1.0)
     >>> bool(melded(30 * one, 40 * one, 12 * one, 40 * one)(np.array(0.2)) < 0.025)
@@ -175,16 +187,23 @@ def melded(k1: Floats, n1: Floats, k2: Floats, n2: Floats) -> Callable[[Floats],
     """
     from scipy.special import betainc, betaincinv, ndtr
 
-    # L - U has the law of (1 - U) - (1 - L); the nodes must carry the narrower variable for a smooth integrand.
+    # L - U has the law of (1 - U) - (1 - L); the nodes must carry the narrower variable for a
+    # smooth integrand.
     swap = _variance(k1, n1 - k1 + 1) < _variance(k2 + 1, n2 - k2)
-    k1, n1, k2, n2 = (np.where(swap, *pair) for pair in ((n2 - k2, k1), (n2, n1), (n1 - k1, k2), (n1, n2)))
-    # The trapezoid rule in probit space: exponentially accurate for smooth integrands, also far out in the tail.
+    k1, n1, k2, n2 = (
+        np.where(swap, *pair) for pair in ((n2 - k2, k1), (n2, n1), (n1 - k1, k2), (n1, n2))
+    )
+    # The trapezoid rule in probit space: exponentially accurate for smooth integrands, also far out
+    # in the tail.
     nodes = np.arange(-8.5, 8.51, 0.125)
     weights = np.exp(-(nodes**2) / 2) / np.exp(-(nodes**2) / 2).sum()
-    # Pairs of groups share their samples, and inverting is by far the dearest step: once for each distinct sample.
+    # Pairs of groups share their samples, and inverting is by far the dearest step: once for each
+    # distinct sample.
     samples, index = np.unique(k2 + 1j * n2, return_inverse=True)
     misses = (samples.imag - samples.real)[:, None]
-    quantiles = betaincinv((samples.real + 1)[:, None], np.where(misses > 0, misses, 1.0), ndtr(nodes))
+    quantiles = betaincinv(
+        (samples.real + 1)[:, None], np.where(misses > 0, misses, 1.0), ndtr(nodes)
+    )
     inner = np.where(misses > 0, quantiles, 1.0)[index.reshape(k2.shape)]
     certain = (k2 >= n2) & (k1 <= 0)
     outer_a, outer_b = np.maximum(k1, TINY)[..., None], (n1 - k1 + 1)[..., None]
@@ -216,10 +235,12 @@ def ordered_pairs(hits: Floats, size: Floats) -> tuple[Floats, Floats, Floats, F
 
 
 def spread_tails(groups: int, alpha: float) -> tuple[float, float]:
-    """Return the one-sided rates for each ordered pair's lower limit and for the spread's upper limit.
+    """Return the one-sided rates for each ordered pair's lower limit and for the spread's upper
+    limit.
 
-    The upper limit can miss only through the pair that truly has the largest difference, so it needs no correction for
-    having taken a maximum; that pair's reversed lower limit is part of the same event, hence m(m - 1) - 1 others.
+    The upper limit can miss only through the pair that truly has the largest difference, so it
+    needs no correction for having taken a maximum; that pair's reversed lower limit is part of the
+    same event, hence m(m - 1) - 1 others.
 
     >>> spread_tails(2, 0.05)
     (0.025, 0.025)
@@ -228,10 +249,12 @@ def spread_tails(groups: int, alpha: float) -> tuple[float, float]:
 
 
 def spread(k: ArrayLike, n: ArrayLike, level: float, *, among: int | None = None) -> Limits:
-    """Return an interval for max p - min p over the groups on the last axis, simultaneous over which pair is extreme.
+    """Return an interval for max p - min p over the groups on the last axis, simultaneous over
+    which pair is extreme.
 
-    An empty group could have any rate, so the upper limit is then 1. With samples of equal size the two groups with
-    the most and the fewest hits decide both limits: they may be given alone, with the number they are taken `among`.
+    An empty group could have any rate, so the upper limit is then 1. With samples of equal size the
+    two groups with the most and the fewest hits decide both limits: they may be given alone, with
+    the number they are taken `among`.
 
     >>> low, high = spread([30, 20, 12], [40, 40, 40], 0.95)
     >>> f"{low:.3f} {high:.3f}"
@@ -241,7 +264,8 @@ def spread(k: ArrayLike, n: ArrayLike, level: float, *, among: int | None = None
     pairs = ordered_pairs(hits, size)
     low_tail, high_tail = spread_tails(among or hits.shape[-1], 1 - check_level(level))
     low = np.maximum(_extreme(pairs, low_tail, largest=True), 0.0)
-    # Over ordered pairs, the largest upper limit of p_i - p_j is minus the smallest lower limit of p_j - p_i.
+    # Over ordered pairs, the largest upper limit of p_i - p_j is minus the smallest lower limit of
+    # p_j - p_i.
     high = -_extreme(pairs, high_tail, largest=False)
     return low[()], np.where((size == 0).any(axis=-1), 1.0, high)[()]
 
@@ -249,17 +273,24 @@ def spread(k: ArrayLike, n: ArrayLike, level: float, *, among: int | None = None
 def _extreme(pairs: tuple[Floats, Floats, Floats, Floats], tail: float, *, largest: bool) -> Floats:
     """Return the largest or smallest melded lower limit over the pairs on the last axis."""
     k1, n1, k2, n2 = pairs
-    # L - U is below the first with probability tail at most (one of them is out), below the second with at least that
-    # (both are), so pairs that cannot be extreme are not worth the integral.
-    far, near = (lower_limit(k1, n1, rate) - upper_limit(k2, n2, rate) for rate in (tail / 2, tail**0.5))
-    maybe = near >= far.max(axis=-1, keepdims=True) if largest else far <= near.min(axis=-1, keepdims=True)
+    # L - U is below the first with probability tail at most (one of them is out), below the second
+    # with at least that (both are), so pairs that cannot be extreme are not worth the integral.
+    far, near = (
+        lower_limit(k1, n1, rate) - upper_limit(k2, n2, rate) for rate in (tail / 2, tail**0.5)
+    )
+    maybe = (
+        near >= far.max(axis=-1, keepdims=True)
+        if largest
+        else far <= near.min(axis=-1, keepdims=True)
+    )
     found = np.full(far.shape, -1.0 if largest else 1.0)
     found[maybe] = difference_above(k1[maybe], n1[maybe], k2[maybe], n2[maybe], tail)
     return np.asarray(found.max(axis=-1) if largest else found.min(axis=-1))
 
 
 def by_group(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
-    """Return exact intervals for the groups on the last axis that hold together with probability `level` (Šidák).
+    """Return exact intervals for the groups on the last axis that hold together with probability
+    `level` (Šidák).
 
     >>> low, high = by_group([3, 5], [40, 40], 0.95)
     >>> f"{low[0]:.4f} {high[0]:.4f}"

@@ -1,10 +1,10 @@
 """Limits of how much rarer hits became from one model to another on the same inputs.
 
-Of n inputs, `gone` were hits before alone, `come` are hits after alone, and `both` are hits of both. Each of these is
-binomial among what the others leave: the exact limits of two such shares are melded into one limit of what follows from
-them (Fay, Proschan and Brittain 2015), as those of two samples are in `intervals.difference`. Simulations and, for few
-inputs, enumeration show that they hold their level (`tests/quality/test_repair_coverage.py`). Grades have limits by
-betting.
+Of n inputs, `gone` were hits before alone, `come` are hits after alone, and `both` are hits of
+both. Each of these is binomial among what the others leave: the exact limits of two such shares are
+melded into one limit of what follows from them (Fay, Proschan and Brittain 2015), as those of two
+samples are in `intervals.difference`. Simulations and, for few inputs, enumeration show that they
+hold their level (`tests/quality/test_repair_coverage.py`). Grades have limits by betting.
 """
 
 from __future__ import annotations
@@ -44,10 +44,11 @@ def fall_above(gone: int, come: int, n: int, tail: float) -> float:
 
 
 def hits_ratio_above(gone: int, come: int, both: int, tail: float) -> float:
-    """Return the lower limit of the share of hits after over that before; change `gone` and `come` for the inverse.
+    """Return the lower limit of the share of hits after over that before; change `gone` and `come`
+    for the inverse.
 
-    Among inputs that are ever hits, those that come are binomial, and so are those that go among the others, which are
-    the hits before. Inputs that never are hits do not matter.
+    Among inputs that are ever hits, those that come are binomial, and so are those that go among
+    the others, which are the hits before. Inputs that never are hits do not matter.
 
     >>> f"{hits_ratio_above(80, 5, 20, 0.025):.3f} {1 / hits_ratio_above(5, 80, 20, 0.025):.3f}"
     '0.166 0.360'
@@ -70,9 +71,11 @@ def _melded(
     inverse: Callable[[Any, Any], Any],
     tail: float,
 ) -> float:
-    """Return below what `combined` lies with probability `tail`, for two beta variables that stand for exact limits.
+    """Return below what `combined` lies with probability `tail`, for two beta variables that stand
+    for exact limits.
 
-    `combined` rises in the first, that of a lower limit, and falls in the second; `inverse` gives the first.
+    `combined` rises in the first, that of a lower limit, and falls in the second; `inverse` gives
+    the first.
     """
     from scipy.optimize import brentq
     from scipy.special import betainc, betaincinv, ndtr, ndtri
@@ -91,7 +94,9 @@ def _melded(
 
         def score(limit: float) -> float:
             inside = np.clip(np.nan_to_num(inverse(limit, inner), nan=1.0), 0.0, 1.0)
-            return float(np.clip(ndtri(betainc(*lower, inside) @ weights), -38.0, 38.0)) - float(ndtri(tail))
+            return float(np.clip(ndtri(betainc(*lower, inside) @ weights), -38.0, 38.0)) - float(
+                ndtri(tail)
+            )
 
         # Either must be out below the first, and both may be below the second.
         far, near = at(tail / 2), at(tail**0.5)
@@ -101,10 +106,12 @@ def _melded(
 
 
 def ratio_above(top: Floats, bottom: Floats, tail: float) -> float:
-    """Return the lower limit of the ratio of two means of the same inputs, by betting that it is above r.
+    """Return the lower limit of the ratio of two means of the same inputs, by betting that it is
+    above r.
 
-    Inputs at which both are 0 do not matter. Stakes on top - r·bottom follow the variance seen so far at the ratio seen
-    so far, whatever r is, so that the capital falls in r, and all that is ruled out lies below the limit.
+    Inputs at which both are 0 do not matter. Stakes on top - r·bottom follow the variance seen so
+    far at the ratio seen so far, whatever r is, so that the capital falls in r, and all that is
+    ruled out lies below the limit.
 
     >>> f"{ratio_above(np.tile([0.5, 0.7], 200), np.tile([0.4, 0.2], 200), 0.025):.2f}"
     '1.87'

@@ -1,4 +1,6 @@
-"""A group against everyone else: how far apart their rates are, for many groups at once (TestSGD, Definition 4.1)."""
+"""A group against everyone else: how far apart their rates are, for many groups at once (TestSGD,
+Definition 4.1).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.statistics.intervals import checked, difference_above, lower_limit, share_of, upper_limit
+from evenhand.statistics.intervals import (
+    checked,
+    difference_above,
+    lower_limit,
+    share_of,
+    upper_limit,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -21,11 +29,13 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Sure:
-    """How sure the rates of `among` groups and of their complements are to be, all of them together.
+    """How sure the rates of `among` groups and of their complements are to be, all of them
+    together.
 
-    Half of the error goes to the differences, half to the rates themselves, from which ratios follow. With a `level` of
-    1 everything was enumerated, and nothing has an interval. `graded` says that values lie anywhere in [0, 1]: the tail
-    of a sum of those is at most e times that of a binomial variable of the same mean (Bentkus 2004).
+    Half of the error goes to the differences, half to the rates themselves, from which ratios
+    follow. With a `level` of 1 everything was enumerated, and nothing has an interval. `graded`
+    says that values lie anywhere in [0, 1]: the tail of a sum of those is at most e times that of a
+    binomial variable of the same mean (Bentkus 2004).
 
     >>> sure = Sure(0.95, among=100)
     >>> low, high = sure.difference(300, 500, 150, 500)
@@ -48,7 +58,9 @@ class Sure:
         return self._tail(2)
 
     def _tail(self, limits: int) -> float:
-        return (1 - self.level) / 2 / (limits * max(self.among, 1)) / (math.e if self.graded else 1.0)
+        return (
+            (1 - self.level) / 2 / (limits * max(self.among, 1)) / (math.e if self.graded else 1.0)
+        )
 
     def _whole(self, hits: Floats) -> tuple[Floats, Floats]:
         """Return the hits as whole numbers, rounded down and up: limits are of counts."""
@@ -85,7 +97,9 @@ class Sure:
         return np.minimum(np.maximum(above, below), 1.0)
 
     def ceiling(self, p1: Floats, n1: Floats, p2: Floats, n2: Floats) -> Floats:
-        """Return a bound that `box` never exceeds, in closed form: Chernoff's, with a bound on its divergence."""
+        """Return a bound that `box` never exceeds, in closed form: Chernoff's, with a bound on its
+        divergence.
+        """
         if self.exact:
             return np.abs(p1 - p2)
         chance = math.log(2 / self.tail)
@@ -101,7 +115,8 @@ class Sure:
         if self.exact:
             return apart
         z = _quantile(self.tail)
-        # Shares are drawn towards a half as in Wilson's interval, so that a rate of 0 in a small group has some error.
+        # Shares are drawn towards a half as in Wilson's interval, so that a rate of 0 in a small
+        # group has some error.
         spread = _variance(p1, n1, z) / n1 + _variance(p2, n2, z) / n2
         return np.asarray(apart - z * np.sqrt(spread))
 
@@ -122,7 +137,9 @@ def _share(hits: Floats, size: Floats) -> Floats:
 
 
 def _reach(p: Floats, n: Floats, chance: float) -> Floats:
-    """Return by how much a rate may exceed its share: KL(p, q) >= (q - p)² / 2q, 2(q - p)², and (q - p)² / 2(1 - p)."""
+    """Return by how much a rate may exceed its share: KL(p, q) >= (q - p)² / 2q, 2(q - p)², and (q
+    - p)² / 2(1 - p).
+    """
     rate = chance / n
     small = rate + np.sqrt(rate * rate + 2 * p * rate)
     return np.minimum(np.minimum(small, np.sqrt(rate / 2)), np.sqrt(2 * (1 - p) * rate))

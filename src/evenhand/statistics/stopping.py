@@ -1,15 +1,19 @@
 """When to stop sampling, with an interval that keeps its level under that very rule.
 
-Looks are at sizes fixed in advance. A run ends at the first look where the limit is excluded or the margin is reached,
-or when the budget is spent. The error 1 - level is split between the two ways to end, so their union keeps the level:
+Looks are at sizes fixed in advance. A run ends at the first look where the limit is excluded or the
+margin is reached, or when the budget is spent. The error 1 - level is split between the two ways to
+end, so their union keeps the level:
 
-- The limit is excluded by an anytime-valid mixture interval, which is then the one reported. It gets `DECIDE_SHARE`.
-- The margin is reached by an exact interval whose error is scaled by `calibration`, which makes up for stopping when it
-  first became narrow enough (after Frey, 2010, fixed-width sequential intervals). An exact dynamic programme over the
-  looks (`benchmarks/coverage.py`) shows it to hold at the worst p for levels 0.9 to 0.99, margins 0.02 to 0.2, with
-  and without a limit and a budget; finer margins are simulated or extrapolated. A budget must not depend on the hits.
+- The limit is excluded by an anytime-valid mixture interval, which is then the one reported. It
+  gets `DECIDE_SHARE`.
+- The margin is reached by an exact interval whose error is scaled by `calibration`, which makes up
+  for stopping when it first became narrow enough (after Frey, 2010, fixed-width sequential
+  intervals). An exact dynamic programme over the looks (`benchmarks/coverage.py`) shows it to hold
+  at the worst p for levels 0.9 to 0.99, margins 0.02 to 0.2, with and without a limit and a budget;
+  finer margins are simulated or extrapolated. A budget must not depend on the hits.
 
-For graded outcomes, or where the end depends on the hits, use `interval="anytime"`: the mixture throughout.
+For graded outcomes, or where the end depends on the hits, use `interval="anytime"`: the mixture
+throughout.
 """
 
 from __future__ import annotations
@@ -41,12 +45,14 @@ LOOK_RATIO = 1.05
 WALD_FIRST_LOOK = 31
 DECIDE_SHARE = 0.25
 METHODS = ("exact", "anytime", "wilson", "wald")
-# Excluding by a hair more than needed keeps rounding from reporting an interval that touches the limit.
+# Excluding by a hair more than needed keeps rounding from reporting an interval that touches the
+# limit.
 SLACK = 1e-6
 
 
 def calibration(alpha: float) -> float:
-    """Return the factor on a fixed-width rule's error that keeps its coverage; below 1e-5 it is a safe guess.
+    """Return the factor on a fixed-width rule's error that keeps its coverage; below 1e-5 it is a
+    safe guess.
 
     >>> calibration(0.05)
     0.8
@@ -71,7 +77,9 @@ def look_sizes(max_n: int | None = None) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a look found: the estimate, and why to stop (None: go on, and the estimate is provisional)."""
+    """What a look found: the estimate, and why to stop (None: go on, and the estimate is
+    provisional).
+    """
 
     estimate: Estimate
     stop: StopReason | None
@@ -84,10 +92,11 @@ class Plan:
     Parameters
     ----------
     level : the probability with which the reported interval holds the rate.
-    margin : stop when the interval reaches no further than this from the value on either side; None for never.
-    limit : stop when this is excluded; None for never.
-    interval : None or "exact"; "anytime"; or the approximations "wilson" and "wald", which stop at the margin only and
-        do not hold the level. "wald" is Themis's rule: checked at every draw, two-sided z (its code: one-sided).
+    margin : stop when the interval reaches no further than this from the value on either side; None
+    for never. limit : stop when this is excluded; None for never. interval : None or "exact";
+    "anytime"; or the approximations "wilson" and "wald", which stop at the margin only and
+        do not hold the level. "wald" is Themis's rule: checked at every draw, two-sided z (its
+        code: one-sided).
     population : what the rate speaks of, copied to the estimate.
 
     >>> plan = Plan(margin=0.05)
@@ -106,8 +115,8 @@ class Plan:
         intervals.check_level(self.level)
         if self.margin is not None and not (isinstance(self.margin, Real) and 0 < self.margin < 1):
             raise UsageError(
-                f"margin is {self.margin!r}; it must lie between 0 and 1, for example 0.05, or be None to sample until "
-                "the limit is excluded or the budget is spent"
+                f"margin is {self.margin!r}; it must lie between 0 and 1, for example 0.05, or be"
+                " None to sample until the limit is excluded or the budget is spent"
             )
         if self.limit is not None:
             check_limit(self.limit)
@@ -121,7 +130,9 @@ class Plan:
 
     @property
     def error_margin(self) -> float:
-        """The error left to the interval that is reported at the margin or at the end of the budget."""
+        """The error left to the interval that is reported at the margin or at the end of the
+        budget.
+        """
         alpha = 1 - self.level
         if self.method != "exact" or (self.margin is None and self.limit is None):
             return alpha
@@ -147,13 +158,16 @@ class Plan:
         if max_n is not None and max_n < 1:
             raise UsageError(f"the budget allows {max_n} inputs; it must allow 1 or more")
         if max_n is None and self.margin is None and (self.limit is None or not 0 < self.limit < 1):
-            raise UsageError("nothing ends this sampling; give a margin, a limit between 0 and 1, or a budget")
+            raise UsageError(
+                "nothing ends this sampling; give a margin, a limit between 0 and 1, or a budget"
+            )
         if self.method != "wald":
             return look_sizes(max_n)
         return iter(range(min(WALD_FIRST_LOOK, max_n or WALD_FIRST_LOOK), (max_n or 2**62) + 1))
 
     def judge(self, hits: ArrayLike, n: int, *, last: bool = False) -> Judgement:
-        """Return the estimate after n inputs, and why to stop there; `last` says that the budget is spent.
+        """Return the estimate after n inputs, and why to stop there; `last` says that the budget is
+        spent.
 
         >>> Plan(limit=0.1).judge(40, 80).stop.value
         'the limit was excluded'
@@ -162,15 +176,20 @@ class Plan:
         low, high, anytime = self.report(counts, size, last=last)
         method = "anytime" if bool(anytime) else self.method
         value = float(self._value(counts, size)) if n else math.nan
-        estimate = Estimate(value, float(low), float(high), self._total(n), self.level, method, self.population)
+        estimate = Estimate(
+            value, float(low), float(high), self._total(n), self.level, method, self.population
+        )
         if n and bool(self._excluded(counts, size)):
             return Judgement(estimate, StopReason.DECIDED)
         if n and bool(self._reached(counts, size)):
             return Judgement(estimate, StopReason.MARGIN)
         return Judgement(estimate, StopReason.QUERIES if last else None)
 
-    def report(self, hits: ArrayLike, n: ArrayLike, *, last: bool = False) -> tuple[Floats, Floats, Flags]:
-        """Return, for many runs at once, the limits to report and whether they are the anytime-valid ones.
+    def report(
+        self, hits: ArrayLike, n: ArrayLike, *, last: bool = False
+    ) -> tuple[Floats, Floats, Flags]:
+        """Return, for many runs at once, the limits to report and whether they are the
+        anytime-valid ones.
 
         >>> low, high, anytime = Plan(limit=0.1).report([40, 0], [80, 100])
         >>> anytime.tolist()
@@ -181,18 +200,29 @@ class Plan:
         low, high = np.zeros(sizes.shape), np.ones(sizes.shape)
         anytime = np.full(sizes.shape, self.error_margin == 0.0)
         if self.error_margin > 0:
-            low, high = (np.asarray(x) for x in self._interval(counts, sizes, 1 - self.error_margin, self.method))
+            low, high = (
+                np.asarray(x)
+                for x in self._interval(counts, sizes, 1 - self.error_margin, self.method)
+            )
             excluded = self._excluded(counts, np.maximum(sizes, 1))
-            # Both ways to end hold together, so either may be reported: the exact one where it settles the matter.
-            settled = (self._reached(counts, np.maximum(sizes, 1)) | last) & self._settled(low, high)
+            # Both ways to end hold together, so either may be reported: the exact one where it
+            # settles the matter.
+            settled = (self._reached(counts, np.maximum(sizes, 1)) | last) & self._settled(
+                low, high
+            )
             anytime = excluded & ~settled
         if bool(anytime.any()):
-            found = self._interval(counts[anytime], sizes[anytime], 1 - self.error_decide, "anytime")
+            found = self._interval(
+                counts[anytime], sizes[anytime], 1 - self.error_decide, "anytime"
+            )
             low, high = low.copy(), high.copy()
             low[anytime], high[anytime] = found
         # The limits are found to within rounding, and must not exclude the value itself.
         value = self._value(counts, np.maximum(sizes, 1))
-        low, high = np.where(sizes > 0, np.minimum(low, value), low), np.where(sizes > 0, np.maximum(high, value), high)
+        low, high = (
+            np.where(sizes > 0, np.minimum(low, value), low),
+            np.where(sizes > 0, np.maximum(high, value), high),
+        )
         return low, high, anytime
 
     def _settled(self, low: Floats, high: Floats) -> Flags:
@@ -201,9 +231,11 @@ class Plan:
         return np.asarray(low > 0 if self.limit == 0 else (low >= self.limit) | (high < self.limit))
 
     def first_stop(self, cum_hits: ArrayLike, looks: ArrayLike) -> NDArray[np.int64]:
-        """Return, for each run, the index of the first look that stops, or the number of looks where none does.
+        """Return, for each run, the index of the first look that stops, or the number of looks
+        where none does.
 
-        `cum_hits` holds the hits so far at each look, on the last axis; runs are on the axes before it.
+        `cum_hits` holds the hits so far at each look, on the last axis; runs are on the axes before
+        it.
 
         >>> int(Plan(limit=0.1).first_stop([0, 1, 30, 60], [20, 40, 60, 80]))
         2
@@ -217,7 +249,9 @@ class Plan:
         active, start = np.arange(len(runs)), 0
         while start < sizes.size and active.size:
             block = slice(start, start + max(1, self._block // active.size))
-            stops = self._reached(runs[active, block], sizes[block]) | self._excluded(runs[active, block], sizes[block])
+            stops = self._reached(runs[active, block], sizes[block]) | self._excluded(
+                runs[active, block], sizes[block]
+            )
             done = stops.any(axis=1)
             found[active[done]] = start + stops[done].argmax(axis=1)
             active, start = active[~done], block.stop
@@ -245,7 +279,9 @@ class Plan:
         return find(counts, sizes, level)
 
     def _reached(self, counts: Floats, sizes: Floats) -> Flags:
-        """Return where the interval is within the margin; found without inverting, as many looks are asked at once."""
+        """Return where the interval is within the margin; found without inverting, as many looks
+        are asked at once.
+        """
         from scipy.special import betainc, betaincc
 
         if self.margin is None:
@@ -264,8 +300,12 @@ class Plan:
             high_ok = always.log_mixture(counts, sizes, over) >= bound
             return np.asarray((low_ok | (under <= 0)) & (high_ok | (over >= 1)))
         half_error = self.error_margin / 2
-        low_ok = (under <= 0) | (betainc(np.maximum(counts, intervals.TINY), sizes - counts + 1, under) <= half_error)
-        high_ok = (over >= 1) | (betaincc(counts + 1, np.maximum(sizes - counts, intervals.TINY), over) <= half_error)
+        low_ok = (under <= 0) | (
+            betainc(np.maximum(counts, intervals.TINY), sizes - counts + 1, under) <= half_error
+        )
+        high_ok = (over >= 1) | (
+            betaincc(counts + 1, np.maximum(sizes - counts, intervals.TINY), over) <= half_error
+        )
         return np.asarray(low_ok & high_ok)
 
     def _excluded(self, counts: Floats, sizes: Floats) -> Flags:
@@ -278,7 +318,9 @@ class Plan:
         return np.asarray(always.log_mixture(counts, sizes, self.limit) >= bound)
 
 
-def needed(level: float = 0.95, margin: float = 0.05, p: float = 0.5, limit: float | None = None) -> int:
+def needed(
+    level: float = 0.95, margin: float = 0.05, p: float = 0.5, limit: float | None = None
+) -> int:
     """Return about how many inputs a plan takes when the rate is p; the default p is the dearest.
 
     >>> needed(0.95, 0.05), needed(0.95, 0.05, p=0.0)

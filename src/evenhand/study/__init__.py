@@ -8,9 +8,15 @@ from evenhand.verbs import Command, Verb
 
 STUDY = Verb(
     "study",
-    question="Which mitigations are better than blindly giving up accuracy, across data sets, models and splits?",
-    definition="Each method was trained on many splits of each data set, with each model and for each protected "
-    "column, and held against blindly overwriting the predictions of its own original (Fairea, section 5).",
+    question=(
+        "Which mitigations are better than blindly giving up accuracy, across data sets, models and"
+        " splits?"
+    ),
+    definition=(
+        "Each method was trained on many splits of each data set, with each model and for each"
+        " protected column, and held against blindly overwriting the predictions of its own"
+        " original (Fairea, section 5)."
+    ),
     function=Deferred("evenhand.study.study:run"),
     options=Options.of(given=("study", "store", "n_jobs", "progress")),
     text=Deferred("evenhand.study.text:lines"),
@@ -21,7 +27,10 @@ STUDY = Verb(
     ),
     command=Command(
         "study",
-        help="many data sets, models, mitigations and splits: are they better than giving up accuracy?",
+        help=(
+            "many data sets, models, mitigations and splits: are they better than giving up"
+            " accuracy?"
+        ),
         example="evenhand study study.toml --n-jobs 2",
         purpose="Improve a model",
         options=Options.of(
@@ -31,7 +40,12 @@ STUDY = Verb(
                 "what to run (default: study.toml)",
                 positional=True,
             ),
-            Option("store", TEXT, "where results are kept, so that a killed study goes on", metavar="FILE"),
+            Option(
+                "store",
+                TEXT,
+                "where results are kept, so that a killed study goes on",
+                metavar="FILE",
+            ),
             Option("splits", WHOLE, "how often each data set is split"),
             Option("bias", TEXTS, "biases to judge by, separated by commas, such as spd,aod"),
             Option("performance", TEXT, "accuracy, balanced accuracy, f1 or mcc", metavar="NAME"),

@@ -38,10 +38,12 @@ class Entry:
     key
         Its key in the catalogue, by default its name.
     settings
-        Its parameters, but for those that the study sets: the estimator, the protected column and the labels.
+        Its parameters, but for those that the study sets: the estimator, the protected column and
+        the labels.
     factory
-        In place of a key, a class like `Mitigation`, or a function that makes one. Without a parameter `estimator` it
-        has a model of its own, whose `off` are the settings that do not mitigate.
+        In place of a key, a class like `Mitigation`, or a function that makes one. Without a
+        parameter `estimator` it has a model of its own, whose `off` are the settings that do not
+        mitigate.
 
     Examples
     --------
@@ -58,14 +60,21 @@ class Entry:
         if self.factory is None:
             object.__setattr__(self, "key", self.name if self.key is None else self.key)
             if self.key not in METHODS:
-                raise UsageError(f"there is no method {clip(repr(self.key))}; {nearest(self.key, METHODS)}")
+                raise UsageError(
+                    f"there is no method {clip(repr(self.key))}; {nearest(self.key, METHODS)}"
+                )
         for name in self.settings:
             if name in GIVEN:
-                raise UsageError(f"the method {self.name!r} has the setting {name!r}, which the study sets by itself")
+                raise UsageError(
+                    f"the method {self.name!r} has the setting {name!r}, which the study sets by"
+                    " itself"
+                )
         try:
             self.make(estimator=None, over="", **({"prefit": True} if self.shares else {}))
         except TypeError as error:
-            raise UsageError(f"the method {self.name!r} cannot be made: {clip(str(error))}") from None
+            raise UsageError(
+                f"the method {self.name!r} cannot be made: {clip(str(error))}"
+            ) from None
 
     @cached_property
     def about(self) -> About:
@@ -75,7 +84,9 @@ class Entry:
             return About(self.name, entry.key, entry.code, entry.kind, entry.own_model)
         own = "estimator" not in inspect.signature(self.factory).parameters
         code, kind = (getattr(self.factory, name, "") for name in ("code", "kind"))
-        return About(self.name, self.key or "", code or self.name, kind or ("in" if own else "pre"), own)
+        return About(
+            self.name, self.key or "", code or self.name, kind or ("in" if own else "pre"), own
+        )
 
     @property
     def off(self) -> Mapping[str, Any]:
@@ -84,16 +95,28 @@ class Entry:
 
     @property
     def shares(self) -> bool:
-        """Whether it acts on the answers of a model that others share; not if it keeps columns or rows from it."""
+        """Whether it acts on the answers of a model that others share; not if it keeps columns or
+        rows from it.
+        """
         kept = not self.settings.get("aware", True) or self.settings.get("validation") is not None
         return self.about.kind == "post" and not kept
 
     def make(self, *, estimator: Any = None, **how: Any) -> Any:
-        """Return a method that is not fitted; what is given here goes before the settings, but for a seed."""
-        chosen = {**how, **self.settings, **{name: value for name, value in how.items() if name != "random_state"}}
+        """Return a method that is not fitted; what is given here goes before the settings, but for
+        a seed.
+        """
+        chosen = {
+            **how,
+            **self.settings,
+            **{name: value for name, value in how.items() if name != "random_state"},
+        }
         if self.factory is None:
             return method(str(self.key), estimator, **chosen)
-        return self.factory(**chosen) if self.about.own else self.factory(estimator=estimator, **chosen)
+        return (
+            self.factory(**chosen)
+            if self.about.own
+            else self.factory(estimator=estimator, **chosen)
+        )
 
     def check(self) -> None:
         """Refuse a method whose libraries are not installed, naming the extra."""

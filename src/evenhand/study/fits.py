@@ -1,4 +1,6 @@
-"""Cases: what every model and method of a study told whom, split by split, from which any comparison follows."""
+"""Cases: what every model and method of a study told whom, split by split, from which any
+comparison follows.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ ORIGINAL = "original"
 
 
 class NothingToCompare(DataError):
-    """A data set, protected column and model of which nothing can be compared; `reason` says why, without the place."""
+    """A data set, protected column and model of which nothing can be compared; `reason` says why,
+    without the place.
+    """
 
     def __init__(self, task: str, protected: str, model: str, reason: str) -> None:
         super().__init__(f"{task}, {protected}, {model}: {reason}")
@@ -40,12 +44,14 @@ class NothingToCompare(DataError):
 
 @dataclass(frozen=True)
 class Case:
-    """One fit: a method, or the original, trained on one split of one data set, and what it told the test rows.
+    """One fit: a method, or the original, trained on one split of one data set, and what it told
+    the test rows.
 
-    `protected` is the column whose groups the method treats alike; it is None for the original of a model, which all
-    columns share. `model` is the name of the model inside, or of the method itself where that has a model of its own.
-    `counts` is the table of the test rows by combination of all protected columns, true and predicted label; it is
-    None where the method failed, and `error` says why in one sentence.
+    `protected` is the column whose groups the method treats alike; it is None for the original of a
+    model, which all columns share. `model` is the name of the model inside, or of the method itself
+    where that has a model of its own. `counts` is the table of the test rows by combination of all
+    protected columns, true and predicted label; it is None where the method failed, and `error`
+    says why in one sentence.
     """
 
     task: str
@@ -61,9 +67,11 @@ class Case:
 
 @dataclass(frozen=True)
 class About:
-    """What is known of a method of a study: its name there, its key and code in the catalogue, and when it acts.
+    """What is known of a method of a study: its name there, its key and code in the catalogue, and
+    when it acts.
 
-    A method with `own` model was trained once for each protected column, not with each model, and has its own original.
+    A method with `own` model was trained once for each protected column, not with each model, and
+    has its own original.
     """
 
     name: str
@@ -75,7 +83,8 @@ class About:
 
 @dataclass(frozen=True)
 class Ground:
-    """What is known of a data set of a study: its labels, and the values of its protected columns, privileged first.
+    """What is known of a data set of a study: its labels, and the values of its protected columns,
+    privileged first.
 
     `combinations` are those of the protected values, in the order of the tables.
     """
@@ -87,14 +96,19 @@ class Ground:
     combinations: tuple[tuple[Label, ...], ...]
 
     def frame(self, over: Sequence[str]) -> Frame:
-        """Return what the axes of the tables stand for, where the groups by some protected columns are compared."""
-        columns = {name: [one[at] for one in self.combinations] for at, name in enumerate(self.protected)}
+        """Return what the axes of the tables stand for, where the groups by some protected columns
+        are compared.
+        """
+        columns = {
+            name: [one[at] for one in self.combinations] for at, name in enumerate(self.protected)
+        }
         return Frame.of(self.labels, columns, over=[tuple(over)])
 
 
 @dataclass(frozen=True)
 class Cases:
-    """What a study found so far: all its cases, and what is known of its data sets, models and methods.
+    """What a study found so far: all its cases, and what is known of its data sets, models and
+    methods.
 
     `tasks` and `methods` are by name, in the order of the study.
     """
@@ -111,7 +125,9 @@ class Cases:
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Every data set with every protected column of it, as ("adult", "sex")."""
-        return tuple((ground.name, column) for ground in self.tasks.values() for column in ground.protected)
+        return tuple(
+            (ground.name, column) for ground in self.tasks.values() for column in ground.protected
+        )
 
     @property
     def seconds(self) -> float:
@@ -125,8 +141,13 @@ class Cases:
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """How often each method failed on each data set, with its most frequent reason, in one sentence each."""
-        names = [(case.model if case.method == ORIGINAL else case.method, case.task) for case in self.cases]
+        """How often each method failed on each data set, with its most frequent reason, in one
+        sentence each.
+        """
+        names = [
+            (case.model if case.method == ORIGINAL else case.method, case.task)
+            for case in self.cases
+        ]
         errors: dict[tuple[str, str], list[str]] = {}
         for name, case in zip(names, self.cases, strict=True):
             if case.error is not None:
@@ -147,7 +168,8 @@ class Cases:
         *,
         over: Sequence[str] | None = None,
     ) -> Trials:
-        """Return what the original and methods for one protected column told, in the splits that all of them have.
+        """Return what the original and methods for one protected column told, in the splits that
+        all of them have.
 
         Parameters
         ----------
@@ -156,7 +178,8 @@ class Cases:
         methods
             Their names; by default all that succeeded in most splits.
         over
-            The protected columns whose groups are compared; by default the column that the methods act on.
+            The protected columns whose groups are compared; by default the column that the methods
+            act on.
         """
         return self._chosen(task, protected, model, methods, over)[0]
 
@@ -173,7 +196,9 @@ class Cases:
         overwrite: str = "tightest",
         level: float = 0.95,
     ) -> Comparison:
-        """Compare methods with the blind overwriting of their original; parameters as for `trials` and `compare`."""
+        """Compare methods with the blind overwriting of their original; parameters as for `trials`
+        and `compare`.
+        """
         trials, notes = self._chosen(task, protected, model, methods, over)
         found = compare_trials(
             trials,
@@ -188,7 +213,9 @@ class Cases:
         return replace(found, notes=(*found.notes, *notes))
 
     def to_frame(self) -> Any:
-        """Return one row for each case, as a pandas frame; `right` counts the test rows that were told their label."""
+        """Return one row for each case, as a pandas frame; `right` counts the test rows that were
+        told their label.
+        """
         import pandas as pd
 
         return pd.DataFrame(
@@ -200,7 +227,9 @@ class Cases:
                     "method": case.method,
                     "split": case.split,
                     "rows": None if case.counts is None else int(case.counts.sum()),
-                    "right": None if case.counts is None else int(np.trace(case.counts.sum(axis=0))),
+                    "right": (
+                        None if case.counts is None else int(np.trace(case.counts.sum(axis=0)))
+                    ),
                     "fit_seconds": case.fit_seconds,
                     "predict_seconds": case.predict_seconds,
                     "error": case.error,
@@ -213,30 +242,55 @@ class Cases:
     def _places(self) -> dict[tuple[str, str | None, str, str], dict[int, Case]]:
         found: dict[tuple[str, str | None, str, str], dict[int, Case]] = {}
         for case in self.cases:
-            found.setdefault((case.task, case.protected, case.model, case.method), {})[case.split] = case
+            found.setdefault((case.task, case.protected, case.model, case.method), {})[
+                case.split
+            ] = case
         return found
 
     def _chosen(
-        self, task: str, protected: str, model: str, methods: Sequence[str] | None, over: Sequence[str] | None
+        self,
+        task: str,
+        protected: str,
+        model: str,
+        methods: Sequence[str] | None,
+        over: Sequence[str] | None,
     ) -> tuple[Trials, list[str]]:
         """Return the trials, and what is to be said of methods and splits that were left out."""
         ground = self._ground(task, protected)
         known = self._known(model)
         for name in methods if methods is not None else ():
             if name not in known:
-                raise UsageError(f"{clip(repr(name))} is no method of this study with {model}; {nearest(name, known)}")
-        first = self._places.get((task, None, model, ORIGINAL)) or self._places.get((task, protected, model, ORIGINAL))
+                raise UsageError(
+                    f"{clip(repr(name))} is no method of this study with {model};"
+                    f" {nearest(name, known)}"
+                )
+        first = self._places.get((task, None, model, ORIGINAL)) or self._places.get(
+            (task, protected, model, ORIGINAL)
+        )
         told = {ORIGINAL: first or {}}
-        told |= {name: self._places.get((task, protected, model, name), {}) for name in methods or known}
-        sound = {name: {split: c for split, c in cases.items() if c.counts is not None} for name, cases in told.items()}
+        told |= {
+            name: self._places.get((task, protected, model, name), {}) for name in methods or known
+        }
+        sound = {
+            name: {split: c for split, c in cases.items() if c.counts is not None}
+            for name, cases in told.items()
+        }
         notes = []
         for name, cases in told.items():
             if 2 * len(sound[name]) > len(cases):
                 continue
-            why = next((str(case.error) for case in cases.values() if case.error), "no split is finished")
-            said = f"{name} failed in {len(cases) - len(sound[name])} of {len(cases)} splits" if cases else name
+            why = next(
+                (str(case.error) for case in cases.values() if case.error), "no split is finished"
+            )
+            said = (
+                f"{name} failed in {len(cases) - len(sound[name])} of {len(cases)} splits"
+                if cases
+                else name
+            )
             if name == ORIGINAL or methods is not None:
-                raise NothingToCompare(task, protected, model, f"{said}, so there is nothing to compare: {why}")
+                raise NothingToCompare(
+                    task, protected, model, f"{said}, so there is nothing to compare: {why}"
+                )
             notes.append(f"{said} and is left out: {why}")
             del sound[name]
         if len(sound) < 2:
@@ -248,17 +302,25 @@ class Cases:
             raise NothingToCompare(task, protected, model, reason)
         lost = set().union(*(told[name] for name in sound)) - set(shared)
         if lost:
-            notes.append(f"{len(lost)} of {len(lost) + len(shared)} splits are left out, since a method failed in them")
-        tables = np.array([[sound[name][split].counts for split in shared] for name in sound], dtype=np.float64)
+            notes.append(
+                f"{len(lost)} of {len(lost) + len(shared)} splits are left out, since a method"
+                " failed in them"
+            )
+        tables = np.array(
+            [[sound[name][split].counts for split in shared] for name in sound], dtype=np.float64
+        )
         return Trials(tuple(sound), ground.frame(over or (protected,)), tables), notes
 
     def _ground(self, task: str, protected: str) -> Ground:
         if task not in self.tasks:
-            raise UsageError(f"{clip(repr(task))} is no data set of this study; {nearest(task, self.tasks)}")
+            raise UsageError(
+                f"{clip(repr(task))} is no data set of this study; {nearest(task, self.tasks)}"
+            )
         ground = self.tasks[task]
         if protected not in ground.protected:
             raise UsageError(
-                f"{clip(repr(protected))} is no protected column of {task}; {nearest(protected, ground.protected)}"
+                f"{clip(repr(protected))} is no protected column of {task};"
+                f" {nearest(protected, ground.protected)}"
             )
         return ground
 
@@ -268,5 +330,8 @@ class Cases:
         if model in own:
             return [model]
         if model not in self.models:
-            raise UsageError(f"{clip(repr(model))} is no model of this study; {nearest(model, [*self.models, *own])}")
+            raise UsageError(
+                f"{clip(repr(model))} is no model of this study;"
+                f" {nearest(model, [*self.models, *own])}"
+            )
         return [about.name for about in self.methods.values() if not about.own]

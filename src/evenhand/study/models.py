@@ -1,4 +1,6 @@
-"""The models of the Fairea paper (section 5.4): scikit-learn's defaults, on frames with texts and numbers."""
+"""The models of the Fairea paper (section 5.4): scikit-learn's defaults, on frames with texts and
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,13 @@ MODELS = {
 
 
 def model(name: str) -> Any:
-    """Return a model of the paper that is not fitted: one column for each level of a text, then the classifier.
+    """Return a model of the paper that is not fitted: one column for each level of a text, then the
+    classifier.
 
-    Numbers are standardised but for the tree, which does not mind. The support vector machine is `SVC()`, as in the
-    paper; its margin stands in for a chance, since `probability=True` trains it six times and may contradict its own
-    labels. Its time grows with more than the square of the rows: on Adult a minute for a fit, where "LinearSVM" takes a
-    second.
+    Numbers are standardised but for the tree, which does not mind. The support vector machine is
+    `SVC()`, as in the paper; its margin stands in for a chance, since `probability=True` trains it
+    six times and may contradict its own labels. Its time grows with more than the square of the
+    rows: on Adult a minute for a fit, where "LinearSVM" takes a second.
 
     >>> model("DT")[-1]
     DecisionTreeClassifier()
@@ -33,7 +36,12 @@ def model(name: str) -> Any:
     from sklearn.svm import SVC, LinearSVC
     from sklearn.tree import DecisionTreeClassifier
 
-    known = {"LR": LogisticRegression, "DT": DecisionTreeClassifier, "SVM": SVC, "LinearSVM": LinearSVC}
+    known = {
+        "LR": LogisticRegression,
+        "DT": DecisionTreeClassifier,
+        "SVM": SVC,
+        "LinearSVM": LinearSVC,
+    }
     if name not in known:
         raise UsageError(f"there is no model {clip(repr(name))}; {nearest(name, known)}")
     numbers = "passthrough" if name == "DT" else StandardScaler()

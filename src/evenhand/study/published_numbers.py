@@ -1,10 +1,12 @@
-"""The numbers that the Fairea paper printed in its Tables 4 to 7 (Hort et al., FSE 2021), to be shown beside ours.
+"""The numbers that the Fairea paper printed in its Tables 4 to 7 (Hort et al., FSE 2021), to be
+shown beside ours.
 
-They are the paper's, errors included. Its released code puts two kinds of points in a wrong region, which misplaces 463
-of its 14,000 published cases; LFR's printed 13 % win-win are 0 %. RW and OP were run on fewer features than the
-original they are held against. "AOD" is the absolute value of an average in the paper's text, and the average of
-absolute differences in its code (`bias="aod-abs"` here). DT on German, and PR on COMPAS and German, are missing since
-their originals are no more right than blind overwriting.
+They are the paper's, errors included. Its released code puts two kinds of points in a wrong region,
+which misplaces 463 of its 14,000 published cases; LFR's printed 13 % win-win are 0 %. RW and OP
+were run on fewer features than the original they are held against. "AOD" is the absolute value of
+an average in the paper's text, and the average of absolute differences in its code
+(`bias="aod-abs"` here). DT on German, and PR on COMPAS and German, are missing since their
+originals are no more right than blind overwriting.
 """
 
 from __future__ import annotations
@@ -17,7 +19,13 @@ from evenhand.runtime.errors import UsageError, clip, nearest
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-TASKS = (("adult", "sex"), ("adult", "race"), ("compas", "sex"), ("compas", "race"), ("german", "sex"))
+TASKS = (
+    ("adult", "sex"),
+    ("adult", "race"),
+    ("compas", "sex"),
+    ("compas", "race"),
+    ("german", "sex"),
+)
 """Data sets and protected features, as the paper orders them."""
 MODELS = ("LR", "DT", "SVM")
 METHODS = {
@@ -82,7 +90,8 @@ _BY_MODEL_AND_TASK = (
     (34, 27, 9, 19, 12),
 )
 
-# Table 6: the five tasks with LR, the first four with DT, the five with SVM. P, L, I and W stand for regions.
+# Table 6: the five tasks with LR, the first four with DT, the five with SVM. P, L, I and W stand
+# for regions.
 _AREAS = {
     "spd": {
         "LFR": "P P P P P  P P P P  P P P P P",
@@ -119,7 +128,8 @@ _LETTERS = {region[0].upper(): short for region, short in SHORT.items()}
 
 
 def regions_by_method(bias: str) -> Any:
-    """Return Table 4: the share of cases in each region, for each method and for all cases ("Mean").
+    """Return Table 4: the share of cases in each region, for each method and for all cases
+    ("Mean").
 
     >>> float(regions_by_method("spd").loc["reweighing", "good trade-off"])
     0.54
@@ -131,30 +141,38 @@ def regions_by_method(bias: str) -> Any:
 def regions_by_model_and_task() -> Any:
     """Return Table 5: the share of cases in each region, for each model and for each task.
 
-    The paper does not say by which bias. Rows of tasks fit the mean of both in Table 4; those of models fit neither.
+    The paper does not say by which bias. Rows of tasks fit the mean of both in Table 4; those of
+    models fit neither.
 
     >>> float(regions_by_model_and_task().loc["german sex", "poor trade-off"])
     0.27
     """
-    return _shares(_BY_MODEL_AND_TASK, [*MODELS, *(" ".join(task) for task in TASKS)], "model or task")
+    return _shares(
+        _BY_MODEL_AND_TASK, [*MODELS, *(" ".join(task) for task in TASKS)], "model or task"
+    )
 
 
 def areas(bias: str) -> Any:
-    """Return Table 6: the area of each good trade-off, or else the region, by method and by model, task and feature.
+    """Return Table 6: the area of each good trade-off, or else the region, by method and by model,
+    task and feature.
 
-    The paper's text says that 102 of 120 pairs of cells for sex and race share a region; in the table they are 100.
+    The paper's text says that 102 of 120 pairs of cells for sex and race share a region; in the
+    table they are 100.
 
     >>> areas("spd").loc["equalised-odds", ("LR", "adult", "sex")]
     '0.024'
     >>> areas("aod").loc["reweighing", ("DT", "compas", "race")]
     'win-win'
     """
-    columns = [(model, *task) for model in MODELS for task in TASKS if (model, task[0]) != ("DT", "german")]
+    columns = [
+        (model, *task) for model in MODELS for task in TASKS if (model, task[0]) != ("DT", "german")
+    ]
     return _cells(_of(_AREAS, bias), columns, ["model", "task", "protected"])
 
 
 def areas_own_model(bias: str) -> Any:
-    """Return Table 7: as Table 6, for the methods that have a model of their own; "NA" where there is no line.
+    """Return Table 7: as Table 6, for the methods that have a model of their own; "NA" where there
+    is no line.
 
     >>> areas_own_model("spd").loc["prejudice-remover", ("adult", "sex")]
     '0.042'
@@ -164,14 +182,18 @@ def areas_own_model(bias: str) -> Any:
 
 def _of(tables: Mapping[str, Any], bias: str) -> Any:
     if bias not in tables:
-        raise UsageError(f"the paper has no tables for bias = {clip(repr(bias))}; {nearest(bias, tables)}")
+        raise UsageError(
+            f"the paper has no tables for bias = {clip(repr(bias))}; {nearest(bias, tables)}"
+        )
     return tables[bias]
 
 
 def _shares(rows: Any, names: list[str], what: str) -> Any:
     import pandas as pd
 
-    frame = pd.DataFrame(list(rows), index=pd.Index(names, name=what), columns=list(REGIONS), dtype=float)
+    frame = pd.DataFrame(
+        list(rows), index=pd.Index(names, name=what), columns=list(REGIONS), dtype=float
+    )
     return frame / 100
 
 
@@ -179,7 +201,10 @@ def _cells(table: Mapping[str, str], columns: Sequence[tuple[str, ...]], names: 
     import pandas as pd
 
     rows = [
-        [f"0{cell}" if cell[0] == "." else _LETTERS.get(cell, cell) for cell in row.split()] for row in table.values()
+        [f"0{cell}" if cell[0] == "." else _LETTERS.get(cell, cell) for cell in row.split()]
+        for row in table.values()
     ]
     index = pd.Index([METHODS[code] for code in table], name="method")
-    return pd.DataFrame(rows, index=index, columns=pd.MultiIndex.from_tuples(columns, names=names), dtype=object)
+    return pd.DataFrame(
+        rows, index=index, columns=pd.MultiIndex.from_tuples(columns, names=names), dtype=object
+    )

@@ -1,4 +1,6 @@
-"""What a study found: the tables of the paper, and where every method stands, as evidence like that of any verb."""
+"""What a study found: the tables of the paper, and where every method stands, as evidence like that
+of any verb.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StudyResult(Evidence):
-    """The tables of a study, and a finding for each method with each model on each data set and protected column."""
+    """The tables of a study, and a finding for each method with each model on each data set and
+    protected column.
+    """
 
     document: ClassVar[str] = "study"
     job: ClassVar[str] = "study"
@@ -45,7 +49,9 @@ class StudyResult(Evidence):
     """The tables as they are printed; those of a study from a file are not here."""
 
     @classmethod
-    def of(cls, cases: Cases, bias: Sequence[str], performance: str, *, level: float = 0.95) -> StudyResult:
+    def of(
+        cls, cases: Cases, bias: Sequence[str], performance: str, *, level: float = 0.95
+    ) -> StudyResult:
         """Judge the fits of a study by some biases and a performance."""
         printed = tuple(shown(cases, bias, performance, level=level))
         return cls(
@@ -109,7 +115,9 @@ def document() -> type[StudyResult]:
 
 
 def _findings(cases: Cases, bias: Sequence[str], performance: str, level: float) -> list[Finding]:
-    """Return where each method stands by each bias, with each model, on each data set and protected column."""
+    """Return where each method stands by each bias, with each model, on each data set and protected
+    column.
+    """
     found: list[Finding] = []
     for name in bias:
         for own in (False, True):
@@ -120,5 +128,7 @@ def _findings(cases: Cases, bias: Sequence[str], performance: str, level: float)
                     claim = f"{place}: {finding.claim}"
                     about = (task, protected, model, *finding.about)
                     key = f"{name} {finding.score} of {', '.join(about)}"
-                    found.append(replace(finding, claim=claim, about=about, score=f"{name} gain", key=key))
+                    found.append(
+                        replace(finding, claim=claim, about=about, score=f"{name} gain", key=key)
+                    )
     return found

@@ -1,4 +1,6 @@
-"""The store of a study: every finished unit in one SQLite file, so that a killed study goes on where it was."""
+"""The store of a study: every finished unit in one SQLite file, so that a killed study goes on
+where it was.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ _FACTS = b"study"
 class Store:
     """Finished units of one study, kept in the file `path` under what is known of the study.
 
-    A file that holds another study is refused: `facts` says what a study is, and all of it must be the same.
+    A file that holds another study is refused: `facts` says what a study is, and all of it must be
+    the same.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -41,20 +44,24 @@ class Store:
     def __init__(self, path: str | PathLike[str], facts: Mapping[str, Any] | None = None) -> None:
         self.path = Path(path)
         if facts is None and not self.path.is_file():
-            raise LedgerError(f"the store '{path}' does not exist; {beside(self.path, (self.path.suffix,))}")
+            raise LedgerError(
+                f"the store '{path}' does not exist; {beside(self.path, (self.path.suffix,))}"
+            )
         self._ledger = Ledger(path, space=_OF_STUDIES, subject=_OF_STUDIES)
         known = self._ledger.known([_FACTS])
         if facts is not None and not known:
             self._ledger.record([_FACTS], [_text(facts)])
             known = self._ledger.known([_FACTS])
         if not known:
-            raise LedgerError(f"the store '{path}' holds no study yet; run one with this store first")
+            raise LedgerError(
+                f"the store '{path}' holds no study yet; run one with this store first"
+            )
         self.facts: dict[str, Any] = json.loads(str(known[_FACTS]))
         if facts is not None and (differ := _differences(self.facts, json.loads(_text(facts)))):
             more = f" and {len(differ) - 3} more" if len(differ) > 3 else ""
             raise LedgerError(
-                f"the store '{path}' holds another study: {', '.join(differ[:3])}{more}; name another store, or delete "
-                f"this one to start over"
+                f"the store '{path}' holds another study: {', '.join(differ[:3])}{more}; name"
+                " another store, or delete this one to start over"
             )
 
     def __len__(self) -> int:
@@ -67,7 +74,9 @@ class Store:
     def finished(self, units: Sequence[Key]) -> dict[Key, Any]:
         """Return what was kept of those units that are finished."""
         keys = {_text(unit).encode(): unit for unit in units}
-        return {keys[key]: json.loads(str(kept)) for key, kept in self._ledger.known(list(keys)).items()}
+        return {
+            keys[key]: json.loads(str(kept)) for key, kept in self._ledger.known(list(keys)).items()
+        }
 
     def keep(self, unit: Key, found: Any) -> None:
         """Write down what a unit found, at once."""
@@ -89,7 +98,9 @@ def _text(value: Any) -> str:
 
 
 def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Return what differs between two studies, in words: parts by name have a digest, all else is a value."""
+    """Return what differs between two studies, in words: parts by name have a digest, all else is a
+    value.
+    """
     found = []
     for field in sorted(before.keys() | now.keys()):
         old, new = before.get(field), now.get(field)
@@ -102,7 +113,9 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
         found += [f"it has the {one} {name!r}, too" for name in _without(old, new)]
         for name in (name for name in old if name in new and old[name] != new[name]):
             said = isinstance(old[name], str)
-            found.append(f"its {one} {name!r} is {f'{old[name]}, not {new[name]}' if said else 'another'}")
+            found.append(
+                f"its {one} {name!r} is {f'{old[name]}, not {new[name]}' if said else 'another'}"
+            )
     return found
 
 

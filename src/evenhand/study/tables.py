@@ -1,8 +1,9 @@
 """The Fairea paper's Tables 4 to 7 from the cases of a study, and beside what the paper printed.
 
-A combination of data set, protected column and model whose original is on average no more right than blind overwriting,
-or shows no bias, has no line to stand against: it is left out, and listed. Splits in which a method failed are left out
-for that method alone; one that failed in most of them is left out of the combination, and listed as well.
+A combination of data set, protected column and model whose original is on average no more right
+than blind overwriting, or shows no bias, has no line to stand against: it is left out, and listed.
+Splits in which a method failed are left out for that method alone; one that failed in most of them
+is left out of the combination, and listed as well.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ _SHARES = [f"share.{region}" for region in REGIONS]
 class Table:
     """A table of a study as a pandas frame, and what a reader must know of it.
 
-    `left_out` says which combinations have no cases, and why. `best` names, for each column of a table of areas, every
-    method that may be the best one there, that with the most area first: one name is a claim, several are not.
+    `left_out` says which combinations have no cases, and why. `best` names, for each column of a
+    table of areas, every method that may be the best one there, that with the most area first: one
+    name is a claim, several are not.
     """
 
     frame: Any
@@ -56,8 +58,15 @@ class Table:
     @property
     def legend(self) -> tuple[str, ...]:
         """What the marks in the cells mean, and what else is to be known."""
-        marks = "? more than one region is plausible; * the best of its column; (*) the best here, but another may be"
-        return (*((marks,) if self.best else ()), *(f"left out: {one}" for one in self.left_out), *self.notes)
+        marks = (
+            "? more than one region is plausible; * the best of its column; (*) the best here, but"
+            " another may be"
+        )
+        return (
+            *((marks,) if self.best else ()),
+            *(f"left out: {one}" for one in self.left_out),
+            *self.notes,
+        )
 
     def __str__(self) -> str:
         return "\n".join([self.marked.to_string(), *self.legend])
@@ -71,15 +80,16 @@ def standings(
     own: bool = False,
     level: float = 0.95,
 ) -> Table:
-    """Return a row for each method, model, data set and protected column: its region, area, runs and region shares.
+    """Return a row for each method, model, data set and protected column: its region, area, runs
+    and region shares.
 
     Parameters
     ----------
     bias, performance
         As for `compare`.
     own
-        Whether to tell of the methods that have a model of their own, each held against its own original, or of those
-        that were run with each model.
+        Whether to tell of the methods that have a model of their own, each held against its own
+        original, or of those that were run with each model.
     level
         The level of the intervals of all methods of one combination together.
 
@@ -109,7 +119,9 @@ def standings(
         each = 1 - (1 - level) / max(sum(2 * len(splits) < cases.splits for splits in groups), 1)
         found, missing = [], []
         for splits, group in sorted(groups.items(), key=lambda one: len(one[0])):
-            where = ", ".join([f"{task} {protected}", model, *(group if splits and len(groups) > 1 else [])])
+            where = ", ".join(
+                [f"{task} {protected}", model, *(group if splits and len(groups) > 1 else [])]
+            )
             try:
                 one = cases.comparison(task, protected, model, bias, performance, group, level=each)
             except NothingToCompare as error:
@@ -124,16 +136,28 @@ def standings(
         # Where nothing was compared, those that failed least tell why: there is no line for anyone.
         left_out += missing if found else missing[:1]
         rows += _rows(found, model=model, task=task, protected=protected)
-    columns = ["model", "task", "protected", "method", "runs", "contender", "region", "plausible", "area", *_SHARES]
+    columns = [
+        "model",
+        "task",
+        "protected",
+        "method",
+        "runs",
+        "contender",
+        "region",
+        "plausible",
+        "area",
+        *_SHARES,
+    ]
     frame = pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
     return Table(frame, tuple(left_out), tuple(notes), comparisons=tuple(compared))
 
 
 def regions_by_method(cases: Cases, bias: Any = "spd", performance: Any = "accuracy") -> Table:
-    """Return Table 4: the share of cases in each region, for each method and for all cases together ("Mean").
+    """Return Table 4: the share of cases in each region, for each method and for all cases together
+    ("Mean").
 
-    A case is a single run: a split of a data set, for one protected column, with one model. It is held against the line
-    of its own original in that split.
+    A case is a single run: a split of a data set, for one protected column, with one model. It is
+    held against the line of its own original in that split.
 
     >>> import pandas as pd
     >>> from sklearn.tree import DecisionTreeClassifier
@@ -153,9 +177,11 @@ def regions_by_method(cases: Cases, bias: Any = "spd", performance: Any = "accur
 def regions_by_model_and_task(
     cases: Cases, bias: Sequence[Any] = ("spd", "aod"), performance: Any = "accuracy"
 ) -> Table:
-    """Return Table 5: the share of cases in each region, for each model and for each data set and protected column.
+    """Return Table 5: the share of cases in each region, for each model and for each data set and
+    protected column.
 
-    Cases by all the biases are taken together. Methods that have a model of their own count for the data sets alone.
+    Cases by all the biases are taken together. Methods that have a model of their own count for the
+    data sets alone.
 
     >>> import pandas as pd
     >>> from sklearn.tree import DecisionTreeClassifier
@@ -167,18 +193,23 @@ def regions_by_model_and_task(
     {'DT': 6, 'ages sex': 6}
     """
     biases = bias if isinstance(bias, list | tuple) else [bias]
-    found = _joined([standings(cases, one, performance, own=own) for one in biases for own in (False, True)])
+    found = _joined(
+        [standings(cases, one, performance, own=own) for one in biases for own in (False, True)]
+    )
     model, task, protected = (found.frame[name] for name in ("model", "task", "protected"))
     rows = [(name, model == name) for name in cases.models]
     rows += [(" ".join(pair), (task == pair[0]) & (protected == pair[1])) for pair in cases.pairs]
     return replace(found, frame=_pooled(found.frame, rows, "model or task"))
 
 
-def areas(cases: Cases, bias: Any = "spd", performance: Any = "accuracy", *, level: float = 0.95) -> Table:
-    """Return Table 6: the area of each good trade-off, or else the region, by method and by model, data set and column.
+def areas(
+    cases: Cases, bias: Any = "spd", performance: Any = "accuracy", *, level: float = 0.95
+) -> Table:
+    """Return Table 6: the area of each good trade-off, or else the region, by method and by model,
+    data set and column.
 
-    The mean of the runs counts. A "?" is added where the intervals, which hold for all methods of a column together,
-    allow more than one region. Combinations without a line have no column.
+    The mean of the runs counts. A "?" is added where the intervals, which hold for all methods of a
+    column together, allow more than one region. Combinations without a line have no column.
 
     >>> import pandas as pd
     >>> from sklearn.tree import DecisionTreeClassifier
@@ -201,8 +232,11 @@ def areas(cases: Cases, bias: Any = "spd", performance: Any = "accuracy", *, lev
     return replace(found, frame=table.loc[:, (table != MISSING).any()], best=best)
 
 
-def areas_own_model(cases: Cases, bias: Any = "spd", performance: Any = "accuracy", *, level: float = 0.95) -> Table:
-    """Return Table 7: as Table 6, for methods that have a model of their own; "NA" where there is no line.
+def areas_own_model(
+    cases: Cases, bias: Any = "spd", performance: Any = "accuracy", *, level: float = 0.95
+) -> Table:
+    """Return Table 7: as Table 6, for methods that have a model of their own; "NA" where there is
+    no line.
 
     Each stands against its own original, so there is no best one among them.
 
@@ -221,10 +255,11 @@ def areas_own_model(cases: Cases, bias: Any = "spd", performance: Any = "accurac
 
 
 def beside(ours: Any, published: Any) -> Any:
-    """Return a table as texts, and in square brackets what the paper printed, where it has such a cell.
+    """Return a table as texts, and in square brackets what the paper printed, where it has such a
+    cell.
 
-    Methods are matched by their names here or in the paper. Where a study has other data sets, models or methods than
-    the paper, shares are over other cases.
+    Methods are matched by their names here or in the paper. Where a study has other data sets,
+    models or methods than the paper, shares are over other cases.
 
     >>> import pandas as pd
     >>> ours = pd.DataFrame({"win-win": [0.2, 0.1], "cases": [50, 50]}, index=["RW", "mine"])
@@ -235,12 +270,16 @@ def beside(ours: Any, published: Any) -> Any:
     """
     left = ours.marked if isinstance(ours, Table) else ours.map(_said)
     keys = [METHODS.get(name, name) for name in left.index]
-    right = published.map(lambda value: f" [{_said(value)}]").reindex(index=keys, columns=left.columns, fill_value="")
+    right = published.map(lambda value: f" [{_said(value)}]").reindex(
+        index=keys, columns=left.columns, fill_value=""
+    )
     return left + right.set_axis(left.index)
 
 
 def _check(cases: Cases, bias: Any, performance: Any) -> None:
-    """Refuse scores that are none, which would otherwise read as if every combination had to be left out."""
+    """Refuse scores that are none, which would otherwise read as if every combination had to be
+    left out.
+    """
     ground = next(iter(cases.tasks.values()))
     frame = ground.frame(list(ground.protected)[:1])
     positive = favourable(frame.labels, ground.positive, bias, performance)
@@ -249,9 +288,15 @@ def _check(cases: Cases, bias: Any, performance: Any) -> None:
 
 
 def _places(cases: Cases, *, own: bool) -> list[Place]:
-    """Return every combination, as the paper orders its columns; a method with its own model stands for it."""
+    """Return every combination, as the paper orders its columns; a method with its own model stands
+    for it.
+    """
     names = _names(cases, own=own)
-    return [(model, *pair) for model in (names if own else cases.models if names else ()) for pair in cases.pairs]
+    return [
+        (model, *pair)
+        for model in (names if own else cases.models if names else ())
+        for pair in cases.pairs
+    ]
 
 
 def _names(cases: Cases, *, own: bool) -> list[str]:
@@ -261,7 +306,9 @@ def _names(cases: Cases, *, own: bool) -> list[str]:
 def _alike(
     failed: Mapping[tuple[str, ...], frozenset[int]], place: Place, methods: Sequence[str]
 ) -> dict[frozenset[int], list[str]]:
-    """Return methods by the splits in which they failed, since a comparison is over the splits that all of it have."""
+    """Return methods by the splits in which they failed, since a comparison is over the splits that
+    all of it have.
+    """
     found: dict[frozenset[int], list[str]] = {}
     for name in methods:
         found.setdefault(failed.get((*place, name), frozenset()), []).append(name)
@@ -278,10 +325,14 @@ def _failed(cases: Cases) -> dict[tuple[str, ...], frozenset[int]]:
 
 
 def _rows(found: list[Comparison], **about: Any) -> list[dict[str, Any]]:
-    """Return a row for each method; those that were compared apart are ranked together, as their intervals allow."""
+    """Return a row for each method; those that were compared apart are ranked together, as their
+    intervals allow.
+    """
     if not found:
         return []
-    contenders = replace(found[0], standings=[one for part in found for one in part.standings]).contenders
+    contenders = replace(
+        found[0], standings=[one for part in found for one in part.standings]
+    ).contenders
     return [
         {**about, "method": name, "runs": one.runs, "contender": name in contenders, **row}
         for one in found
@@ -302,23 +353,34 @@ def _joined(tables: Sequence[Table]) -> Table:
 
 
 def _pooled(frame: Any, rows: list[tuple[str, Any]], what: str) -> Any:
-    """Return the shares of the cases that each row is about, and how many these are; NaN where there are none."""
+    """Return the shares of the cases that each row is about, and how many these are; NaN where
+    there are none.
+    """
     import pandas as pd
 
     runs = [frame.loc[chosen, "runs"].to_numpy(dtype=float) for _, chosen in rows]
-    sums = [n @ frame.loc[chosen, _SHARES].to_numpy(dtype=float) for n, (_, chosen) in zip(runs, rows, strict=True)]
+    sums = [
+        n @ frame.loc[chosen, _SHARES].to_numpy(dtype=float)
+        for n, (_, chosen) in zip(runs, rows, strict=True)
+    ]
     index = pd.Index([name for name, _ in rows], name=what)
     counts = pd.Series([n.sum() for n in runs], index=index).astype(int)
-    shares = pd.DataFrame(sums, index=index, columns=list(REGIONS)).div(counts.where(counts > 0), axis=0)
+    shares = pd.DataFrame(sums, index=index, columns=list(REGIONS)).div(
+        counts.where(counts > 0), axis=0
+    )
     return shares.assign(cases=counts)
 
 
-def _cells(frame: Any, methods: Sequence[str], places: Sequence[tuple[str, ...]], names: list[str]) -> Any:
+def _cells(
+    frame: Any, methods: Sequence[str], places: Sequence[tuple[str, ...]], names: list[str]
+) -> Any:
     """Return the cells of a table of areas, by method and by places with these names."""
     import pandas as pd
 
     columns = pd.MultiIndex.from_tuples(places, names=names)
-    table = pd.DataFrame(MISSING, index=pd.Index(methods, name="method"), columns=columns, dtype=object)
+    table = pd.DataFrame(
+        MISSING, index=pd.Index(methods, name="method"), columns=columns, dtype=object
+    )
     for row in frame.to_dict("records"):
         table.loc[row["method"], tuple(row[name] for name in names)] = _cell(row)
     return table

@@ -29,8 +29,8 @@ _REST = "other"
 class Task:
     """A data set of a study.
 
-    A protected column becomes binary if it is not: the privileged values, and all others as one. All models and methods
-    see it like that, as in the paper.
+    A protected column becomes binary if it is not: the privileged values, and all others as one.
+    All models and methods see it like that, as in the paper.
 
     Parameters
     ----------
@@ -69,23 +69,48 @@ class Task:
         table = eager(self.frame)
         given = np.asarray(self.labels)
         if given.ndim != 1 or len(given) != len(table):
-            raise DataError(f"{self.name}: there are {len(table):,} rows and labels of shape {given.shape}")
+            raise DataError(
+                f"{self.name}: there are {len(table):,} rows and labels of shape {given.shape}"
+            )
         truth, labels = coded(given, f"{self.name}: the column of labels")
         positive = plain(self.positive)
         if len(labels) != 2:
-            raise DataError(f"{self.name}: there are {len(labels)} labels and methods know two; {nearest('', labels)}")
+            raise DataError(
+                f"{self.name}: there are {len(labels)} labels and methods know two;"
+                f" {nearest('', labels)}"
+            )
         if positive not in labels:
-            raise UsageError(f"{self.name}: positive = {clip(repr(positive))} is no label; {nearest(positive, labels)}")
+            raise UsageError(
+                f"{self.name}: positive = {clip(repr(positive))} is no label;"
+                f" {nearest(positive, labels)}"
+            )
         if not isinstance(self.protected, Mapping) or not self.protected:
-            raise UsageError(f"{self.name}: protected must name the privileged value of each protected column")
-        binary = {column: self._binary(table, column, value) for column, value in self.protected.items()}
+            raise UsageError(
+                f"{self.name}: protected must name the privileged value of each protected column"
+            )
+        binary = {
+            column: self._binary(table, column, value) for column, value in self.protected.items()
+        }
         frame = Frame.of(labels, {column: values for column, (values, _) in binary.items()})
         place = frame.place({column: values for column, (values, _) in binary.items()})
-        columns = {name: binary[name][0] if name in binary else _native(table[name]) for name in table.columns}
-        ground = Ground(self.name, labels, positive, {c: pair for c, (_, pair) in binary.items()}, frame.combinations)
+        columns = {
+            name: binary[name][0] if name in binary else _native(table[name])
+            for name in table.columns
+        }
+        ground = Ground(
+            self.name,
+            labels,
+            positive,
+            {c: pair for c, (_, pair) in binary.items()},
+            frame.combinations,
+        )
         put = {
             "frame": pd.DataFrame(columns),
-            "labels": np.array([plain(label) for label in given.tolist()]) if given.dtype == object else given,
+            "labels": (
+                np.array([plain(label) for label in given.tolist()])
+                if given.dtype == object
+                else given
+            ),
             "positive": positive,
             "ground": ground,
             "cells": frame.cells(place, truth, np.zeros_like(truth)),
@@ -96,27 +121,41 @@ class Task:
     def _binary(self, table: Any, column: str, value: Any) -> tuple[Any, tuple[Label, Label]]:
         """Return the values of a protected column as two, and these two, the privileged one first."""
         if column not in table.columns:
-            raise DataError(f"{self.name}: there is no protected column {column!r}; {nearest(column, table.columns)}")
+            raise DataError(
+                f"{self.name}: there is no protected column {column!r};"
+                f" {nearest(column, table.columns)}"
+            )
         try:
             check_missing(table, column)
         except DataError as error:
             raise DataError(f"{self.name}: {error}") from None
-        codes, levels = coded(table[column].to_numpy(), f"{self.name}: the protected column {column!r}")
-        wanted = [plain(one) for one in (value if isinstance(value, list | tuple | set | frozenset) else [value])]
+        codes, levels = coded(
+            table[column].to_numpy(), f"{self.name}: the protected column {column!r}"
+        )
+        wanted = [
+            plain(one)
+            for one in (value if isinstance(value, list | tuple | set | frozenset) else [value])
+        ]
         for one in wanted:
             if one not in levels:
                 raise UsageError(
-                    f"{self.name}: the privileged value {clip(repr(one))} is no value of {column!r}; "
-                    f"{nearest(one, levels)}"
+                    f"{self.name}: the privileged value {clip(repr(one))} is no value of"
+                    f" {column!r}; {nearest(one, levels)}"
                 )
         inside = np.array([level in wanted for level in levels])
         if inside.all() or not inside.any():
-            raise UsageError(f"{self.name}: {column!r} has nobody on one side of {clip(repr(value))}; name some values")
+            raise UsageError(
+                f"{self.name}: {column!r} has nobody on one side of {clip(repr(value))}; name some"
+                " values"
+            )
         pair: tuple[Label, Label]
         if len(levels) == 2:
             pair = (levels[int(np.argmax(inside))], levels[int(np.argmin(inside))])
             return _native(table[column]), pair
-        pair = (" or ".join(str(level) for level, one in zip(levels, inside, strict=True) if one), _REST)
+        pair = (
+            " or ".join(str(level) for level, one in zip(levels, inside, strict=True) if one),
+            _REST,
+        )
         return np.where(inside[codes], *pair), pair
 
     @property
@@ -124,8 +163,12 @@ class Task:
         """How many rows there are."""
         return len(self.cells)
 
-    def split(self, number: int, test_size: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp], int]:
-        """Return the training rows and the test rows of one split, and the seed of all that is random in it."""
+    def split(
+        self, number: int, test_size: float, seed: int
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp], int]:
+        """Return the training rows and the test rows of one split, and the seed of all that is
+        random in it.
+        """
         rng = stream(seed, "study", self.name, number)
         order = rng.permutation(self.rows)
         size = min(max(round(test_size * self.rows), 1), self.rows - 1)
@@ -157,5 +200,11 @@ class Task:
 
 
 def _native(column: Any) -> Any:
-    """Return a column as pandas takes it; whole frames of other engines would need one more library."""
-    return column.to_native().reset_index(drop=True) if column.implementation.is_pandas() else column.to_numpy()
+    """Return a column as pandas takes it; whole frames of other engines would need one more
+    library.
+    """
+    return (
+        column.to_native().reset_index(drop=True)
+        if column.implementation.is_pandas()
+        else column.to_numpy()
+    )

@@ -1,4 +1,6 @@
-"""A study as its readers see it: the paper's four tables, ours alone or beside what was published, and as JSON."""
+"""A study as its readers see it: the paper's four tables, ours alone or beside what was published,
+and as JSON.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ if TYPE_CHECKING:
     from evenhand.study.tables import Table
 
 PUBLISHED = {"spd": "spd", "aod": "aod", "aod-abs": "aod"}
-"""The paper's biases, by accuracy; what it prints as aod comes from code that takes the mean of sizes, aod-abs here."""
+"""The paper's biases, by accuracy; what it prints as aod comes from code that takes the mean of
+sizes, aod-abs here.
+"""
 
 
 @dataclass(frozen=True)
@@ -32,8 +36,12 @@ class Shown:
     theirs: Any = None
 
 
-def shown(cases: Cases, bias: Sequence[str], performance: str, *, level: float = 0.95) -> Iterator[Shown]:
-    """Return the tables of a study, in the order of the paper; those that would be empty are left out."""
+def shown(
+    cases: Cases, bias: Sequence[str], performance: str, *, level: float = 0.95
+) -> Iterator[Shown]:
+    """Return the tables of a study, in the order of the paper; those that would be empty are left
+    out.
+    """
     known = performance == "accuracy"
     for name in bias:
         paper = known and name in PUBLISHED
@@ -45,14 +53,20 @@ def shown(cases: Cases, bias: Sequence[str], performance: str, *, level: float =
     yield Shown(
         f"Share of cases in each region, {' and '.join(bias)} together (Table 5)",
         tables.regions_by_model_and_task(cases, bias, performance),
-        published_numbers.regions_by_model_and_task()
-        if known and len(bias) == 2 and {PUBLISHED.get(name) for name in bias} == {"spd", "aod"}
-        else None,
+        (
+            published_numbers.regions_by_model_and_task()
+            if known and len(bias) == 2 and {PUBLISHED.get(name) for name in bias} == {"spd", "aod"}
+            else None
+        ),
     )
     for name in bias:
         paper = known and name in PUBLISHED
         for title, ours, theirs in (
-            ("Region or area of each method, by {} and {} (Table 6)", tables.areas, published_numbers.areas),
+            (
+                "Region or area of each method, by {} and {} (Table 6)",
+                tables.areas,
+                published_numbers.areas,
+            ),
             (
                 "Methods with a model of their own, by {} and {} (Table 7)",
                 tables.areas_own_model,
@@ -61,10 +75,16 @@ def shown(cases: Cases, bias: Sequence[str], performance: str, *, level: float =
         ):
             found = ours(cases, name, performance, level=level)
             if len(found.frame):
-                yield Shown(title.format(name, performance), found, theirs(PUBLISHED[name]) if paper else None)
+                yield Shown(
+                    title.format(name, performance),
+                    found,
+                    theirs(PUBLISHED[name]) if paper else None,
+                )
 
 
-def render_study(study: StudyResult, *, paper: bool = False, console: Console | None = None) -> None:
+def render_study(
+    study: StudyResult, *, paper: bool = False, console: Console | None = None
+) -> None:
     """Print the tables of a study, with `paper` beside what was published."""
     from rich.console import Console
 
@@ -92,7 +112,10 @@ def lines(study: StudyResult, *, cases: int = 1, width: int | None = None) -> It
     for table in study.tables:
         yield Line(table["title"])
         columns = list(dict.fromkeys(key for row in table["rows"] for key in row["cells"]))
-        rows = [[str(row["row"]), *(_cell(row["cells"].get(key)) for key in columns)] for row in table["rows"]]
+        rows = [
+            [str(row["row"]), *(_cell(row["cells"].get(key)) for key in columns)]
+            for row in table["rows"]
+        ]
         yield from (Line(text, row=True) for text in table_of(["", *columns], rows, width))
         yield Line("")
     for line in [*study.failures, *study.notes, _spent(study)]:
@@ -109,7 +132,9 @@ def as_json(one: Shown) -> dict[str, Any]:
     """Return a table as JSON holds it."""
     rows = []
     for row, cells in one.ours.frame.to_dict("index").items():
-        rows.append({"row": row, "cells": {_key(column): _plain(value) for column, value in cells.items()}})
+        rows.append(
+            {"row": row, "cells": {_key(column): _plain(value) for column, value in cells.items()}}
+        )
     return {
         "title": one.title,
         "rows": rows,

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from evenhand.study.tasks import Task
 
 Found = list[Any]
-"""What is kept of a case: protected column, method, counts, seconds to fit and to predict, and the error."""
+"""What is kept of a case: protected column, method, counts, seconds to fit and to predict, and the
+error.
+"""
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,9 @@ class Work:
         """Return what came of the unit: a case for each fit."""
         from threadpoolctl import threadpool_limits
 
-        # Sums over several threads are rounded otherwise, and workers must not fight for cores. A method may warn of
-        # this or that in each of a thousand fits; what it predicts is judged as it is.
+        # Sums over several threads are rounded otherwise, and workers must not fight for cores. A
+        # method may warn of this or that in each of a thousand fits; what it predicts is judged as
+        # it is.
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return unit, self._done(unit)
@@ -47,8 +50,12 @@ class Work:
         name, model, number = unit
         task = next(task for task in self.study.tasks if task.name == name)
         train, test, seed = task.split(number, self.study.test_size, self.study.seed)
-        rows = _Rows(task, task.frame.take(train), task.frame.take(test), task.labels[train], test, seed)
-        own = next((entry for entry in self.study.methods if entry.about.own and entry.name == model), None)
+        rows = _Rows(
+            task, task.frame.take(train), task.frame.take(test), task.labels[train], test, seed
+        )
+        own = next(
+            (entry for entry in self.study.methods if entry.about.own and entry.name == model), None
+        )
         return self._alone(rows, own) if own is not None else self._together(rows, model)
 
     def _together(self, rows: _Rows, name: str) -> list[Found]:
@@ -62,10 +69,20 @@ class Work:
         for column in rows.task.ground.protected:
             for entry in (entry for entry in self.study.methods if not entry.about.own):
                 if shared is None:
-                    found.append([column, entry.name, None, 0.0, 0.0, f"the original failed: {first[-1]}"])
+                    found.append(
+                        [column, entry.name, None, 0.0, 0.0, f"the original failed: {first[-1]}"]
+                    )
                     continue
-                inside = {"estimator": shared, "prefit": True} if entry.shares else {"estimator": clone(estimator)}
-                found.append(rows.tried(partial(entry.make, **inside, **rows.how(column)), column, entry.name)[1])
+                inside = (
+                    {"estimator": shared, "prefit": True}
+                    if entry.shares
+                    else {"estimator": clone(estimator)}
+                )
+                found.append(
+                    rows.tried(
+                        partial(entry.make, **inside, **rows.how(column)), column, entry.name
+                    )[1]
+                )
         return found
 
     def _alone(self, rows: _Rows, entry: Entry) -> list[Found]:
@@ -92,7 +109,12 @@ class _Rows:
         """Return what a method is told of its protected column."""
         ground = self.task.ground
         privileged = ground.protected[column][0]
-        return {"over": column, "positive": ground.positive, "privileged": privileged, "random_state": self.seed}
+        return {
+            "over": column,
+            "positive": ground.positive,
+            "privileged": privileged,
+            "random_state": self.seed,
+        }
 
     def tried(self, make: Callable[[], Any], column: str | None, name: str) -> tuple[Any, Found]:
         """Return a fitted estimator, None where it failed, and what is kept of the case."""
@@ -112,7 +134,8 @@ class _Rows:
 
 
 class Remembering:
-    """A fitted model that all post-processing methods of a split share: it answers about the same rows once.
+    """A fitted model that all post-processing methods of a split share: it answers about the same
+    rows once.
 
     >>> from sklearn.dummy import DummyClassifier
     >>> rows = np.zeros((2, 1))
@@ -127,7 +150,11 @@ class Remembering:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.model, name)
-        return self._asking(name) if name in ("predict", "predict_proba", "decision_function") else found
+        return (
+            self._asking(name)
+            if name in ("predict", "predict_proba", "decision_function")
+            else found
+        )
 
     def _asking(self, name: str) -> Callable[[Any], Any]:
         def ask(rows: Any) -> Any:

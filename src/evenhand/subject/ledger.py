@@ -1,4 +1,6 @@
-"""The ledger: every executed test and its outcome, in one SQLite file that survives a kill and answers a second run."""
+"""The ledger: every executed test and its outcome, in one SQLite file that survives a kill and
+answers a second run.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +43,10 @@ _SCHEMA = (
 class Ledger:
     """Executed tests of one subject on one space, kept in the file `path`.
 
-    Parameters: the file, created if missing; the digest of the space; the identity of the subject; and the seconds to
-    wait for another process that is writing. It may be shared by threads and processes, pickled, and used again after
-    `close`: each process opens its own connection when it first needs one.
+    Parameters: the file, created if missing; the digest of the space; the identity of the subject;
+    and the seconds to wait for another process that is writing. It may be shared by threads and
+    processes, pickled, and used again after `close`: each process opens its own connection when it
+    first needs one.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, Ledger(f"{folder}/a.db", space="s", subject="m") as ledger:
@@ -52,13 +55,16 @@ class Ledger:
     ({b'2': 'approve'}, 2)
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, space: str, subject: str, timeout: float = 30.0) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, space: str, subject: str, timeout: float = 30.0
+    ) -> None:
         self.path = Path(path)
         self.space = space
         self.subject = subject
         self._timeout = timeout
-        # Absolute, so that a worker with another working folder, or a file called ":memory:", finds the same file.
-        self._file = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links, which may move
+        # Absolute, so that a worker with another working folder, or a file called ":memory:", finds
+        # the same file.
+        self._file = Path(os.path.abspath(path))  # noqa: PTH100
         self._start()
         with self._using():
             pass
@@ -76,12 +82,20 @@ class Ledger:
             for start in range(0, len(asked), _ASKED_AT_ONCE):
                 chunk = asked[start : start + _ASKED_AT_ONCE]
                 marks = ",".join("?" * len(chunk))
-                rows = connection.execute(f"SELECT key, outcome FROM test WHERE key IN ({marks})", chunk)  # noqa: S608
+                rows = connection.execute(
+                    f"SELECT key, outcome FROM test WHERE key IN ({marks})", chunk  # noqa: S608
+                )
                 found.update(rows)
-        return {key: _read(kept) if isinstance(kept, bytes) else kept for key, kept in found.items()}
+        return {
+            key: _read(kept) if isinstance(kept, bytes) else kept for key, kept in found.items()
+        }
 
-    def record(self, keys: Sequence[bytes], outcomes: Sequence[object] | NDArray[np.generic]) -> None:
-        """Write outcomes down, all or none; where a key has an outcome already, the first one stays."""
+    def record(
+        self, keys: Sequence[bytes], outcomes: Sequence[object] | NDArray[np.generic]
+    ) -> None:
+        """Write outcomes down, all or none; where a key has an outcome already, the first one
+        stays.
+        """
         listed = outcomes.tolist() if isinstance(outcomes, np.ndarray) else outcomes
         rows = sorted(zip(keys, map(_kept, listed), strict=True), key=lambda row: row[0])
         with self._writing() as connection:
@@ -105,12 +119,19 @@ class Ledger:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
         return {
-            name: value for name, value in vars(self).items() if name not in {"_lock", "_connection", "_close_file"}
+            name: value
+            for name, value in vars(self).items()
+            if name not in {"_lock", "_connection", "_close_file"}
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -138,8 +159,12 @@ class Ledger:
             if self._file.is_dir():
                 raise LedgerError(f"the ledger '{self.path}' is a folder: name a file in it")
             if not self._file.parent.is_dir():
-                raise LedgerError(f"the ledger '{self.path}' is in a folder that does not exist: create it first")
-        connection = sqlite3.connect(self._file, timeout=self._timeout, isolation_level=None, check_same_thread=False)
+                raise LedgerError(
+                    f"the ledger '{self.path}' is in a folder that does not exist: create it first"
+                )
+        connection = sqlite3.connect(
+            self._file, timeout=self._timeout, isolation_level=None, check_same_thread=False
+        )
         try:
             # SQLite does not wait here while another process changes the mode, so we do.
             self._patiently(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchone())
@@ -164,26 +189,43 @@ class Ledger:
                 return
 
     def _admit(self, connection: sqlite3.Connection) -> None:
-        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        tables = {
+            name
+            for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        }
         if not tables:
             for statement in _SCHEMA:
                 connection.execute(statement)
-            facts = {"format": str(FORMAT), "space": self.space, "subject": self.subject, "openings": "0"}
-            connection.executemany("INSERT INTO meta VALUES (?, ?)", [*facts.items(), ("evenhand", _version())])
+            facts = {
+                "format": str(FORMAT),
+                "space": self.space,
+                "subject": self.subject,
+                "openings": "0",
+            }
+            connection.executemany(
+                "INSERT INTO meta VALUES (?, ?)", [*facts.items(), ("evenhand", _version())]
+            )
         elif "meta" not in tables:
-            raise LedgerError(f"'{self.path}' is a database of another program, not a ledger: name another file")
+            raise LedgerError(
+                f"'{self.path}' is a database of another program, not a ledger: name another file"
+            )
         self._compare(dict(connection.execute("SELECT name, value FROM meta")))
-        # A write that changes something: a full disk must show before the first test is executed, not after.
-        connection.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE name = 'openings'")
+        # A write that changes something: a full disk must show before the first test is executed,
+        # not after.
+        connection.execute(
+            "UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE name = 'openings'"
+        )
 
     def _compare(self, meta: dict[str, str]) -> None:
         written = meta.get("format", "")
         if not written.isdigit() or "space" not in meta or "subject" not in meta:
-            raise LedgerError(f"'{self.path}' is a database of another program, not a ledger: name another file")
+            raise LedgerError(
+                f"'{self.path}' is a database of another program, not a ledger: name another file"
+            )
         if int(written) > FORMAT:
             raise LedgerError(
-                f"the ledger '{self.path}' has format {written} of evenhand {meta.get('evenhand')}, and this evenhand "
-                f"reads format {FORMAT}: upgrade evenhand or name another file"
+                f"the ledger '{self.path}' has format {written} of evenhand {meta.get('evenhand')},"
+                f" and this evenhand reads format {FORMAT}: upgrade evenhand or name another file"
             )
         here = {"space": self.space, "subject": self.subject}
         other = [
@@ -193,22 +235,30 @@ class Ledger:
         ]
         if other:
             raise LedgerError(
-                f"the ledger '{self.path}' belongs to another {' and another '.join(other)}: name another file, or "
-                "delete this one to start over"
+                f"the ledger '{self.path}' belongs to another {' and another '.join(other)}: name"
+                " another file, or delete this one to start over"
             )
 
     def _refusal(self, error: sqlite3.Error) -> LedgerError:
         reasons = {
             sqlite3.SQLITE_NOTADB: "is no SQLite file, so it is not a ledger: name another file",
             sqlite3.SQLITE_CORRUPT: "is damaged: restore a copy, or delete it to start over",
-            sqlite3.SQLITE_FULL: "cannot be written because the disk is full: make room, then run again to resume",
-            sqlite3.SQLITE_BUSY: f"was locked by another process for {self._timeout:g} s: wait for it to end, or name "
-            "another file",
+            sqlite3.SQLITE_FULL: (
+                "cannot be written because the disk is full: make room, then run again to resume"
+            ),
+            sqlite3.SQLITE_BUSY: (
+                f"was locked by another process for {self._timeout:g} s: wait for it to end, or"
+                " name another file"
+            ),
         } | dict.fromkeys(
             (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM),
-            "cannot be written: check the permissions of the file and of its folder, or name another file",
+            "cannot be written: check the permissions of the file and of its folder, or name"
+            " another file",
         )
-        reason = reasons.get(_code(error), f"cannot be used ({clip(str(error))}): check the disk, or name another file")
+        reason = reasons.get(
+            _code(error),
+            f"cannot be used ({clip(str(error))}): check the disk, or name another file",
+        )
         return LedgerError(f"the ledger '{self.path}' {reason}")
 
 
@@ -229,7 +279,9 @@ def _code(error: sqlite3.Error) -> int:
 
 
 def _kept(outcome: object) -> str | int | float | bytes:
-    """Return the outcome as SQLite keeps it exactly; what it has no type for becomes JSON in a blob."""
+    """Return the outcome as SQLite keeps it exactly; what it has no type for becomes JSON in a
+    blob.
+    """
     if isinstance(outcome, tuple):
         return json.dumps([_checked(value) for value in outcome]).encode()
     value = _checked(outcome)
@@ -251,7 +303,8 @@ def _checked(outcome: object) -> Scalar:
     if isinstance(value, str | int | float):
         return value
     raise BadOutcome(
-        f"{clip(repr(outcome), 40)} is a {type(outcome).__name__}: an outcome is a str, int, float or bool"
+        f"{clip(repr(outcome), 40)} is a {type(outcome).__name__}: an outcome is a str, int, float"
+        " or bool"
     )
 
 
@@ -291,4 +344,6 @@ def _after_fork() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
+    )

@@ -39,7 +39,11 @@ class Memo:
 
     def observe(self, seconds: float, asked: int) -> None:
         """Learn what a call cost, and switch on where answers turn out to be dear."""
-        if self._undecided and self._warm and (seconds >= ENOUGH_TO_TELL[0] or asked >= ENOUGH_TO_TELL[1]):
+        if (
+            self._undecided
+            and self._warm
+            and (seconds >= ENOUGH_TO_TELL[0] or asked >= ENOUGH_TO_TELL[1])
+        ):
             self._undecided = False
             self.on = seconds / asked > WORTH_REMEMBERING
         self._warm = True
@@ -50,7 +54,8 @@ class Memo:
             self.answers.update(fresh)
 
     def recall(self, keys: Sequence[bytes], ledger: Ledger | None) -> Recalled:
-        """Return what memory and ledger know of some keys; what neither knows is to be asked, each key once.
+        """Return what memory and ledger know of some keys; what neither knows is to be asked, each
+        key once.
 
         >>> memo = Memo(wanted=True, dear=False)
         >>> recalled = memo.recall([b"a", b"b", b"a"], None)

@@ -4,21 +4,44 @@ from __future__ import annotations
 
 from evenhand.runtime.options import FILE, FLAG, NUMBER, TEXT, Kind, Option, Options
 
-_NAMES = Kind("names", (list,), "a list of names", {"type": "array", "items": {"type": "string"}}, (str,))
+_NAMES = Kind(
+    "names", (list,), "a list of names", {"type": "array", "items": {"type": "string"}}, (str,)
+)
 _OUTCOMES = Kind("outcomes", (object, bool), "an outcome, a list of them, or a table by output", {})
-_LABELS = Kind("labels", (list, dict), "a list of outcomes, or a table by output", {"type": ["array", "object"]})
-_DISTANCE = Kind("distance", (int, float, dict), "a number, or a table by output", {"type": ["number", "object"]})
+_LABELS = Kind(
+    "labels",
+    (list, dict),
+    "a list of outcomes, or a table by output",
+    {"type": ["array", "object"]},
+)
+_DISTANCE = Kind(
+    "distance", (int, float, dict), "a number, or a table by output", {"type": ["number", "object"]}
+)
 
 SHARED = Options.of(
-    Option("outputs", _NAMES, "the names of several outputs; the options below are then tables by name"),
+    Option(
+        "outputs", _NAMES, "the names of several outputs; the options below are then tables by name"
+    ),
     Option("positive", _OUTCOMES, "the favourable outcome, or a list of those"),
     Option("labels", _LABELS, "all outcomes there are; any other is an error"),
-    Option("differs", _DISTANCE, "how far apart two numbers must be to count as different outcomes"),
+    Option(
+        "differs", _DISTANCE, "how far apart two numbers must be to count as different outcomes"
+    ),
     Option("memo", FLAG, "remember answers in memory; by default where an answer is dear"),
-    Option("ledger", FILE, "a file that keeps every executed test and its outcome, for this run and the next"),
+    Option(
+        "ledger",
+        FILE,
+        "a file that keeps every executed test and its outcome, for this run and the next",
+    ),
 )
 """Options that every kind of subject has."""
 
 THRESHOLD = Option("threshold", NUMBER, "take the label from predict_proba and this threshold")
-OUTPUT = Option("output", TEXT, "what the outcome is: the label, or the score of it", choices=("label", "score"))
-IDENTITY = Option("identity", TEXT, "what to call the software in the ledger instead of what its code and data tell")
+OUTPUT = Option(
+    "output", TEXT, "what the outcome is: the label, or the score of it", choices=("label", "score")
+)
+IDENTITY = Option(
+    "identity",
+    TEXT,
+    "what to call the software in the ledger instead of what its code and data tell",
+)

@@ -1,4 +1,6 @@
-"""What counts as an answer: outcomes are checked before they are counted, remembered or written down."""
+"""What counts as an answer: outcomes are checked before they are counted, remembered or written
+down.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The answers that a subject may give; `closed` where it picks from known classes and none can be missing.
+    """The answers that a subject may give; `closed` where it picks from known classes and none can
+    be missing.
 
     >>> Answers("loan", labels=("yes", "no")).check(np.array(["yes", "no"]), 2).tolist()
     ['yes', 'no']
@@ -33,8 +36,8 @@ class Answers:
     @classmethod
     def of(cls, meaning: Meaning) -> Answers:
         """Return the answers that fit what is known of an output."""
-        # With scores, the positive value names the class that is scored and is no outcome itself. A classifier picks
-        # from its classes, so its answers need no search for missing values.
+        # With scores, the positive value names the class that is scored and is no outcome itself. A
+        # classifier picks from its classes, so its answers need no search for missing values.
         positive = None if meaning.scores else next(iter(meaning.values), None)
         return cls(meaning.about, meaning.labels, positive, bool(meaning.known))
 
@@ -43,8 +46,9 @@ class Answers:
         outcomes = np.asarray(outcomes)
         if outcomes.shape != (expected,):
             raise BadOutcome(
-                f"{self.name} returned outcomes of shape {outcomes.shape} for {expected:,} inputs; "
-                f"it must return one per input{', or name its outputs with outputs=[…]' if outcomes.ndim == 2 else ''}"
+                f"{self.name} returned outcomes of shape {outcomes.shape} for {expected:,} inputs;"
+                " it must return one per"
+                f" input{', or name its outputs with outputs=[…]' if outcomes.ndim == 2 else ''}"
             )
         if outcomes.dtype.kind == "f":
             self._refuse_missing(np.isnan(outcomes), outcomes)
@@ -57,12 +61,17 @@ class Answers:
             if strange:
                 value = min(strange, key=str)
                 raise BadOutcome(
-                    f"{self.name} answered {clip(repr(value))}, which is no outcome; {nearest(value, self.labels)}"
+                    f"{self.name} answered {clip(repr(value))}, which is no outcome;"
+                    f" {nearest(value, self.labels)}"
                 )
-        elif self.positive is not None and expected and isinstance(self.positive, str) != isinstance(outcomes[0], str):
+        elif (
+            self.positive is not None
+            and expected
+            and isinstance(self.positive, str) != isinstance(outcomes[0], str)
+        ):
             raise BadOutcome(
-                f"{self.name} answered {clip(repr(outcomes[:1].tolist()[0]))}, which cannot be compared with "
-                f"positive = {self.positive!r}; one is a text and the other is not"
+                f"{self.name} answered {clip(repr(outcomes[:1].tolist()[0]))}, which cannot be"
+                f" compared with positive = {self.positive!r}; one is a text and the other is not"
             )
         return outcomes
 
@@ -82,8 +91,8 @@ class Answers:
         texts = [isinstance(value, str) for value in unwrapped]
         if any(texts) and not all(texts):
             raise BadOutcome(
-                f"{self.name} answered the text {clip(repr(unwrapped[texts.index(True)]))} beside numbers; "
-                f"an outcome is always one or the other"
+                f"{self.name} answered the text {clip(repr(unwrapped[texts.index(True)]))} beside"
+                " numbers; an outcome is always one or the other"
             )
         return as_outcomes(unwrapped)
 
@@ -93,4 +102,7 @@ class Answers:
     def _refuse_missing(self, missing: NDArray[np.bool_], outcomes: NDArray[Any]) -> None:
         if missing.any():
             value = outcomes[int(missing.argmax())]
-            raise BadOutcome(f"{self.name} answered {value} to {int(missing.sum()):,} of {len(outcomes):,} inputs")
+            raise BadOutcome(
+                f"{self.name} answered {value} to {int(missing.sum()):,} of {len(outcomes):,}"
+                " inputs"
+            )

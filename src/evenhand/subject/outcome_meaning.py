@@ -1,4 +1,6 @@
-"""What outcomes mean: when two differ (Themis Def. 3.3, Aequitas γ), and which of them are favourable."""
+"""What outcomes mean: when two differ (Themis Def. 3.3, Aequitas γ), and which of them are
+favourable.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Differs = None | float | Callable[[Any, Any], Any]
-"""None: labels differ. A number γ: numeric outcomes further apart than γ. A function: a distance in [0, 1]."""
+"""None: labels differ. A number γ: numeric outcomes further apart than γ. A function: a distance in
+[0, 1].
+"""
 
 
 def check_differs(differs: Differs, option: str = "differs") -> Differs:
@@ -27,13 +31,15 @@ def check_differs(differs: Differs, option: str = "differs") -> Differs:
         return differs
     if isinstance(differs, bool) or not isinstance(differs, Real) or not differs >= 0:
         raise UsageError(
-            f"{option} = {clip(repr(differs))} must be None, a number of 0 or more, or a function of two outcomes"
+            f"{option} = {clip(repr(differs))} must be None, a number of 0 or more, or a function"
+            " of two outcomes"
         )
     return float(differs)
 
 
 def distance(differs: Differs, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """Return how far apart outcomes are: truth values for labels and γ, numbers in [0, 1] for a function.
+    """Return how far apart outcomes are: truth values for labels and γ, numbers in [0, 1] for a
+    function.
 
     >>> distance(0.1, np.array([0.5, 0.5]), np.array([0.55, 0.7])).tolist()
     [False, True]
@@ -43,7 +49,10 @@ def distance(differs: Differs, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]
     if callable(differs):
         return _graded(differs, a, b)
     if a.dtype.kind not in "biuf" or b.dtype.kind not in "biuf":
-        raise UsageError(f"differs = {differs!r} needs numeric outcomes, but they are texts; leave it out for labels")
+        raise UsageError(
+            f"differs = {differs!r} needs numeric outcomes, but they are texts; leave it out for"
+            " labels"
+        )
     return np.abs(a.astype(np.float64) - b.astype(np.float64)) > differs
 
 
@@ -56,10 +65,13 @@ def _graded(function: Callable[[Any, Any], Any], a: NDArray[Any], b: NDArray[Any
     if found.shape != shape:
         raise UsageError(
             f"differs returned shape {found.shape} for outcomes of shape {shape}; "
-            f"it must compare arrays element by element"
+            "it must compare arrays element by element"
         )
     if found.dtype.kind not in "biuf":
-        raise UsageError(f"differs returned {found.dtype} values; it must return truth values or numbers from 0 to 1")
+        raise UsageError(
+            f"differs returned {found.dtype} values; it must return truth values or numbers from 0"
+            " to 1"
+        )
     if found.dtype.kind == "b":
         return found
     outside = ~((found >= 0) & (found <= 1))
@@ -70,7 +82,8 @@ def _graded(function: Callable[[Any, Any], Any], a: NDArray[Any], b: NDArray[Any
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What is known of the outcomes of one output, whose name is empty where the software has only one.
+    """What is known of the outcomes of one output, whose name is empty where the software has only
+    one.
 
     >>> rate = Meaning("loan", positive=lambda rate: rate < 5)
     >>> rate.favourable(np.array([3.5, 7.0])).tolist(), Meaning("loan", positive=("A", "B")).counts
@@ -80,17 +93,29 @@ class Meaning:
     software: str
     name: str = ""
     positive: Any = None
-    """The favourable outcome, a tuple of those, or a function of an array of outcomes that returns truth values."""
+    """The favourable outcome, a tuple of those, or a function of an array of outcomes that returns
+    truth values.
+    """
     labels: tuple[Any, ...] | None = None
     differs: Differs = None
     known: tuple[Any, ...] | None = None
     """The labels that a fitted classifier can give."""
     scores: bool = False
-    """Whether outcomes are scores; a positive value then names the class that is scored, and is no outcome itself."""
+    """Whether outcomes are scores; a positive value then names the class that is scored, and is no
+    outcome itself.
+    """
 
     @classmethod
     def of(
-        cls, software: str, name: str, positive: Any, labels: Any, differs: Any, known: Any, *, scores: bool
+        cls,
+        software: str,
+        name: str,
+        positive: Any,
+        labels: Any,
+        differs: Any,
+        known: Any,
+        *,
+        scores: bool,
     ) -> Self:
         """Check what the user says of the outcomes."""
         part = f"[{name!r}]" if name else ""
@@ -99,12 +124,25 @@ class Meaning:
         allowed = None if labels is None else tuple(labels)
         favourable = _checked_positive(positive, f"positive{part}")
         classes = None if known is None else tuple(known)
-        meaning = cls(software, name, favourable, allowed, check_differs(differs, f"differs{part}"), classes, scores)
+        meaning = cls(
+            software,
+            name,
+            favourable,
+            allowed,
+            check_differs(differs, f"differs{part}"),
+            classes,
+            scores,
+        )
         for value in meaning.values:
             if allowed is not None and value not in allowed:
-                raise UsageError(f"positive{part} = {value!r} is not in labels; {nearest(value, allowed)}")
+                raise UsageError(
+                    f"positive{part} = {value!r} is not in labels; {nearest(value, allowed)}"
+                )
             if classes and value not in classes:
-                raise UsageError(f"positive{part} = {value!r} is no class of {software}; {nearest(value, classes)}")
+                raise UsageError(
+                    f"positive{part} = {value!r} is no class of {software};"
+                    f" {nearest(value, classes)}"
+                )
         return meaning
 
     @property
@@ -121,7 +159,9 @@ class Meaning:
 
     @property
     def classes(self) -> tuple[Any, ...] | None:
-        """The known labels; None for scores, and for truth values, of which the true one is favourable anyway."""
+        """The known labels; None for scores, and for truth values, of which the true one is
+        favourable anyway.
+        """
         found = self.known if self.labels is None else self.labels
         return None if self.scores or not found or set(found) <= {False, True} else found
 
@@ -136,27 +176,35 @@ class Meaning:
             return self._judged(self.positive, outcomes)
         if self.scores:
             raise UsageError(
-                f"{self.about} gives scores, none of which is the favourable one; use threshold=… for labels"
+                f"{self.about} gives scores, none of which is the favourable one; use threshold=…"
+                " for labels"
             )
         if self.values:
-            return np.asarray(np.any([outcomes == value for value in self.values], axis=0), dtype=np.bool_)
+            return np.asarray(
+                np.any([outcomes == value for value in self.values], axis=0), dtype=np.bool_
+            )
         if outcomes.dtype.kind in "biu" and bool(((outcomes == 0) | (outcomes == 1)).all()):
             return outcomes.astype(np.bool_)
         number = outcomes.dtype.kind in "iuf"
         told = ", a value or a function such as lambda y: y > 0.5" if number else ""
         way = f"positive={{{self.name!r}: …}}" if self.name else "positive=…"
-        raise UsageError(f"say which outcome of {self.about} is the favourable one, with {way}{told}")
+        raise UsageError(
+            f"say which outcome of {self.about} is the favourable one, with {way}{told}"
+        )
 
     def amount(self, outcomes: NDArray[Any]) -> NDArray[np.float64]:
-        """Return how favourable each outcome is, in [0, 1]: yes or no for labels, the score itself for scores."""
+        """Return how favourable each outcome is, in [0, 1]: yes or no for labels, the score itself
+        for scores.
+        """
         if self.counts:
             return self.favourable(outcomes).astype(np.float64)
         scores = outcomes.astype(np.float64)
         outside = ~((scores >= 0) & (scores <= 1))
         if outside.any():
             raise UsageError(
-                f"{self.about} gave the score {scores[outside][0]:g}, which is not from 0 to 1; say which scores are "
-                f"favourable, with a function such as positive=lambda score: score > 0, or with threshold=…"
+                f"{self.about} gave the score {scores[outside][0]:g}, which is not from 0 to 1; say"
+                " which scores are favourable, with a function such as positive=lambda score:"
+                " score > 0, or with threshold=…"
             )
         return scores
 
@@ -168,14 +216,16 @@ class Meaning:
             raise UsageError(f"{part} raised {type(error).__name__}: {clip(str(error))}") from error
         if found.shape != outcomes.shape or found.dtype.kind != "b":
             raise UsageError(
-                f"{part} returned {found.dtype} values of shape {found.shape} for outcomes of shape {outcomes.shape}; "
-                f"it must return one truth value per outcome"
+                f"{part} returned {found.dtype} values of shape {found.shape} for outcomes of shape"
+                f" {outcomes.shape}; it must return one truth value per outcome"
             )
         return found
 
 
 def _checked_positive(positive: Any, option: str) -> Any:
-    """Return one favourable outcome, a function, or several outcomes as a tuple, or say what is wrong with it."""
+    """Return one favourable outcome, a function, or several outcomes as a tuple, or say what is
+    wrong with it.
+    """
     if positive is None or callable(positive):
         return positive
     several = isinstance(positive, list | tuple | set | frozenset | np.ndarray)
@@ -183,9 +233,12 @@ def _checked_positive(positive: Any, option: str) -> Any:
     texts = {isinstance(value, str) for value in values}
     if not values or not all(isinstance(value, str | int | float) for value in values):
         raise UsageError(
-            f"{option} = {clip(repr(positive))} must be an outcome, a list of outcomes, or a function of an array of "
-            f"outcomes"
+            f"{option} = {clip(repr(positive))} must be an outcome, a list of outcomes, or a"
+            " function of an array of outcomes"
         )
     if len(texts) > 1:
-        raise UsageError(f"{option} = {clip(repr(positive))} has texts beside numbers; an outcome is one or the other")
+        raise UsageError(
+            f"{option} = {clip(repr(positive))} has texts beside numbers; an outcome is one or the"
+            " other"
+        )
     return values if several else positive

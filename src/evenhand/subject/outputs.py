@@ -32,17 +32,25 @@ def checked_outputs(outputs: Any) -> tuple[str, ...]:
     """
     if outputs is None:
         return ()
-    named = isinstance(outputs, list | tuple) and all(isinstance(name, str) and name for name in outputs)
+    named = isinstance(outputs, list | tuple) and all(
+        isinstance(name, str) and name for name in outputs
+    )
     if not named or not outputs:
-        raise UsageError(f"outputs = {clip(repr(outputs))} must be a list of names, such as ['decision', 'rate']")
+        raise UsageError(
+            f"outputs = {clip(repr(outputs))} must be a list of names, such as ['decision', 'rate']"
+        )
     for name in outputs:
         if outputs.count(name) > 1:
-            raise UsageError(f"outputs = {clip(repr(outputs))} names {name!r} twice; give each output its own name")
+            raise UsageError(
+                f"outputs = {clip(repr(outputs))} names {name!r} twice; give each output its own"
+                " name"
+            )
     return tuple(outputs)
 
 
 def by_output(option: str, value: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Return what an option says of each output; the only output of software without named ones is called "".
+    """Return what an option says of each output; the only output of software without named ones is
+    called "".
 
     >>> by_output("differs", {"rate": 0.01}, ("decision", "rate"))
     {'decision': None, 'rate': 0.01}
@@ -50,8 +58,8 @@ def by_output(option: str, value: Any, names: Sequence[str]) -> dict[str, Any]:
     if not names:
         if isinstance(value, Mapping):
             raise UsageError(
-                f"{option} = {clip(repr(value))} is by output, but the outputs have no names; add outputs="
-                f"{clip(repr(list(value)))}"
+                f"{option} = {clip(repr(value))} is by output, but the outputs have no names; add"
+                f" outputs={clip(repr(list(value)))}"
             )
         return {"": value}
     if value is None:
@@ -68,7 +76,9 @@ def by_output(option: str, value: Any, names: Sequence[str]) -> dict[str, Any]:
     return {name: value.get(name) for name in names}
 
 
-def meanings_of(adapter: Adapter, software: str, *, positive: Any, labels: Any, differs: Any) -> dict[str, Meaning]:
+def meanings_of(
+    adapter: Adapter, software: str, *, positive: Any, labels: Any, differs: Any
+) -> dict[str, Meaning]:
     """Return what the outcomes of each output of the software mean, under its name."""
     given = [
         by_output(option, value, adapter.outputs)
@@ -78,14 +88,22 @@ def meanings_of(adapter: Adapter, software: str, *, positive: Any, labels: Any, 
     classes = getattr(adapter, "classes", None)
     known = (classes or [None] * len(adapter.outputs)) if adapter.outputs else [classes]
     return {
-        name: Meaning.of(software, name, given[0][name], given[1][name], given[2][name], labels_of, scores=scores)
+        name: Meaning.of(
+            software, name, given[0][name], given[1][name], given[2][name], labels_of, scores=scores
+        )
         for name, labels_of in zip(given[0], known, strict=True)
     }
 
 
 def full_identity(adapter: Adapter) -> str:
-    """Name the software and which of its outputs are asked for, so that a ledger of others can be refused."""
-    return f"outputs {_told(adapter.outputs)} of {adapter.identity}" if adapter.outputs else adapter.identity
+    """Name the software and which of its outputs are asked for, so that a ledger of others can be
+    refused.
+    """
+    return (
+        f"outputs {_told(adapter.outputs)} of {adapter.identity}"
+        if adapter.outputs
+        else adapter.identity
+    )
 
 
 def joined(columns: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
@@ -110,11 +128,14 @@ def packed(replies: Sequence[Reply], names: Sequence[str]) -> NDArray[Any]:
     if not names:
         return as_outcomes(replies)
     columns: Iterable[Any] = zip(*replies, strict=True) if len(replies) else ([] for _ in names)
-    return joined({name: as_outcomes(list(column)) for name, column in zip(names, columns, strict=True)})
+    return joined(
+        {name: as_outcomes(list(column)) for name, column in zip(names, columns, strict=True)}
+    )
 
 
 def reply_of(value: Any, names: Sequence[str]) -> tuple[Any, ...]:
-    """Return one input's outcomes from an object by name or a list in order; ValueError says what is wrong.
+    """Return one input's outcomes from an object by name or a list in order; ValueError says what
+    is wrong.
 
     >>> reply_of({"rate": 3, "decision": "yes"}, ["decision", "rate"]), reply_of(["yes", 3], ["decision", "rate"])
     (('yes', 3), ('yes', 3))
@@ -127,7 +148,10 @@ def reply_of(value: Any, names: Sequence[str]) -> tuple[Any, ...]:
         found = tuple(plain(value[name]) for name in names)
     elif isinstance(value, list | tuple):
         if len(value) != len(names):
-            raise ValueError(f"{shown}, which has length {len(value)} and not one outcome for each of {_told(names)}")
+            raise ValueError(
+                f"{shown}, which has length {len(value)} and not one outcome for each of"
+                f" {_told(names)}"
+            )
         found = tuple(map(plain, value))
     elif len(names) == 1:
         found = (plain(value),)
@@ -135,12 +159,15 @@ def reply_of(value: Any, names: Sequence[str]) -> tuple[Any, ...]:
         raise ValueError(f"{shown}, which is neither by name nor a list of {_told(names)}")
     for name, outcome in zip(names, found, strict=True):
         if is_missing(outcome) or not isinstance(outcome, str | int | float):
-            raise ValueError(f"{shown}, in which {clip(repr(outcome))} is no outcome for the output {name!r}")
+            raise ValueError(
+                f"{shown}, in which {clip(repr(outcome))} is no outcome for the output {name!r}"
+            )
     return found
 
 
 def parse_reply(text: str, names: Sequence[str]) -> Reply:
-    """Read one printed answer: an outcome, or with names a JSON object or array; ValueError says what is wrong.
+    """Read one printed answer: an outcome, or with names a JSON object or array; ValueError says
+    what is wrong.
 
     >>> parse_reply("approve", ()), parse_reply('{"decision": "approve", "rate": 3}', ("decision", "rate"))
     ('approve', ('approve', 3))
@@ -150,26 +177,33 @@ def parse_reply(text: str, names: Sequence[str]) -> Reply:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        raise ValueError(f"{clip(text)!r}, which is no JSON object or array of {_told(names)}") from None
+        raise ValueError(
+            f"{clip(text)!r}, which is no JSON object or array of {_told(names)}"
+        ) from None
     return reply_of(value, names)
 
 
 def records_of(answer: Any, names: Sequence[str], expected: int, software: str) -> NDArray[Any]:
     """Return one record per input from what a function or model returned.
 
-    That is a frame or mapping by name, a matrix with one column per output, or a list of dictionaries or tuples.
+    That is a frame or mapping by name, a matrix with one column per output, or a list of
+    dictionaries or tuples.
     """
     table = _table(answer, names, software)
     columns: dict[str, NDArray[Any]] = {}
     for name in names:
         if name not in table:
-            raise BadOutcome(f"{software} returned no output {name!r}, but {clip(_told(table)) or 'nothing'}")
+            raise BadOutcome(
+                f"{software} returned no output {name!r}, but {clip(_told(table)) or 'nothing'}"
+            )
         column = table[name]
-        columns[name] = as_outcomes(column) if isinstance(column, list | tuple) else np.asarray(column)
+        columns[name] = (
+            as_outcomes(column) if isinstance(column, list | tuple) else np.asarray(column)
+        )
         if columns[name].shape != (expected,):
             raise BadOutcome(
-                f"{software} returned outcomes of shape {columns[name].shape} as output {name!r} for {expected:,} "
-                f"inputs; it must return one per input"
+                f"{software} returned outcomes of shape {columns[name].shape} as output {name!r}"
+                f" for {expected:,} inputs; it must return one per input"
             )
     return joined(columns)
 
@@ -194,8 +228,8 @@ def _table(answer: Any, names: Sequence[str], software: str) -> Mapping[Any, Any
         return {names[0]: matrix}
     if matrix.ndim != 2 or matrix.shape[1] != len(names):
         raise BadOutcome(
-            f"{software} returned outcomes of shape {matrix.shape} for {_told(names)}; it must return a frame or a "
-            f"mapping by name, or a matrix with one column per output"
+            f"{software} returned outcomes of shape {matrix.shape} for {_told(names)}; it must"
+            " return a frame or a mapping by name, or a matrix with one column per output"
         )
     return {name: matrix[:, place] for place, name in enumerate(names)}
 
@@ -222,11 +256,17 @@ class Records:
 
     def check(self, outcomes: NDArray[Any], expected: int) -> NDArray[Any]:
         """Return records as they are to be counted, or say what is wrong with one of their outputs."""
-        return joined({name: answers.check(outcomes[name], expected) for name, answers in self.outputs.items()})
+        return joined(
+            {
+                name: answers.check(outcomes[name], expected)
+                for name, answers in self.outputs.items()
+            }
+        )
 
 
 class Recent:
-    """The last batch and its answers, so that one view after the other asks the same inputs at the cost of one.
+    """The last batch and its answers, so that one view after the other asks the same inputs at the
+    cost of one.
 
     >>> recent, points = Recent(), np.ones((2, 1))
     >>> recent.keep(points, np.array([7, 8]))

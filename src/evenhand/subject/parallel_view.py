@@ -1,4 +1,6 @@
-"""A view that shares large questions among workers; what it answers does not depend on how many there are."""
+"""A view that shares large questions among workers; what it answers does not depend on how many
+there are.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ class _Ask:
 
 @dataclass(frozen=True)
 class SharedView(View):
-    """A view whose inputs are decided by several workers at once, where they are many and nothing is remembered."""
+    """A view whose inputs are decided by several workers at once, where they are many and nothing
+    is remembered.
+    """
 
     workers: Workers = field(kw_only=True, compare=False, repr=False)
     ask: _Ask = field(kw_only=True, compare=False, repr=False)
@@ -46,7 +50,9 @@ class SharedView(View):
 
     @classmethod
     def of(cls, view: View, workers: Workers) -> View:
-        """Share a view among workers, where there are several and the software runs in this process."""
+        """Share a view among workers, where there are several and the software runs in this
+        process.
+        """
         if workers.width == 1 or view.subject.adapter.dear:
             return view
         return cls(view.subject, view.name, view.target, workers=workers, ask=_Ask(view))
@@ -55,7 +61,10 @@ class SharedView(View):
         """Tell whether to share a question; that may follow the clock, since the answers do not."""
         if self.subject.remembers:
             return False
-        long = len(points) * self.pace.get("input", 0.0) >= LONG and len(points) >= 2 * self.workers.width
+        long = (
+            len(points) * self.pace.get("input", 0.0) >= LONG
+            and len(points) >= 2 * self.workers.width
+        )
         return long or len(points) >= LEAST * self.workers.width
 
     def shared(self, ask: Callable[[Points], tuple[Any, int]], points: Points) -> Sequence[Any]:

@@ -16,7 +16,14 @@ from evenhand.subject.adapters.resolve import adapt, as_printed
 from evenhand.subject.memo import Memo
 from evenhand.subject.options import SHARED
 from evenhand.subject.outcome_check import Answers
-from evenhand.subject.outputs import Recent, Records, checked_outputs, full_identity, meanings_of, packed
+from evenhand.subject.outputs import (
+    Recent,
+    Records,
+    checked_outputs,
+    full_identity,
+    meanings_of,
+    packed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +41,9 @@ if TYPE_CHECKING:
 AGAIN = b"again:"
 """Marks the second answer to an input."""
 ROWS_AT_ONCE = 131_072
-"""How many inputs a model in this process is asked at once: enough to drown the cost of a call, and little memory."""
+"""How many inputs a model in this process is asked at once: enough to drown the cost of a call, and
+little memory.
+"""
 
 
 class Subject:
@@ -43,29 +52,33 @@ class Subject:
     Parameters
     ----------
     model
-        A fitted scikit-learn estimator or pipeline, a torch module, or a function that takes a frame of inputs and
-        returns one outcome each; or an `Adapter`. Other kinds of software have constructors of their own: `command`,
-        `stream`, `http`, `onnx`, `saved`, and `of` for any that is registered.
+        A fitted scikit-learn estimator or pipeline, a torch module, or a function that takes a
+        frame of inputs and returns one outcome each; or an `Adapter`. Other kinds of software have
+        constructors of their own: `command`, `stream`, `http`, `onnx`, `saved`, and `of` for any
+        that is registered.
     space
         What an input can be.
     outputs
-        The names of several outputs that the software gives each input; what follows is then a mapping by name.
+        The names of several outputs that the software gives each input; what follows is then a
+        mapping by name.
     positive
-        The favourable outcome, a list of those, or a function of an array of outcomes that returns truth values; group
-        scores compare how often groups get it.
+        The favourable outcome, a list of those, or a function of an array of outcomes that returns
+        truth values; group scores compare how often groups get it.
     labels
         All outcomes there are; any other is an error.
     threshold, output
-        For classifiers with two classes: take the label from `predict_proba` and this threshold, or the score itself
-        as the outcome (``output="score"``).
+        For classifiers with two classes: take the label from `predict_proba` and this threshold, or
+        the score itself as the outcome (``output="score"``).
     differs
-        When two outcomes differ: None (labels differ), a number γ, or a distance function in [0, 1].
+        When two outcomes differ: None (labels differ), a number γ, or a distance function in [0,
+        1].
     memo
         Remember answers in memory; by default where an answer is dear.
     ledger
         A file that keeps every executed test and its outcome, for this run and the next.
     identity
-        What to call the software in the ledger, where it is more, or less, than its code and data tell.
+        What to call the software in the ledger, where it is more, or less, than its code and data
+        tell.
 
     Examples
     --------
@@ -94,19 +107,27 @@ class Subject:
     ) -> None:
         if not isinstance(space, Space):
             raise UsageError(
-                f"space = {clip(repr(space))} is no Space; build one with Space(...) or Space.from_frame(...)"
+                f"space = {clip(repr(space))} is no Space; build one with Space(...) or"
+                " Space.from_frame(...)"
             )
-        adapter = adapt(model, positive=positive, threshold=threshold, output=output, identity=identity)
+        adapter = adapt(
+            model, positive=positive, threshold=threshold, output=output, identity=identity
+        )
         if adapter.printed and outputs is None:
             # With several outputs a program prints JSON, which says itself what is text.
             positive, labels = as_printed(positive), as_printed(labels)
         if not space.passed:
-            raise UsageError("no feature of the space is passed to the software; leave passed=True on one of them")
+            raise UsageError(
+                "no feature of the space is passed to the software; leave passed=True on one of"
+                " them"
+            )
         self.outputs = adapter.outputs = checked_outputs(outputs)
         adapter.check(space)
         self.adapter = adapter
         self.space = space
-        self.meanings = meanings_of(adapter, self.name, positive=positive, labels=labels, differs=differs)
+        self.meanings = meanings_of(
+            adapter, self.name, positive=positive, labels=labels, differs=differs
+        )
         self.positive, self.differs = positive, differs
         self.asked = 0
         self.executed = 0
@@ -124,8 +145,8 @@ class Subject:
     def of(cls, kind: str, value: Any, space: Space, /, **options: Any) -> Subject:
         """Test software of any registered kind, that of other packages too.
 
-        `value` is what the key of that kind holds in a configuration, and further options are those of its adapter:
-        ``Subject.of("http", "http://127.0.0.1:8000/decide", space, batch=64)``.
+        `value` is what the key of that kind holds in a configuration, and further options are those
+        of its adapter: ``Subject.of("http", "http://127.0.0.1:8000/decide", space, batch=64)``.
         """
         own = [option.name for option in ADAPTERS[kind].options]
         refuse_unknown(f"Subject.of({kind!r})", options, [*own, *SHARED.python])
@@ -133,13 +154,19 @@ class Subject:
         return cls._of(kind, value, space, said, options)
 
     @classmethod
-    def _named(cls, kind: str, value: Any, space: Space, own: Mapping[str, Any], shared: Mapping[str, Any]) -> Subject:
-        """Build a subject for the constructor that has the name of a kind, and takes shared options as they come."""
+    def _named(
+        cls, kind: str, value: Any, space: Space, own: Mapping[str, Any], shared: Mapping[str, Any]
+    ) -> Subject:
+        """Build a subject for the constructor that has the name of a kind, and takes shared options
+        as they come.
+        """
         refuse_unknown(f"Subject.{kind}", shared, [*options_of(getattr(cls, kind)), *SHARED.python])
         return cls._of(kind, value, space, own, shared)
 
     @classmethod
-    def _of(cls, kind: str, value: Any, space: Space, own: Mapping[str, Any], shared: Mapping[str, Any]) -> Subject:
+    def _of(
+        cls, kind: str, value: Any, space: Space, own: Mapping[str, Any], shared: Mapping[str, Any]
+    ) -> Subject:
         adapter = ADAPTERS[kind].of(value, positive=shared.get("positive"), **own)
         return cls(adapter, space, **shared)
 
@@ -156,8 +183,16 @@ class Subject:
         identity: str | None = None,
         **options: Any,
     ) -> Subject:
-        """Test a program, one process per input: ``["./loan", "{age}", "{sex}"]``, or ``{*}`` for all in order."""
-        own: dict[str, Any] = {"workers": workers, "timeout": timeout, "cwd": cwd, "env": env, "identity": identity}
+        """Test a program, one process per input: ``["./loan", "{age}", "{sex}"]``, or ``{*}`` for
+        all in order.
+        """
+        own: dict[str, Any] = {
+            "workers": workers,
+            "timeout": timeout,
+            "cwd": cwd,
+            "env": env,
+            "identity": identity,
+        }
         return cls._named("command", argv, space, own, options)
 
     @classmethod
@@ -195,8 +230,15 @@ class Subject:
         identity: str | None = None,
         **options: Any,
     ) -> Subject:
-        """Test an HTTP service that takes JSON batches of inputs and returns a JSON list of outcomes."""
-        own: dict[str, Any] = {"batch": batch, "concurrency": concurrency, "timeout": timeout, "retries": retries}
+        """Test an HTTP service that takes JSON batches of inputs and returns a JSON list of
+        outcomes.
+        """
+        own: dict[str, Any] = {
+            "batch": batch,
+            "concurrency": concurrency,
+            "timeout": timeout,
+            "retries": retries,
+        }
         own |= {"backoff": backoff, "headers": headers, "single": single, "identity": identity}
         return cls._named("http", url, space, own, options)
 
@@ -226,16 +268,20 @@ class Subject:
         identity: str | None = None,
         **options: Any,
     ) -> Subject:
-        """Test a fitted estimator saved with skops, or, where you trust the file to run code, with pickle or joblib."""
+        """Test a fitted estimator saved with skops, or, where you trust the file to run code, with
+        pickle or joblib.
+        """
         from evenhand.subject.adapters.saved import identity_of, load_model
 
         model = load_model(path, trusted=trusted, allow_pickle=allow_pickle)
         return cls(model, space, identity=identity or identity_of(path), **options)
 
     def decide(self, inputs: Any) -> Outcomes:
-        """Return one outcome per input; `inputs` is a frame, a list of dictionaries, or encoded points.
+        """Return one outcome per input; `inputs` is a frame, a list of dictionaries, or encoded
+        points.
 
-        With several outputs, each input gets a record of a structured array: ``decide(inputs)["rate"]`` is one output.
+        With several outputs, each input gets a record of a structured array:
+        ``decide(inputs)["rate"]`` is one output.
         """
         points = self._encoded(inputs)
         self.asked += len(points)
@@ -259,7 +305,8 @@ class Subject:
         if isinstance(inputs, np.ndarray) and inputs.dtype == np.float64 and inputs.ndim == 2:
             if inputs.shape[1] != len(self.space.features):
                 raise UsageError(
-                    f"points of {inputs.shape[1]} columns do not fit a space of {len(self.space.features)} features"
+                    f"points of {inputs.shape[1]} columns do not fit a space of"
+                    f" {len(self.space.features)} features"
                 )
             return inputs
         return self.space.encode(inputs)
@@ -267,7 +314,9 @@ class Subject:
     def _ask_all(self, points: Points) -> Outcomes:
         """Ask without looking anything up, in batches that fit in memory."""
         start = time.perf_counter()
-        parts = [self._ask(points[at : at + ROWS_AT_ONCE]) for at in range(0, len(points), ROWS_AT_ONCE)]
+        parts = [
+            self._ask(points[at : at + ROWS_AT_ONCE]) for at in range(0, len(points), ROWS_AT_ONCE)
+        ]
         if not parts:
             return packed([], self.outputs)
         self._memo.observe(time.perf_counter() - start, len(points))
@@ -286,9 +335,11 @@ class Subject:
         return packed([] if answered is None else answered.tolist(), self.outputs)
 
     def _recall(self, points: Points, mark: bytes = b"") -> Outcomes:
-        """Ask only what neither memory nor ledger knows, each input once, and write every answer down as it comes.
+        """Ask only what neither memory nor ledger knows, each input once, and write every answer
+        down as it comes.
 
-        Answers are kept under a mark, so that second answers to the same inputs do not meet the first.
+        Answers are kept under a mark, so that second answers to the same inputs do not meet the
+        first.
         """
         keys = [mark + key for key in self._keys(points)] if mark else self._keys(points)
 
@@ -312,9 +363,13 @@ class Subject:
             yield dict(zip(asked, answers, strict=True))
 
     def _keys(self, points: Points) -> list[bytes]:
-        """Return the bytes of what the software sees of each input; features it is not passed do not count."""
+        """Return the bytes of what the software sees of each input; features it is not passed do
+        not count.
+        """
         seen = np.ascontiguousarray(points[:, list(self.space.passed)]) + 0.0  # turns -0.0 into 0.0
-        return cast("list[bytes]", seen.view(np.dtype((np.void, seen.shape[1] * 8))).ravel().tolist())
+        return cast(
+            "list[bytes]", seen.view(np.dtype((np.void, seen.shape[1] * 8))).ravel().tolist()
+        )
 
     @property
     def name(self) -> str:
@@ -324,13 +379,17 @@ class Subject:
     def favourable(self, outcomes: Outcomes) -> NDArray[np.bool_]:
         """Tell which outcomes are favourable; of several outputs, a view of each tells."""
         if self.outputs:
-            raise UsageError(f"{self.name} has several outputs; ask the view of one of them what is favourable")
+            raise UsageError(
+                f"{self.name} has several outputs; ask the view of one of them what is favourable"
+            )
         return self.meanings[""].favourable(outcomes)
 
     def need_deterministic(self, inputs: Any) -> None:
-        """Ask some inputs a second time, and raise where the answers differ: a causal test assumes that they do not.
+        """Ask some inputs a second time, and raise where the answers differ: a causal test assumes
+        that they do not.
 
-        A ledger keeps the second answers beside the first, so that the check itself is never repeated either.
+        A ledger keeps the second answers beside the first, so that the check itself is never
+        repeated either.
         """
         points = self._encoded(inputs)
         first = self.decide(points)
@@ -344,9 +403,10 @@ class Subject:
             person = self.space.records(points[moved[:1]])[0]
             what = f"another {name!r}" if name else "another outcome"
             raise NotDeterministic(
-                f"{self.name} gave {len(moved):,} of {len(points):,} inputs {what} when asked again, such as "
-                f"{plain(one[moved[0]])!r} and then {plain(other[moved[0]])!r} to {clip(str(person), 200)}; fix its "
-                f"random seed or its state, since a causal test needs one answer per input"
+                f"{self.name} gave {len(moved):,} of {len(points):,} inputs {what} when asked"
+                f" again, such as {plain(one[moved[0]])!r} and then {plain(other[moved[0]])!r} to"
+                f" {clip(str(person), 200)}; fix its random seed or its state, since a causal test"
+                " needs one answer per input"
             )
 
     def close(self) -> None:
@@ -370,10 +430,18 @@ def as_subject(subject: Any, space: Space | None, **options: Any) -> Subject:
     if isinstance(subject, Subject):
         for name, value in options.items():
             if value is not None:
-                raise UsageError(f"{name} = {clip(repr(value))} is for a bare model; give it to the Subject instead")
+                raise UsageError(
+                    f"{name} = {clip(repr(value))} is for a bare model; give it to the Subject"
+                    " instead"
+                )
         if space is not None and space != subject.space:
-            raise UsageError("the subject has a space of its own, which differs from the one given; pass one of them")
+            raise UsageError(
+                "the subject has a space of its own, which differs from the one given; pass one of"
+                " them"
+            )
         return subject
     if space is None:
-        raise UsageError(f"{type(subject).__name__} has no space; pass space=… or wrap it in a Subject")
+        raise UsageError(
+            f"{type(subject).__name__} has no space; pass space=… or wrap it in a Subject"
+        )
     return Subject(subject, space, **options)

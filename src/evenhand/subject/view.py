@@ -32,8 +32,15 @@ class View:
 
     @property
     def title(self) -> str:
-        """What tells this view from others of the subject: the output, and the outcome that counts, where there are."""
-        return " ".join([*([self.name] if self.name else []), *([] if self.target is None else [str(self.target)])])
+        """What tells this view from others of the subject: the output, and the outcome that counts,
+        where there are.
+        """
+        return " ".join(
+            [
+                *([self.name] if self.name else []),
+                *([] if self.target is None else [str(self.target)]),
+            ]
+        )
 
     @property
     def favoured(self) -> str:
@@ -43,7 +50,11 @@ class View:
             return self.name or "the score"
         if positive is None or callable(positive):
             return f"the favourable {self.name or 'outcome'}"
-        said = " or ".join(map(str, positive)) if isinstance(positive, list | tuple | set | frozenset) else positive
+        said = (
+            " or ".join(map(str, positive))
+            if isinstance(positive, list | tuple | set | frozenset)
+            else positive
+        )
         return f"{self.name} {said}" if self.name else f"{said}"
 
     @property
@@ -69,7 +80,9 @@ class View:
 
     @property
     def positive(self) -> Any:
-        """The favourable outcome, the list of those, or a function that tells them; None where nothing is said."""
+        """The favourable outcome, the list of those, or a function that tells them; None where
+        nothing is said.
+        """
         return self.meaning.positive
 
     @property
@@ -79,7 +92,9 @@ class View:
 
     @property
     def classes(self) -> tuple[Any, ...] | None:
-        """The known labels, each of which may be taken for the favourable one; None for truth values and numbers."""
+        """The known labels, each of which may be taken for the favourable one; None for truth
+        values and numbers.
+        """
         return self.meaning.classes
 
     @property
@@ -105,7 +120,9 @@ class View:
         return self.meaning.favourable(outcomes)
 
     def amount(self, outcomes: NDArray[Any]) -> NDArray[np.float64]:
-        """Return how favourable each outcome is, in [0, 1]: yes or no for labels, the score itself for scores."""
+        """Return how favourable each outcome is, in [0, 1]: yes or no for labels, the score itself
+        for scores.
+        """
         return self.meaning.amount(outcomes)
 
 
@@ -125,7 +142,9 @@ def views_of(subject: Subject) -> tuple[View, ...]:
 
 
 def views_for(subject: Subject, kind: str) -> list[View]:
-    """Return a view of each output; for a group score without a favourable outcome, of each outcome."""
+    """Return a view of each output; for a group score without a favourable outcome, of each
+    outcome.
+    """
     views = views_of(subject)
     return [each for view in views for each in _targets(view)] if kind == "group" else list(views)
 

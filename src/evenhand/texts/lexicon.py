@@ -1,4 +1,6 @@
-"""Sensitive terms by category, the sensitive features of texts (TestSGD, Definition 2.2 and Table 1)."""
+"""Sensitive terms by category, the sensitive features of texts (TestSGD, Definition 2.2 and Table
+1).
+"""
 
 from __future__ import annotations
 
@@ -39,18 +41,29 @@ class Term:
 
     def __post_init__(self) -> None:
         if not isinstance(self.category, str) or not self.category.strip():
-            raise UsageError(f"a category is called {clip(repr(self.category))}; give it a name, such as 'gender'")
+            raise UsageError(
+                f"a category is called {clip(repr(self.category))}; give it a name, such as"
+                " 'gender'"
+            )
         if self.category == "text":
             # A case holds the text itself under this name, next to the categories.
-            raise UsageError("a category is called 'text', which is what the text itself is called; rename it")
+            raise UsageError(
+                "a category is called 'text', which is what the text itself is called; rename it"
+            )
         for field, value in (("text", self.text), ("plural", self.plural)):
             if value is None and field == "plural":
                 continue
             word = "term" if field == "text" else field
             if not isinstance(value, str):
-                raise UsageError(f"category {self.category!r} has the {word} {clip(repr(value))}, which is no text")
+                raise UsageError(
+                    f"category {self.category!r} has the {word} {clip(repr(value))}, which is no"
+                    " text"
+                )
             if not words(value):
-                raise UsageError(f"category {self.category!r} has an empty {word} ({clip(repr(value))}); remove it")
+                raise UsageError(
+                    f"category {self.category!r} has an empty {word} ({clip(repr(value))});"
+                    " remove it"
+                )
             object.__setattr__(self, field, " ".join(value.split()))
 
     @property
@@ -64,7 +77,8 @@ class Term:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Categories of sensitive terms, each of which can stand in the place of another of its category.
+    """Categories of sensitive terms, each of which can stand in the place of another of its
+    category.
 
     >>> lexicon = Lexicon.from_dict({"gender": ["gay", "straight"], "age": ["old", "young", "elderly"]})
     >>> print(lexicon)
@@ -78,26 +92,35 @@ class Lexicon:
     def __post_init__(self) -> None:
         for term in self.terms:
             if not isinstance(term, Term):
-                raise UsageError(f"a lexicon holds terms, not {clip(repr(term))}; build it with Lexicon.from_dict")
+                raise UsageError(
+                    f"a lexicon holds terms, not {clip(repr(term))}; build it with"
+                    " Lexicon.from_dict"
+                )
         names = list(dict.fromkeys(term.category for term in self.terms))
         # One category after the other, in whatever order its terms were given.
-        object.__setattr__(self, "terms", tuple(sorted(self.terms, key=lambda term: names.index(term.category))))
+        object.__setattr__(
+            self, "terms", tuple(sorted(self.terms, key=lambda term: names.index(term.category)))
+        )
         if not names:
-            raise UsageError("a lexicon needs at least one category of terms, such as gender = ['gay', 'straight']")
+            raise UsageError(
+                "a lexicon needs at least one category of terms, such as gender = ['gay',"
+                " 'straight']"
+            )
         known: dict[tuple[str, ...], int] = {}
         for index, term in enumerate(self.terms):
             for form in {words(text) for text in (term.text, term.plural) if text is not None}:
                 other = known.setdefault(form, index)
                 if other != index:
                     raise UsageError(
-                        f"category {term.category!r} has {clip(repr(' '.join(form)))}, which category "
-                        f"{self.terms[other].category!r} has already; list every term once"
+                        f"category {term.category!r} has {clip(repr(' '.join(form)))}, which"
+                        f" category {self.terms[other].category!r} has already; list every term"
+                        " once"
                     )
         for name in names:
             if len(self.of(name)) < 2:
                 raise UsageError(
-                    f"category {name!r} has only the term {self.of(name)[0].text!r}, so that there is nothing to "
-                    "replace it with; add a second one or leave the category out"
+                    f"category {name!r} has only the term {self.of(name)[0].text!r}, so that there"
+                    " is nothing to replace it with; add a second one or leave the category out"
                 )
 
     @property
@@ -113,7 +136,9 @@ class Lexicon:
         """
         found = tuple(term for term in self.terms if term.category == category)
         if not found:
-            raise UsageError(f"the lexicon has no category {category!r}; {nearest(category, self.categories)}")
+            raise UsageError(
+                f"the lexicon has no category {category!r}; {nearest(category, self.categories)}"
+            )
         return found
 
     @classmethod
@@ -158,7 +183,9 @@ class Lexicon:
         made: dict[str, Any] = {}
         for name in self.categories:
             terms = self.of(name)
-            listed = [t.text if t.plural is None else {"term": t.text, "plural": t.plural} for t in terms]
+            listed = [
+                t.text if t.plural is None else {"term": t.text, "plural": t.plural} for t in terms
+            ]
             unsure = [term.text for term in terms if term.other_meanings]
             made[name] = {"terms": listed, "polysemous": unsure} if unsure else {"terms": listed}
         return made
@@ -176,11 +203,14 @@ class Lexicon:
         return len(self.terms)
 
     def __str__(self) -> str:
-        return f"{len(self)} terms: " + ", ".join(f"{len(self.of(name))} {name}" for name in self.categories)
+        return f"{len(self)} terms: " + ", ".join(
+            f"{len(self.of(name))} {name}" for name in self.categories
+        )
 
 
 def lexicon_of(given: Lexicon | Mapping[str, Any] | str | PathLike[str] | None) -> Lexicon:
-    """Return the lexicon that a user gave as it is, as a table or as a TOML file; the default one where none is given.
+    """Return the lexicon that a user gave as it is, as a table or as a TOML file; the default one
+    where none is given.
 
     >>> print(lexicon_of({"gender": ["gay", "straight"]}))
     2 terms: 2 gender
@@ -194,7 +224,8 @@ def lexicon_of(given: Lexicon | Mapping[str, Any] | str | PathLike[str] | None) 
     if isinstance(given, str | PathLike):
         return Lexicon.from_toml(given)
     raise UsageError(
-        f"lexicon = {clip(repr(given))} must be a Lexicon, a table of categories or the path of a TOML file"
+        f"lexicon = {clip(repr(given))} must be a Lexicon, a table of categories or the path of a"
+        " TOML file"
     )
 
 
@@ -220,7 +251,11 @@ def words(text: str) -> tuple[str, ...]:
 
 @cache
 def _default() -> Lexicon:
-    text = resources.files("evenhand.texts").joinpath("lexicons", "default.toml").read_text(encoding="utf-8")
+    text = (
+        resources.files("evenhand.texts")
+        .joinpath("lexicons", "default.toml")
+        .read_text(encoding="utf-8")
+    )
     return Lexicon.from_dict(tomllib.loads(text))
 
 
@@ -229,20 +264,33 @@ def _category(name: str, entry: Any) -> list[Term]:
     table = entry if isinstance(entry, Mapping) else {"terms": entry}
     for key in table:
         if key not in _KEYS:
-            raise UsageError(f"category {name!r} has an unknown key {clip(repr(key))}; {nearest(key, _KEYS)}")
+            raise UsageError(
+                f"category {name!r} has an unknown key {clip(repr(key))}; {nearest(key, _KEYS)}"
+            )
     for key in _KEYS:
         listed = table.get(key, ())
         if not isinstance(listed, list | tuple):
-            raise UsageError(f"category {name!r}: {key} = {clip(repr(listed))} must be a list of terms")
+            raise UsageError(
+                f"category {name!r}: {key} = {clip(repr(listed))} must be a list of terms"
+            )
         for item in listed:
             if not isinstance(item, str) and not (key == "terms" and isinstance(item, Mapping)):
-                raise UsageError(f"category {name!r}: {key} has {clip(repr(item))}, which is no text")
+                raise UsageError(
+                    f"category {name!r}: {key} has {clip(repr(item))}, which is no text"
+                )
     terms = [Term(category=name, **_fields(name, item)) for item in table.get("terms", ())]
-    unsure = [_listed(text, terms, f"category {name!r}: polysemous") for text in table.get("polysemous", ())]
-    out = [_listed(text, terms, f"category {name!r}: leave_out") for text in table.get("leave_out", ())]
+    unsure = [
+        _listed(text, terms, f"category {name!r}: polysemous")
+        for text in table.get("polysemous", ())
+    ]
+    out = [
+        _listed(text, terms, f"category {name!r}: leave_out") for text in table.get("leave_out", ())
+    ]
     kept = [Term(term.text, name, term.plural, term in unsure) for term in terms if term not in out]
     if not kept:
-        raise UsageError(f"category {name!r} has no terms; list at least two, or leave the category out")
+        raise UsageError(
+            f"category {name!r} has no terms; list at least two, or leave the category out"
+        )
     return kept
 
 
@@ -251,7 +299,9 @@ def _fields(name: str, item: str | Mapping[str, Any]) -> dict[str, Any]:
         return {"text": item}
     for key in item:
         if key not in _TERM_KEYS:
-            raise UsageError(f"category {name!r}: a term has an unknown key {key!r}; {nearest(key, _TERM_KEYS)}")
+            raise UsageError(
+                f"category {name!r}: a term has an unknown key {key!r}; {nearest(key, _TERM_KEYS)}"
+            )
     if "term" not in item:
         raise UsageError(f"category {name!r}: {clip(repr(dict(item)))} names no term")
     return {"text": item["term"], "plural": item.get("plural")}

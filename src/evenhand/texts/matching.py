@@ -1,8 +1,10 @@
-"""Find sensitive terms in texts, and write the texts with other terms (the replacement of TestSGD, section 4.2).
+"""Find sensitive terms in texts, and write the texts with other terms (the replacement of TestSGD,
+section 4.2).
 
-Texts are matched once and kept as pieces, so that writing them with another term is taking some pieces from elsewhere
-and joining, without a pattern. A piece that may change knows its term and its form: number and letter case, so that
-`GAYS` becomes `MUSLIMS`. The article before a term is such a piece too, where it agreed with the term.
+Texts are matched once and kept as pieces, so that writing them with another term is taking some
+pieces from elsewhere and joining, without a pattern. A piece that may change knows its term and its
+form: number and letter case, so that `GAYS` becomes `MUSLIMS`. The article before a term is such a
+piece too, where it agreed with the term.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
 _AS_LISTED, _FIRST, _EACH, _ALL = range(4)
 """Which letters are capital: as in the lexicon, the first, the first of each word, all of them."""
 _PLURAL, _ARTICLE = 4, 8
-"""Added to the case of a piece: it stands in the place of a plural, it is the article before the term."""
+"""Added to the case of a piece: it stands in the place of a plural, it is the article before the
+term.
+"""
 _STAYS = (-1, 0)
 """The term and kind of a piece that is no match."""
 _SOUNDS_OTHERWISE = re.compile("eu|ewe|uni(?!n|m|dent)|us[eu]|uga|uk|uru|uig|uyg|one|once")
@@ -66,7 +70,9 @@ class Matches:
     def _category(self) -> NDArray[np.intp]:
         names = self.lexicon.categories
         # The last entry is for the pieces that stay, whose term is -1.
-        return np.array([names.index(term.category) for term in self.lexicon.terms] + [-1])[self.term]
+        return np.array([names.index(term.category) for term in self.lexicon.terms] + [-1])[
+            self.term
+        ]
 
     @cached_property
     def _matched(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
@@ -83,7 +89,9 @@ class Matches:
         {'gay': 1, 'straight': 1}
         """
         found = np.bincount(self._matched[2], minlength=len(self.lexicon))
-        return {term.text: int(count) for term, count in zip(self.lexicon.terms, found, strict=True)}
+        return {
+            term.text: int(count) for term, count in zip(self.lexicon.terms, found, strict=True)
+        }
 
     @property
     def has(self) -> NDArray[np.bool_]:
@@ -102,7 +110,8 @@ class Matches:
         return found
 
     def own(self, category: str) -> NDArray[np.intp]:
-        """Return the position within its category of each text's term, -1 for none and -2 for several different ones.
+        """Return the position within its category of each text's term, -1 for none and -2 for
+        several different ones.
 
         >>> from evenhand.texts.lexicon import Lexicon
         >>> lexicon = Lexicon.from_dict({"age": ["old", "young"]})
@@ -117,17 +126,21 @@ class Matches:
         np.maximum.at(highest, rows[mine], terms[mine] - first)
         return np.where(lowest < highest, -2, highest)
 
-    def write(self, rows: NDArray[np.intp], categories: Sequence[str], terms: Sequence[Term]) -> list[str]:
+    def write(
+        self, rows: NDArray[np.intp], categories: Sequence[str], terms: Sequence[Term]
+    ) -> list[str]:
         """Return these texts with every match of each category replaced by the category's term.
 
-        Case and number are kept and the article before the term is made to fit; a match of the term itself stays as it
-        is written.
+        Case and number are kept and the article before the term is made to fit; a match of the term
+        itself stays as it is written.
         """
         pieces, ends = self._replaced(np.asarray(rows, dtype=np.intp), categories, terms)[:2]
         flat = pieces.tolist()
         return ["".join(flat[start:end]) for start, end in pairwise(ends.tolist())]
 
-    def marked(self, row: int, categories: Sequence[str], terms: Sequence[Term] | None = None) -> str:
+    def marked(
+        self, row: int, categories: Sequence[str], terms: Sequence[Term] | None = None
+    ) -> str:
         """Return one text, with other terms or as it stands, with the terms at issue in ⟦ ⟧.
 
         >>> from evenhand.texts.lexicon import Lexicon
@@ -141,7 +154,9 @@ class Matches:
         issue = np.isin(self._category[places], positions) & (self.kind[places] < _ARTICLE)
         # Marks that the text has of its own are doubled, so that `unmarked` can tell them.
         doubled = [re.sub("[⟦⟧]", r"\g<0>\g<0>", piece) for piece in pieces.tolist()]
-        return "".join(f"⟦{piece}⟧" if at else piece for piece, at in zip(doubled, issue.tolist(), strict=True))
+        return "".join(
+            f"⟦{piece}⟧" if at else piece for piece, at in zip(doubled, issue.tolist(), strict=True)
+        )
 
     def _position(self, category: str) -> int:
         return self.lexicon.categories.index(self.lexicon.of(category)[0].category)
@@ -149,7 +164,9 @@ class Matches:
     def _replaced(
         self, rows: NDArray[np.intp], categories: Sequence[str], terms: Sequence[Term]
     ) -> tuple[NDArray[np.object_], NDArray[np.intp], NDArray[np.intp]]:
-        """Return the pieces of these texts with other terms, where each text ends, and where the pieces are from."""
+        """Return the pieces of these texts with other terms, where each text ends, and where the
+        pieces are from.
+        """
         lengths = self.starts[rows + 1] - self.starts[rows]
         ends = np.concatenate([[0], np.cumsum(lengths)])
         places = np.arange(ends[-1]) + np.repeat(self.starts[rows] - ends[:-1], lengths)
@@ -157,14 +174,20 @@ class Matches:
         for category, term in zip(categories, terms, strict=True):
             known = self.lexicon.of(category)
             if term not in known:
-                raise UsageError(f"category {category!r} has no term {str(term)!r}; {nearest(term, map(str, known))}")
-            change = (self._category[places] == self._position(category)) & (own != self.lexicon.terms.index(term))
+                raise UsageError(
+                    f"category {category!r} has no term {str(term)!r};"
+                    f" {nearest(term, map(str, known))}"
+                )
+            change = (self._category[places] == self._position(category)) & (
+                own != self.lexicon.terms.index(term)
+            )
             pieces[change] = written(term)[self.kind[places[change]]]
         return pieces, ends, places
 
 
 def find(texts: Sequence[str], lexicon: Lexicon) -> Matches:
-    """Find every term of the lexicon in texts: whole words, longest term first, in any case and spacing.
+    """Find every term of the lexicon in texts: whole words, longest term first, in any case and
+    spacing.
 
     >>> from evenhand.texts.lexicon import Lexicon
     >>> found = find(["African-American or American? Mr Blackburn!"], Lexicon.default())
@@ -186,7 +209,10 @@ def find(texts: Sequence[str], lexicon: Lexicon) -> Matches:
             if article and (article == "an") == form.vowel:
                 begin, stop = match.span(2)
                 pieces += (text[done:begin], text[begin:stop])
-                kinds += (_STAYS, (form.term, _ARTICLE + form.number + _article_case(text[begin:stop], kind)))
+                kinds += (
+                    _STAYS,
+                    (form.term, _ARTICLE + form.number + _article_case(text[begin:stop], kind)),
+                )
                 done = stop
             pieces += (text[done:start], text[start:end])
             kinds += (_STAYS, (form.term, kind))
@@ -210,24 +236,35 @@ def unmarked(text: str) -> str:
 
 
 def texts_of(given: Any, where: str = "texts") -> list[str]:
-    """Return texts that a user gave as a list, an array or a column of any dataframe, or say what is no text.
+    """Return texts that a user gave as a list, an array or a column of any dataframe, or say what
+    is no text.
 
     >>> texts_of(["one", None])
     Traceback (most recent call last):
     evenhand.runtime.errors.DataError: texts: text 1 is None; leave it out, or write a text in its place
     """
     if isinstance(given, str | bytes | Mapping | Set) or hasattr(given, "columns"):
-        raise DataError(f"{where}: a {type(given).__name__} is no list of texts; give a list or one column of texts")
-    convert = next((name for name in ("to_list", "tolist", "to_pylist") if hasattr(given, name)), None)
+        raise DataError(
+            f"{where}: a {type(given).__name__} is no list of texts; give a list or one column of"
+            " texts"
+        )
+    convert = next(
+        (name for name in ("to_list", "tolist", "to_pylist") if hasattr(given, name)), None
+    )
     try:
         found = list(getattr(given, convert)() if convert else given)
     except TypeError:
-        raise DataError(f"{where}: {clip(repr(given))} is no list of texts; give a list or one column") from None
+        raise DataError(
+            f"{where}: {clip(repr(given))} is no list of texts; give a list or one column"
+        ) from None
     if not found:
         raise DataError(f"{where}: there are no texts; give at least one")
     for row, text in enumerate(found):
         if not isinstance(text, str):
-            raise DataError(f"{where}: text {row} is {clip(repr(text))}; leave it out, or write a text in its place")
+            raise DataError(
+                f"{where}: text {row} is {clip(repr(text))}; leave it out, or write a text in its"
+                " place"
+            )
     return [str(text) for text in found]
 
 
@@ -278,7 +315,9 @@ def _case(found: str, form: _Form) -> int:
 
 
 def _article_case(found: str, kind: int) -> int:
-    """Return which letters of an article are capital; of a single A, what follows tells whether it is shouted."""
+    """Return which letters of an article are capital; of a single A, what follows tells whether it
+    is shouted.
+    """
     if not found[0].isupper():
         return _AS_LISTED
     return _ALL if found == "AN" or (found == "A" and kind % _PLURAL == _ALL) else _FIRST

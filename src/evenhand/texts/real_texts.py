@@ -39,7 +39,8 @@ class Texts:
         frame = eager(read_frame(self.file))
         if self.column not in frame.columns:
             raise DataError(
-                f"{self.file}: there is no column {self.column!r} of texts; {nearest(self.column, frame.columns)}"
+                f"{self.file}: there is no column {self.column!r} of texts;"
+                f" {nearest(self.column, frame.columns)}"
             )
         try:
             check_missing(frame, self.column)

@@ -49,24 +49,28 @@ class TextSubject:
     Parameters
     ----------
     model
-        A function that takes a list of texts and returns one outcome each, a fitted scikit-learn pipeline or estimator
-        that takes texts, or an `Adapter` of software that does.
+        A function that takes a list of texts and returns one outcome each, a fitted scikit-learn
+        pipeline or estimator that takes texts, or an `Adapter` of software that does.
     positive
-        The favourable outcome, a list of those, or a function of an array of outcomes that returns truth values.
+        The favourable outcome, a list of those, or a function of an array of outcomes that returns
+        truth values.
     labels
         All outcomes there are; any other is an error.
     output
-        "label", or "score" where the outcome is a number from 0 to 1: that of `predict_proba`, or of the function.
+        "label", or "score" where the outcome is a number from 0 to 1: that of `predict_proba`, or
+        of the function.
     threshold
         For estimators with two classes: take the label from `predict_proba` and this threshold.
     differs
-        When two outcomes differ: None (labels differ), a number γ, or a distance function in [0, 1].
+        When two outcomes differ: None (labels differ), a number γ, or a distance function in [0,
+        1].
     memo
         Remember answers in memory; by default where an answer is dear.
     ledger
         A file that keeps every executed test and its outcome, for this run and the next.
     identity
-        What to call the software in the ledger, where it is more, or less, than its code and data tell.
+        What to call the software in the ledger, where it is more, or less, than its code and data
+        tell.
     batch
         How many texts the software is given at once.
 
@@ -96,7 +100,9 @@ class TextSubject:
             raise UsageError(f"batch = {clip(repr(batch))} must be a whole number of at least 1")
         self.model = model
         self.batch = batch
-        self.adapter = _adapted(model, positive=positive, threshold=threshold, output=output, identity=identity)
+        self.adapter = _adapted(
+            model, positive=positive, threshold=threshold, output=output, identity=identity
+        )
         known = getattr(self.adapter, "classes", None)
         scores = getattr(self.adapter, "output", output) == "score"
         meaning = Meaning.of(self.name, "", positive, labels, differs, known, scores=scores)
@@ -113,17 +119,25 @@ class TextSubject:
 
     @classmethod
     def of(cls, kind: str, value: Any, /, **options: Any) -> TextSubject:
-        """Test software of a registered kind that takes texts, with the options that a configuration has for it."""
+        """Test software of a registered kind that takes texts, with the options that a
+        configuration has for it.
+        """
         adapter = ADAPTERS[kind]
         known = text_options(adapter) + SHARED.without("outputs")
         refuse_unknown(f"TextSubject.of({kind!r})", options, [option.name for option in known])
         if issubclass(adapter, FunctionAdapter):
             return cls(value, **options)
         if issubclass(adapter, EstimatorAdapter):
-            how = {name: options.pop(name) for name in ("trusted", "allow_pickle") if name in options}
+            how = {
+                name: options.pop(name) for name in ("trusted", "allow_pickle") if name in options
+            }
             model, identity = adapter.loaded(value, **how)
             return cls(model, **{"identity": identity, **options})
-        own = {option.name: options.pop(option.name) for option in adapter.options if option.name in options}
+        own = {
+            option.name: options.pop(option.name)
+            for option in adapter.options
+            if option.name in options
+        }
         return cls(adapter.of(value, positive=options.get("positive"), **own), **options)
 
     @property
@@ -157,7 +171,9 @@ class TextSubject:
         return self.meaning.counts
 
     def amount(self, outcomes: Outcomes) -> NDArray[np.float64]:
-        """Return how favourable each outcome is, in [0, 1]: yes or no for labels, the score itself for scores."""
+        """Return how favourable each outcome is, in [0, 1]: yes or no for labels, the score itself
+        for scores.
+        """
         return self.meaning.amount(outcomes)
 
     @property
@@ -177,17 +193,23 @@ class TextSubject:
         outcomes = self._recall(distinct) if remembered else self._ask_all(distinct)
         if len(distinct) == len(given):
             return outcomes
-        return outcomes[np.fromiter(map(places.__getitem__, given), dtype=np.intp, count=len(given))]
+        return outcomes[
+            np.fromiter(map(places.__getitem__, given), dtype=np.intp, count=len(given))
+        ]
 
     def answer(self, inputs: Any, size: int, adapter: Adapter) -> Outcomes:
-        """Return the outcomes of inputs in another form, which a part of the same software takes, such as counts."""
+        """Return the outcomes of inputs in another form, which a part of the same software takes,
+        such as counts.
+        """
         self.asked += size
         return self._run(inputs, size, adapter)
 
     def need_deterministic(self, texts: Sequence[str]) -> None:
-        """Ask some texts a second time, and raise where the answers differ: a causal test assumes that they do not.
+        """Ask some texts a second time, and raise where the answers differ: a causal test assumes
+        that they do not.
 
-        A ledger keeps the second answers beside the first, so that the check itself is never repeated either.
+        A ledger keeps the second answers beside the first, so that the check itself is never
+        repeated either.
         """
         distinct = list(dict.fromkeys(texts_of(texts)))
         first = self.decide(distinct)
@@ -196,10 +218,10 @@ class TextSubject:
         moved = np.flatnonzero(np.asarray(first != second, dtype=np.bool_))
         if len(moved):
             raise NotDeterministic(
-                f"{self.name} gave {len(moved):,} of {len(distinct):,} texts another outcome when asked again, such as "
-                f"{plain(first[moved[0]])!r} and then {plain(second[moved[0]])!r} to "
-                f"{clip(repr(distinct[moved[0]]), 200)}; fix its random seed or its state, since a causal test needs "
-                f"one answer per text"
+                f"{self.name} gave {len(moved):,} of {len(distinct):,} texts another outcome when"
+                f" asked again, such as {plain(first[moved[0]])!r} and then"
+                f" {plain(second[moved[0]])!r} to {clip(repr(distinct[moved[0]]), 200)}; fix its"
+                " random seed or its state, since a causal test needs one answer per text"
             )
 
     def _ask_all(self, texts: list[str]) -> Outcomes:
@@ -211,7 +233,9 @@ class TextSubject:
 
     def _recall(self, texts: list[str], mark: bytes = b"") -> Outcomes:
         """Ask only what neither memory nor ledger knows, and write the answers down batch by batch."""
-        keys = [mark + hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
+        keys = [
+            mark + hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts
+        ]
         asked = dict(zip(keys, texts, strict=True))
 
         recalled = self._memo.recall(keys, self._ledger)
@@ -231,8 +255,8 @@ class TextSubject:
         ((_, outcomes),) = adapter.run(given, given)
         if outcomes.ndim != 1:
             raise BadOutcome(
-                f"{self.name} returned outcomes of shape {outcomes.shape} for {size:,} texts; it must return one per "
-                f"text"
+                f"{self.name} returned outcomes of shape {outcomes.shape} for {size:,} texts; it"
+                " must return one per text"
             )
         checked = self._answers.check(outcomes, size)
         self.executed += size
@@ -271,7 +295,10 @@ def text_subject_of(model: Any, **options: Any) -> TextSubject:
         return TextSubject(model, **options)
     for name, value in options.items():
         if value is not None:
-            raise UsageError(f"{name} = {clip(repr(value))} is for a bare model; give it to the TextSubject instead")
+            raise UsageError(
+                f"{name} = {clip(repr(value))} is for a bare model; give it to the TextSubject"
+                " instead"
+            )
     return model
 
 
@@ -293,53 +320,70 @@ class TextEstimator(EstimatorAdapter):
     """Asks a fitted estimator whose inputs are texts, or what its first steps have made of them."""
 
     def after(self, model: Any) -> TextEstimator:
-        """Return the adapter of the later steps of the same pipeline, with answers made in the same way."""
-        return TextEstimator(model, positive=self.positive, threshold=self.threshold, output=self.output)
+        """Return the adapter of the later steps of the same pipeline, with answers made in the same
+        way.
+        """
+        return TextEstimator(
+            model, positive=self.positive, threshold=self.threshold, output=self.output
+        )
 
     def _native(self, _points: Any, space: Any) -> Any:
         return space.native(_points)
 
 
-def _adapted(model: Any, *, positive: Any, threshold: float | None, output: Output, identity: str | None) -> Adapter:
+def _adapted(
+    model: Any, *, positive: Any, threshold: float | None, output: Output, identity: str | None
+) -> Adapter:
     """Return the adapter of an estimator or of a function, or say why the model is neither."""
     if isinstance(model, Adapter):
         return _of_texts(adapt(model, threshold=threshold, output=output, identity=identity))
     if is_torch_module(model):
         raise UsageError(
-            f"{type(model).__name__} is a torch module, which takes no texts; give a function that takes a list of "
-            f"texts and returns one outcome each"
+            f"{type(model).__name__} is a torch module, which takes no texts; give a function that"
+            " takes a list of texts and returns one outcome each"
         )
     if output not in OUTPUTS:
         raise UsageError(f"output = {clip(repr(output))} is unknown; {nearest(output, OUTPUTS)}")
     if not isinstance(model, type) and not hasattr(model, "predict") and not callable(model):
         raise UsageError(
-            f"{clip(repr(model))} is neither a function of a list of texts nor a fitted estimator that takes texts"
+            f"{clip(repr(model))} is neither a function of a list of texts nor a fitted estimator"
+            " that takes texts"
         )
     if isinstance(model, type) or not hasattr(model, "predict"):
         if output == "score" and threshold is None:
             output = "label"  # a function returns what is to be tested, scores too
-        return adapt(model, positive=positive, threshold=threshold, output=output, identity=identity)
+        return adapt(
+            model, positive=positive, threshold=threshold, output=output, identity=identity
+        )
     taken = getattr(model, "n_features_in_", None)
     if taken is not None:
         raise UsageError(
-            f"{type(model).__name__} was trained with {taken} columns of numbers and not with texts; give a pipeline "
-            f"that begins with its vectoriser, or a function that takes a list of texts"
+            f"{type(model).__name__} was trained with {taken} columns of numbers and not with"
+            " texts; give a pipeline that begins with its vectoriser, or a function that takes a"
+            " list of texts"
         )
     if isinstance(getattr(model, "classes_", None), list):
         raise UsageError(
-            f"{type(model).__name__} gives several outputs for each text; give a function that returns one of them"
+            f"{type(model).__name__} gives several outputs for each text; give a function that"
+            " returns one of them"
         )
-    return TextEstimator(model, positive=positive, threshold=threshold, output=output, identity=identity)
+    return TextEstimator(
+        model, positive=positive, threshold=threshold, output=output, identity=identity
+    )
 
 
 def _of_texts(adapter: Adapter) -> Adapter:
     """Return an adapter that is asked about texts, or say that it cannot be."""
     if not adapter.takes_texts:
         raise UsageError(
-            f"{clip(adapter.name, 60)} takes no texts; give an adapter with takes_texts = True, or a function that "
-            f"takes a list of texts"
+            f"{clip(adapter.name, 60)} takes no texts; give an adapter with takes_texts = True, or"
+            " a function that takes a list of texts"
         )
     if not isinstance(adapter, EstimatorAdapter):
         return adapter
-    made: dict[str, Any] = {"positive": adapter.positive, "threshold": adapter.threshold, "output": adapter.output}
+    made: dict[str, Any] = {
+        "positive": adapter.positive,
+        "threshold": adapter.threshold,
+        "output": adapter.output,
+    }
     return _adapted(adapter.model, **made, identity=adapter._identity)

@@ -1,4 +1,6 @@
-"""Audits in Python: which checks are run, what each job says, what failed, and that nothing found is lost."""
+"""Audits in Python: which checks are run, what each job says, what failed, and that nothing found
+is lost.
+"""
 
 from __future__ import annotations
 
@@ -155,7 +157,9 @@ def test_by_default_protected_features_are_measured_and_searched_and_rows_are_mi
         ("sex",): "fail",
         ("race",): "pass",
     }
-    with_rows = eh.audit(eh.Subject(biased, SPACE, positive=1), data=people(), budget=eh.Budget(queries=30_000))
+    with_rows = eh.audit(
+        eh.Subject(biased, SPACE, positive=1), data=people(), budget=eh.Budget(queries=30_000)
+    )
     assert names(with_rows) == [*names(bare), "impact", "mine"]
     assert with_rows.exit_code == 1
     assert with_rows.verdict == "fail"
@@ -165,18 +169,24 @@ def test_by_default_protected_features_are_measured_and_searched_and_rows_are_mi
 
 @pytest.mark.parametrize("number", [1, 2, MOST_TOGETHER, MOST_TOGETHER + 1])
 def test_sets_are_looked_at_where_there_are_several_features_and_not_too_many(number):
-    space = eh.Space([eh.category(f"f{at}", [0, 1]) for at in range(8)], [f"f{at}" for at in range(number)])
+    space = eh.Space(
+        [eh.category(f"f{at}", [0, 1]) for at in range(8)], [f"f{at}" for at in range(number)]
+    )
     found = [check["job"] for check in usual(space, real=False)]
     assert found.count("measure") == found.count("search") == number
     assert ("subsets" in found) == (1 < number <= MOST_TOGETHER)
 
 
 def test_selection_rates_are_told_by_default_only_of_what_has_some():
-    ages = eh.Space([eh.integer("age", 1, MOST_LEVELS + 1), eh.category("sex", ["F", "M"])], ["age"])
+    ages = eh.Space(
+        [eh.integer("age", 1, MOST_LEVELS + 1), eh.category("sex", ["F", "M"])], ["age"]
+    )
     assert [check["job"] for check in usual(ages, real=True)] == ["measure", "search", "mine"]
     assert "impact" in [check["job"] for check in usual(SPACE, real=True)]
     frame = pd.DataFrame({"age": np.arange(200) % (MOST_LEVELS + 1) + 1, "sex": ["F", "M"] * 100})
-    found = eh.audit(lambda people: people["age"] > 10, ages, data=frame, budget=eh.Budget(queries=3000))
+    found = eh.audit(
+        lambda people: people["age"] > 10, ages, data=frame, budget=eh.Budget(queries=3000)
+    )
     assert [check.job for check in found.checks] == ["measure", "search", "mine"]
     assert found.exit_code == 1
     taken = eh.audit(biased, SPACE, data=eh.rows(people()), budget=eh.Budget(queries=30_000))
@@ -207,9 +217,21 @@ def test_every_job_runs_with_its_own_settings():
         {"job": "prevalence", "over": ["sex"], "limit": 0.9},
         {"job": "subsets", "among": ["sex", "race"], "limit": 0.05},
         {"job": "search", "over": ["sex"], "queries": 300, "limit": 0},
-        {"job": "mine", "over": ["sex", "race"], "limit": 0.1, "truth": "good", "score": ["tpr", "fpr"]},
+        {
+            "job": "mine",
+            "over": ["sex", "race"],
+            "limit": 0.1,
+            "truth": "good",
+            "score": ["tpr", "fpr"],
+        },
         {"job": "impact", "over": ["sex"], "least_ratio": 0.9},
-        {"job": "compare", "over": ["sex"], "truth": "good", "models": {"fair": fair}, "resamples": 100},
+        {
+            "job": "compare",
+            "over": ["sex"],
+            "truth": "good",
+            "models": {"fair": fair},
+            "resamples": 100,
+        },
     ]
     found = eh.audit(eh.Subject(biased, SPACE, positive=1), checks=checks, data=people())
     assert {check.job for check in found.checks} == set(jobs())
@@ -237,16 +259,27 @@ def test_every_job_runs_with_its_own_settings():
 
 def test_compare_takes_recorded_outcomes_and_rows_of_a_check_of_its_own():
     subject = eh.Subject(biased, SPACE, positive=1)
-    check = {"job": "compare", "over": "sex", "truth": "good", "outcomes": ["other"], "resamples": 100}
+    check = {
+        "job": "compare",
+        "over": "sex",
+        "truth": "good",
+        "outcomes": ["other"],
+        "resamples": 100,
+    }
     given = eh.audit(subject, checks=[check], data=people())
     own = eh.audit(subject, checks=[{**check, "data": people(), "positive": None}])
     assert given.checks[0].found.digest == own.checks[0].found.digest  # type: ignore[union-attr]
     recorded = people()
     recorded["now"] = biased(recorded)
-    named = eh.audit(subject, checks=[{**check, "baseline": "now", "outcomes": ["now", "other"]}], data=recorded)
+    named = eh.audit(
+        subject, checks=[{**check, "baseline": "now", "outcomes": ["now", "other"]}], data=recorded
+    )
     assert named.checks[0].found.region == given.checks[0].found.region  # type: ignore[union-attr]
     refused(ConfigError, lambda: eh.audit(subject, checks=[check]), "data", "true outcomes")
-    for wrong, words in (({"truth": "goood"}, "did you mean 'good'"), ({"over": "sexx"}, "did you mean 'sex'")):
+    for wrong, words in (
+        ({"truth": "goood"}, "did you mean 'good'"),
+        ({"over": "sexx"}, "did you mean 'sex'"),
+    ):
         mistaken = {**check, **wrong}
         refused(DataError, partial(eh.audit, subject, checks=[mistaken], data=people()), words)
     nothing = {key: value for key, value in check.items() if key != "truth"}
@@ -254,9 +287,15 @@ def test_compare_takes_recorded_outcomes_and_rows_of_a_check_of_its_own():
 
 
 def test_another_model_that_is_a_subject_stays_open():
-    argv = [sys.executable, "-c", "import sys, json\nfor line in sys.stdin: print(int(json.loads(line)['income'] > 25), flush=True)"]  # fmt: skip # noqa: E501
+    argv = [sys.executable, "-c", "import sys, json\nfor line in sys.stdin: print(int(json.loads(line)['income'] > 25), flush=True)"]  # fmt: skip
     with eh.Subject.stream(argv, SPACE, positive=1, workers=1) as other:
-        check = {"job": "compare", "over": "sex", "truth": "good", "models": {"fair": other}, "resamples": 100}
+        check = {
+            "job": "compare",
+            "over": "sex",
+            "truth": "good",
+            "models": {"fair": other},
+            "resamples": 100,
+        }
         found = eh.audit(eh.Subject(biased, SPACE, positive=1), checks=[check], data=people(60))
         assert found.checks[0].found is not None
         before = other.executed
@@ -278,7 +317,10 @@ def test_a_search_starts_from_the_rows_that_a_check_gives():
         ({"job": "mesure"}, ["check 2 has job = 'mesure'", "did you mean 'measure'"]),
         ({"over": ["sex"]}, ["check 2 has job = None; valid choices"]),
         ({"job": ["measure"]}, ["check 2 has job = ['measure']"]),
-        ({"job": "measure", "limt": 0.1}, ["check 2 (measure) has an unknown key 'limt'", "did you mean 'limit'"]),
+        (
+            {"job": "measure", "limt": 0.1},
+            ["check 2 (measure) has an unknown key 'limt'", "did you mean 'limit'"],
+        ),
         ({"job": "measure", "seed": 3}, ["unknown key 'seed'"]),
         ({"job": "measure", "sampler": None}, ["unknown key 'sampler'"]),
         ({"job": "measure", 3: 4}, ["unknown key 3"]),
@@ -319,12 +361,24 @@ def test_wrong_options_are_one_sentence(options, words):
 
 def test_a_configuration_declares_its_own_space_and_texts_need_one(project):
     file = project()
-    refused(UsageError, lambda: eh.audit(file, SPACE), "space does not go with a configuration file")
+    refused(
+        UsageError, lambda: eh.audit(file, SPACE), "space does not go with a configuration file"
+    )
     refused(UsageError, lambda: eh.audit(file, data=people()), "data does not go with")
     refused(UsageError, lambda: eh.audit(str(file), checks=[]), "checks is empty")
-    refused(ConfigError, lambda: eh.audit(file, checks=[{"job": "mesure"}]), "evenhand.toml", "did you mean 'measure'")
+    refused(
+        ConfigError,
+        lambda: eh.audit(file, checks=[{"job": "mesure"}]),
+        "evenhand.toml",
+        "did you mean 'measure'",
+    )
     refused(ConfigError, lambda: eh.audit(file, checks=["measure"]), "check 1 is 'measure'")  # type: ignore[list-item]
-    refused(UsageError, lambda: eh.audit(eh.TextSubject(lambda texts: [1 for _ in texts])), "[texts]", "mine_text")
+    refused(
+        UsageError,
+        lambda: eh.audit(eh.TextSubject(lambda texts: [1 for _ in texts])),
+        "[texts]",
+        "mine_text",
+    )
 
 
 def test_checks_in_place_of_those_of_a_file_have_no_command_that_repeats_them(project):
@@ -332,7 +386,9 @@ def test_checks_in_place_of_those_of_a_file_have_no_command_that_repeats_them(pr
     assert eh.audit(file, checks=[BIASED_CHECK]).command == ""
     assert eh.audit(file, checks=[BIASED_CHECK], budget=eh.Budget(findings=3)).command == ""
     told = eh.audit(
-        project('[[checks]]\njob = "measure"\nover = "race"\n'), budget=eh.Budget(queries=1_000_000), seed=2
+        project('[[checks]]\njob = "measure"\nover = "race"\n'),
+        budget=eh.Budget(queries=1_000_000),
+        seed=2,
     )
     assert told.command == f"evenhand audit {file} --queries 1000000 --seed 2"
     assert told["measure"].settings == {"queries": 1_000_000, "over": [["race"]]}
@@ -352,14 +408,18 @@ def test_a_setting_that_json_cannot_hold_is_written_in_words():
 
 
 def test_undecided_exits_with_3_and_is_no_pass():
-    found = eh.audit(biased, SPACE, checks=[FAIR_CHECK | {"limit": 0.01}], budget=eh.Budget(queries=80))
+    found = eh.audit(
+        biased, SPACE, checks=[FAIR_CHECK | {"limit": 0.01}], budget=eh.Budget(queries=80)
+    )
     assert (found.verdict, found.exit_code) == ("undecided", 3)
     with pytest.raises(AssertionError, match="audit: undecided"):
         found.check()
 
 
 def test_without_limits_there_is_no_verdict_and_nothing_fails():
-    found = eh.audit(biased, SPACE, checks=[{"job": "search", "over": "sex", "queries": 300}, {"job": "measure"}])
+    found = eh.audit(
+        biased, SPACE, checks=[{"job": "search", "over": "sex", "queries": 300}, {"job": "measure"}]
+    )
     assert (found.verdict, found.exit_code) == (None, 0)
     assert found.check() is found
     assert str(found) == "search sex: no limit given\nmeasure: no limit given"
@@ -391,18 +451,29 @@ def test_a_later_check_that_cannot_run_is_told_in_its_place_and_nothing_is_lost(
     assert "name their file with data" in found["impact"].error
     assert "measure sexx: 'sexx'" in found.story() or "sexx" in found.story()
     assert Audit.from_dict(json.loads(found.to_json())).to_json() == found.to_json()
-    refused(UsageError, lambda: eh.audit(biased, SPACE, checks=[wrong[0], BIASED_CHECK]), "did you mean 'sex'")
+    refused(
+        UsageError,
+        lambda: eh.audit(biased, SPACE, checks=[wrong[0], BIASED_CHECK]),
+        "did you mean 'sex'",
+    )
 
 
 def test_a_program_that_crashes_on_some_inputs_is_told_and_the_other_checks_stay(tmp_path):
     program = tmp_path / "loan"
-    program.write_text('#!/bin/sh\nif [ "$1" = M ] && [ "$2" -gt 3 ]; then echo no funds >&2; exit 7; fi; echo yes\n')
+    program.write_text(
+        '#!/bin/sh\nif [ "$1" = M ] && [ "$2" -gt 3 ]; then echo no funds >&2; exit 7; fi; echo'
+        " yes\n"
+    )
     program.chmod(0o755)
     space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 1, 6)], ["sex"])
     with eh.Subject.command([str(program), "{sex}", "{age}"], space, positive="yes") as subject:
         safe = eh.profile({"sex": {"F": 1}})
         first = eh.audit(subject, checks=[{"job": "measure", "over": "sex", "limit": 0.5}])
-        kept = eh.audit(subject, checks=[{"job": "measure", "over": "age", "limit": 0.5, "exact": False}], sampler=safe)
+        kept = eh.audit(
+            subject,
+            checks=[{"job": "measure", "over": "age", "limit": 0.5, "exact": False}],
+            sampler=safe,
+        )
     assert first.exit_code == 4
     assert first.verdict == "undecided"
     assert "exited with code 7" in first.checks[0].error
@@ -436,7 +507,11 @@ class Until:
 
 
 def test_an_interrupt_keeps_what_was_found_and_says_what_was_not_come_to():
-    checks = [BIASED_CHECK, {"job": "search", "over": "sex", "queries": 3000}, FAIR_CHECK | {"level": 0.9}]
+    checks = [
+        BIASED_CHECK,
+        {"job": "search", "over": "sex", "queries": 3000},
+        FAIR_CHECK | {"level": 0.9},
+    ]
     whole = Until(10**9)
     eh.audit(whole, SPACE, checks=checks[:1])
     first = 10**9 - whole.left
@@ -478,16 +553,25 @@ def test_an_audit_reads_back_from_its_file_as_it_was(tmp_path):
     again = Audit.from_json(tmp_path / "a.json")
     assert again.digest == found.digest
     assert again.to_json() == found.to_json()
-    assert (again.seed, again.verdict, again.exit_code, again.level) == (4, found.verdict, 1, found.level)
+    assert (again.seed, again.verdict, again.exit_code, again.level) == (
+        4,
+        found.verdict,
+        1,
+        found.level,
+    )
     assert names(again) == names(found)
     assert again.to_frame().to_csv() == found.to_frame().to_csv()
     assert again.space == SPACE.to_dict()
 
 
 def test_the_digest_is_the_same_for_any_number_of_workers_and_for_a_warm_ledger(tmp_path):
-    def run(*, ledger: Path | None = tmp_path / "answers.ledger", seed: int = 1, n_jobs: int = 1) -> Audit:
+    def run(
+        *, ledger: Path | None = tmp_path / "answers.ledger", seed: int = 1, n_jobs: int = 1
+    ) -> Audit:
         with eh.Subject(biased, SPACE, positive=1, ledger=ledger, identity="loan") as subject:
-            return eh.audit(subject, data=people(100), budget=eh.Budget(queries=6000), seed=seed, n_jobs=n_jobs)
+            return eh.audit(
+                subject, data=people(100), budget=eh.Budget(queries=6000), seed=seed, n_jobs=n_jobs
+            )
 
     cold, warm, parallel = run(), run(), run(ledger=None, n_jobs=2)
     assert cold.spent.executed > 0
@@ -515,16 +599,23 @@ def test_the_level_of_all_checks_is_what_they_hold_together():
 
 def test_checks_are_found_by_name_or_by_a_job_that_only_one_has():
     found = eh.audit(
-        biased, SPACE, checks=[BIASED_CHECK, FAIR_CHECK | {"level": 0.9}, {"job": "search", "queries": 99}]
+        biased,
+        SPACE,
+        checks=[BIASED_CHECK, FAIR_CHECK | {"level": 0.9}, {"job": "search", "queries": 99}],
     )
     assert found["measure sex"].verdict == "fail"
     assert found["search"].job == "search"
-    refused(UsageError, lambda: found["measure"], "this audit has no check 'measure'", "'measure sex'")
+    refused(
+        UsageError, lambda: found["measure"], "this audit has no check 'measure'", "'measure sex'"
+    )
     refused(UsageError, lambda: found["mesure sex"], "did you mean 'measure sex'")
 
 
 def test_names_of_checks_are_unlike_and_the_same_in_every_run():
-    checks = [{"job": "measure", "over": "sex", "level": level, "queries": 50} for level in (0.8, 0.85, 0.9)]
+    checks = [
+        {"job": "measure", "over": "sex", "level": level, "queries": 50}
+        for level in (0.8, 0.85, 0.9)
+    ]
     one = eh.audit(biased, SPACE, checks=checks)
     assert names(one) == ["measure sex", "measure sex (2)", "measure sex (3)"]
     assert names(eh.audit(fair, SPACE, checks=checks, seed=9)) == names(one)
@@ -537,7 +628,9 @@ def test_names_of_checks_are_unlike_and_the_same_in_every_run():
 
 
 def test_a_frame_has_a_row_for_each_statement():
-    found = eh.audit(biased, SPACE, checks=[BIASED_CHECK, FAIR_CHECK, {"job": "measure", "over": ["sexx"]}])
+    found = eh.audit(
+        biased, SPACE, checks=[BIASED_CHECK, FAIR_CHECK, {"job": "measure", "over": ["sexx"]}]
+    )
     frame = found.to_frame()
     assert frame["check"].tolist() == ["measure sex; race", "measure sex; race", "measure sexx"]
     assert frame["about"].tolist() == ["sex", "race", "measure"]
@@ -548,12 +641,16 @@ def test_a_frame_has_a_row_for_each_statement():
 
 
 def test_a_notebook_shows_statements_with_their_limits_and_escapes_what_is_data():
-    space = eh.Space([eh.category("<b>sex</b>", ["F", "M"]), eh.integer("income", 0, 50)], ["<b>sex</b>"])
+    space = eh.Space(
+        [eh.category("<b>sex</b>", ["F", "M"]), eh.integer("income", 0, 50)], ["<b>sex</b>"]
+    )
     shown = eh.audit(lambda people: people["<b>sex</b>"] == "M", space)._repr_html_()
     assert "<b>" not in shown
     assert ">fail</strong>" in shown
     rates = eh.audit(
-        eh.Subject(biased, SPACE, positive=1), checks=[{"job": "impact", "least_ratio": 0.8}], data=people()
+        eh.Subject(biased, SPACE, positive=1),
+        checks=[{"job": "impact", "least_ratio": 0.8}],
+        data=people(),
     )
     assert "at least 0.8" in rates._repr_html_()
 
@@ -564,7 +661,12 @@ def test_the_scores_of_all_checks_are_drawn_beside_each_other():
     mpl.use("Agg")
     from matplotlib import pyplot
 
-    checks = [BIASED_CHECK, FAIR_CHECK, {"job": "search", "queries": 99}, {"job": "impact", "least_ratio": 0.8}]
+    checks = [
+        BIASED_CHECK,
+        FAIR_CHECK,
+        {"job": "search", "queries": 99},
+        {"job": "impact", "least_ratio": 0.8},
+    ]
     found = eh.audit(eh.Subject(biased, SPACE, positive=1), checks=checks, data=people())
     display = found.plot()
     assert isinstance(display, AuditDisplay)
@@ -577,7 +679,11 @@ def test_the_scores_of_all_checks_are_drawn_beside_each_other():
 def test_progress_of_a_run_within_a_run_is_drawn_on_one_bar(capsys):
     found = eh.audit(biased, SPACE, budget=eh.Budget(queries=600), progress=True)
     assert found.exit_code == 1
-    with progress_bar(show=True) as outer, progress_bar(show=True) as inner, progress_bar(show=False) as none:
+    with (
+        progress_bar(show=True) as outer,
+        progress_bar(show=True) as inner,
+        progress_bar(show=False) as none,
+    ):
         assert outer is not None
         assert inner is not None
         assert none is None
@@ -612,9 +718,11 @@ def test_what_counts_most_of_several_exit_codes():
         failed = eh.measure(biased, SPACE, over="sex", limit=0.05)
         made = {0: found, 1: failed}
         checks = [
-            CheckResult(str(at), "measure", {}, made[code])
-            if code in made
-            else CheckResult(str(at), "x", {}, None, "no", code)
+            (
+                CheckResult(str(at), "measure", {}, made[code])
+                if code in made
+                else CheckResult(str(at), "x", {}, None, "no", code)
+            )
             for at, code in enumerate(codes)
         ]
         return Audit(tuple(checks), 0, Spent(0, 0, 0.0))
@@ -629,10 +737,20 @@ def test_the_same_verdict_and_digest_from_command_line_python_and_pytest(project
     cli = Audit.from_json("cli.json")
     here = eh.audit("evenhand.toml", seed=3)
     (tmp_path / "test_it.py").write_text(
-        "import pytest\n\n\n@pytest.mark.fairness(seed=3)\ndef test_it(fairness):\n"
-        "    found = fairness.audit('evenhand.toml')\n    found.to_json('pytest.json')\n    found.check()\n"
+        "import pytest\n\n\n@pytest.mark.fairness(seed=3)\ndef test_it(fairness):\n    found ="
+        " fairness.audit('evenhand.toml')\n    found.to_json('pytest.json')\n    found.check()\n"
     )
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "test_it.py"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:randomly",
+        "test_it.py",
+    ]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 1, done.stdout
     asked = Audit.from_json("pytest.json")
@@ -651,7 +769,13 @@ def test_the_same_verdict_and_digest_from_command_line_python_and_pytest(project
 
 def test_a_configuration_without_checks_has_the_usual_ones(project):
     found = eh.audit(project(""), budget=eh.Budget(queries=12_000))
-    assert [check.job for check in found.checks] == ["measure", "subsets", "search", "impact", "mine"]
+    assert [check.job for check in found.checks] == [
+        "measure",
+        "subsets",
+        "search",
+        "impact",
+        "mine",
+    ]
     assert all(check.found is not None for check in found.checks), audit_lines(found)
     assert found.config["text"].startswith("\n[subject]")
 
@@ -677,18 +801,23 @@ queries = 100
 
 
 def test_texts_are_mined_by_terms(project, tmp_path):
-    (tmp_path / "text_rules.py").write_text("def rude(texts):\n    return ['gay' in text for text in texts]\n")
+    (tmp_path / "text_rules.py").write_text(
+        "def rude(texts):\n    return ['gay' in text for text in texts]\n"
+    )
     said = ["a gay man", "a straight man", "the gay aunt", "a straight aunt", "no words"] * 20
     pd.DataFrame({"comment": said}).to_csv(tmp_path / "texts.csv", index=False)
     config = (
-        '[subject]\nfunction = "text_rules:rude"\npositive = true\n[texts]\nfrom = "texts.csv"\ncolumn = "comment"\n'
+        '[subject]\nfunction = "text_rules:rude"\npositive = true\n[texts]\nfrom ='
+        ' "texts.csv"\ncolumn = "comment"\n'
     )
     found = eh.audit(project("", config))
     assert [check.name for check in found.checks] == ["mine", "causal mine"]
     assert found.verdict == "fail"
     assert found.space == {}
     assert {check.found.job for check in found.checks} == {"mine_text"}  # type: ignore[union-attr]
-    again = eh.replay(_written(found, tmp_path / "texts.json"), eh.TextSubject(lambda texts: [0 for _ in texts]))
+    again = eh.replay(
+        _written(found, tmp_path / "texts.json"), eh.TextSubject(lambda texts: [0 for _ in texts])
+    )
     assert again.verdict == "pass"
     wrong = project('[[checks]]\njob = "measure"\nover = ["sex"]\n', config)
     refused(ConfigError, lambda: eh.audit(wrong), "evenhand.toml", "[texts]", "[space]")
@@ -701,14 +830,18 @@ def _written(audit: Audit, path: Path) -> Path:
 
 def test_the_cases_of_all_checks_are_replayed(tmp_path):
     file = tmp_path / "audit.json"
-    found = eh.audit(biased, SPACE, checks=[BIASED_CHECK, {"job": "search", "over": "sex", "queries": 300}])
+    found = eh.audit(
+        biased, SPACE, checks=[BIASED_CHECK, {"job": "search", "over": "sex", "queries": 300}]
+    )
     found.to_json(file)
     assert eh.replay(file, biased, SPACE).verdict == "fail"
     cured = eh.replay(file, fair, SPACE)
     assert cured.verdict == "pass"
     assert len(cured.findings) == 2
     eh.audit(fair, SPACE, checks=[BIASED_CHECK]).to_json(file)
-    refused(UsageError, lambda: eh.replay(file, fair, SPACE), "audit.json", "none of its checks has any")
+    refused(
+        UsageError, lambda: eh.replay(file, fair, SPACE), "audit.json", "none of its checks has any"
+    )
 
 
 def test_files_of_several_jobs_are_gathered_under_names_of_their_own(tmp_path):
@@ -737,7 +870,11 @@ def test_files_of_several_jobs_are_gathered_under_names_of_their_own(tmp_path):
 def test_of_audits_that_are_gathered_each_baseline_is_told_once(tmp_path):
     plain = eh.audit(biased, SPACE, checks=[BIASED_CHECK])
     other = eh.audit(fair, SPACE, checks=[BIASED_CHECK])
-    made = {"plain": plain, "held": plain.against(plain, name="old.json"), "again": plain.against(other, name="b.json")}
+    made = {
+        "plain": plain,
+        "held": plain.against(plain, name="old.json"),
+        "again": plain.against(other, name="b.json"),
+    }
     for name, audit in made.items():
         audit.to_json(tmp_path / f"{name}.json")
 
@@ -758,10 +895,16 @@ def test_of_audits_that_are_gathered_each_baseline_is_told_once(tmp_path):
         ("[]", "no evenhand result"),
         ('{"job": "audit"}', "no evenhand audit"),
         ('{"job": "compare"}', "no evenhand comparison"),
-        (f'{{"job": "audit", "checks": [], "format": {FORMAT + 1}}}', f"format {FORMAT + 1} is not {FORMAT}"),
+        (
+            f'{{"job": "audit", "checks": [], "format": {FORMAT + 1}}}',
+            f"format {FORMAT + 1} is not {FORMAT}",
+        ),
         (f'{{"job": "audit", "checks": [[1]], "format": {FORMAT}}}', "damaged"),
         (f'{{"job": "audit", "checks": [7], "format": {FORMAT}}}', "damaged"),
-        (f'{{"job": "audit", "checks": [{{"name": "x"}}], "format": {FORMAT}}}', "damaged (KeyError: 'job')"),
+        (
+            f'{{"job": "audit", "checks": [{{"name": "x"}}], "format": {FORMAT}}}',
+            "damaged (KeyError: 'job')",
+        ),
         (f'{{"job": "audit", "checks": [], "format": {FORMAT}, "seed": 0}}', "damaged"),
     ],
 )
@@ -773,7 +916,9 @@ def test_a_damaged_file_is_one_sentence(tmp_path, text, words):
 @cache
 def saved() -> str:
     """Return the JSON of an audit that is held against another one."""
-    found = eh.audit(biased, SPACE, checks=[BIASED_CHECK, {"job": "search", "over": "sex", "queries": 99}])
+    found = eh.audit(
+        biased, SPACE, checks=[BIASED_CHECK, {"job": "search", "over": "sex", "queries": 99}]
+    )
     return found.against(eh.audit(fair, SPACE, checks=[BIASED_CHECK])).to_json()
 
 
@@ -793,7 +938,9 @@ def test_whatever_happens_to_a_file_it_is_read_or_refused_in_a_sentence(data):
     if data.draw(st.booleans()):
         del place[key]
     else:
-        place[key] = data.draw(st.sampled_from([None, True, -1, 1e9, "", "x", [], {}, [1], {"a": 1}, [[]]]))
+        place[key] = data.draw(
+            st.sampled_from([None, True, -1, 1e9, "", "x", [], {}, [1], {"a": 1}, [[]]])
+        )
     try:
         found = Audit.from_dict(table, where="a.json")
     except UsageError as error:

@@ -1,4 +1,6 @@
-"""Baselines: only what surely got worse fails, whatever the finding is about, and nothing else is made to fail."""
+"""Baselines: only what surely got worse fails, whatever the finding is about, and nothing else is
+made to fail.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,18 @@ from evenhand.methods.audit.check_result import CheckResult
 from evenhand.methods.audit.statements import all_statements, statements
 from evenhand.methods.compare.comparison import Baseline, Comparison, Standing
 from evenhand.methods.compare.regions import REGIONS
-from evenhand.results.baseline import BETTER, NEW, ROSE, SAME, STATES, WORSE, BaselineComparison, held, hold, worse
+from evenhand.results.baseline import (
+    BETTER,
+    NEW,
+    ROSE,
+    SAME,
+    STATES,
+    WORSE,
+    BaselineComparison,
+    held,
+    hold,
+    worse,
+)
 from evenhand.results.evidence import Finding
 from evenhand.results.result import Result
 from evenhand.runtime.budget import Spent
@@ -43,7 +56,9 @@ def unknown() -> Estimate:
     return Estimate(float("nan"), 0.0, 1.0, 0, 0.95, "exact")
 
 
-def finding(low: float, high: float, limit: float | None = 0.05, about: Any = ("sex",), **more: Any) -> Finding:
+def finding(
+    low: float, high: float, limit: float | None = 0.05, about: Any = ("sex",), **more: Any
+) -> Finding:
     return Finding(f"a claim of {about}", about, rate(low, high), limit, **more)
 
 
@@ -52,7 +67,9 @@ def result(*findings: Finding, job: str = "measure") -> Result:
 
 
 def audit(*results: Any, names: tuple[str, ...] = ("one", "two", "three"), **told: Any) -> Audit:
-    checks = [CheckResult(name, "measure", {}, found) for name, found in zip(names, results, strict=False)]
+    checks = [
+        CheckResult(name, "measure", {}, found) for name, found in zip(names, results, strict=False)
+    ]
     return Audit(tuple(checks), 0, Spent(0, 0, 0.0), **told)
 
 
@@ -103,7 +120,9 @@ def test_of_a_ratio_a_lower_one_is_worse():
 
 
 def test_what_has_no_limit_fails_only_where_it_is_surely_worse():
-    assert held(finding(0.3, 0.4, None), None) == BaselineComparison("a claim of ('sex',)", NEW, None)
+    assert held(finding(0.3, 0.4, None), None) == BaselineComparison(
+        "a claim of ('sex',)", NEW, None
+    )
     assert held(finding(0.3, 0.4, None), finding(0.1, 0.2, None)).verdict == "fail"
     assert held(finding(0.3, 0.4, None), finding(0.3, 0.4, None)).verdict is None
     # A limit that is new has nothing before it that was held against it.
@@ -159,7 +178,8 @@ def test_features_are_matched_in_any_order_and_outputs_and_ratios_apart():
         finding(0.1, 0.2, about=("sex",)),
     )
     told = {
-        (one.about, one.output, one.least): how.state for one, how in zip(new.findings, hold(new, old), strict=True)
+        (one.about, one.output, one.least): how.state
+        for one, how in zip(new.findings, hold(new, old), strict=True)
     }
     assert told == {
         (("race", "sex"), "", False): WORSE,
@@ -175,14 +195,19 @@ def mined(*findings: Finding) -> Result:
 
 
 def states(new: Result, old: Result) -> dict[str, tuple[str, str | None]]:
-    return {one.claim: (how.state, how.verdict) for one, how in zip(new.findings, hold(new, old), strict=True)}
+    return {
+        one.claim: (how.state, how.verdict)
+        for one, how in zip(new.findings, hold(new, old), strict=True)
+    }
 
 
 def test_a_rule_that_was_not_told_of_is_among_those_that_were_bounded():
     women, young = rule("sex", "F"), rule("age", "young")
     old = mined(Finding("women", women, rate(0.3, 0.4), 0.1), bound(0.02, 0.08))
     new = mined(
-        Finding("women", women, rate(0.35, 0.45), 0.1), Finding("young", young, rate(0.2, 0.3), 0.1), bound(0, 0.05)
+        Finding("women", women, rate(0.35, 0.45), 0.1),
+        Finding("young", young, rate(0.2, 0.3), 0.1),
+        bound(0, 0.05),
     )
     assert states(new, old) == {
         "women": (SAME, "pass"),
@@ -191,7 +216,9 @@ def test_a_rule_that_was_not_told_of_is_among_those_that_were_bounded():
     }
     milder = mined(Finding("young", young, rate(0.11, 0.3), 0.1))
     assert states(milder, mined(bound(0.02, 0.2))) == {"young": (SAME, "pass")}
-    assert states(milder, mined(Finding("women", women, rate(0.3, 0.4), 0.1))) == {"young": (NEW, "fail")}
+    assert states(milder, mined(Finding("women", women, rate(0.3, 0.4), 0.1))) == {
+        "young": (NEW, "fail")
+    }
 
 
 def test_a_rule_that_was_told_of_may_be_among_those_that_are_bounded_now():
@@ -243,25 +270,39 @@ def test_what_follows_from_the_border_of_sets_was_known_before():
     part = finding(0.06, 0.1, about=("race",))  # it is part of one that was cleared
     other = finding(0.06, 0.1, about=("hours",))
     told = hold(result(more, part, other, job="subsets"), old)
-    assert [(one.state, one.verdict) for one in told] == [(SAME, "pass"), (WORSE, "fail"), (NEW, "fail")]
+    assert [(one.state, one.verdict) for one in told] == [
+        (SAME, "pass"),
+        (WORSE, "fail"),
+        (NEW, "fail"),
+    ]
     untested = Finding("3 of 7 sets were not tested", (), unknown(), 0.05)
-    assert hold(result(untested, job="subsets"), result(untested, job="subsets"))[0].verdict == "pass"
+    assert (
+        hold(result(untested, job="subsets"), result(untested, job="subsets"))[0].verdict == "pass"
+    )
     alone = result(more, job="measure")
-    assert hold(alone, replace(old, job="measure"))[0].state == NEW  # each of those was measured for itself
+    assert (
+        hold(alone, replace(old, job="measure"))[0].state == NEW
+    )  # each of those was measured for itself
 
 
 def standing(name: str, *places: int) -> Standing:
     gain = Amount(0.1, 0.0, 0.2, 100, 0.95, "bootstrap")
     where = tuple(REGIONS[place] for place in places)
-    return Standing(name, rate(0.7, 0.8), rate(0.1, 0.2), where[0], where, float("nan"), gain, {where[0]: 1.0})
+    return Standing(
+        name, rate(0.7, 0.8), rate(0.1, 0.2), where[0], where, float("nan"), gain, {where[0]: 1.0}
+    )
 
 
 def comparison(*standings: Standing) -> Comparison:
     line = Baseline((0.0, 1.0), (0.8, 0.5), (0.2, 0.0), 0, "tightest", "exact")
-    return Comparison("original", (rate(0.7, 0.8), rate(0.1, 0.2)), standings, line, "spd", "accuracy", 0.95, 0, 1)
+    return Comparison(
+        "original", (rate(0.7, 0.8), rate(0.1, 0.2)), standings, line, "spd", "accuracy", 0.95, 0, 1
+    )
 
 
-BETTER_PLACES = [place for place, region in enumerate(REGIONS) if standing("x", place).verdict == "pass"]
+BETTER_PLACES = [
+    place for place, region in enumerate(REGIONS) if standing("x", place).verdict == "pass"
+]
 WORSE_PLACES = [place for place in range(len(REGIONS)) if place not in BETTER_PLACES]
 
 
@@ -306,7 +347,9 @@ def found(draw: Any, *, search: bool = False) -> Finding:
     least = False if search else draw(st.booleans())
     estimate = draw(counts if search else rates)
     limit = draw(st.none() | (st.integers(0, 3) if search else st.floats(0, 1)))
-    score = draw(st.sampled_from(["witnesses"] if search else ["rate ratio"] if least else ["rate", "tpr"]))
+    score = draw(
+        st.sampled_from(["witnesses"] if search else ["rate ratio"] if least else ["rate", "tpr"])
+    )
     claim = f"{TPR}a claim" if score == "tpr" else "a claim"
     about = draw(st.sampled_from([("sex",), ("race",)]) if search else abouts)
     output = draw(st.sampled_from(["", "card"]))
@@ -460,9 +503,16 @@ def test_real_subgroups_of_the_same_rows_are_excused_and_new_ones_are_not():
     check = [{"job": "mine", "over": ["sex", "race"], "limit": 0.1}]
     old = eh.audit(eh.Subject(biased(20), SPACE, positive=True), checks=check, data=rows)
     assert old.verdict == "fail"
-    again = eh.audit(eh.Subject(biased(20), SPACE, positive=True), checks=check, data=rows.sample(frac=1), baseline=old)
+    again = eh.audit(
+        eh.Subject(biased(20), SPACE, positive=True),
+        checks=check,
+        data=rows.sample(frac=1),
+        baseline=old,
+    )
     assert again.exit_code == 0, again.story()
-    by_race = eh.Subject(lambda people: people["income"] + 40 * (people["race"] == "a") > 25, SPACE, positive=True)
+    by_race = eh.Subject(
+        lambda people: people["income"] + 40 * (people["race"] == "a") > 25, SPACE, positive=True
+    )
     assert eh.audit(by_race, checks=check, data=rows, baseline=old).exit_code == 1
 
 

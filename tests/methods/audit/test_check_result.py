@@ -26,13 +26,27 @@ def test_a_name_with_a_line_break_does_not_break_the_story_of_an_audit():
 def test_the_story_of_an_audit_has_the_words_that_a_kind_of_evidence_chooses(monkeypatch):
     found = made("measure, causal")
     check = CheckResult("measure sex", "measure", {}, found)
-    monkeypatch.setattr(type(found), "story_lines", lambda self: ["  Übersetzung: fail", "  noch eine Zeile"])
+    monkeypatch.setattr(
+        type(found), "story_lines", lambda self: ["  Übersetzung: fail", "  noch eine Zeile"]
+    )
     story = audit_of(check).story()
-    assert story.splitlines() == ["audit: fail", "measure sex: fail", "  Übersetzung: fail", "  noch eine Zeile"]
-    assert check.story().splitlines() == ["measure: fail", "  Übersetzung: fail", "  noch eine Zeile"]
+    assert story.splitlines() == [
+        "audit: fail",
+        "measure sex: fail",
+        "  Übersetzung: fail",
+        "  noch eine Zeile",
+    ]
+    assert check.story().splitlines() == [
+        "measure: fail",
+        "  Übersetzung: fail",
+        "  noch eine Zeile",
+    ]
 
 
 def test_a_check_that_could_not_be_run_says_why_in_the_story():
     check = CheckResult("search sex", "search", {}, error="it: crashed: twice")
-    assert audit_of(check).story().splitlines() == ["audit: undecided", "search sex: it: crashed: twice"]
+    assert audit_of(check).story().splitlines() == [
+        "audit: undecided",
+        "search sex: it: crashed: twice",
+    ]
     assert check.story_lines() == []

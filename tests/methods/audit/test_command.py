@@ -1,4 +1,6 @@
-"""audit, report and demo on the command line: exit codes, files that other programs read, and mistakes told at once."""
+"""audit, report and demo on the command line: exit codes, files that other programs read, and
+mistakes told at once.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +85,9 @@ def run(tmp_path, monkeypatch, capsys):
 def project(tmp_path):
     """Write evenhand.toml and its software."""
 
-    def write(checks: str = SEX, subject: str = FUNCTION, space: str = SPACE, body: str = "echo yes") -> Path:
+    def write(
+        checks: str = SEX, subject: str = FUNCTION, space: str = SPACE, body: str = "echo yes"
+    ) -> Path:
         (tmp_path / "evenhand.toml").write_text(subject + space + checks)
         (tmp_path / "cli_audit_rules.py").write_text(MODULE)
         program = tmp_path / "decide"
@@ -104,11 +108,26 @@ def asked(folder: Path) -> bool:
     ("checks", "body", "code", "said"),
     [
         (RACE, 'if [ "$3" -gt 50 ]; then echo yes; else echo no; fi', 0, "exit code 0: pass"),
-        (SEX, 'if [ "$1" = M ]; then echo yes; else echo no; fi', 1, "exit code 1: discrimination found"),
+        (
+            SEX,
+            'if [ "$1" = M ]; then echo yes; else echo no; fi',
+            1,
+            "exit code 1: discrimination found",
+        ),
         (SEX + "queries = 40\n", "echo yes", 3, "exit code 3: undecided"),
         (SEX, "exit 9", 4, "exit code 4: the software failed"),
-        (RACE + SEX.replace("sex", "sexx") + "level = 0.9\n", "echo yes", 2, "exit code 2: a check could not be run"),
-        ('[[checks]]\njob = "search"\nqueries = 40\n', "echo yes", 0, "exit code 0: no limit was given"),
+        (
+            RACE + SEX.replace("sex", "sexx") + "level = 0.9\n",
+            "echo yes",
+            2,
+            "exit code 2: a check could not be run",
+        ),
+        (
+            '[[checks]]\njob = "search"\nqueries = 40\n',
+            "echo yes",
+            0,
+            "exit code 0: no limit was given",
+        ),
     ],
 )
 def test_each_exit_code_has_its_meaning(run, project, checks, body, code, said):
@@ -119,7 +138,13 @@ def test_each_exit_code_has_its_meaning(run, project, checks, body, code, said):
 
 
 def test_progress_goes_to_standard_error_and_results_to_standard_output(run, project):
-    project(SEX + RACE + '[[checks]]\njob = "search"\nqueries = 60\n' + SEX.replace("sex", "nobody") + "level = 0.9\n")
+    project(
+        SEX
+        + RACE
+        + '[[checks]]\njob = "search"\nqueries = 60\n'
+        + SEX.replace("sex", "nobody")
+        + "level = 0.9\n"
+    )
     done = run("audit", expect=2)
     told = done.err.splitlines()
     # Checks run job by job, in the order of the file.
@@ -137,7 +162,10 @@ def test_a_process_of_its_own_says_the_same(project):
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode == 1
     assert done.stderr == "1 of 1 measure sex: fail\n"
-    assert done.stdout.splitlines()[-2:] == ["exit code 1: discrimination found", "wrote audit.json"]
+    assert done.stdout.splitlines()[-2:] == [
+        "exit code 1: discrimination found",
+        "wrote audit.json",
+    ]
 
 
 def test_quiet_prints_what_does_not_pass_and_nothing_else(run, project):
@@ -176,7 +204,10 @@ def test_every_file_that_is_asked_for_is_written_and_well_formed(run, project):
     assert (done.folder / "summary.md").read_text().startswith("## evenhand: fail")
     assert "measure" in (done.folder / "card.md").read_text()
     assert found.command == "evenhand audit evenhand.toml --seed 0"
-    assert found.config == {"file": "evenhand.toml", "text": (done.folder / "evenhand.toml").read_text()}
+    assert found.config == {
+        "file": "evenhand.toml",
+        "text": (done.folder / "evenhand.toml").read_text(),
+    }
 
 
 @pytest.mark.parametrize(
@@ -206,7 +237,9 @@ def test_a_mistake_is_told_before_anything_is_asked(run, project, arguments, wor
     folder = project()
     (folder / "folder.html").mkdir()
     (folder / "text.json").write_text("{")
-    eh.measure(lambda people: people["age"] > 40, eh.Space.from_toml(folder / "evenhand.toml")).to_json("measure.json")
+    eh.measure(
+        lambda people: people["age"] > 40, eh.Space.from_toml(folder / "evenhand.toml")
+    ).to_json("measure.json")
     done = run("audit", *arguments, expect=2)
     for word in words:
         assert word in done.complaint
@@ -221,7 +254,9 @@ def test_a_wrong_check_is_told_before_anything_is_asked(run, project):
         SEX + "limt = 0.1\n": "check 1 (measure) has an unknown key 'limt'; did you mean 'limit'",
         SEX + '[[checks]]\njob = "impact"\nleast_ratio = "high"\n': high,
         SEX + '[[checks]]\njob = "compare"\nmodels = "a"\n': "a table of files by name",
-        SEX + '[[checks]]\njob = "impact"\nqueries = 3\n': "check 2 (impact) has an unknown key 'queries'",
+        SEX + '[[checks]]\njob = "impact"\nqueries = 3\n': (
+            "check 2 (impact) has an unknown key 'queries'"
+        ),
     }.items():
         folder = project(checks)
         assert words in run("audit", expect=2).complaint
@@ -237,8 +272,12 @@ def test_only_what_got_worse_fails_against_a_baseline(run, project):
     assert done.audit("new.json").held_against.startswith("old.json, digest ")
     python = eh.audit("evenhand.toml", baseline="old.json", seed=5)
     assert python.digest == done.audit("new.json").digest
-    folder = project(SEX + RACE.replace("0.05", "0.06"), subject=FUNCTION.replace("biased", "worse"))
-    (folder / "cli_audit_rules.py").write_text("def worse(people):\n    return (people['sex'] == 'M').astype(int)\n")
+    folder = project(
+        SEX + RACE.replace("0.05", "0.06"), subject=FUNCTION.replace("biased", "worse")
+    )
+    (folder / "cli_audit_rules.py").write_text(
+        "def worse(people):\n    return (people['sex'] == 'M').astype(int)\n"
+    )
     sys.modules.pop("cli_audit_rules")
     done = run("audit", "--baseline", "old.json", "--junit", "junit.xml", expect=1)
     assert "against the baseline: worse" in done.out
@@ -273,20 +312,32 @@ def test_bounds_of_the_command_line_hold_for_each_check_that_has_any(run, projec
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"sex": rng.choice(["F", "M"], 99), "race": rng.choice(["a", "b"], 99)})
     frame.assign(age=rng.integers(18, 91, 99)).to_csv(tmp_path / "rows.csv", index=False)
-    project(SEX + '[[checks]]\njob = "impact"\ndata = "rows.csv"\n[[checks]]\njob = "search"\nqueries = 9000\n')
+    project(
+        SEX + '[[checks]]\njob = "impact"\ndata = "rows.csv"\n[[checks]]\njob = "search"\nqueries ='
+        " 9000\n"
+    )
     done = run("audit", "--queries", "1000000", "--seconds", "30", "--json", "audit.json", expect=1)
     found = done.audit()
     assert found.command == "evenhand audit evenhand.toml --queries 1000000 --seconds 30.0 --seed 0"
     assert [check.settings.get("queries") for check in found.checks] == [1_000_000, None, 1_000_000]
     assert found["impact"].settings == {"data": "rows.csv"}
     arguments = found.command.split()[1:]
-    assert run(*arguments, "--json", "again.json", expect=1).audit("again.json").digest == found.digest
+    assert (
+        run(*arguments, "--json", "again.json", expect=1).audit("again.json").digest == found.digest
+    )
 
 
 def test_a_program_that_crashes_in_one_check_is_asked_again_in_the_next(run, project):
-    body = 'if [ "$3" = 18 ]; then echo too young >&2; exit 9; fi; if [ "$1" = M ]; then echo yes; else echo no; fi'
+    body = (
+        'if [ "$3" = 18 ]; then echo too young >&2; exit 9; fi; if [ "$1" = M ]; then echo yes;'
+        " else echo no; fi"
+    )
     space = SPACE.replace("high = 90", "high = 19") + '[population]\nrows = "rows.csv"\n'
-    checks = SEX + "queries = 400\nexact = false\n" + '[[checks]]\njob = "search"\nover = ["sex"]\nqueries = 200\n'
+    checks = (
+        SEX
+        + "queries = 400\nexact = false\n"
+        + '[[checks]]\njob = "search"\nover = ["sex"]\nqueries = 200\n'
+    )
     folder = project(checks, COMMAND, space, body)
     (folder / "rows.csv").write_text("sex,race,age\nF,a,19\nM,b,19\n")
     done = run("audit", "--json", "audit.json", "--junit", "junit.xml", expect=1)
@@ -300,14 +351,17 @@ def test_a_program_that_crashes_in_one_check_is_asked_again_in_the_next(run, pro
 
 def test_a_name_that_a_terminal_would_obey_is_printed_as_text(run, project):
     strange = '"s\\u001b[31mx"'
-    space = f"[space]\nprotected = [{strange}]\n[space.features.{strange}]\nlevels = [0, 1]\n" + SPACE.partition(
-        "[space.features.sex]"
-    )[2].join(["[space.features.sex]", ""])
+    space = (
+        f"[space]\nprotected = [{strange}]\n[space.features.{strange}]\nlevels = [0, 1]\n"
+        + SPACE.partition("[space.features.sex]")[2].join(["[space.features.sex]", ""])
+    )
     project(f'[[checks]]\njob = "measure"\nover = [{strange}]\nlimit = 0.05\n', space=space)
     done = run("audit", "-o", "report.html", "--markdown", "a.md", expect=0)
     assert "\x1b" not in done.out + done.err
     assert "s\\x1b[31mx" in done.err
-    assert "\x1b" not in (done.folder / "report.html").read_text() + (done.folder / "a.md").read_text()
+    assert (
+        "\x1b" not in (done.folder / "report.html").read_text() + (done.folder / "a.md").read_text()
+    )
 
 
 def test_a_configuration_without_checks_is_audited_by_the_usual_ones(run, project):
@@ -319,11 +373,15 @@ def test_a_configuration_without_checks_is_audited_by_the_usual_ones(run, projec
 
 
 def test_texts_are_audited_with_their_terms(run, tmp_path):
-    (tmp_path / "cli_audit_rules.py").write_text("def rude(texts):\n    return ['gay' in text for text in texts]\n")
+    (tmp_path / "cli_audit_rules.py").write_text(
+        "def rude(texts):\n    return ['gay' in text for text in texts]\n"
+    )
     said = ["a gay man", "a straight man", "the gay aunt", "a straight aunt", "no words"] * 20
     pd.DataFrame({"comment": said}).to_csv(tmp_path / "texts.csv", index=False)
     texts = '[texts]\nfrom = "texts.csv"\ncolumn = "comment"\n'
-    (tmp_path / "evenhand.toml").write_text(FUNCTION.replace("biased", "rude").replace("= 1", "= true") + texts)
+    (tmp_path / "evenhand.toml").write_text(
+        FUNCTION.replace("biased", "rude").replace("= 1", "= true") + texts
+    )
     done = run("audit", "--json", "audit.json", expect=1)
     assert done.err.splitlines()[0] == "1 of 2 mine: fail"
     run("mine", "--limit", "0.1", "--json", "mine.json", expect=1)
@@ -334,7 +392,12 @@ def test_texts_are_audited_with_their_terms(run, tmp_path):
 
 
 def test_an_interrupt_writes_what_was_found_and_exits_with_130(run, project):
-    folder = project(SEX + '[[checks]]\njob = "search"\nover = ["sex"]\nqueries = 5000\n' + RACE + "level = 0.9\n")
+    folder = project(
+        SEX
+        + '[[checks]]\njob = "search"\nover = ["sex"]\nqueries = 5000\n'
+        + RACE
+        + "level = 0.9\n"
+    )
     (folder / "cli_audit_rules.py").write_text(
         MODULE.replace("    asked.append(len(people))\n", "    asked.append(1)\n    stop(people)\n")
         + "\n\ndef stop(people):\n    import inspect\n\n"
@@ -358,15 +421,18 @@ def test_results_of_all_jobs_make_one_page(run, project):
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 2, 200)
     guesses = {
-        name: np.where(rng.random(200) < share, truth, 1 - truth) for name, share in (("original", 0.8), ("x", 0.7))
+        name: np.where(rng.random(200) < share, truth, 1 - truth)
+        for name, share in (("original", 0.8), ("x", 0.7))
     }
-    eh.compare(guesses, truth, rng.choice(["f", "m"], 200), resamples=100).to_json(folder / "compare.json")
+    eh.compare(guesses, truth, rng.choice(["f", "m"], 200), resamples=100).to_json(
+        folder / "compare.json"
+    )
     repaired().to_json(folder / "repair.json")
     files = [f"{name}.json" for name in ("audit", "measure", "search", "compare", "repair")]
     done = run("report", *files, "audit.json", "-o", "all.html", expect=0)
     assert done.out == "wrote all.html\n"
     page = (folder / "all.html").read_text(encoding="utf-8")
-    for name in ("measure sex", "measure (measure.json)", "search (search.json)", "compare (compare.json)", "repair (repair.json)", "measure sex (audit.json)"):  # fmt: skip # noqa: E501
+    for name in ("measure sex", "measure (measure.json)", "search (search.json)", "compare (compare.json)", "repair (repair.json)", "measure sex (audit.json)"):  # fmt: skip
         assert name in page, name
     run("report", "search.json", expect=0)
     run("report", "search.json", "-o", "again.html", expect=0)
@@ -415,7 +481,14 @@ def test_the_demo_writes_a_report_and_its_json(run, tmp_path):
     assert found.command == "evenhand demo --seed 0"
     assert found.subject == "loan.py"
     assert found.config["file"] == "evenhand.toml"
-    assert {check.job for check in found.checks} == {"measure", "subsets", "search", "impact", "mine", "compare"}
+    assert {check.job for check in found.checks} == {
+        "measure",
+        "subsets",
+        "search",
+        "impact",
+        "mine",
+        "compare",
+    }
     assert all(check.found is not None for check in found.checks)
     scores = {one.about: one.verdict for one in found["measure"].found.findings}
     assert scores == {("race",): "fail", ("sex",): "pass"}
@@ -427,7 +500,10 @@ def test_the_demo_writes_a_report_and_its_json(run, tmp_path):
     for text in (page, (tmp_path / "demo.json").read_text(encoding="utf-8")):
         assert str(Path(sys.prefix)) not in text
         assert str(Path(eh.__file__).parent) not in text
-    assert eh.replay(tmp_path / "demo.json", lambda people: ["deny"] * len(people), _loans()).verdict == "pass"
+    assert (
+        eh.replay(tmp_path / "demo.json", lambda people: ["deny"] * len(people), _loans()).verdict
+        == "pass"
+    )
     again = run("demo", "--json", "again.json", expect=0)
     assert again.audit("again.json").digest == found.digest
     assert "For the report, run: evenhand demo -o report.html" in again.out

@@ -1,4 +1,6 @@
-"""compare on the command line: real files, the models of a configuration, and what a user may get wrong."""
+"""compare on the command line: real files, the models of a configuration, and what a user may get
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def people(n: int = 1500) -> pd.DataFrame:
     rng = np.random.default_rng(1)
     sex, race = rng.choice(["f", "m"], n), rng.choice(["a", "b"], n)
     income = rng.normal(size=n) + 0.7 * (sex == "m")
-    return pd.DataFrame({"sex": sex, "race": race, "income": income.round(3), "debt": rng.normal(size=n).round(3)})
+    return pd.DataFrame(
+        {"sex": sex, "race": race, "income": income.round(3), "debt": rng.normal(size=n).round(3)}
+    )
 
 
 @pytest.fixture
@@ -39,14 +43,27 @@ def folder(tmp_path: Path, monkeypatch: Any) -> Path:
     return tmp_path
 
 
-LOG = ["compare", "told.csv", "--truth", "truth", "--outcomes", "original,even,worse", "--over", "sex"]
+LOG = [
+    "compare",
+    "told.csv",
+    "--truth",
+    "truth",
+    "--outcomes",
+    "original,even,worse",
+    "--over",
+    "sex",
+]
 
 
 def test_recorded_predictions_are_compared_as_in_python(folder, capsys):
     assert main([*LOG, "--json", "out.json"]) == 0
     printed = capsys.readouterr().out
     frame = pd.read_csv("told.csv")
-    found = eh.compare({name: frame[name] for name in ("original", "even", "worse")}, frame["truth"], frame[["sex"]])
+    found = eh.compare(
+        {name: frame[name] for name in ("original", "even", "worse")},
+        frame["truth"],
+        frame[["sex"]],
+    )
     assert eh.Comparison.from_json("out.json").digest == found.digest
     assert found.region["worse"] == "lose-lose"
     assert found["even"].verdict == "pass"
@@ -61,8 +78,35 @@ def test_the_gate_is_what_the_verdict_says(folder, capsys):
 
 
 def test_options_reach_the_comparison(folder, capsys):
-    more = ["--bias", "eod", "--performance", "f1", "--overwrite", "label", "--label", "1", "--positive", "1"]
-    assert main([*LOG, "--over", "sex,race", *more, "--level", "0.9", "--seed", "3", "--json", "out.json"]) == 0
+    more = [
+        "--bias",
+        "eod",
+        "--performance",
+        "f1",
+        "--overwrite",
+        "label",
+        "--label",
+        "1",
+        "--positive",
+        "1",
+    ]
+    assert (
+        main(
+            [
+                *LOG,
+                "--over",
+                "sex,race",
+                *more,
+                "--level",
+                "0.9",
+                "--seed",
+                "3",
+                "--json",
+                "out.json",
+            ]
+        )
+        == 0
+    )
     capsys.readouterr()
     frame = pd.read_csv("told.csv")
     found = eh.compare(
@@ -84,7 +128,10 @@ def test_options_reach_the_comparison(folder, capsys):
     ("given", "words"),
     [
         ([*LOG[:2], "--truth", "trut", *LOG[4:]], ["told.csv", "'trut'", "did you mean 'truth'"]),
-        ([*LOG[:4], "--outcomes", "original,evn", "--over", "sex"], ["'evn'", "did you mean 'even'"]),
+        (
+            [*LOG[:4], "--outcomes", "original,evn", "--over", "sex"],
+            ["'evn'", "did you mean 'even'"],
+        ),
         ([*LOG, "--baseline", "orginal"], ["'orginal'", "did you mean 'original'"]),
         ([*LOG, "--bias", "sdp"], ["'sdp'", "did you mean 'spd'"]),
         ([*LOG, "--overwrite", "label"], ["needs the option label"]),
@@ -105,7 +152,16 @@ def test_a_favourable_label_is_asked_for_by_its_option(folder, capsys):
     columns = ["truth", "original", "even"]
     frame[columns] = frame[columns].replace({0: "no", 1: "yes"}).astype(str)
     frame.to_csv("words.csv", index=False)
-    given = ["compare", "words.csv", "--truth", "truth", "--outcomes", "original,even", "--over", "sex"]
+    given = [
+        "compare",
+        "words.csv",
+        "--truth",
+        "truth",
+        "--outcomes",
+        "original,even",
+        "--over",
+        "sex",
+    ]
     assert main([*given, "--bias", "eod"]) == 2
     assert "name it with the option positive" in capsys.readouterr().err
     assert main([*given, "--bias", "eod", "--positive", "yes"]) == 0

@@ -1,4 +1,6 @@
-"""compare: scores against independent ones, functions, measured scores, runs, and frames of any engine."""
+"""compare: scores against independent ones, functions, measured scores, runs, and frames of any
+engine.
+"""
 
 from __future__ import annotations
 
@@ -29,16 +31,27 @@ def people(seed: int, labels: int = 2, races: int = 3, n: int = 250) -> dict[str
 
 
 def tabled(some: dict[str, Any], *columns: str, over: Any = None) -> tuple[Frame, Any]:
-    frame = Frame.of(sorted(set(some["truth"].tolist())), {name: some[name] for name in columns}, over=over)
+    frame = Frame.of(
+        sorted(set(some["truth"].tolist())), {name: some[name] for name in columns}, over=over
+    )
     return frame, frame.table(frame.cells(frame.place(some), some["truth"], some["told"]))
 
 
-def rates(some: dict[str, Any], group: Any, positive: int) -> list[tuple[float, float, float, float]]:
-    """Return the rates of favourable outcomes, hits, alarms and right answers of each group, by plain means."""
+def rates(
+    some: dict[str, Any], group: Any, positive: int
+) -> list[tuple[float, float, float, float]]:
+    """Return the rates of favourable outcomes, hits, alarms and right answers of each group, by
+    plain means.
+    """
     told, truth = some["told"] == positive, some["truth"] == positive
     right = some["told"] == some["truth"]
     return [
-        (told[rows].mean(), told[rows & truth].mean(), told[rows & ~truth].mean(), right[rows].mean())
+        (
+            told[rows].mean(),
+            told[rows & truth].mean(),
+            told[rows & ~truth].mean(),
+            right[rows].mean(),
+        )
         for rows in (group == one for one in np.unique(group))
     ]
 
@@ -90,10 +103,14 @@ def test_a_bias_of_several_labels_is_the_worst_of_each_against_the_rest(name):
 def test_biases_of_both_sides_do_not_depend_on_the_favourable_label(name):
     some = people(4)
     frame, table = tabled(some, "race")
-    assert float(Bias.of(name, frame, 0)(table)) == pytest.approx(float(Bias.of(name, frame, 1)(table)))
+    assert float(Bias.of(name, frame, 0)(table)) == pytest.approx(
+        float(Bias.of(name, frame, 1)(table))
+    )
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))])
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))]
+)
 def test_fairlearn_says_the_same(seed):
     fairlearn = pytest.importorskip("fairlearn.metrics", reason="fairlearn is not installed")
     some = people(seed)
@@ -104,9 +121,9 @@ def test_fairlearn_says_the_same(seed):
         expected = {
             "spd": fairlearn.demographic_parity_difference(*rows, sensitive_features=features),
             "odds": fairlearn.equalized_odds_difference(*rows, sensitive_features=features),
-            "aod-abs" if len(features.drop_duplicates()) == 2 else "": fairlearn.equalized_odds_difference(
-                *rows, sensitive_features=features, agg="mean"
-            ),
+            (
+                "aod-abs" if len(features.drop_duplicates()) == 2 else ""
+            ): fairlearn.equalized_odds_difference(*rows, sensitive_features=features, agg="mean"),
             "eod": fairlearn.equal_opportunity_difference(*rows, sensitive_features=features),
             "di": 1 - fairlearn.demographic_parity_ratio(*rows, sensitive_features=features),
         }
@@ -141,8 +158,14 @@ def test_scores_of_constant_predictions():
     assert float(as_performance("mcc", frame, 1)(table)) == metrics.matthews_corrcoef(*rows) == 0.0
     assert float(as_performance("f1", frame, 1)(table)) == metrics.f1_score(*rows) == 0.0
     assert float(as_performance("balanced accuracy", frame, 1)(table)) == 0.5
-    assert [float(Bias.of(name, frame, 1)(table)) for name in ("spd", "aod", "eod")] == [0.0, 0.0, 0.0]
-    assert np.isnan(Bias.of("di", frame, 1)(table))  # nobody is favoured, and that is not fair by the ratio
+    assert [float(Bias.of(name, frame, 1)(table)) for name in ("spd", "aod", "eod")] == [
+        0.0,
+        0.0,
+        0.0,
+    ]
+    assert np.isnan(
+        Bias.of("di", frame, 1)(table)
+    )  # nobody is favoured, and that is not fair by the ratio
 
 
 def test_scores_of_labels_that_nobody_has():
@@ -152,7 +175,9 @@ def test_scores_of_labels_that_nobody_has():
     frame = Frame.of([0, 1, 2], {"sex": some["sex"]})
     table = frame.table(frame.cells(frame.place(some), some["truth"], some["told"]))
     rows = some["truth"], some["told"]
-    assert float(as_performance("f1", frame, None)(table)) == pytest.approx(metrics.f1_score(*rows, average="macro"))
+    assert float(as_performance("f1", frame, None)(table)) == pytest.approx(
+        metrics.f1_score(*rows, average="macro")
+    )
     with pytest.warns(UserWarning, match="not in y_true"):
         expected = metrics.balanced_accuracy_score(*rows)
     assert float(as_performance("balanced accuracy", frame, None)(table)) == pytest.approx(expected)
@@ -172,14 +197,18 @@ def test_groups_that_are_empty_or_left_out():
     assert [group for (group,) in small.groupings[0].groups] == [0, 1, 2]
     counts = small.table(small.cells(small.place(some), some["truth"], some["told"]))
     rest = {name: column[4:] for name, column in some.items()}
-    assert float(Bias.of("spd", small, 1)(counts)) == pytest.approx(worst("spd", rest, rest["race"], 1))
+    assert float(Bias.of("spd", small, 1)(counts)) == pytest.approx(
+        worst("spd", rest, rest["race"], 1)
+    )
 
 
 def test_undefined_rates_of_a_group_do_not_read_as_fair():
     some = people(6)
     some["truth"] = np.where(some["race"] == 2, 0, some["truth"])
     frame, table = tabled(some, "race")
-    assert "race 2: no row with a favourable true label" in Bias.of("eod", frame, 1).undefined(table)
+    assert "race 2: no row with a favourable true label" in Bias.of("eod", frame, 1).undefined(
+        table
+    )
     assert Bias.of("spd", frame, 1).undefined(table) == ""
 
 
@@ -187,7 +216,9 @@ def compared(some: dict[str, Any], **options: Any) -> eh.Comparison:
     rng = np.random.default_rng(9)
     other = np.where(rng.random(len(some["told"])) < 0.15, some["truth"], some["told"])
     options = {"resamples": 100} | options
-    return eh.compare({"original": some["told"], "other": other}, some["truth"], some["sex"], **options)
+    return eh.compare(
+        {"original": some["told"], "other": other}, some["truth"], some["sex"], **options
+    )
 
 
 def test_small_groups_and_those_left_out_are_told():
@@ -214,7 +245,9 @@ def test_small_groups_and_those_left_out_are_told():
 )
 def test_functions_and_scorers_as_performance(function, name):
     some = people(8)
-    expected, found = (compared(some, performance=one, degrees=[0.5], resamples=100) for one in (name, function))
+    expected, found = (
+        compared(some, performance=one, degrees=[0.5], resamples=100) for one in (name, function)
+    )
     for one, other in (
         (expected.start[0], found.start[0]),
         (expected["other"].performance, found["other"].performance),
@@ -230,7 +263,9 @@ def test_a_scorer_by_name():
     some = people(8)
     found = compared(some, performance="precision", degrees=[], resamples=100)
     assert found.performance == "precision"
-    assert found.start[0].value == pytest.approx(metrics.precision_score(some["truth"], some["told"]))
+    assert found.start[0].value == pytest.approx(
+        metrics.precision_score(some["truth"], some["told"])
+    )
 
 
 @pytest.mark.slow
@@ -238,7 +273,9 @@ def test_fairlearn_metrics_as_bias():
     fairlearn = pytest.importorskip("fairlearn.metrics", reason="fairlearn is not installed")
     some = people(8)
     function = fairlearn.demographic_parity_difference
-    expected, found = (compared(some, bias=one, degrees=[], resamples=100) for one in ("spd", function))
+    expected, found = (
+        compared(some, bias=one, degrees=[], resamples=100) for one in ("spd", function)
+    )
     assert found.bias == "demographic_parity_difference"
     assert found["other"].bias.value == pytest.approx(expected["other"].bias.value)
     assert found.baseline.bias == pytest.approx(expected.baseline.bias)
@@ -273,13 +310,17 @@ def test_functions_get_what_they_ask_for():
     words = np.array(["no", "yes"])
     some = people(9, n=60)
     frame = Frame.of(["no", "yes"], {"sex": words[some["sex"]]})
-    table = frame.table(frame.cells(frame.place({"sex": words[some["sex"]]}), some["truth"], some["told"]))
+    table = frame.table(
+        frame.cells(frame.place({"sex": words[some["sex"]]}), some["truth"], some["told"])
+    )
     for function in (two, three, weighed):
         assert float(Function.of(function, frame)(table)) == 0.5
     expected = sorted(zip(some["truth"], some["told"], some["sex"], strict=True))
     rows = zip(*(column.tolist() for column in seen["three"]), strict=True)
     assert sorted(rows) == [tuple(words[code] for code in row) for row in expected]
-    assert sorted(zip(*seen["two"], strict=True)) == sorted((words[a], words[b]) for a, b, _ in expected)
+    assert sorted(zip(*seen["two"], strict=True)) == sorted(
+        (words[a], words[b]) for a, b, _ in expected
+    )
     assert seen["weighed"][3].sum() == 60
     assert len(seen["weighed"][3]) == (table > 0).sum() < 60
 
@@ -306,7 +347,9 @@ def test_scores_that_were_measured():
     numbers = compared(some, bias={"original": 0.5, "other": 0.2})
     assert numbers.bias == "measured score"
     assert numbers.baseline.method == "in proportion"
-    assert numbers.baseline.bias == pytest.approx(tuple(0.5 * (1 - degree) for degree in numbers.baseline.degrees))
+    assert numbers.baseline.bias == pytest.approx(
+        tuple(0.5 * (1 - degree) for degree in numbers.baseline.degrees)
+    )
     assert "taken as exact" in numbers.notes[0]
     large = compared(some, bias={"original": 50, "other": 20})
     assert large.region == numbers.region
@@ -333,7 +376,9 @@ def test_scores_of_our_own_results():
     assert found.bias == "score of measure"
     assert found.start[1] == original.worst.estimate
     assert found["other"].bias == other.worst.estimate
-    frame = pd.DataFrame({"sex": np.array(["f", "m"])[some["sex"]], "age": 18 + np.arange(800) % 70})
+    frame = pd.DataFrame(
+        {"sex": np.array(["f", "m"])[some["sex"]], "age": 18 + np.arange(800) % 70}
+    )
     original, other = (eh.mine(decide(least), SPACE, frame, over=["sex"]) for least in (80, 45))
     found = compared(some, bias={"original": original, "other": other})
     assert found.bias == "score of mine"
@@ -351,17 +396,25 @@ def test_runs_with_their_own_test_sets_are_means_over_runs():
     parts, told = many(8)
     found = eh.compare(told, [part["truth"] for part in parts], [part["sex"] for part in parts])
     alone = [
-        eh.compare({name: told[name][at] for name in told}, part["truth"], part["sex"], resamples=100)
+        eh.compare(
+            {name: told[name][at] for name in told}, part["truth"], part["sex"], resamples=100
+        )
         for at, part in enumerate(parts)
     ]
     assert found.runs == 8
-    assert found["other"].performance.value == pytest.approx(np.mean([one["other"].performance.value for one in alone]))
-    assert found["other"].bias.value == pytest.approx(np.mean([one["other"].bias.value for one in alone]))
+    assert found["other"].performance.value == pytest.approx(
+        np.mean([one["other"].performance.value for one in alone])
+    )
+    assert found["other"].bias.value == pytest.approx(
+        np.mean([one["other"].bias.value for one in alone])
+    )
     assert "corrected t over splits" in found["other"].performance.method
     regions = [one.region["other"] for one in alone]
     assert found.share["other"] == {name: regions.count(name) / 8 for name in found.share["other"]}
     assert sum(found.share["other"].values()) == pytest.approx(1)
-    apart = eh.compare(told, [part["truth"] for part in parts], [part["sex"] for part in parts], test_size=0)
+    apart = eh.compare(
+        told, [part["truth"] for part in parts], [part["sex"] for part in parts], test_size=0
+    )
     assert apart["other"].performance.low > found["other"].performance.low
 
 
@@ -372,8 +425,12 @@ def test_runs_on_one_test_set():
     found = eh.compare({"original": some["told"], "other": runs}, some["truth"], some["sex"])
     assert found.runs == 4
     assert "bootstrap" in found["other"].performance.method
-    assert found["other"].performance.value == pytest.approx(np.mean([(run == some["truth"]).mean() for run in runs]))
-    stacked = eh.compare({"original": some["told"], "other": np.stack(runs)}, some["truth"], some["sex"])
+    assert found["other"].performance.value == pytest.approx(
+        np.mean([(run == some["truth"]).mean() for run in runs])
+    )
+    stacked = eh.compare(
+        {"original": some["told"], "other": np.stack(runs)}, some["truth"], some["sex"]
+    )
     assert stacked.digest == found.digest
 
 
@@ -417,11 +474,15 @@ def test_any_engine_and_any_labels(engine, labels):
     rng = np.random.default_rng(2)
     columns["other"] = np.where(rng.random(250) < 0.2, columns["truth"], columns["told"])
     options: dict[str, Any] = {"positive": labels[1], "bias": "aod", "resamples": 100}
-    expected = eh.compare({"original": columns["told"], "other": columns["other"]}, columns["truth"], frame, **options)
+    expected = eh.compare(
+        {"original": columns["told"], "other": columns["other"]}, columns["truth"], frame, **options
+    )
     built, protected = ENGINES[engine](columns), ENGINES[engine](frame)
     if engine == "polars lazy":
         built = built.collect()
-    found = eh.compare({"original": built["told"], "other": built["other"]}, built["truth"], protected, **options)
+    found = eh.compare(
+        {"original": built["told"], "other": built["other"]}, built["truth"], protected, **options
+    )
     assert found.digest == expected.digest
 
 
@@ -429,16 +490,25 @@ def test_labels_of_mixed_numbers_are_one_label():
     some = people(15)
     told = {"original": some["told"] == 1, "other": some["truth"].astype(float)}
     mixed = eh.compare(told, some["truth"], some["sex"], resamples=100)
-    same = eh.compare({"original": some["told"], "other": some["truth"]}, some["truth"], some["sex"], resamples=100)
+    same = eh.compare(
+        {"original": some["told"], "other": some["truth"]},
+        some["truth"],
+        some["sex"],
+        resamples=100,
+    )
     assert mixed.digest == same.digest
 
 
 def test_a_table_of_one_column_is_a_column():
     some = people(16)
     told = {"original": pd.DataFrame({"a": some["told"]}), "other": some["truth"]}
-    found = eh.compare(told, pd.DataFrame({"y": some["truth"]}), pd.DataFrame({"sex": some["sex"]}), resamples=100)
+    found = eh.compare(
+        told, pd.DataFrame({"y": some["truth"]}), pd.DataFrame({"sex": some["sex"]}), resamples=100
+    )
     again = {"original": some["told"], "other": some["truth"]}
-    assert found.digest == eh.compare(again, some["truth"], {"sex": some["sex"]}, resamples=100).digest
+    assert (
+        found.digest == eh.compare(again, some["truth"], {"sex": some["sex"]}, resamples=100).digest
+    )
 
 
 def test_groups_of_mixed_kinds():
@@ -466,7 +536,10 @@ def test_what_was_counted_already_compares_alike():
 def test_multiclass_end_to_end():
     some = people(19, labels=4, n=600)
     rng = np.random.default_rng(3)
-    told = {"original": some["told"], "other": np.where(rng.random(600) < 0.3, some["truth"], some["told"])}
+    told = {
+        "original": some["told"],
+        "other": np.where(rng.random(600) < 0.3, some["truth"], some["told"]),
+    }
     frame = {"sex": some["sex"], "race": some["race"]}
     for performance in ("accuracy", "balanced accuracy", "f1", "mcc"):
         found = eh.compare(told, some["truth"], frame, performance=performance, resamples=200)

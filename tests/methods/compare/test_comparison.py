@@ -43,7 +43,13 @@ def test_what_it_says(found):
     assert found.original == "original"
     assert found.region["better"] == "win-win"
     assert found.region["worse"] == "lose-lose"
-    assert list(found.region) == list(found.plausible) == list(found.area) == list(found.share) == list(TOLD)[1:]
+    assert (
+        list(found.region)
+        == list(found.plausible)
+        == list(found.area)
+        == list(found.share)
+        == list(TOLD)[1:]
+    )
     assert found.start[0].value == pytest.approx((ORIGINAL == TRUTH).mean())
     gap = ORIGINAL[SEX == "m"].mean() - ORIGINAL[SEX == "f"].mean()
     assert found.start[1].value == pytest.approx(gap)
@@ -85,14 +91,19 @@ def test_verdicts(found):
 def test_the_story_of_one_does_not_tell_of_another(found):
     open_one = replace(found["better"], name="open", plausible=("poor trade-off", "good trade-off"))
     mixed = replace(found, standings=[open_one, found["worse"]])
-    with pytest.raises(AssertionError, match="compare: undecided\n  open: undecided between poor trade-off and good"):
+    with pytest.raises(
+        AssertionError,
+        match="compare: undecided\n  open: undecided between poor trade-off and good",
+    ):
         mixed.check("open")
     assert replace(found, standings=[open_one]).verdict is Verdict.UNDECIDED
     assert replace(found, standings=[open_one]).exit_code == 3
     assert replace(found, standings=[found["better"]]).exit_code == 0
 
 
-def standing(name: str, region: str, plausible: tuple[str, ...], gain: tuple[float, float, float]) -> Standing:
+def standing(
+    name: str, region: str, plausible: tuple[str, ...], gain: tuple[float, float, float]
+) -> Standing:
     some = eh.Estimate(0.5, 0.4, 0.6, 100, 0.95, "bootstrap")
     area = gain[0] if region == "good trade-off" else math.nan
     amount = Amount(*gain, 100, 0.95, "bootstrap")
@@ -106,7 +117,9 @@ def test_a_verdict_follows_from_what_is_plausible(code):
         return
     one = standing("a", plausible[0], plausible, (0.1, 0.0, 0.2))
     good = {"good trade-off", "win-win"}
-    expected = "pass" if set(plausible) <= good else "undecided" if set(plausible) & good else "fail"
+    expected = (
+        "pass" if set(plausible) <= good else "undecided" if set(plausible) & good else "fail"
+    )
     assert one.verdict == expected
     if len(plausible) == 1:
         assert one.claim == f"a: {plausible[0]}"
@@ -138,10 +151,14 @@ def test_frames(found):
     frame = found.to_frame()
     assert frame["name"].tolist() == list(TOLD)[1:]
     assert frame["bias.low"].tolist() == [one.bias.low for one in found.standings]
-    assert frame[[f"share.{name}" for name in REGIONS]].sum(axis=1).tolist() == pytest.approx([1] * 4)
+    assert frame[[f"share.{name}" for name in REGIONS]].sum(axis=1).tolist() == pytest.approx(
+        [1] * 4
+    )
     line = found.baseline.to_frame()
     assert list(line) == ["degree", "performance", "bias"]
-    assert line["bias"].tolist() == pytest.approx([found.start[1].value * (1 - step / 10) for step in range(11)])
+    assert line["bias"].tolist() == pytest.approx(
+        [found.start[1].value * (1 - step / 10) for step in range(11)]
+    )
     assert found.baseline.scaled[0] == pytest.approx((1, 1))
     assert found.baseline.scaled[-1] == pytest.approx((0, 0))
 
@@ -159,12 +176,33 @@ def test_the_file(found, tmp_path):
         "format", "job", "verdict", "seed", "level", "stop", "original", "start", "standings", "findings", "baseline",
         "bias", "performance", "runs", "resampled", "versions", "notes", "spent", "digest",
     ]  # fmt: skip
-    assert (table["format"], table["job"], table["verdict"], table["stop"]) == (2, "compare", "fail", "completed")
-    assert [(finding["key"], finding["score"], finding["unit"]) for finding in table["findings"]] == [
-        (f"gain of {one.name}", "gain", "amount") for one in found.standings
-    ]
-    assert set(table["standings"][0]) == {"name", "region", "plausible", "area", "share", "performance", "bias", "gain"}
-    assert set(table["baseline"]) == {"degrees", "performance", "bias", "label", "strategy", "method"}
+    assert (table["format"], table["job"], table["verdict"], table["stop"]) == (
+        2,
+        "compare",
+        "fail",
+        "completed",
+    )
+    assert [
+        (finding["key"], finding["score"], finding["unit"]) for finding in table["findings"]
+    ] == [(f"gain of {one.name}", "gain", "amount") for one in found.standings]
+    assert set(table["standings"][0]) == {
+        "name",
+        "region",
+        "plausible",
+        "area",
+        "share",
+        "performance",
+        "bias",
+        "gain",
+    }
+    assert set(table["baseline"]) == {
+        "degrees",
+        "performance",
+        "bias",
+        "label",
+        "strategy",
+        "method",
+    }
     assert {"value", "low", "high", "n", "level", "method"} <= set(table["start"][0])
     assert table["standings"][0]["area"] is None
 
@@ -191,7 +229,9 @@ def test_any_reader_knows_a_comparison(found):
     again = evidence_of(json.loads(found.to_json()), where="found.json")
     assert isinstance(again, Comparison)
     assert again.findings == found.findings
-    assert [finding.judged for finding in again.findings] == [one.verdict for one in found.standings]
+    assert [finding.judged for finding in again.findings] == [
+        one.verdict for one in found.standings
+    ]
     assert again.parts == (again,)
     assert (again.level, again.seed, again.stop) == (0.95, 0, eh.StopReason.COMPLETED)
     assert again.spent.queries == 0
@@ -202,8 +242,12 @@ def test_a_comparison_of_format_1_is_told_as_it_was(name):
     document = OLD[name]["document"]
     found = read_old(name)
     assert isinstance(found, Comparison)
-    assert [one.name for one in found.standings] == [table["name"] for table in document["standings"]]
-    assert [finding.key for finding in found.findings] == [f"gain of {one.name}" for one in found.standings]
+    assert [one.name for one in found.standings] == [
+        table["name"] for table in document["standings"]
+    ]
+    assert [finding.key for finding in found.findings] == [
+        f"gain of {one.name}" for one in found.standings
+    ]
     assert {finding.unit for finding in found.findings} == {"amount"}
     assert found.baseline.strategy == document["baseline"]["strategy"]
     assert found.stop is eh.StopReason.COMPLETED
@@ -247,9 +291,15 @@ def test_files_that_are_none(found, changes, words, tmp_path):
 
 
 def test_files_that_cannot_be_read(found, tmp_path):
-    refused(UsageError, lambda: Comparison.from_json(tmp_path / "none.json"), "cannot read the comparison")
+    refused(
+        UsageError,
+        lambda: Comparison.from_json(tmp_path / "none.json"),
+        "cannot read the comparison",
+    )
     (tmp_path / "a.json").write_text("{")
     refused(UsageError, lambda: Comparison.from_json(tmp_path / "a.json"), "not a JSON file")
     (tmp_path / "b.json").write_text("[1]")
     refused(UsageError, lambda: Comparison.from_json(tmp_path / "b.json"), "no evenhand comparison")
-    refused(UsageError, lambda: found.to_json(tmp_path / "no" / "a.json"), "cannot write the comparison")
+    refused(
+        UsageError, lambda: found.to_json(tmp_path / "no" / "a.json"), "cannot write the comparison"
+    )

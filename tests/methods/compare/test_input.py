@@ -25,8 +25,12 @@ TOLD = {"original": ORIGINAL, "other": OTHER}
 WORDS = np.array(["no", "yes"])
 
 
-def run(outcomes: Any = None, truth: Any = TRUTH, protected: Any = SEX, **options: Any) -> eh.Comparison:
-    return eh.compare(TOLD if outcomes is None else outcomes, truth, protected, resamples=100, **options)
+def run(
+    outcomes: Any = None, truth: Any = TRUTH, protected: Any = SEX, **options: Any
+) -> eh.Comparison:
+    return eh.compare(
+        TOLD if outcomes is None else outcomes, truth, protected, resamples=100, **options
+    )
 
 
 def holed(column: Any, at: int = 7) -> list[Any]:
@@ -46,16 +50,31 @@ def test_these_people_can_be_compared():
         ({"original": ORIGINAL[:-1], "other": OTHER}, ["'original' has 199 rows"]),
         ({"original": ORIGINAL, "other": holed(OTHER)}, ["'other' has no value in row 7"]),
         ({"original": holed(ORIGINAL), "other": OTHER}, ["'original' has no value in row 7"]),
-        ({"original": ORIGINAL, "other": OTHER * 2}, ["'other' predicts 2", "valid choices are 0, 1"]),
+        (
+            {"original": ORIGINAL, "other": OTHER * 2},
+            ["'other' predicts 2", "valid choices are 0, 1"],
+        ),
         ({"original": ORIGINAL, "other": WORDS[OTHER]}, ["'other' predicts 'no'"]),
-        ({"original": WORDS[ORIGINAL], "other": WORDS[OTHER]}, ["'original' predicts 'no'", "no true label"]),
-        ({"original": ORIGINAL, "other": OTHER.astype(str)}, ["'other' predicts '0'", "did you mean 0?"]),
+        (
+            {"original": WORDS[ORIGINAL], "other": WORDS[OTHER]},
+            ["'original' predicts 'no'", "no true label"],
+        ),
+        (
+            {"original": ORIGINAL, "other": OTHER.astype(str)},
+            ["'other' predicts '0'", "did you mean 0?"],
+        ),
         ({"original": ORIGINAL, "other": 3}, ["'other' is 3", "no column"]),
         ({"original": ORIGINAL, "other": "yes"}, ["'other' is 'yes'", "no column"]),
         ({"original": ORIGINAL, "other": None}, ["'other' is None", "no column"]),
-        ({"original": ORIGINAL, "other": pd.DataFrame({"a": OTHER, "b": OTHER})}, ["'other' has 2 columns (a, b)"]),
+        (
+            {"original": ORIGINAL, "other": pd.DataFrame({"a": OTHER, "b": OTHER})},
+            ["'other' has 2 columns (a, b)"],
+        ),
         ({"original": np.ones(N, int), "other": OTHER}, ["'original' predicts 1 for everyone"]),
-        ({"original": [ORIGINAL] * 3, "other": [OTHER] * 2}, ["'other' has 2 runs and there are 3"]),
+        (
+            {"original": [ORIGINAL] * 3, "other": [OTHER] * 2},
+            ["'other' has 2 runs and there are 3"],
+        ),
         ({"original": [], "other": []}, ["'original' has 0 rows"]),
     ],
 )
@@ -96,10 +115,22 @@ def test_truth(truth, words):
         ("sex", ["'protected' is 'sex'"]),
         (np.stack([SEX, SEX], axis=1), ["'protected' has the shape (200, 2)"]),
         ({"sex": SEX, "race": SEX[:-1]}, ["200 rows of 'sex' and 199 of 'race'"]),
-        (pd.Series(pd.Categorical(SEX, ["f", "m", "x"]), name="sex"), ["'sex' declares the group 'x'", "no row"]),
-        (pd.DataFrame({"sex": pd.Categorical(["f"] * N, ["f", "m"])}), ["'sex' declares the group 'm'", "no row"]),
-        ({"sex": pd.Series(pd.Categorical(SEX, ["f", "m", "x"], ordered=True))}, ["'sex' declares the group 'x'"]),
-        (pl.DataFrame({"sex": pl.Series(SEX, dtype=pl.Enum(["f", "m", "x"]))}), ["'sex' declares the group 'x'"]),
+        (
+            pd.Series(pd.Categorical(SEX, ["f", "m", "x"]), name="sex"),
+            ["'sex' declares the group 'x'", "no row"],
+        ),
+        (
+            pd.DataFrame({"sex": pd.Categorical(["f"] * N, ["f", "m"])}),
+            ["'sex' declares the group 'm'", "no row"],
+        ),
+        (
+            {"sex": pd.Series(pd.Categorical(SEX, ["f", "m", "x"], ordered=True))},
+            ["'sex' declares the group 'x'"],
+        ),
+        (
+            pl.DataFrame({"sex": pl.Series(SEX, dtype=pl.Enum(["f", "m", "x"]))}),
+            ["'sex' declares the group 'x'"],
+        ),
     ],
 )
 def test_protected(protected, words):
@@ -109,8 +140,14 @@ def test_protected(protected, words):
 def test_categories_that_are_all_there_are_fine():
     expected = run(protected=pd.Series(SEX, name="sex")).digest
     assert run(protected=pd.Series(pd.Categorical(SEX), name="sex")).digest == expected
-    assert run(protected=pl.DataFrame({"sex": pl.Series(SEX, dtype=pl.Enum(["f", "m"]))})).digest == expected
-    assert run(protected=pl.DataFrame({"sex": pl.Series(SEX, dtype=pl.Categorical)})).digest == expected
+    assert (
+        run(protected=pl.DataFrame({"sex": pl.Series(SEX, dtype=pl.Enum(["f", "m"]))})).digest
+        == expected
+    )
+    assert (
+        run(protected=pl.DataFrame({"sex": pl.Series(SEX, dtype=pl.Categorical)})).digest
+        == expected
+    )
 
 
 def test_protected_that_is_missing():
@@ -169,11 +206,18 @@ def test_too_few_resamples():
     refused(UsageError, lambda: eh.compare(TOLD, TRUTH, SEX, resamples=5), "resamples = 5", "100")
 
 
-@pytest.mark.parametrize("option", [{"bias": "eod"}, {"bias": "fpr"}, {"bias": "di"}, {"performance": "f1"}])
+@pytest.mark.parametrize(
+    "option", [{"bias": "eod"}, {"bias": "fpr"}, {"bias": "di"}, {"performance": "f1"}]
+)
 def test_a_score_of_one_side_needs_the_favourable_label(option):
     told = {name: WORDS[each] for name, each in TOLD.items()}
     name = next(iter(option.values()))
-    refused(UsageError, lambda: run(told, WORDS[TRUTH], **option), f"{name} needs the favourable label", "'no', 'yes'")
+    refused(
+        UsageError,
+        lambda: run(told, WORDS[TRUTH], **option),
+        f"{name} needs the favourable label",
+        "'no', 'yes'",
+    )
     assert run(told, WORDS[TRUTH], positive="yes", **option).region == run(**option).region
 
 
@@ -185,7 +229,13 @@ def test_an_original_without_bias():
 
 def test_an_original_no_better_than_the_majority():
     truth = (np.arange(N) < 190).astype(int)
-    refused(UsageError, lambda: run(truth=truth), "'original'", "1 for everyone 0.9500", "nothing to give up")
+    refused(
+        UsageError,
+        lambda: run(truth=truth),
+        "'original'",
+        "1 for everyone 0.9500",
+        "nothing to give up",
+    )
 
 
 def test_a_group_that_a_bias_cannot_speak_of():
@@ -206,14 +256,19 @@ def test_a_group_that_a_bias_cannot_speak_of():
 
 def test_predictions_that_a_bias_cannot_speak_of():
     told = {"original": ORIGINAL, "none": np.zeros(N, int)}
-    refused(DataError, lambda: run(told, bias="di"), "di is undefined for the predictions of 'none'")
+    refused(
+        DataError, lambda: run(told, bias="di"), "di is undefined for the predictions of 'none'"
+    )
 
 
 @pytest.mark.parametrize(
     ("bias", "words"),
     [
         ({"original": 0.2}, ["no score for 'other'"]),
-        ({"original": 0.2, "other": 0.1, "oter": 0.1}, ["score for 'oter'", "did you mean 'other'?"]),
+        (
+            {"original": 0.2, "other": 0.1, "oter": 0.1},
+            ["score for 'oter'", "did you mean 'other'?"],
+        ),
         ({"original": 0.2, "other": float("nan")}, ["bias of 'other' is nan"]),
         ({"original": 0.2, "other": float("inf")}, ["number of 0 or more"]),
         ({"original": 0.2, "other": -0.1}, ["number of 0 or more"]),
@@ -221,7 +276,10 @@ def test_predictions_that_a_bias_cannot_speak_of():
         ({"original": 0.2, "other": None}, ["bias of 'other' is None"]),
         ({"original": 0.0, "other": 0.1}, ["'original' shows no bias"]),
         ({"original": [0.2, 0.3], "other": 0.1}, ["2 scores for 'original'"]),
-        ({"original": 0.2, "other": eh.Witnesses.of(3, 100, "random")}, ["'other' counts witnesses", "measure"]),
+        (
+            {"original": 0.2, "other": eh.Witnesses.of(3, 100, "random")},
+            ["'other' counts witnesses", "measure"],
+        ),
     ],
 )
 def test_measured_scores(bias, words):
@@ -242,8 +300,16 @@ def boom(*_: Any) -> float:
         (lambda true, told: np.array([1.0, 2.0]), UsageError, ["TypeError"]),
         (lambda true: 0.5, UsageError, ["TypeError", "1 positional argument"]),
         (lambda true, told, sex, more: 0.5, UsageError, ["TypeError", "'more'"]),
-        (lambda true, told: float("nan"), DataError, ["undefined for the predictions of 'original'"]),
-        (lambda true, told: float("inf"), DataError, ["undefined for the predictions of 'original'"]),
+        (
+            lambda true, told: float("nan"),
+            DataError,
+            ["undefined for the predictions of 'original'"],
+        ),
+        (
+            lambda true, told: float("inf"),
+            DataError,
+            ["undefined for the predictions of 'original'"],
+        ),
         (
             lambda true, told: float("nan") if told.sum() == OTHER.sum() else 0.5,
             DataError,
@@ -262,7 +328,9 @@ def test_a_signed_difference_is_no_bias():
         return told[sex == "f"].mean() - told[sex == "m"].mean()
 
     refused(UsageError, lambda: run(bias=gap), "gap of 'original' is -0.", "absolute value")
-    assert run(bias=lambda *rows: abs(gap(*rows))).start[1].value == pytest.approx(run().start[1].value)
+    assert run(bias=lambda *rows: abs(gap(*rows))).start[1].value == pytest.approx(
+        run().start[1].value
+    )
 
 
 def runs(number: int, **changed: Any) -> dict[str, Any]:
@@ -274,15 +342,27 @@ def runs(number: int, **changed: Any) -> dict[str, Any]:
     ("changed", "words"),
     [
         ({"truth": [TRUTH] * 2}, ["'original' has 3 runs and there are 2"]),
-        ({"outcomes": {"original": [ORIGINAL] * 3, "other": [OTHER]}}, ["'other' has 1 runs and there are 3"]),
+        (
+            {"outcomes": {"original": [ORIGINAL] * 3, "other": [OTHER]}},
+            ["'other' has 1 runs and there are 3"],
+        ),
         ({"protected": [SEX] * 2}, ["y_true has 3 runs and protected 2 runs"]),
         ({"protected": SEX}, ["y_true has 3 runs and protected one run"]),
         ({"protected": [SEX, SEX, None]}, ["'protected' is None"]),
         ({"protected": [SEX, SEX, SEX[:-1]]}, ["'protected' has 199 rows and y_true 200 in run 2"]),
-        ({"protected": [{"sex": SEX}, {"sex": SEX}, {"race": SEX}]}, ["run 2 has the protected columns race"]),
+        (
+            {"protected": [{"sex": SEX}, {"sex": SEX}, {"race": SEX}]},
+            ["run 2 has the protected columns race"],
+        ),
         ({"truth": [TRUTH, holed(TRUTH), TRUTH]}, ["y_true in run 1 has no value in row 7"]),
-        ({"protected": [SEX, SEX, ["f"] * N]}, ["test set in run 2", "undefined for protected m", "no row at all"]),
-        ({"outcomes": {"original": [ORIGINAL] * 3, "other": [OTHER, OTHER, OTHER[:-1]]}}, ["'other' has 199", "run 2"]),
+        (
+            {"protected": [SEX, SEX, ["f"] * N]},
+            ["test set in run 2", "undefined for protected m", "no row at all"],
+        ),
+        (
+            {"outcomes": {"original": [ORIGINAL] * 3, "other": [OTHER, OTHER, OTHER[:-1]]}},
+            ["'other' has 199", "run 2"],
+        ),
     ],
 )
 def test_runs_with_their_own_test_sets(changed, words):

@@ -1,4 +1,6 @@
-"""The line of blind overwriting: the paper's example, and the closed form against faithful loops over rows."""
+"""The line of blind overwriting: the paper's example, and the closed form against faithful loops
+over rows.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def test_the_rows_of_table_2_score_as_printed():
     found = example()
     assert found.start[0].value == pytest.approx(0.8)
     assert found.start[1].value == pytest.approx(0.5)
-    assert (found["40 %"].performance.value, found["40 %"].bias.value) == pytest.approx((0.6, 1 / 6))
+    assert (found["40 %"].performance.value, found["40 %"].bias.value) == pytest.approx(
+        (0.6, 1 / 6)
+    )
     assert (found["all"].performance.value, found["all"].bias.value) == pytest.approx((0.5, 0.0))
 
 
@@ -55,7 +59,9 @@ def test_what_the_paper_overwrote_lies_on_the_line():
 def test_both_labels_make_the_same_line_in_table_2(label):
     found = example(overwrite="label", label=label)
     assert found.baseline.label == label
-    assert found.baseline.performance == pytest.approx(tuple(0.8 - 0.3 * degree for degree in DEGREES))
+    assert found.baseline.performance == pytest.approx(
+        tuple(0.8 - 0.3 * degree for degree in DEGREES)
+    )
     assert found.baseline.bias == pytest.approx(tuple(0.5 - 0.5 * degree for degree in DEGREES))
 
 
@@ -66,7 +72,9 @@ def test_the_paper_s_procedure_gives_about_that_line():
     # Sizes of differences do not fall below none, so their means lie a little higher near the end.
     assert drawn.baseline.bias == pytest.approx(exact.baseline.bias, abs=0.02)
     assert drawn.digest == example(line="monte-carlo", repetitions=300, resamples=100).digest
-    assert drawn.digest != example(line="monte-carlo", repetitions=300, resamples=100, seed=1).digest
+    assert (
+        drawn.digest != example(line="monte-carlo", repetitions=300, resamples=100, seed=1).digest
+    )
 
 
 def people(n: int, labels: int, groups: int, seed: int) -> tuple[Any, Any, Any]:
@@ -79,7 +87,9 @@ def people(n: int, labels: int, groups: int, seed: int) -> tuple[Any, Any, Any]:
     return group, truth, told
 
 
-def overwritten(told: Any, degree: float, label: int | None, labels: int, times: int, rng: Any) -> Any:
+def overwritten(
+    told: Any, degree: float, label: int | None, labels: int, times: int, rng: Any
+) -> Any:
     """Overwrite that part of the rows, chosen at random one time after another, as the paper does."""
     some = round(degree * len(told))
     found = np.tile(told, (times, 1))
@@ -125,16 +135,20 @@ def test_linear_scores_are_the_mean_over_rows(label, labels, degree):
     way = Overwriting((0.0, degree, 1.0), label)
     original = table_of(frame, group, truth, told)
     for name in ("spd", "aod", "eod", "fpr"):
-        bias, performance = curve(way, original, (as_bias(name, frame, 1), as_performance("accuracy", frame, 1)))
+        bias, performance = curve(
+            way, original, (as_bias(name, frame, 1), as_performance("accuracy", frame, 1))
+        )
         found = signed(name, drawn, truth, group, 1)
         start = float(signed(name, told[None, :], truth, group, 1)[0])
         within(found, float(np.sign(start) * bias[1]))
         assert bias == pytest.approx(abs(start) * (1 - np.array(way.degrees)), abs=1e-12)
         within((drawn == truth).mean(axis=1), float(performance[1]))
-    (_, balanced) = curve(way, original, (None, as_performance("balanced accuracy", frame, 1)))
+    _, balanced = curve(way, original, (None, as_performance("balanced accuracy", frame, 1)))
     recalls = np.stack([rate(drawn, truth == one, one) for one in range(labels)])
     within(recalls.mean(axis=0), float(balanced[1]))
-    assert recalls.mean(axis=0)[0] == pytest.approx(metrics.balanced_accuracy_score(truth, drawn[0]))
+    assert recalls.mean(axis=0)[0] == pytest.approx(
+        metrics.balanced_accuracy_score(truth, drawn[0])
+    )
 
 
 @pytest.mark.parametrize("label", [0, 1, None])
@@ -147,7 +161,9 @@ def test_other_scores_are_the_mean_over_rows_of_a_large_test_set(label, degree):
     original = table_of(frame, group, truth, told)
     oracles = {"f1": metrics.f1_score, "mcc": metrics.matthews_corrcoef}
     for name, oracle in oracles.items():
-        bias, performance = curve(way, original, (as_bias("di", frame, 1), as_performance(name, frame, 1)))
+        bias, performance = curve(
+            way, original, (as_bias("di", frame, 1), as_performance(name, frame, 1))
+        )
         assert performance[0] == pytest.approx(oracle(truth, told))
         within(np.array([oracle(truth, row) for row in drawn]), float(performance[1]), 1e-3)
     rates = np.stack([rate(drawn, group == one, 1) for one in (0, 1)])
@@ -187,7 +203,9 @@ def test_drawn_tables_have_the_law_of_choosing_rows():
         after[list(chosen)] = 1
         every[table_of(frame, group, truth, after).tobytes()] += 1
     times = 20_000
-    drawn = Overwriting((3 / 7,), 1).drawn(table_of(frame, group, truth, told), times, np.random.default_rng(4))
+    drawn = Overwriting((3 / 7,), 1).drawn(
+        table_of(frame, group, truth, told), times, np.random.default_rng(4)
+    )
     seen = Counter(table.tobytes() for table in drawn[:, 0])
     assert set(seen) == set(every)
     total = sum(every.values())
@@ -202,11 +220,16 @@ def test_random_labels_have_the_law_of_choosing_rows():
     group, truth, told = people(40, 3, 2, 8)
     frame = Frame.of(range(3), {"group": group})
     rng = np.random.default_rng(5)
-    rows = np.array([table_of(frame, group, truth, row) for row in overwritten(told, 0.5, None, 3, 4000, rng)])
+    rows = np.array(
+        [table_of(frame, group, truth, row) for row in overwritten(told, 0.5, None, 3, 4000, rng)]
+    )
     drawn = Overwriting((0.5,), None).drawn(table_of(frame, group, truth, told), 4000, rng)[:, 0]
     assert (drawn.sum(axis=-1) == rows[0].sum(axis=-1)).all()
     flat, other = drawn.reshape(4000, -1), rows.reshape(4000, -1)
-    for one, two in ((flat.mean(axis=0), other.mean(axis=0)), (flat.std(axis=0), other.std(axis=0))):
+    for one, two in (
+        (flat.mean(axis=0), other.mean(axis=0)),
+        (flat.std(axis=0), other.std(axis=0)),
+    ):
         assert one == pytest.approx(two, abs=0.1)
     assert np.cov(flat.T) == pytest.approx(np.cov(other.T), abs=0.15)
 

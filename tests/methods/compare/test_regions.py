@@ -1,4 +1,6 @@
-"""Regions and areas: the paper's vectors, ties, and an independent geometry of polygons on random points and lines."""
+"""Regions and areas: the paper's vectors, ties, and an independent geometry of polygons on random
+points and lines.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ import evenhand as eh
 from evenhand.methods.compare.regions import CLOSE, REGIONS, Line, plausible, regions
 from tests.support.helpers import examples
 
-shapely = pytest.importorskip("shapely", reason="shapely is the independent geometry, and it is not installed")
+shapely = pytest.importorskip(
+    "shapely", reason="shapely is the independent geometry, and it is not installed"
+)
 
 LINE = Line.through(np.array([0.5, 1 / 6, 0.0]), np.array([0.8, 0.6, 0.5]))
 """The line of the paper's Table 2."""
@@ -22,7 +26,12 @@ VECTORS = [
     (0.70, 0.10, "good trade-off", 0.1088889),
     (0.45, 0.60, "lose-lose", None),
     (0.45, 0.00, "poor trade-off", None),
-    (0.80, 0.50, "poor trade-off", None),  # the original itself: blind overwriting of nothing does as well
+    (
+        0.80,
+        0.50,
+        "poor trade-off",
+        None,
+    ),  # the original itself: blind overwriting of nothing does as well
     (0.80, 0.30, "good trade-off", 0.08),
     (0.70, 0.00, "good trade-off", 2 / 9),
     (0.75, 0.50, "poor trade-off", None),  # as biased, and less right
@@ -49,7 +58,9 @@ def test_the_paper_s_vectors(performance, bias, expected, area):
 
 
 def told(fp1: int, fp2: int, fn: int) -> Any:
-    """Predictions for the people of Table 2, 30 times over, that err this often in either group and on positives."""
+    """Predictions for the people of Table 2, 30 times over, that err this often in either group and
+    on positives.
+    """
     group = np.array(["g1"] * 180 + ["g2"] * 120)
     truth = np.concatenate([np.repeat([0, 1], 90), np.repeat([1, 0], 60)])
     found = truth.copy()
@@ -69,7 +80,9 @@ ERRORS += [(0, 18, 42), (0, 0, 90), (0, 30, 45), (0, 30, 15), (0, 10, 110)]
 
 def test_the_paper_s_vectors_as_predictions():
     _, truth, group = told(0, 0, 0)
-    outcomes = {"original": told(0, 30, 30)[0]} | {str(at): told(*errors)[0] for at, errors in enumerate(ERRORS)}
+    outcomes = {"original": told(0, 30, 30)[0]} | {
+        str(at): told(*errors)[0] for at, errors in enumerate(ERRORS)
+    }
     found = eh.compare(outcomes, truth, group, bias="fpr")
     assert found.start[0].value == pytest.approx(0.8)
     assert found.start[1].value == pytest.approx(0.5)
@@ -104,7 +117,9 @@ def test_ties_never_count_as_better(performance, bias, height):
     assert (found == "good trade-off") == (performance <= 0 and bias <= 0 and height > 0)
     assert (found == "poor trade-off") == (performance <= 0 and bias <= 0 and height <= 0)
     rounding = CLOSE / 2
-    assert REGIONS[int(regions(performance + rounding, bias - rounding, height + rounding))] == found
+    assert (
+        REGIONS[int(regions(performance + rounding, bias - rounding, height + rounding))] == found
+    )
 
 
 @given(*[st.tuples(COARSE, COARSE).map(sorted) for _ in range(3)])
@@ -167,7 +182,11 @@ def test_regions_are_those_of_polygons(points, point):
         "good trade-off": over.intersection(shapely.box(-FAR, -FAR, b0, a0)),
         "poor trade-off": shapely.box(-FAR, -FAR, b0, a0).difference(over),
     }
-    borders = [over.boundary, shapely.LineString([(b0, -FAR), (b0, FAR)]), shapely.LineString([(-FAR, a0), (FAR, a0)])]
+    borders = [
+        over.boundary,
+        shapely.LineString([(b0, -FAR), (b0, FAR)]),
+        shapely.LineString([(-FAR, a0), (FAR, a0)]),
+    ]
     assume(all(border.distance(place) > 1e-6 for border in borders))
     (expected,) = [name for name, part in parts.items() if part.contains(place)]
     found = regions(a - a0, u - b0, line.height(u, a))
@@ -183,7 +202,9 @@ def test_a_line_is_read_as_by_interpolation(points, where):
     assert found == pytest.approx(np.interp(where, bias[::-1], performance[::-1]), abs=1e-7)
 
 
-@given(st.lists(st.tuples(*[st.floats(0, 1, width=16) | st.just(np.nan)] * 2), min_size=2, max_size=6))
+@given(
+    st.lists(st.tuples(*[st.floats(0, 1, width=16) | st.just(np.nan)] * 2), min_size=2, max_size=6)
+)
 def test_any_points_make_a_line_that_is_nowhere_worse_and_never_falls(points):
     bias, performance = np.array(points).T
     known = ~np.isnan(bias + performance)
@@ -200,7 +221,8 @@ def test_any_points_make_a_line_that_is_nowhere_worse_and_never_falls(points):
 def test_many_lines_and_points_at_once_are_each_by_itself(many, points):
     size = max(len(bias) for bias, _ in many)
     bias, performance = (
-        np.array([np.pad(part[axis], (0, size - len(part[axis])), mode="edge") for part in many]) for axis in (0, 1)
+        np.array([np.pad(part[axis], (0, size - len(part[axis])), mode="edge") for part in many])
+        for axis in (0, 1)
     )
     line = Line.through(bias[:, None, :], performance[:, None, :])
     u, a = np.array(points).T
@@ -217,7 +239,9 @@ def test_areas_do_not_depend_on_units(points, point, wide, high, up):
     bias, performance = points
     area = float(Line.through(bias, performance).area(*point))
     scaled = Line.through(bias * wide, performance * high + up)
-    assert float(scaled.area(point[0] * wide, point[1] * high + up)) == pytest.approx(area, rel=1e-6, abs=1e-6)
+    assert float(scaled.area(point[0] * wide, point[1] * high + up)) == pytest.approx(
+        area, rel=1e-6, abs=1e-6
+    )
 
 
 def test_a_line_without_extent_has_no_area():
@@ -232,13 +256,18 @@ def cases(seed: int) -> tuple[dict[str, Any], Any, Any]:
     outcomes = {"original": original}
     for at in range(5):
         noise = rng.random(300) < 0.05 * (at + 1)
-        outcomes[f"m{at}"] = np.where(noise, rng.integers(0, 2, 300), original & (1 - (sex & noise)))
+        outcomes[f"m{at}"] = np.where(
+            noise, rng.integers(0, 2, 300), original & (1 - (sex & noise))
+        )
     return outcomes, truth, sex
 
 
 def story(found: eh.Comparison) -> dict[str, Any]:
     return {
-        one.name: (one.region, [round(part.value, 9) for part in (one.performance, one.bias, one.gain)])
+        one.name: (
+            one.region,
+            [round(part.value, 9) for part in (one.performance, one.bias, one.gain)],
+        )
         for one in found.standings
     }
 
@@ -252,12 +281,16 @@ def test_names_of_labels_and_orders_do_not_matter(bias, performance):
     for no, yes in (("no", "yes"), ("refused", "given"), (False, True), (2, -1), (1.5, 0.5)):
         names = np.array([no, yes], dtype=object)
         renamed = {name: names[told] for name, told in outcomes.items()}
-        found = eh.compare(renamed, names[truth], np.array(["m", "f"])[sex], positive=yes, **options)
+        found = eh.compare(
+            renamed, names[truth], np.array(["m", "f"])[sex], positive=yes, **options
+        )
         assert story(found) == expected
     order = np.random.default_rng(2).permutation(300)
     shuffled = {name: told[order] for name, told in outcomes.items()}
     found = eh.compare(shuffled, truth[order], sex[order], **options)
     assert story(found) == expected
-    assert found.digest == eh.compare(outcomes, truth, sex, **options).digest  # rows alike are drawn together
+    assert (
+        found.digest == eh.compare(outcomes, truth, sex, **options).digest
+    )  # rows alike are drawn together
     backwards = dict(reversed(outcomes.items()))
     assert story(eh.compare(backwards, truth, sex, **options)) == expected

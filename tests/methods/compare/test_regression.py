@@ -1,4 +1,6 @@
-"""Fairea's judgement for numbers: the line, each region, limits, the same for a seed, and what is refused."""
+"""Fairea's judgement for numbers: the line, each region, limits, the same for a seed, and what is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ ORIGINAL = told(5, 0)
 def judged(spread: float, bias: Any, **options: Any) -> Comparison:
     predictions = {"original": ORIGINAL, "other": told(spread)}
     options = {"resamples": 500} | options
-    return compare_numbers(TRUTH, predictions, {"original": BIAS, "other": bias}, level=0.95, **options)
+    return compare_numbers(
+        TRUTH, predictions, {"original": BIAS, "other": bias}, level=0.95, **options
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,7 +131,9 @@ def test_scale_and_origin_of_the_numbers_do_not_matter():
     )
     assert isinstance(moved["other"].performance, Amount)
     for key in ("value", "low", "high"):
-        assert getattr(moved["other"].performance, key) == pytest.approx(getattr(plain["other"].performance, key))
+        assert getattr(moved["other"].performance, key) == pytest.approx(
+            getattr(plain["other"].performance, key)
+        )
 
 
 BOTH = {"original": BIAS, "other": 0.1}
@@ -136,11 +142,32 @@ BOTH = {"original": BIAS, "other": 0.1}
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: compare_numbers([3] * 9, {"original": [3] * 9, "other": [2] * 9}, BOTH, level=0.95), "all the same"),
-        (lambda: compare_numbers([], {"original": [], "other": []}, BOTH, level=0.95), "all the same"),
-        (lambda: compare_numbers([1, 2], {"original": [1, 2], "other": [2]}, BOTH, level=0.95), "'other' has 1 pred"),
-        (lambda: compare_numbers([1, math.nan], {"original": [1, 2], "other": [2, 2]}, BOTH, level=0.95), "truth must"),
-        (lambda: compare_numbers([1, 2], {"original": ["a", "b"], "other": [2, 2]}, BOTH, level=0.95), "of 'original'"),
+        (
+            lambda: compare_numbers(
+                [3] * 9, {"original": [3] * 9, "other": [2] * 9}, BOTH, level=0.95
+            ),
+            "all the same",
+        ),
+        (
+            lambda: compare_numbers([], {"original": [], "other": []}, BOTH, level=0.95),
+            "all the same",
+        ),
+        (
+            lambda: compare_numbers([1, 2], {"original": [1, 2], "other": [2]}, BOTH, level=0.95),
+            "'other' has 1 pred",
+        ),
+        (
+            lambda: compare_numbers(
+                [1, math.nan], {"original": [1, 2], "other": [2, 2]}, BOTH, level=0.95
+            ),
+            "truth must",
+        ),
+        (
+            lambda: compare_numbers(
+                [1, 2], {"original": ["a", "b"], "other": [2, 2]}, BOTH, level=0.95
+            ),
+            "of 'original'",
+        ),
     ],
 )
 def test_wrong_data_is_told(call, words):

@@ -21,7 +21,9 @@ from tests.support.evidence import made
     ],
 )
 @pytest.mark.parametrize("method", ["bootstrap", "corrected t over splits", "Übersetzung"])
-def test_resamples_and_splits_are_told_apart_whatever_the_method_is_called(name, said, axis, method):
+def test_resamples_and_splits_are_told_apart_whatever_the_method_is_called(
+    name, said, axis, method
+):
     found: Comparison = made(name)
     performance, bias = (replace(one, method=method) for one in found.start)
     again = Comparison.from_dict(replace(found, start=(performance, bias)).to_dict())

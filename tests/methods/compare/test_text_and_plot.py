@@ -1,4 +1,6 @@
-"""Comparisons and tunings, told and drawn: texts are golden, what is computed and what is drawn is asserted apart."""
+"""Comparisons and tunings, told and drawn: texts are golden, what is computed and what is drawn is
+asserted apart.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,13 @@ from evenhand.methods.compare.compare import compare
 from evenhand.methods.compare.comparison import Baseline, Comparison, Standing
 from evenhand.methods.compare.plot import MOST_LABELS, SharesDisplay, TradeoffDisplay
 from evenhand.methods.compare.regions import REGIONS, Line, regions
-from evenhand.methods.compare.text import compare_lines, render_comparison, render_table, score_text, table_lines
+from evenhand.methods.compare.text import (
+    compare_lines,
+    render_comparison,
+    render_table,
+    score_text,
+    table_lines,
+)
 from evenhand.mitigation.tune import Tuning
 from evenhand.mitigation.tune_plot import TuningDisplay
 from evenhand.runtime.errors import MissingExtra, UsageError
@@ -39,22 +47,33 @@ matplotlib.use("Agg")
 
 DEGREES = tuple(step / 10 for step in range(11))
 STRAIGHT = Baseline(
-    DEGREES, tuple(0.8 - 0.3 * d for d in DEGREES), tuple(0.5 - 0.5 * d for d in DEGREES), 0, "tightest", "exact"
+    DEGREES,
+    tuple(0.8 - 0.3 * d for d in DEGREES),
+    tuple(0.5 - 0.5 * d for d in DEGREES),
+    0,
+    "tightest",
+    "exact",
 )
 """The line of the paper's Table 2: from an accuracy of 0.8 and a bias of 0.5 to 0.5 and 0."""
 
 
-def near(value: float, half: float = 0.02, method: str = "bootstrap, simultaneous over 4") -> Estimate:
+def near(
+    value: float, half: float = 0.02, method: str = "bootstrap, simultaneous over 4"
+) -> Estimate:
     low, high = max(0.0, value - half), min(1.0, value + half)
     return Estimate(value, low, high, 1000, 0.95, method, "people like those of the test set")
 
 
-def standing(name: str, performance: float, bias: float, *plausible: str, half: float = 0.02) -> Standing:
+def standing(
+    name: str, performance: float, bias: float, *plausible: str, half: float = 0.02
+) -> Standing:
     line = Line.through(np.array(STRAIGHT.bias), np.array(STRAIGHT.performance))
     code = int(regions(performance - 0.8, bias - 0.5, line.height(bias, performance)))
     area = float(line.area(bias, performance))
     told = tuple(region for region in REGIONS if region in {*plausible, REGIONS[code]})
-    gain = Amount(area, max(0.0, area - half), area + half, 1000, 0.95, "bootstrap, simultaneous over 3")
+    gain = Amount(
+        area, max(0.0, area - half), area + half, 1000, 0.95, "bootstrap, simultaneous over 3"
+    )
     share = {region: 1 / len(told) if region in told else 0.0 for region in REGIONS}
     good = area if REGIONS[code] == "good trade-off" else math.nan
     return Standing(name, near(performance), near(bias), REGIONS[code], told, good, gain, share)
@@ -70,14 +89,26 @@ INVERTED = standing("inverted", 0.83, 0.6)
 
 def comparison(*standings: Standing, **changes: Any) -> Comparison:
     made = Comparison(
-        "original", (near(0.8), near(0.5)), standings, STRAIGHT, "spd", "accuracy", 0.95, 0, 1, ["a note"], {}
+        "original",
+        (near(0.8), near(0.5)),
+        standings,
+        STRAIGHT,
+        "spd",
+        "accuracy",
+        0.95,
+        0,
+        1,
+        ["a note"],
+        {},
     )
     return replace(made, **changes)
 
 
 THREE = comparison(GOOD, POOR, OPEN)
 FIVE = comparison(GOOD, POOR, WON, INVERTED, LOST)
-TWELVE = comparison(*(standing(f"method {at}", 0.56 + 0.024 * at, 0.03 + 0.05 * (at * 5 % 12)) for at in range(12)))
+TWELVE = comparison(
+    *(standing(f"method {at}", 0.56 + 0.024 * at, 0.03 + 0.05 * (at * 5 % 12)) for at in range(12))
+)
 
 
 @cache
@@ -93,14 +124,17 @@ def people(**options: Any) -> Comparison:
         columns["sex"].append(np.where(man, "m", "f"))
         columns["original"].append((score + man > 1.4).astype(int))
         columns["less"].append((score + 0.4 * man > 1.2).astype(int))
-    made: dict[str, Any] = dict(columns) if runs else {name: one[0] for name, one in columns.items()}
+    made: dict[str, Any] = (
+        dict(columns) if runs else {name: one[0] for name, one in columns.items()}
+    )
     sex, truth = made.pop("sex"), made.pop("truth")
     return compare(made, truth, sex, resamples=None if runs else 200, **options)
 
 
 def tuning(values: tuple[Any, ...] = (1, 5, 10, 30), **changes: Any) -> Tuning:
     made = [
-        standing(f"eta = {value}", 0.79 - 0.03 * at, 0.45 - 0.12 * at, half=0.03) for at, value in enumerate(values)
+        standing(f"eta = {value}", 0.79 - 0.03 * at, 0.45 - 0.12 * at, half=0.03)
+        for at, value in enumerate(values)
     ]
     found = comparison(*made)
     names = [one.name for one in made]
@@ -140,12 +174,15 @@ def cut(display: Any) -> bool:
 
 def meet(ax: Any) -> list[tuple[str, str]]:
     """Return the texts in axes that lie over each other."""
-    boxes = [(text.get_text(), Text.get_window_extent(text)) for text in ax.texts]  # without lines to points
+    boxes = [
+        (text.get_text(), Text.get_window_extent(text)) for text in ax.texts
+    ]  # without lines to points
     return [
         (one, other)
         for at, (one, box) in enumerate(boxes)
         for other, beside in boxes[at + 1 :]
-        if min(box.x1, beside.x1) - max(box.x0, beside.x0) > 1 and min(box.y1, beside.y1) - max(box.y0, beside.y0) > 1
+        if min(box.x1, beside.x1) - max(box.x0, beside.x0) > 1
+        and min(box.y1, beside.y1) - max(box.y0, beside.y0) > 1
     ]
 
 
@@ -171,13 +208,15 @@ def test_a_comparison_as_text():
         best: reweighing, with a gain of 0.027 (0.007 to 0.047) over the line; it may as well be half overwritten
         FAIL      noise does no better than blind overwriting; whether half overwritten does better than blind overwriting is undecided; reweighing does better than blind overwriting
         note: a note
-        """,  # noqa: E501
+        """,
     )
 
 
 def test_a_region_is_claimed_only_where_no_other_is_plausible():
     for one in (GOOD, POOR, OPEN, LOST, WON, INVERTED):
-        row = next(line for line in compare_lines(comparison(one)) if line.startswith(one.verdict.upper()))
+        row = next(
+            line for line in compare_lines(comparison(one)) if line.startswith(one.verdict.upper())
+        )
         others = [region for region in REGIONS if region != one.region]
         assert (one.region in row) == (len(one.plausible) == 1 or one.region == "win-win")
         assert not any(region in row for region in others if region not in one.plausible)
@@ -187,10 +226,22 @@ def test_a_region_is_claimed_only_where_no_other_is_plausible():
 @pytest.mark.parametrize(
     ("standings", "best", "verdict"),
     [
-        ((GOOD,), "best: reweighing, with a gain of 0.027 (0.007 to 0.047) over the line", "PASS      reweighing does"),
+        (
+            (GOOD,),
+            "best: reweighing, with a gain of 0.027 (0.007 to 0.047) over the line",
+            "PASS      reweighing does",
+        ),
         ((POOR, LOST), "best: none lies over the line", "FAIL      noise and lost do no better"),
-        ((OPEN,), "best: half overwritten, with", "UNDECIDED whether half overwritten does better than blind"),
-        ((WON, GOOD), "no other may be the best", "PASS      won and reweighing do better than blind overwriting"),
+        (
+            (OPEN,),
+            "best: half overwritten, with",
+            "UNDECIDED whether half overwritten does better than blind",
+        ),
+        (
+            (WON, GOOD),
+            "no other may be the best",
+            "PASS      won and reweighing do better than blind overwriting",
+        ),
         (
             (replace(POOR, plausible=("poor trade-off", "good trade-off")),),
             "best: none lies over the line; the best may be noise",
@@ -213,19 +264,33 @@ def test_many_names_of_a_sentence_are_counted():
 @pytest.mark.parametrize(
     ("label", "strategy", "method", "said"),
     [
-        ("no", "majority", "monte carlo", "with 'no', the commonest true label; by the paper's repetitions"),
+        (
+            "no",
+            "majority",
+            "monte carlo",
+            "with 'no', the commonest true label; by the paper's repetitions",
+        ),
         (1, "label", "expected cells", "with 1; from expected cells"),
-        (None, "random", "in proportion", "with labels at random; in proportion to what is left alone"),
+        (
+            None,
+            "random",
+            "in proportion",
+            "with labels at random; in proportion to what is left alone",
+        ),
     ],
 )
 def test_the_baseline_is_told(label, strategy, method, said):
     line = replace(STRAIGHT, label=label, strategy=strategy, method=method)
-    assert compare_lines(comparison(GOOD, baseline=line))[1] == f"baseline: predictions overwritten {said}"
+    assert (
+        compare_lines(comparison(GOOD, baseline=line))[1]
+        == f"baseline: predictions overwritten {said}"
+    )
 
 
 def test_rows_and_runs_are_told_apart():
-    assert "less against blind overwriting of original: accuracy and spd, 600 rows (95 % level)" in compare_lines(
-        people()
+    assert (
+        "less against blind overwriting of original: accuracy and spd, 600 rows (95 % level)"
+        in compare_lines(people())
     )
     splits = compare_lines(people(runs=4))
     assert "accuracy and spd, 4 runs, each with a test set of its own (95 % level)" in splits[0]
@@ -234,9 +299,14 @@ def test_rows_and_runs_are_told_apart():
 
 
 def test_scores_that_are_no_shares_have_no_unit():
-    amounts = [Amount(12.5, 11.0, 14.0, 300, 0.95, "bootstrap"), Amount(3.0, 3.0, 3.0, 0, 1.0, "given")]
+    amounts = [
+        Amount(12.5, 11.0, 14.0, 300, 0.95, "bootstrap"),
+        Amount(3.0, 3.0, 3.0, 0, 1.0, "given"),
+    ]
     assert score_text(amounts) == ["12.500 (11.000 to 14.000)", "3.000"]
-    assert score_text([Estimate(0.5, 0.499, 0.501, 10, 0.95, "bootstrap")]) == ["50.00 % (49.90 to 50.10)"]
+    assert score_text([Estimate(0.5, 0.499, 0.501, 10, 0.95, "bootstrap")]) == [
+        "50.00 % (49.90 to 50.10)"
+    ]
 
 
 @given(st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)))
@@ -278,7 +348,10 @@ def test_lines_fit_the_terminal_and_numbers_stay_whole(width, found):
     assert max(map(len, told)) <= width
     text = "\n".join(told)
     for one in found.standings:
-        assert f"{100 * one.bias.value:.1f} % ({100 * one.bias.low:.1f} to {100 * one.bias.high:.1f})" in text
+        assert (
+            f"{100 * one.bias.value:.1f} % ({100 * one.bias.low:.1f} to {100 * one.bias.high:.1f})"
+            in text
+        )
         assert one.name in text
 
 
@@ -313,7 +386,9 @@ def test_a_wide_table_is_split_by_model_and_loses_nothing():
     assert max(map(len, lines)) <= 100
     assert [line for line in lines if line in ("LR", "DT", "SVM")] == ["LR", "DT", "SVM"]
     assert len(lines) == 1 + 3 * (3 + len(frame)) + 2
-    told = [cell for line in lines if line.startswith("equalised-odds") for cell in line.split()[1:]]
+    told = [
+        cell for line in lines if line.startswith("equalised-odds") for cell in line.split()[1:]
+    ]
     values = frame.loc["equalised-odds"].tolist()
     assert told == [f"{value:.3f}" if isinstance(value, float) else value for value in values]
     assert table_lines(frame, width=400)[0].split() == ["LR"] * 5 + ["DT"] * 4 + ["SVM"] * 5
@@ -321,7 +396,9 @@ def test_a_wide_table_is_split_by_model_and_loses_nothing():
 
 def test_a_flat_table_is_split_in_halves_and_what_is_missing_is_said():
     frame = pd.DataFrame(
-        {f"column {at}": [at / 7, None, "x", pd.NA] for at in range(12)}, index=list("abcd"), dtype=object
+        {f"column {at}": [at / 7, None, "x", pd.NA] for at in range(12)},
+        index=list("abcd"),
+        dtype=object,
     )
     lines = table_lines(frame, width=60)
     assert max(map(len, lines)) <= 60
@@ -334,7 +411,9 @@ def test_a_flat_table_is_split_in_halves_and_what_is_missing_is_said():
 
 def test_tables_on_a_terminal_fit_it():
     console = terminal(70)
-    frame = pd.concat({name: published_numbers.regions_by_method(name) for name in ("spd", "aod")}, axis=1)
+    frame = pd.concat(
+        {name: published_numbers.regions_by_method(name) for name in ("spd", "aod")}, axis=1
+    )
     render_table(frame, "shares of regions", console=console)
     told = shown(console)
     assert max(map(len, told)) <= 70
@@ -352,10 +431,16 @@ def test_the_plane_holds_what_was_compared():
     assert [mark.label for mark in display.marks] == ["reweighing", "noise", "half overwritten"]
     for mark, one in zip(display.marks, THREE.standings, strict=True):
         assert mark.bias == (one.bias.value, one.bias.low, one.bias.high)
-        assert mark.performance == (one.performance.value, one.performance.low, one.performance.high)
+        assert mark.performance == (
+            one.performance.value,
+            one.performance.low,
+            one.performance.high,
+        )
         assert mark.verdict is one.verdict
     assert (display.start.place, display.start.verdict) == ((0.5, 0.8), None)
-    assert display.line == tuple(zip(STRAIGHT.degrees, STRAIGHT.bias, STRAIGHT.performance, strict=True))
+    assert display.line == tuple(
+        zip(STRAIGHT.degrees, STRAIGHT.bias, STRAIGHT.performance, strict=True)
+    )
     assert (display.axes, display.percent) == (("spd", "accuracy"), (True, True))
     for part in ("3 mitigations", "1,000 rows", "95 % level"):
         assert part in display.title
@@ -366,12 +451,20 @@ def test_the_plane_is_drawn_with_all_that_belongs_to_it(drawn):
     display = drawn(TradeoffDisplay.from_comparison(FIVE))
     ax = display.ax_
     assert (display.figure_, display.axes_) == (ax.figure, (ax,))
-    assert set(written(ax)) == {"original", "0 %", "100 %", *REGIONS, *(one.name for one in FIVE.standings)}
+    assert set(written(ax)) == {
+        "original",
+        "0 %",
+        "100 %",
+        *REGIONS,
+        *(one.name for one in FIVE.standings),
+    }
     assert not meet(ax)
     assert not cut(display)
     assert len([one for one in ax.collections if isinstance(one, PolyCollection)]) == 5
     bars = [one for one in ax.collections if isinstance(one, LineCollection)]
-    assert sum(len(one.get_segments()) for one in bars) == 2 * 6  # both intervals of five mitigations and the original
+    assert (
+        sum(len(one.get_segments()) for one in bars) == 2 * 6
+    )  # both intervals of five mitigations and the original
     names = [text.get_text() for text in ax.get_legend().get_texts()]
     assert names == ["blind overwriting", "original", "pass: better", "fail: no better"]
     assert ax.get_xlabel().startswith("bias: spd\n")
@@ -384,22 +477,31 @@ def test_each_region_is_shaded_where_points_of_it_fall_and_named_in_it(drawn):
     line = Line.through(np.array(STRAIGHT.bias), np.array(STRAIGHT.performance))
     shades = [one for one in ax.collections if isinstance(one, PolyCollection)]
     rng = np.random.default_rng(1)
-    points = np.column_stack([rng.uniform(low, high, 300) for low, high in (ax.get_xlim(), ax.get_ylim())])
+    points = np.column_stack(
+        [rng.uniform(low, high, 300) for low, high in (ax.get_xlim(), ax.get_ylim())]
+    )
     codes = regions(points[:, 1] - 0.8, points[:, 0] - 0.5, line.height(points[:, 0], points[:, 1]))
     inside = np.array([shade.get_paths()[0].contains_points(points) for shade in shades])
     assert (inside.sum(axis=0) == 1).all()
     assert (inside.argmax(axis=0) == codes).all()
-    named = {text.get_text(): ax.transData.inverted().transform(text.get_window_extent()) for text in ax.texts}
+    named = {
+        text.get_text(): ax.transData.inverted().transform(text.get_window_extent())
+        for text in ax.texts
+    }
     for code, region in enumerate(REGIONS):
         corners = np.array([(x, y) for x in named[region][:, 0] for y in named[region][:, 1]])
-        found = regions(corners[:, 1] - 0.8, corners[:, 0] - 0.5, line.height(corners[:, 0], corners[:, 1]))
+        found = regions(
+            corners[:, 1] - 0.8, corners[:, 0] - 0.5, line.height(corners[:, 0], corners[:, 1])
+        )
         assert (found == code).all(), region
 
 
 def test_scaled_axes_run_from_0_to_1_along_the_line(drawn):
     display = drawn(TradeoffDisplay.from_comparison(THREE), scaled=True)
     ax = display.ax_
-    dots = next(line for line in ax.lines if len(line.get_xdata()) == 11 and line.get_marker() == "o")
+    dots = next(
+        line for line in ax.lines if len(line.get_xdata()) == 11 and line.get_marker() == "o"
+    )
     assert np.allclose(np.column_stack(dots.get_data()), STRAIGHT.scaled)
     (point,) = [line for line in ax.lines if line.get_marker() == "D"]
     assert np.allclose(np.column_stack(point.get_data()), [(0.5, 0.16 / 0.3)])
@@ -420,7 +522,9 @@ def test_of_many_mitigations_the_names_stand_in_a_list(drawn):
 
 def test_long_intervals_leave_the_plane_and_do_not_press_it(drawn):
     wide = replace(
-        GOOD, bias=replace(GOOD.bias, low=0.0, high=1.0), performance=replace(near(0.75), low=-1.0, high=1.0)
+        GOOD,
+        bias=replace(GOOD.bias, low=0.0, high=1.0),
+        performance=replace(near(0.75), low=-1.0, high=1.0),
     )
     ax = drawn(TradeoffDisplay.from_comparison(comparison(wide))).ax_
     assert ax.get_ylim()[0] > 0
@@ -443,7 +547,8 @@ def test_a_line_that_ends_where_the_bias_is_undefined_is_drawn_so_far(drawn):
 
 def test_points_in_one_place_keep_their_own_names(drawn):
     same = [
-        replace(standing("", 0.8, 0.5), name=name) for name in ("same", "again", "a $long$ name that goes on and on")
+        replace(standing("", 0.8, 0.5), name=name)
+        for name in ("same", "again", "a $long$ name that goes on and on")
     ]
     display = drawn(TradeoffDisplay.from_comparison(comparison(*same)))
     assert {"same", "again", r"a \$long\$ name that goes on an…"} <= set(written(display.ax_))
@@ -479,11 +584,16 @@ def test_any_points_are_drawn_within_the_axes(points):
 
 
 def test_shares_are_stacked_in_the_order_of_the_regions(drawn):
-    found = {"a": dict(zip(REGIONS, (0.1, 0.2, 0.3, 0.36, 0.04), strict=True)), "b": {"win-win": 1.0}}
+    found = {
+        "a": dict(zip(REGIONS, (0.1, 0.2, 0.3, 0.36, 0.04), strict=True)),
+        "b": {"win-win": 1.0},
+    }
     display = drawn(SharesDisplay.from_shares(found, "regions"))
     assert display.shares == ((0.1, 0.2, 0.3, 0.36, 0.04), (0.0, 0.0, 0.0, 0.0, 1.0))
     ax = display.ax_
-    bars = np.array([[(bar.get_x(), bar.get_width()) for bar in container] for container in ax.containers])
+    bars = np.array(
+        [[(bar.get_x(), bar.get_width()) for bar in container] for container in ax.containers]
+    )
     assert bars.shape == (5, 2, 2)
     assert np.allclose(bars[:, :, 1].T, display.shares)
     assert np.allclose(bars[1:, 0, 0], np.cumsum(display.shares[0])[:-1])
@@ -502,7 +612,12 @@ def test_published_shares_are_rounded_and_no_data_is_no_share(drawn):
 
 def test_shares_that_are_none_are_refused():
     refused(UsageError, lambda: SharesDisplay.from_shares({}), "shares is empty")
-    refused(UsageError, lambda: SharesDisplay.from_shares({"a": {"good": 1.0}}), "'good'", "'good trade-off'")
+    refused(
+        UsageError,
+        lambda: SharesDisplay.from_shares({"a": {"good": 1.0}}),
+        "'good'",
+        "'good trade-off'",
+    )
     refused(UsageError, lambda: SharesDisplay.from_shares({"a": {"win-win": 100.0}}), "add up to 1")
 
 
@@ -524,7 +639,12 @@ def test_a_tuning_is_three_curves_over_the_values():
     made = found.comparison.standings
     assert [point[0] for point in areas.points] == [one.gain.value for one in made]
     assert list(bias.points) == [(one.bias.value, one.bias.low, one.bias.high) for one in made]
-    assert (performance.original, bias.original, bias.percent, areas.percent) == (0.8, 0.5, True, False)
+    assert (performance.original, bias.original, bias.percent, areas.percent) == (
+        0.8,
+        0.5,
+        True,
+        False,
+    )
     assert (display.best, found.best) == (3, 30)
     assert display.title.split("\n")[:2] == [
         "best: eta = 30; 1 other value may be the best",
@@ -562,7 +682,9 @@ def test_a_tuning_without_a_best_value_says_so(drawn):
     made = comparison(*(replace(POOR, name=f"eta = {value}") for value in (1, 2)))
     display = drawn(TuningDisplay.from_tuning(Tuning("eta", (1, 2), made, None, None)))
     assert display.best is None
-    assert display.title.startswith("no value of eta lies over the line of blind overwriting\n2 values of eta")
+    assert display.title.startswith(
+        "no value of eta lies over the line of blind overwriting\n2 values of eta"
+    )
     assert not [line for line in display.ax_.lines if line.get_linestyle() == "--"]
 
 

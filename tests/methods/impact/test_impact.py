@@ -16,7 +16,13 @@ from matplotlib.figure import Figure
 
 from evenhand.methods.impact.impact import impact
 from evenhand.methods.impact.plot import ImpactDisplay
-from evenhand.methods.impact.selection_rates import UNKNOWN_LABELS, frame, remarks, spoken, tables_of
+from evenhand.methods.impact.selection_rates import (
+    UNKNOWN_LABELS,
+    frame,
+    remarks,
+    spoken,
+    tables_of,
+)
 from evenhand.methods.impact.text import lines as told_lines
 from evenhand.report.definitions import NO_CLAIM
 from evenhand.results import result as results
@@ -28,11 +34,15 @@ from tests.support.helpers import examples, refused
 
 def rows(**counts: tuple[int, int]) -> pd.DataFrame:
     """So many hired of so many for each `sex_race`."""
-    found = [(*name.split("_"), int(row < k)) for name, (k, n) in counts.items() for row in range(n)]
+    found = [
+        (*name.split("_"), int(row < k)) for name, (k, n) in counts.items() for row in range(n)
+    ]
     return pd.DataFrame(found, columns=["sex", "race", "hired"])
 
 
-HIRED = rows(F_green=(60, 300), F_purple=(45, 150), M_green=(150, 300), M_purple=(90, 240), M_teal=(1, 10))
+HIRED = rows(
+    F_green=(60, 300), F_purple=(45, 150), M_green=(150, 300), M_purple=(90, 240), M_teal=(1, 10)
+)
 BOTH: Any = [("sex",), ("race",)]
 
 
@@ -50,7 +60,11 @@ def result() -> Result:
 
 
 def test_rates_and_ratios_are_told_by_category_and_by_what_the_columns_make_together(result):
-    assert [tuple(one["over"]) for one in tables_of(result)] == [("sex",), ("race",), ("sex", "race")]
+    assert [tuple(one["over"]) for one in tables_of(result)] == [
+        ("sex",),
+        ("race",),
+        ("sex", "race"),
+    ]
     women, men = category(table(result, "sex"), sex="F"), category(table(result, "sex"), sex="M")
     assert (women["n"], women["selected"], women["share"]) == (450, 105, 0.45)
     assert women["rate"]["value"] == pytest.approx(105 / 450)
@@ -59,7 +73,12 @@ def test_rates_and_ratios_are_told_by_category_and_by_what_the_columns_make_toge
     assert table(result, "sex")["best"] == {"sex": "M"}
     finding = next(one for one in result.findings if one.about == ("sex",))
     assert finding.claim == "by sex, the lowest selection rate is 53.3 % of the highest"
-    assert (finding.limit, finding.least, finding.verdict, result.job) == (0.8, True, "fail", "impact")
+    assert (finding.limit, finding.least, finding.verdict, result.job) == (
+        0.8,
+        True,
+        "fail",
+        "impact",
+    )
     assert [str(group) for group in finding.groups] == ["sex F", "sex M"]
     assert finding.estimate.population == "the recorded decisions"
     assert finding.estimate.n == 1000
@@ -97,11 +116,17 @@ def test_a_small_category_is_never_the_best():
 
 def test_a_category_of_exactly_the_smallest_share_is_compared():
     some = rows(F_a=(3, 7), M_a=(50, 93))
-    assert category(table(impact(some, outcome="hired", over="sex", support=0.07), "sex"), sex="F")["ratio"]
-    assert not category(table(impact(some, outcome="hired", over="sex", support=0.0701), "sex"), sex="F")["ratio"]
+    assert category(table(impact(some, outcome="hired", over="sex", support=0.07), "sex"), sex="F")[
+        "ratio"
+    ]
+    assert not category(
+        table(impact(some, outcome="hired", over="sex", support=0.0701), "sex"), sex="F"
+    )["ratio"]
 
 
-@pytest.mark.parametrize("label", [None, np.nan, "", "  ", "Unknown", "PREFER NOT TO SAY", "prefer-not-to-say", "?"])
+@pytest.mark.parametrize(
+    "label", [None, np.nan, "", "  ", "Unknown", "PREFER NOT TO SAY", "prefer-not-to-say", "?"]
+)
 def test_unknown_people_are_counted_and_left_out(label):
     extra = pd.DataFrame({"sex": [label] * 30, "race": ["green"] * 30, "hired": [1] * 30})
     found = impact(pd.concat([HIRED, extra], ignore_index=True), outcome="hired", over=BOTH)
@@ -133,7 +158,9 @@ def test_which_labels_are_unknown_can_be_said():
     kept = table(impact(frame, outcome="hired", over="race", unknown=()), "race")
     assert {one["about"]["race"] for one in kept["categories"]} == {"Other", "unknown", "purple"}
     assert kept["unknown"] == 0
-    assert table(impact(frame, outcome="hired", over="race", unknown="OTHER"), "race")["unknown"] == 10
+    assert (
+        table(impact(frame, outcome="hired", over="race", unknown="OTHER"), "race")["unknown"] == 10
+    )
     codes = HIRED.assign(sex=HIRED.sex.map({"F": 1, "M": 2}).where(HIRED.race != "teal", 9))
     assert table(impact(codes, outcome="hired", over="sex", unknown=[9]), "sex")["unknown"] == 10
 
@@ -163,7 +190,9 @@ def test_the_intersection_of_single_columns_is_added_once(over, intersections, s
 def scores(n: int = 600) -> pd.DataFrame:
     rng = np.random.default_rng(3)
     sex = rng.choice(["F", "M"], n)
-    return pd.DataFrame({"sex": sex, "points": np.round(rng.normal(50, 9, n) + 5 * (sex == "M"), 1)})
+    return pd.DataFrame(
+        {"sex": sex, "points": np.round(rng.normal(50, 9, n) + 5 * (sex == "M"), 1)}
+    )
 
 
 def test_a_scoring_rate_is_the_share_above_the_median():
@@ -176,7 +205,8 @@ def test_a_scoring_rate_is_the_share_above_the_median():
         assert category(by_sex, sex=sex)["rate"]["value"] == pytest.approx(share[sex])
     assert (
         found.worst.claim
-        == f"by sex, the lowest scoring rate is {100 * share.min() / share.max():.1f} % of the highest"
+        == f"by sex, the lowest scoring rate is {100 * share.min() / share.max():.1f} % of the"
+        " highest"
     )
     assert any(note.startswith(f"the median of points is {median:g}") for note in found.notes)
     assert found.worst.estimate.population == "the recorded scores"
@@ -219,7 +249,9 @@ def test_every_engine_gives_the_same(engine, outcome, scored):
 
 
 def test_the_order_of_rows_does_not_matter_and_json_brings_it_back(result, tmp_path):
-    again = impact(HIRED.sample(frac=1, random_state=0), outcome="hired", over=BOTH, least_ratio=0.8)
+    again = impact(
+        HIRED.sample(frac=1, random_state=0), outcome="hired", over=BOTH, least_ratio=0.8
+    )
     assert again.digest == result.digest
     file = tmp_path / "impact.json"
     result.to_json(file)
@@ -258,9 +290,14 @@ def test_categories_that_nobody_is_in_are_listed_and_keep_a_full_comparison_from
 def test_where_no_ratio_is_defined_nothing_is_decided():
     few = rows(F_a=(3, 300), M_a=(0, 4), X_a=(0, 4))
     one = impact(few, outcome="hired", over="sex", least_ratio=0.8)
-    assert one.worst.claim == "by sex, the impact ratio is undefined: fewer than two categories have 2 % of the rows"
+    assert (
+        one.worst.claim
+        == "by sex, the impact ratio is undefined: fewer than two categories have 2 % of the rows"
+    )
     assert (one.verdict, table(one, "sex")["best"]) == ("undecided", None)
-    none = impact(rows(F_a=(0, 300), M_a=(0, 300), X_a=(4, 4)), outcome="hired", over="sex", least_ratio=0.8)
+    none = impact(
+        rows(F_a=(0, 300), M_a=(0, 300), X_a=(4, 4)), outcome="hired", over="sex", least_ratio=0.8
+    )
     assert "nobody in the categories compared has the favourable outcome" in none.worst.claim
     assert none.verdict == "undecided"
     assert list(told_lines(none, width=80))
@@ -277,8 +314,14 @@ def test_where_no_ratio_is_defined_nothing_is_decided():
         ({"frame": HIRED.assign(hired=None)}, ("missing in all 1,000 rows",)),
         ({"frame": HIRED.assign(sex="F")}, ("one category, sex F",)),
         ({"frame": HIRED.assign(sex="unknown")}, ("no row has a known sex",)),
-        ({"frame": HIRED.assign(hired=HIRED.sex), "over": "race", "scored": True}, ("scored=True needs", "'hired'")),
-        ({"frame": HIRED.iloc[:0].astype({"hired": float}), "scored": True}, ("the frame has no rows",)),
+        (
+            {"frame": HIRED.assign(hired=HIRED.sex), "over": "race", "scored": True},
+            ("scored=True needs", "'hired'"),
+        ),
+        (
+            {"frame": HIRED.iloc[:0].astype({"hired": float}), "scored": True},
+            ("the frame has no rows",),
+        ),
         ({"frame": HIRED.assign(hired=np.nan), "scored": True}, ("median of 'hired' is nan",)),
         ({"frame": HIRED.assign(hired=1.5), "scored": True}, ("no hired is above the median 1.5",)),
     ],
@@ -303,15 +346,28 @@ def test_bad_data_gets_one_sentence(call, words):
         ({"unknown": 3}, ("unknown = 3", "list of labels")),
         ({"suport": 0.1}, ("'suport'", "did you mean 'support'")),
         ({"frame": HIRED.assign(sex=range(1000))}, ("1,000 different numbers", "categories first")),
-        ({"frame": HIRED.assign(hired=np.arange(1000) / 7)}, ("1,000 different numbers", "scored=True")),
+        (
+            {"frame": HIRED.assign(hired=np.arange(1000) / 7)},
+            ("1,000 different numbers", "scored=True"),
+        ),
         ({"frame": HIRED.assign(hired=HIRED.race)}, ("not 0 and 1", "the option positive")),
-        ({"frame": pd.concat([HIRED.assign(sex=[f"s{i}" for i in range(1000)])] * 2 + [HIRED])}, ("1,002 categories",)),
-        ({"frame": HIRED.assign(sex=[f"s{i % 300}" for i in range(1000)]), "support": 0}, ("300", "support=0.02")),
+        (
+            {"frame": pd.concat([HIRED.assign(sex=[f"s{i}" for i in range(1000)])] * 2 + [HIRED])},
+            ("1,002 categories",),
+        ),
+        (
+            {"frame": HIRED.assign(sex=[f"s{i % 300}" for i in range(1000)]), "support": 0},
+            ("300", "support=0.02"),
+        ),
     ],
 )
 def test_wrong_arguments_get_one_sentence(call, words):
     how: Any = {"frame": HIRED, "outcome": "hired", "over": "sex"} | call
-    refused(UsageError, lambda: impact(how.pop("frame"), **how), *[word.replace("did you mean", "") for word in words])
+    refused(
+        UsageError,
+        lambda: impact(how.pop("frame"), **how),
+        *[word.replace("did you mean", "") for word in words],
+    )
 
 
 def test_a_seed_is_kept_and_changes_nothing_else(result):
@@ -328,7 +384,12 @@ def test_findings_are_known_by_their_columns(result):
 def test_an_intersection_without_anybody_says_how_to_leave_it_out():
     apart = HIRED.assign(sex=np.where(np.arange(1000) % 2, HIRED.sex, None))
     apart["race"] = np.where(np.arange(1000) % 2, None, apart.race)
-    refused(DataError, lambda: impact(apart, outcome="hired", over=BOTH), "sex and race", "intersections=False")
+    refused(
+        DataError,
+        lambda: impact(apart, outcome="hired", over=BOTH),
+        "sex and race",
+        "intersections=False",
+    )
     assert len(tables_of(impact(apart, outcome="hired", over=BOTH, intersections=False))) == 2
 
 
@@ -345,7 +406,13 @@ def test_nobody_is_lost_and_every_interval_holds_its_value(counts, lost, support
     data += [("unknown", 1)] * lost
     if len({name for name, _ in data} - {"unknown"}) < 2 or not any(good for _, good in data):
         return
-    found = impact(pd.DataFrame(data, columns=["g", "ok"]), outcome="ok", over="g", support=support, least_ratio=0.8)
+    found = impact(
+        pd.DataFrame(data, columns=["g", "ok"]),
+        outcome="ok",
+        over="g",
+        support=support,
+        least_ratio=0.8,
+    )
     one = table(found, "g")
     assert sum(each["n"] for each in one["categories"]) + one["unknown"] == one["rows"] == len(data)
     assert one["unknown"] == lost
@@ -355,7 +422,9 @@ def test_nobody_is_lost_and_every_interval_holds_its_value(counts, lost, support
             if score is not None and score["value"] is not None:
                 assert 0 <= score["low"] <= score["value"] <= score["high"] <= 1
     told = [
-        each["ratio"]["value"] for each in one["categories"] if each["ratio"] and each["ratio"]["value"] is not None
+        each["ratio"]["value"]
+        for each in one["categories"]
+        if each["ratio"] and each["ratio"]["value"] is not None
     ]
     if one["best"] is not None:
         assert max(told) == 1
@@ -375,7 +444,11 @@ def test_the_terminal_shows_a_table_for_each_set_and_ends_without_a_claim(result
     assert said.splitlines()[-1] == f"note: {NO_CLAIM}"
     assert said.count("teal (10 rows)") == 2  # by race, and by sex and race
     assert "highest" in text(result, 120)
-    rows = [line for line in text(result, 80).splitlines() if line.startswith(("F, ", "M, ", "sex", "race"))]
+    rows = [
+        line
+        for line in text(result, 80).splitlines()
+        if line.startswith(("F, ", "M, ", "sex", "race"))
+    ]
     assert rows
     assert max(map(len, rows)) <= 80
     plain = text(impact(HIRED, outcome="hired", over="sex"))
@@ -435,7 +508,16 @@ def test_a_new_figure_has_all_sets_and_draws_only_a_given_limit(result):
 
 
 def test_remarks_name_a_few_and_count_the_rest():
-    small = [{"about": {"g": f"g{i}"}, "n": 1, "left_out": "under 2 % of the rows"} for i in range(20)]
-    told = {"over": ["g"], "unknown": 0, "unknown_as": [], "rows": 400, "categories": small, "unlisted": 0}
+    small = [
+        {"about": {"g": f"g{i}"}, "n": 1, "left_out": "under 2 % of the rows"} for i in range(20)
+    ]
+    told = {
+        "over": ["g"],
+        "unknown": 0,
+        "unknown_as": [],
+        "rows": 400,
+        "categories": small,
+        "unlisted": 0,
+    }
     (sentence,) = remarks(told)
     assert "… 12 more" in sentence

@@ -1,4 +1,6 @@
-"""Selection rates: which notes the tables tell as well is a field, and not found by comparing sentences."""
+"""Selection rates: which notes the tables tell as well is a field, and not found by comparing
+sentences.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,12 @@ from dataclasses import replace
 import pytest
 
 from evenhand.formats import FORMATS
-from evenhand.methods.impact.selection_rates import other_notes, remarks, tables_of, with_notes_before
+from evenhand.methods.impact.selection_rates import (
+    other_notes,
+    remarks,
+    tables_of,
+    with_notes_before,
+)
 from tests.support.evidence import made
 
 NAMES = ["impact", "impact, scored"]
@@ -32,7 +39,9 @@ def test_the_notes_that_tables_tell_are_told_once(name):
 def test_notes_in_other_words_are_still_those_that_tables_tell(name):
     found = made(name)
     before, after = (one.to_text().splitlines() for one in (found, reworded(found)))
-    assert [line.startswith("note: ") for line in after] == [line.startswith("note: ") for line in before]
+    assert [line.startswith("note: ") for line in after] == [
+        line.startswith("note: ") for line in before
+    ]
     assert [line for line in after if not line.startswith("note: ")] == [
         line for line in before if not line.startswith("note: ")
     ]
@@ -54,5 +63,7 @@ def test_how_intervals_are_found_is_said_with_what_they_hold_together_over():
     for finding in made("impact").findings:
         assert finding.estimate.method == "melded, simultaneous over all rates and ratios of 3 sets"
         assert {group.estimate.method for group in finding.groups} == {finding.estimate.method}
-    rates = [one["rate"]["method"] for table in tables_of(made("impact")) for one in table["categories"]]
+    rates = [
+        one["rate"]["method"] for table in tables_of(made("impact")) for one in table["categories"]
+    ]
     assert set(rates) == {"exact, simultaneous over all rates and ratios of 3 sets"}

@@ -14,7 +14,8 @@ from evenhand.statistics import intervals
 from tests.support.helpers import refused
 
 SPACE = eh.Space(
-    [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90), eh.integer("income", 0, 99)], protected=["sex"]
+    [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90), eh.integer("income", 0, 99)],
+    protected=["sex"],
 )
 
 
@@ -35,7 +36,9 @@ PEOPLE = pd.DataFrame(
 )
 
 
-def score(kind: str = "causal", rows: Any = None, decide=loan, space: eh.Space = SPACE, **options: Any) -> Any:
+def score(
+    kind: str = "causal", rows: Any = None, decide=loan, space: eh.Space = SPACE, **options: Any
+) -> Any:
     return eh.measure(decide, space, kind=kind, sampler=rows, **options)
 
 
@@ -46,7 +49,9 @@ def test_twins_come_from_the_domain_or_from_the_rows(twins, value):
     assert estimate.value == estimate.low == estimate.high == value
     assert (estimate.n, estimate.method, found.verdict) == (5, "enumerated", "fail")
     assert found.stop is eh.StopReason.ENUMERATED
-    assert estimate.population == "the 5 given rows" + (", with twins among them" if twins == "rows" else "")
+    assert estimate.population == "the 5 given rows" + (
+        ", with twins among them" if twins == "rows" else ""
+    )
     assert found.spent.queries == 64 + (10 if twins == "domain" else 5)
     for case in found.worst.cases:
         assert case.changed == ("sex",)
@@ -119,17 +124,26 @@ def test_all_rows_are_asked_where_the_budget_allows_it_and_sampled_where_not(kin
 def test_weighted_rows_are_drawn_as_often_as_they_weigh(kind):
     heavy = 1 + 5 * (MANY["income"].between(50, 59) & (MANY["age"] >= 40)).to_numpy()
     whole = score(kind, eh.rows(MANY, weights=heavy)).worst.estimate
-    drawn = score(kind, eh.rows(MANY, weights=heavy), exact=False, level=0.999, margin=0.03).worst.estimate
-    assert abs(whole.value - truth(MANY, kind)) > 0.06  # so that drawing without weights would be seen
+    drawn = score(
+        kind, eh.rows(MANY, weights=heavy), exact=False, level=0.999, margin=0.03
+    ).worst.estimate
+    assert (
+        abs(whole.value - truth(MANY, kind)) > 0.06
+    )  # so that drawing without weights would be seen
     assert drawn.low <= whole.value <= drawn.high
 
 
 def test_too_many_dear_rows_are_sampled(monkeypatch):
     subject = eh.Subject(loan, SPACE)
     monkeypatch.setattr(subject.adapter, "dear", True)
-    people = pd.concat([MANY] * 3)  # 24,000 inputs with their twins, over the 10,000 that are asked of dear software
+    people = pd.concat(
+        [MANY] * 3
+    )  # 24,000 inputs with their twins, over the 10,000 that are asked of dear software
     for kind in ("causal", "group"):
-        assert eh.measure(subject, sampler=eh.rows(people), kind=kind, margin=0.2).stop is eh.StopReason.MARGIN
+        assert (
+            eh.measure(subject, sampler=eh.rows(people), kind=kind, margin=0.2).stop
+            is eh.StopReason.MARGIN
+        )
     assert eh.measure(subject, sampler=eh.rows(MANY)).stop is eh.StopReason.ENUMERATED
     assert eh.measure(subject, sampler=eh.rows(people), exact=True).stop is eh.StopReason.ENUMERATED
 
@@ -155,25 +169,41 @@ def test_sets_of_a_sample_share_the_level():
         hits = round(finding.estimate.value * 4000)
         low, high = intervals.clopper_pearson(hits, 4000, 0.975)
         assert (finding.estimate.low, finding.estimate.high) == (float(low), float(high))
-        assert (finding.estimate.level, finding.estimate.method) == (0.95, "exact, simultaneous over 2")
+        assert (finding.estimate.level, finding.estimate.method) == (
+            0.95,
+            "exact, simultaneous over 2",
+        )
 
 
 def test_a_budget_takes_a_random_part_of_a_sample():
     """The file is sorted, so that its first rows would say something else."""
     people = MANY.sort_values(["age", "income"])
     for kind, n in (("causal", 468), ("group", 936)):
-        found = score(kind, eh.rows(people, sample_of="applicants"), budget=eh.Budget(queries=1000), level=0.999)
+        found = score(
+            kind,
+            eh.rows(people, sample_of="applicants"),
+            budget=eh.Budget(queries=1000),
+            level=0.999,
+        )
         assert found.stop is eh.StopReason.QUERIES
         assert found.worst.estimate.n == n
         assert found.worst.estimate.low < truth(MANY, kind) < found.worst.estimate.high
         assert found.spent.queries <= 1000
     tiny = eh.Budget(queries=1)
-    refused(UsageError, lambda: score(rows=eh.rows(MANY, sample_of="applicants"), budget=tiny), "8,000 inputs")
+    refused(
+        UsageError,
+        lambda: score(rows=eh.rows(MANY, sample_of="applicants"), budget=tiny),
+        "8,000 inputs",
+    )
     near = eh.rows(PEOPLE, twins="rows")
-    refused(UsageError, lambda: score(rows=near, budget=eh.Budget(queries=4)), "5 inputs", "4 queries")
+    refused(
+        UsageError, lambda: score(rows=near, budget=eh.Budget(queries=4)), "5 inputs", "4 queries"
+    )
 
 
-RACES = eh.Space([eh.category("race", ["a", "b", "c"]), eh.integer("age", 18, 90)], protected=["race"])
+RACES = eh.Space(
+    [eh.category("race", ["a", "b", "c"]), eh.integer("age", 18, 90)], protected=["race"]
+)
 
 
 def test_a_group_that_nobody_was_seen_of_is_undecided_in_a_sample_and_noted_in_a_population():
@@ -184,29 +214,49 @@ def test_a_group_that_nobody_was_seen_of_is_undecided_in_a_sample_and_noted_in_a
 
     sample = score("group", eh.rows(frame, sample_of="applicants"), older, RACES, limit=0.1)
     assert sample.verdict == "undecided"
-    assert (sample.worst.estimate.value, sample.worst.estimate.low, sample.worst.estimate.high) == (0, 0, 1)
-    assert "1 of 3 groups of race are empty, such as race c; may be treated in any way" in sample.notes[0]
+    assert (sample.worst.estimate.value, sample.worst.estimate.low, sample.worst.estimate.high) == (
+        0,
+        0,
+        1,
+    )
+    assert (
+        "1 of 3 groups of race are empty, such as race c; may be treated in any way"
+        in sample.notes[0]
+    )
     population = score("group", eh.rows(frame), older, RACES, limit=0.1)
     assert population.verdict == "pass"
-    assert "1 of 3 groups of race are empty, such as race c; the score says nothing of them" in population.notes[0]
+    assert (
+        "1 of 3 groups of race are empty, such as race c; the score says nothing of them"
+        in population.notes[0]
+    )
     # Evidence of the others is enough for a fail.
-    clear = score("group", eh.rows(frame, sample_of="applicants"), lambda p: p["age"] > 40, RACES, limit=0.1)
+    clear = score(
+        "group", eh.rows(frame, sample_of="applicants"), lambda p: p["age"] > 40, RACES, limit=0.1
+    )
     assert clear.verdict == "fail"
 
 
 def test_a_tiny_group_of_a_sample_is_undecided():
     frame = pd.DataFrame({"race": ["a"] * 500 + ["b"] * 500 + ["c"] * 3, "age": 30})
-    found = score("group", eh.rows(frame, sample_of="applicants"), lambda p: p["age"] > 20, RACES, limit=0.1)
+    found = score(
+        "group", eh.rows(frame, sample_of="applicants"), lambda p: p["age"] > 20, RACES, limit=0.1
+    )
     assert found.verdict == "undecided"
     assert [group.estimate.n for group in found.worst.groups] == [500, 500, 3]
     large = pd.DataFrame({"race": ["a"] * 500 + ["b"] * 500 + ["c"] * 100, "age": 30})
-    found = score("group", eh.rows(large, sample_of="applicants"), lambda p: p["age"] > 20, RACES, limit=0.1)
+    found = score(
+        "group", eh.rows(large, sample_of="applicants"), lambda p: p["age"] > 20, RACES, limit=0.1
+    )
     assert found.verdict == "pass"
 
 
 def test_a_group_that_cannot_exist_does_not_leave_a_sample_undecided():
     space = eh.Space(
-        [eh.category("sex", ["F", "M"]), eh.category("pregnant", ["no", "yes"]), eh.integer("age", 18, 90)],
+        [
+            eh.category("sex", ["F", "M"]),
+            eh.category("pregnant", ["no", "yes"]),
+            eh.integer("age", 18, 90),
+        ],
         ["sex"],
         ["not (sex == 'M' and pregnant == 'yes')"],
     )
@@ -224,11 +274,16 @@ def test_one_group_is_nothing_to_compare():
     said = "this population has 1 group", "nothing to compare"
     refused(UsageError, lambda: score("group", eh.rows(women)), *said)
     refused(UsageError, lambda: score("group", eh.rows(women, sample_of="applicants")), *said)
-    refused(UsageError, lambda: score("group", eh.profile({"sex": {"F": 1.0}})), "nothing to compare")
+    refused(
+        UsageError, lambda: score("group", eh.profile({"sex": {"F": 1.0}})), "nothing to compare"
+    )
 
 
 def test_rows_outside_the_bins_are_in_no_group():
-    space = eh.Space([eh.integer("age", 0, 99, bins=(20, 40, 60)), eh.integer("income", 0, 99)], protected=["age"])
+    space = eh.Space(
+        [eh.integer("age", 0, 99, bins=(20, 40, 60)), eh.integer("income", 0, 99)],
+        protected=["age"],
+    )
     frame = pd.DataFrame({"age": [5, 20, 39, 40, 60, 61], "income": [99, 10, 90, 90, 90, 0]})
     found = score("group", eh.rows(frame), lambda p: p["income"] > 50, space).worst
     assert [(str(group), group.estimate.value) for group in found.groups] == [
@@ -259,7 +314,9 @@ def test_a_profile_is_sampled_as_it_says():
 def test_a_profile_keeps_the_constraints():
     space = eh.Space(SPACE.features, ["sex"], ["not (sex == 'M' and income < 50)"])
     sampler = eh.profile({"income": [(0, 49, 0.5), (50, 99, 0.5)]})
-    found = score("group", sampler, lambda p: p["income"] >= 50, space, margin=0.03, level=0.999).worst
+    found = score(
+        "group", sampler, lambda p: p["income"] >= 50, space, margin=0.03, level=0.999
+    ).worst
     assert found.estimate.low <= 0.5 <= found.estimate.high
     assert found.groups[1].estimate.value == 1
 
@@ -290,6 +347,8 @@ def test_the_suite_of_given_rows_is_replayed(tmp_path, kind, options):
 
 def test_what_staged_search_saves_on_rows_is_not_counted_as_spent():
     """73 ages: a row whose outcome flips early is not asked about all of them."""
-    found = score(rows=eh.rows(MANY.head(100)), decide=lambda people: people["age"] > 54, over="age")
+    found = score(
+        rows=eh.rows(MANY.head(100)), decide=lambda people: people["age"] > 54, over="age"
+    )
     assert found.worst.estimate.value == 1
     assert found.spent.queries == 64 + 100 * 17

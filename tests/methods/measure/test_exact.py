@@ -1,4 +1,6 @@
-"""Exact scores: what a plain loop over all inputs finds, the theorems of the paper, and when a space is enumerated."""
+"""Exact scores: what a plain loop over all inputs finds, the theorems of the paper, and when a
+space is enumerated.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ LABELS = ("no", "yes", "maybe")
 
 @dataclass
 class World:
-    """A small space, a table of decisions as the software, and all that is needed to go through both by hand."""
+    """A small space, a table of decisions as the software, and all that is needed to go through
+    both by hand.
+    """
 
     features: list[Feature]
     values: list[list[Any]]
@@ -46,7 +50,9 @@ class World:
         return [row for row in every if all(eval(text, {}, row) for text in self.constraints)]
 
     def outcome(self, record: dict[str, Any]) -> Any:
-        return self.table[tuple(record[feature.name] for feature in self.features if feature.passed)]
+        return self.table[
+            tuple(record[feature.name] for feature in self.features if feature.passed)
+        ]
 
     def causal(self, over: tuple[str, ...], apart) -> Fraction:
         """Def. 3.7, pair by pair."""
@@ -54,7 +60,9 @@ class World:
         for record in self.records:
             rest = tuple(value for name, value in record.items() if name not in over)
             classes.setdefault(rest, []).append(self.outcome(record))
-        farthest = [max(apart(twin, own) for twin in mates) for mates in classes.values() for own in mates]
+        farthest = [
+            max(apart(twin, own) for twin in mates) for mates in classes.values() for own in mates
+        ]
         return Fraction(sum(map(Fraction, farthest)), len(farthest))
 
     def cell(self, name: str, value: Any) -> Any:
@@ -75,7 +83,9 @@ class World:
 
 
 @st.composite
-def worlds(draw: st.DrawFn, *, constrained: bool = True, labels: tuple[Any, ...] = (False, True)) -> World:
+def worlds(
+    draw: st.DrawFn, *, constrained: bool = True, labels: tuple[Any, ...] = (False, True)
+) -> World:
     features: list[Feature] = []
     values: list[list[Any]] = []
     for at in range(draw(st.integers(2, 4))):
@@ -87,16 +97,26 @@ def worlds(draw: st.DrawFn, *, constrained: bool = True, labels: tuple[Any, ...]
             values.append(list("dcba")[:size])
         elif kind == "integer":
             low, step = draw(st.integers(-3, 3)), draw(st.sampled_from([1, 4]))
-            features.append(eh.integer(name, low, low + step * (size - 1), step=step, bins=bins, passed=passed))
+            features.append(
+                eh.integer(name, low, low + step * (size - 1), step=step, bins=bins, passed=passed)
+            )
             values.append([low + step * place for place in range(size)])
         else:
-            features.append(eh.real(name, 0, 0.25 * (size - 1), step=0.25, bins=bins, passed=passed))
+            features.append(
+                eh.real(name, 0, 0.25 * (size - 1), step=0.25, bins=bins, passed=passed)
+            )
             values.append([0.25 * place for place in range(size)])
     texts = []
     for _ in range(draw(st.integers(0, 2)) if constrained else 0):
         one, other = (draw(st.integers(0, len(features) - 1)) for _ in range(2))
         left, right = (f"x{at} == {draw(st.sampled_from(values[at]))!r}" for at in (one, other))
-        texts.append(draw(st.sampled_from([f"not ({left} and {right})", f"{left} or not {right}", f"not {left}"])))
+        texts.append(
+            draw(
+                st.sampled_from(
+                    [f"not ({left} and {right})", f"{left} or not {right}", f"not {left}"]
+                )
+            )
+        )
     taken = [listed for listed, feature in zip(values, features, strict=True) if feature.passed]
     rng = np.random.default_rng(draw(st.integers(0, 10_000)))
     table = {row: labels[rng.integers(len(labels))] for row in itertools.product(*taken)}
@@ -107,11 +127,15 @@ def worlds(draw: st.DrawFn, *, constrained: bool = True, labels: tuple[Any, ...]
 
 def sets(world: World) -> list[tuple[str, ...]]:
     names = [feature.name for feature in world.features]
-    return [over for size in range(1, len(names) + 1) for over in itertools.combinations(names, size)]
+    return [
+        over for size in range(1, len(names) + 1) for over in itertools.combinations(names, size)
+    ]
 
 
 def exact(world: World, over: tuple[str, ...], kind: str = "causal", **meaning: Any) -> Any:
-    return eh.measure(eh.Subject(world.decide, world.space, **meaning), over=over, kind=kind, exact=True)
+    return eh.measure(
+        eh.Subject(world.decide, world.space, **meaning), over=over, kind=kind, exact=True
+    )
 
 
 def check(found: Any, score: Fraction, *, rounded: bool = False) -> None:
@@ -141,22 +165,33 @@ def test_exact_scores_of_several_labels(world, data):
     check(exact(world, over), world.causal(over, lambda twin, own: twin != own))
     if world.group(over, lambda label: label == "no") is not None:
         wanted = data.draw(st.lists(st.sampled_from(LABELS), min_size=1, max_size=2, unique=True))
-        check(exact(world, over, "group", positive=wanted), world.group(over, lambda label: label in wanted))
+        check(
+            exact(world, over, "group", positive=wanted),
+            world.group(over, lambda label: label in wanted),
+        )
         each = exact(world, over, "group", labels=LABELS)
         # One finding for each label, the largest first.
         scores = [world.group(over, lambda label, this=this: label == this) for this in LABELS]
-        assert [finding.estimate.value for finding in each.findings] == sorted(map(float, scores), reverse=True)
+        assert [finding.estimate.value for finding in each.findings] == sorted(
+            map(float, scores), reverse=True
+        )
 
 
 @given(worlds(labels=(0, 1, 3, 7)), st.sampled_from([0, 1, 2.5, 4, 9]), st.data())
 @settings(max_examples=examples(15), deadline=None)
 def test_exact_scores_of_numbers_that_differ_by_more_than_gamma(world, gamma, data):
     over = data.draw(st.sampled_from(sets(world)))
-    check(exact(world, over, differs=gamma), world.causal(over, lambda twin, own: abs(twin - own) > gamma))
+    check(
+        exact(world, over, differs=gamma),
+        world.causal(over, lambda twin, own: abs(twin - own) > gamma),
+    )
 
 
 DISTANCES = {
-    "symmetric": (lambda a, b: np.minimum(np.abs(a - b) / 8, 1), lambda a, b: Fraction(min(abs(a - b), 8), 8)),
+    "symmetric": (
+        lambda a, b: np.minimum(np.abs(a - b) / 8, 1),
+        lambda a, b: Fraction(min(abs(a - b), 8), 8),
+    ),
     # Def. 3.3 asks for no symmetry: here only a twin that fares better counts.
     "one way": (lambda a, b: np.clip((a - b) / 8, 0, 1), lambda a, b: Fraction(max(a - b, 0), 8)),
 }
@@ -197,7 +232,9 @@ def test_scores_grow_with_the_set(world, data):
     one, other = (exact(world, over).worst.estimate.value for over in (smaller, larger))
     assert one <= other
     if world.group(smaller, int) is not None:
-        one, other = (exact(world, over, "group").worst.estimate.value for over in (smaller, larger))
+        one, other = (
+            exact(world, over, "group").worst.estimate.value for over in (smaller, larger)
+        )
         assert one <= other
 
 
@@ -207,12 +244,16 @@ def test_a_group_score_is_at_most_the_causal_one_where_features_are_independent(
     """Theorem 4.3."""
     over = data.draw(st.sampled_from(sets(world)))
     if world.group(over, int) is not None:
-        spread, flips = (exact(world, over, kind).worst.estimate.value for kind in ("group", "causal"))
+        spread, flips = (
+            exact(world, over, kind).worst.estimate.value for kind in ("group", "causal")
+        )
         assert spread <= flips
 
 
 def test_under_constraints_the_group_score_can_be_the_larger():
-    """Theorem 4.3 does not hold where the features at issue are tied to others: software that never looks at sex."""
+    """Theorem 4.3 does not hold where the features at issue are tied to others: software that never
+    looks at sex.
+    """
     space = eh.Space(
         [eh.category("sex", ["F", "M"]), eh.integer("height", 150, 199)],
         constraints=["not (sex == 'M' and height < 170)", "not (sex == 'F' and height >= 180)"],
@@ -224,13 +265,18 @@ def test_under_constraints_the_group_score_can_be_the_larger():
     flips = eh.measure(tall, space, over="sex", limit=0)
     spread = eh.measure(tall, space, over="sex", kind="group", limit=0)
     assert (flips.worst.estimate.value, flips.verdict) == (0, "pass")
-    assert (spread.worst.estimate.value, spread.verdict) == (float(Fraction(25, 30) - Fraction(5, 30)), "fail")
+    assert (spread.worst.estimate.value, spread.verdict) == (
+        float(Fraction(25, 30) - Fraction(5, 30)),
+        "fail",
+    )
 
 
 TEN = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("id", 1, 10)], protected=["sex"])
 
 
-@pytest.mark.parametrize(("limit", "verdict"), [(0.0999, "fail"), (0.1, "fail"), (0.1001, "pass"), (0, "fail")])
+@pytest.mark.parametrize(
+    ("limit", "verdict"), [(0.0999, "fail"), (0.1, "fail"), (0.1001, "pass"), (0, "fail")]
+)
 def test_a_score_at_the_limit_fails(limit, verdict):
     def three_and_two(people):  # 3/10 - 2/10 is less than 1/10 in floating point
         return people["id"] <= np.where(people["sex"] == "M", 3, 2)
@@ -253,7 +299,9 @@ def test_a_limit_of_nothing_at_all_takes_enumeration():
 
 
 def sized(inputs: int) -> eh.Space:
-    return eh.Space([eh.category("sex", ["F", "M"]), eh.integer("id", 1, inputs // 2)], protected=["sex"])
+    return eh.Space(
+        [eh.category("sex", ["F", "M"]), eh.integer("id", 1, inputs // 2)], protected=["sex"]
+    )
 
 
 def few(people):
@@ -313,13 +361,23 @@ def test_the_budget_of_an_exact_score():
             asked, budget = 0, eh.Budget(queries=queries)
             found = eh.measure(counted, sized(200), kind=kind, budget=budget)
             assert asked <= found.spent.queries <= queries
-            assert (found.stop is eh.StopReason.ENUMERATED) == (queries - 2 * min(32, queries // 20) >= 200)
+            assert (found.stop is eh.StopReason.ENUMERATED) == (
+                queries - 2 * min(32, queries // 20) >= 200
+            )
     budget = eh.Budget(queries=150)
-    refused(UsageError, lambda: eh.measure(few, sized(200), exact=True, budget=budget), "200 inputs", "136 queries")
+    refused(
+        UsageError,
+        lambda: eh.measure(few, sized(200), exact=True, budget=budget),
+        "200 inputs",
+        "136 queries",
+    )
     people = sized(200).decode(sized(200).enumerate())
     rows = eh.rows(people)
     refused(
-        UsageError, lambda: eh.measure(few, sized(200), exact=True, sampler=rows, budget=budget), "400 inputs", "136"
+        UsageError,
+        lambda: eh.measure(few, sized(200), exact=True, sampler=rows, budget=budget),
+        "400 inputs",
+        "136",
     )
 
 
@@ -328,8 +386,22 @@ def test_what_cannot_be_enumerated_says_why():
     refused(SpaceError, lambda: eh.measure(few, huge, exact=True), "4,000,000 inputs", "1,000,000")
     smooth = eh.Space([*TEN.features, eh.real("weight", 0, 1)], protected=["sex"])
     refused(SpaceError, lambda: eh.measure(few, smooth, exact=True), "infinitely many inputs")
-    refused(SpaceError, lambda: eh.measure(few, smooth, exact=True, kind="group"), "infinitely many inputs")
+    refused(
+        SpaceError,
+        lambda: eh.measure(few, smooth, exact=True, kind="group"),
+        "infinitely many inputs",
+    )
     women = eh.profile({"sex": {"F": 0.7, "M": 0.3}})
-    refused(UsageError, lambda: eh.measure(few, TEN, exact=True, sampler=women), "a profile", "leave out exact")
+    refused(
+        UsageError,
+        lambda: eh.measure(few, TEN, exact=True, sampler=women),
+        "a profile",
+        "leave out exact",
+    )
     people = eh.rows([{"sex": "F", "id": 3}, {"sex": "M", "id": 3}], twins="rows")
-    refused(UsageError, lambda: eh.measure(few, TEN, exact=False, sampler=people), "twins = 'rows'", "exact = False")
+    refused(
+        UsageError,
+        lambda: eh.measure(few, TEN, exact=False, sampler=people),
+        "twins = 'rows'",
+        "exact = False",
+    )

@@ -1,4 +1,6 @@
-"""Group scores by sampling: intervals that hold the plain answer, groups under constraints and bins, all outcomes."""
+"""Group scores by sampling: intervals that hold the plain answer, groups under constraints and
+bins, all outcomes.
+"""
 
 from __future__ import annotations
 
@@ -20,19 +22,31 @@ from evenhand.scores.groups import Groups
 from evenhand.statistics.intervals import z_score
 from tests.support.helpers import refused
 
-SEX, RACE, AGE = eh.category("sex", ["F", "M"]), eh.category("race", ["a", "b", "c"]), eh.integer("age", 18, 90)
+SEX, RACE, AGE = (
+    eh.category("sex", ["F", "M"]),
+    eh.category("race", ["a", "b", "c"]),
+    eh.integer("age", 18, 90),
+)
 SPACE = eh.Space([SEX, RACE, AGE, eh.integer("income", 0, 99)], protected=["sex"])
 TIED = eh.Space(
     SPACE.features,
     ["sex"],
-    ["not (sex == 'M' and age < 60)", "not (race == 'b' and income >= 50)", "not (sex == 'F' and race == 'c')"],
+    [
+        "not (sex == 'M' and age < 60)",
+        "not (race == 'b' and income >= 50)",
+        "not (sex == 'F' and race == 'c')",
+    ],
 )
 
 
 def people_of(space: eh.Space) -> Any:
     """Every valid input, by pandas."""
     columns = [
-        feature.levels if feature.kind == "category" else range(int(feature.low), int(feature.high) + 1)
+        (
+            feature.levels
+            if feature.kind == "category"
+            else range(int(feature.low), int(feature.high) + 1)
+        )
         for feature in space.features
     ]
     everyone = pd.DataFrame(list(itertools.product(*columns)), columns=list(space.names))
@@ -55,7 +69,11 @@ EVERYONE = {name: people_of(space) for name, space in {"free": SPACE, "tied": TI
 @pytest.mark.parametrize("population", ["free", "tied"])
 def test_the_intervals_hold_the_plain_rates(population, over, limit):
     everyone = EVERYONE[population]
-    rates = pd.Series(loan(everyone) == "yes", index=everyone.index).groupby([everyone[name] for name in over]).mean()
+    rates = (
+        pd.Series(loan(everyone) == "yes", index=everyone.index)
+        .groupby([everyone[name] for name in over])
+        .mean()
+    )
     subject = eh.Subject(loan, TIED if population == "tied" else SPACE, positive="yes")
     found = eh.measure(subject, over=over, kind="group", limit=limit, margin=0.08, level=0.999)
     estimate, truth = found.worst.estimate, rates.max() - rates.min()
@@ -66,7 +84,9 @@ def test_the_intervals_hold_the_plain_rates(population, over, limit):
     else:
         right = "fail" if truth >= limit else "pass"
         assert found.verdict in ({right} if abs(truth - limit) > 0.08 else {right, "undecided"})
-    listed = {tuple(group.about[name] for name in over): group.estimate for group in found.worst.groups}
+    listed = {
+        tuple(group.about[name] for name in over): group.estimate for group in found.worst.groups
+    }
     assert len(listed) == len(rates)  # nobody is F and c where constraints say so
     for key, rate in rates.items():
         assert listed[key if isinstance(key, tuple) else (key,)].low <= rate
@@ -85,14 +105,20 @@ def test_a_group_that_constraints_leave_empty_is_named():
 
 
 def test_draws_within_a_group_are_those_of_the_population_given_the_group():
-    """Of all valid inputs those of a group are as likely as before, also in what constraints tie to the group."""
+    """Of all valid inputs those of a group are as likely as before, also in what constraints tie to
+    the group.
+    """
     groups = Groups(TIED, ("sex", "race"))
     for group in (0, 1, 3, 5):
         about = groups.label(group)
         points = Uniform().within(20_000, np.random.default_rng(1), groups, group)
         drawn = TIED.decode(points)
-        assert {name: set(drawn[name]) for name in about} == {name: {value} for name, value in about.items()}
-        mine = EVERYONE["tied"].query(" and ".join(f"{name} == {value!r}" for name, value in about.items()))
+        assert {name: set(drawn[name]) for name in about} == {
+            name: {value} for name, value in about.items()
+        }
+        mine = EVERYONE["tied"].query(
+            " and ".join(f"{name} == {value!r}" for name, value in about.items())
+        )
         for column in ("age", "income"):
             expected = mine[column].value_counts() / len(mine)
             seen = drawn[column].value_counts() / len(drawn)
@@ -102,12 +128,32 @@ def test_draws_within_a_group_are_those_of_the_population_given_the_group():
 
 BINS = [
     # The rate of over 38 in 18..37, 38..57, 58..77, 78..90 is 0, 19/20, 1, 1.
-    (eh.integer("age", 18, 90, bins=(18, 38, 58, 78, 90)), lambda p: p["age"] > 38, 1.0, "18 to under 38"),
+    (
+        eh.integer("age", 18, 90, bins=(18, 38, 58, 78, 90)),
+        lambda p: p["age"] > 38,
+        1.0,
+        "18 to under 38",
+    ),
     # 8 of each 25, but for the last, which has only 99.
     (eh.integer("age", 0, 99, bins=4), lambda p: p["age"] % 33 < 8, 7 / 25, "24.75 to under 49.5"),
-    (eh.real("age", 0, 100, bins=(0, 25, 50, 100)), lambda p: p["age"] > 37.5, 1.0, "0 to under 25"),
-    (eh.real("age", 0, 100, bins=(0, 50, 100)), lambda p: (p["age"] > 40) & (p["age"] < 60), 0.0, "50 to 100"),
-    (eh.real("age", 0, 1, step=0.125, bins=(0, 0.5, 1)), lambda p: p["age"] >= 0.375, 1 - 1 / 4, "0 to under 0.5"),
+    (
+        eh.real("age", 0, 100, bins=(0, 25, 50, 100)),
+        lambda p: p["age"] > 37.5,
+        1.0,
+        "0 to under 25",
+    ),
+    (
+        eh.real("age", 0, 100, bins=(0, 50, 100)),
+        lambda p: (p["age"] > 40) & (p["age"] < 60),
+        0.0,
+        "50 to 100",
+    ),
+    (
+        eh.real("age", 0, 1, step=0.125, bins=(0, 0.5, 1)),
+        lambda p: p["age"] >= 0.375,
+        1 - 1 / 4,
+        "0 to under 0.5",
+    ),
 ]
 
 
@@ -116,32 +162,47 @@ def test_bins_form_groups_of_numbers(feature, model, spread, label):
     space = eh.Space([feature, eh.integer("other", 0, 10_000)], protected=["age"])
     found = eh.measure(model, space, kind="group", margin=0.05, level=0.999, exact=False).worst
     assert found.estimate.low <= spread <= found.estimate.high
-    assert len(found.groups) == (feature.bins if isinstance(feature.bins, int) else len(feature.bins) - 1)
+    assert len(found.groups) == (
+        feature.bins if isinstance(feature.bins, int) else len(feature.bins) - 1
+    )
     assert label in [group.about["age"] for group in found.groups]
 
 
 def test_a_bin_without_any_value_is_left_out():
-    space = eh.Space([eh.integer("age", 0, 3, bins=8), eh.integer("other", 0, 10_000)], protected=["age"])
+    space = eh.Space(
+        [eh.integer("age", 0, 3, bins=8), eh.integer("other", 0, 10_000)], protected=["age"]
+    )
     found = eh.measure(lambda people: people["age"] == 3, space, kind="group", exact=False)
     assert [group.estimate.value for group in found.worst.groups] == [0, 0, 0, 1]
     assert "4 of 8 groups" in found.notes[0]
 
 
 def test_constraints_reach_into_bins_of_continuous_features():
-    space = eh.Space([SEX, eh.real("weight", 0, 100, bins=2)], ["sex"], ["not (sex == 'M' and weight < 50)"])
+    space = eh.Space(
+        [SEX, eh.real("weight", 0, 100, bins=2)], ["sex"], ["not (sex == 'M' and weight < 50)"]
+    )
 
     def heavy(people):
         return people["weight"] > 75  # a quarter of all weights, half of those over 50
 
     found = eh.measure(heavy, space, kind="group", margin=0.03, level=0.999).worst.estimate
     assert found.low <= 0.25 <= found.high
-    # Whether a group is empty cannot be told by listing continuous values, so none is silently left out.
-    refused(RareInputs, lambda: eh.measure(heavy, space, over=["sex", "weight"], kind="group"), "accept only 0 of")
+    # Whether a group is empty cannot be told by listing continuous values, so none is silently left
+    # out.
+    refused(
+        RareInputs,
+        lambda: eh.measure(heavy, space, over=["sex", "weight"], kind="group"),
+        "accept only 0 of",
+    )
 
 
 @pytest.mark.parametrize("exact", [None, False])
 def test_cases_are_favourable_outcomes_lost_by_moving_to_the_worst_group(exact):
-    space = eh.Space([SEX, RACE, eh.integer("age", 58, 70), eh.integer("income", 40, 60)], ["sex"], TIED.constraints)
+    space = eh.Space(
+        [SEX, RACE, eh.integer("age", 58, 70), eh.integer("income", 40, 60)],
+        ["sex"],
+        TIED.constraints,
+    )
     subject = eh.Subject(loan, space, positive="yes")
     found = eh.measure(subject, over=["sex", "race"], kind="group", exact=exact, margin=0.1).worst
     best = max(found.groups, key=lambda group: group.estimate.value).about
@@ -157,7 +218,12 @@ def test_cases_are_favourable_outcomes_lost_by_moving_to_the_worst_group(exact):
 
 
 def test_equal_groups_have_no_cases():
-    assert eh.measure(lambda people: people["age"] > 40, SPACE, kind="group", margin=0.2, exact=False).worst.cases == ()
+    assert (
+        eh.measure(
+            lambda people: people["age"] > 40, SPACE, kind="group", margin=0.2, exact=False
+        ).worst.cases
+        == ()
+    )
     same = eh.Space([SEX, eh.integer("age", 18, 90)], protected=["sex"])
     assert eh.measure(lambda people: people["age"] > 40, same, kind="group").worst.cases == ()
 
@@ -176,7 +242,13 @@ def test_the_query_budget_is_never_exceeded():
                 asked, budget = 0, eh.Budget(queries=queries)
                 try:
                     found = eh.measure(
-                        counted, SPACE, kind="group", over=over, interval=interval, margin=0.01, budget=budget
+                        counted,
+                        SPACE,
+                        kind="group",
+                        over=over,
+                        interval=interval,
+                        margin=0.01,
+                        budget=budget,
                     )
                 except UsageError as error:
                     assert queries <= 7
@@ -199,7 +271,9 @@ def loan_of(positive: Any, **options: Any) -> eh.Subject:
 
 
 def test_same_seed_same_result_for_any_number_of_workers(monkeypatch, tmp_path):
-    monkeypatch.setattr("evenhand.scores.sampling_loop.WAVE_SECONDS", 0.0)  # all waves but the first are shared
+    monkeypatch.setattr(
+        "evenhand.scores.sampling_loop.WAVE_SECONDS", 0.0
+    )  # all waves but the first are shared
 
     def signed(people):
         (tmp_path / str(os.getpid())).touch()
@@ -207,7 +281,9 @@ def test_same_seed_same_result_for_any_number_of_workers(monkeypatch, tmp_path):
 
     def run(seed=3, n_jobs=1, **options):
         subject = eh.Subject(signed, SPACE, positive="yes", **options)
-        return eh.measure(subject, over=["sex", "race"], kind="group", margin=0.08, seed=seed, n_jobs=n_jobs).digest
+        return eh.measure(
+            subject, over=["sex", "race"], kind="group", margin=0.08, seed=seed, n_jobs=n_jobs
+        ).digest
 
     first = run()
     assert run(memo=True) == run(memo=False) == first
@@ -222,13 +298,17 @@ GRADES = ("good", "fair", "poor")
 def grade(people):
     """Women get a fair grade where men get a good one."""
     high = people["income"] > 60
-    return np.where(people["income"] < 30, "poor", np.where(high & (people["sex"] == "M"), "good", "fair"))
+    return np.where(
+        people["income"] < 30, "poor", np.where(high & (people["sex"] == "M"), "good", "fair")
+    )
 
 
 @pytest.mark.parametrize("exact", [None, False])
 def test_several_labels_without_a_favourable_one_have_a_finding_each(exact):
     space = eh.Space([SEX, eh.integer("income", 0, 99)], protected=["sex"])
-    found = eh.measure(eh.Subject(grade, space, labels=GRADES), kind="group", margin=0.05, exact=exact, limit=0.2)
+    found = eh.measure(
+        eh.Subject(grade, space, labels=GRADES), kind="group", margin=0.05, exact=exact, limit=0.2
+    )
     assert len(found.findings) == 3
     said = {finding.output: finding for finding in found.findings}
     truths = {"good": 0.39, "fair": 0.39, "poor": 0.0}
@@ -250,7 +330,9 @@ def test_several_labels_without_a_favourable_one_have_a_finding_each(exact):
         )  # fmt: skip
 
 
-@pytest.mark.parametrize("positive", [["good", "fair"], ("fair", "good"), {"good", "fair"}, lambda y: y != "poor"])
+@pytest.mark.parametrize(
+    "positive", [["good", "fair"], ("fair", "good"), {"good", "fair"}, lambda y: y != "poor"]
+)
 def test_the_favourable_outcome_may_be_several_or_a_function(positive):
     space = eh.Space([SEX, eh.integer("income", 0, 99)], protected=["sex"])
 
@@ -265,7 +347,9 @@ def test_the_favourable_outcome_may_be_several_or_a_function(positive):
 def test_what_is_favourable_must_be_said():
     refused(UsageError, lambda: eh.measure(loan, SPACE, kind="group"), "favourable", "positive=")
     subject = eh.Subject(lambda people: people["age"] * 1.5, SPACE)
-    refused(UsageError, lambda: eh.measure(subject, kind="group"), "favourable", "a function such as")
+    refused(
+        UsageError, lambda: eh.measure(subject, kind="group"), "favourable", "a function such as"
+    )
 
 
 @pytest.mark.parametrize("exact", [None, False])
@@ -282,7 +366,9 @@ def test_scores_are_averaged_by_group(exact):
     assert found.claim.startswith("the score is ")
     assert found.cases == ()
     if exact is None:
-        assert [group.estimate.value for group in found.groups] == pytest.approx([means[0], means[1]])
+        assert [group.estimate.value for group in found.groups] == pytest.approx(
+            [means[0], means[1]]
+        )
 
 
 def test_a_score_that_is_no_share_is_refused():
@@ -306,7 +392,9 @@ def both_outputs(people):
 @pytest.mark.parametrize("kind", ["causal", "group"])
 def test_several_outputs_are_measured_on_the_same_draws(kind):
     positive: Any = {"grant": "yes", "rate": lambda rate: rate < 8}
-    subject = eh.Subject(both_outputs, SPACE, outputs=["grant", "rate"], positive=positive, differs={"rate": 1.0})
+    subject = eh.Subject(
+        both_outputs, SPACE, outputs=["grant", "rate"], positive=positive, differs={"rate": 1.0}
+    )
     found = eh.measure(subject, kind=kind, margin=0.1)
     assert {finding.output for finding in found.findings} == {"grant", "rate"}
     for finding in found.findings:
@@ -328,7 +416,9 @@ def paper(space: eh.Space, decide, names: tuple[str, ...], margin: float, level:
     """Algorithm 1, line by line; the same random inputs, one at a time."""
     groups, z, sizes, rates = Groups(space, names), z_score(level), [], []
     for group in range(len(groups)):
-        draws = Draws(Within(Uniform(), groups, group), space, seed, "measure", "group", *names, group)
+        draws = Draws(
+            Within(Uniform(), groups, group), space, seed, "measure", "group", *names, group
+        )
         outcomes = decide(space.decode(draws.take(0, 3000))).tolist()
         r = count = 0
         while r < 3000:
@@ -347,10 +437,19 @@ def paper(space: eh.Space, decide, names: tuple[str, ...], margin: float, level:
 @pytest.mark.parametrize("seed", range(3))
 def test_wald_is_algorithm_one_of_the_paper(seed):
     def decide(people):
-        return np.asarray(people["income"] < 4 + 40 * (people["race"] == "b") + 5 * (people["sex"] == "M"))
+        return np.asarray(
+            people["income"] < 4 + 40 * (people["race"] == "b") + 5 * (people["sex"] == "M")
+        )
 
     found = eh.measure(
-        decide, SPACE, over=["sex", "race"], kind="group", interval="wald", margin=0.05, level=0.95, seed=seed
+        decide,
+        SPACE,
+        over=["sex", "race"],
+        kind="group",
+        interval="wald",
+        margin=0.05,
+        level=0.95,
+        seed=seed,
     ).worst
     sizes, spread = paper(SPACE, decide, ("sex", "race"), 0.05, 0.95, seed)
     assert [group.estimate.n for group in found.groups] == sizes
@@ -361,19 +460,25 @@ def test_wald_is_algorithm_one_of_the_paper(seed):
 
 
 def test_wald_misses_a_rare_difference_that_the_default_finds():
-    """Nobody of 31 means width zero, so that the paper's rule stops and says that there is no difference at all."""
+    """Nobody of 31 means width zero, so that the paper's rule stops and says that there is no
+    difference at all.
+    """
     rare = eh.Space([SEX, eh.integer("id", 1, 20_000)], protected=["sex"])
 
     def one_in_fifty(people):
         return (people["id"] % 50 == 0) & (people["sex"] == "M")
 
     found = Counter(
-        eh.measure(one_in_fifty, rare, kind="group", interval="wald", margin=0.01, seed=seed).worst.estimate.high
+        eh.measure(
+            one_in_fifty, rare, kind="group", interval="wald", margin=0.01, seed=seed
+        ).worst.estimate.high
         for seed in range(20)
     )
     assert found[0.0] >= 5
     for seed in range(3):
-        sound = eh.measure(one_in_fifty, rare, kind="group", margin=0.02, level=0.99, seed=seed).worst.estimate
+        sound = eh.measure(
+            one_in_fifty, rare, kind="group", margin=0.02, level=0.99, seed=seed
+        ).worst.estimate
         assert sound.low <= 0.02 <= sound.high
 
 
@@ -390,7 +495,9 @@ def test_a_group_suite_is_replayed_on_another_version(tmp_path, suffix, exact):
         return np.where(people["income"] > 50, "yes", "no")
 
     options: dict[str, Any] = {"kind": "group", "over": [("sex",), ("race",)], "margin": 0.05}
-    before = eh.measure(eh.Subject(old, space, positive="yes"), **options, keep_tests=True, exact=exact)
+    before = eh.measure(
+        eh.Subject(old, space, positive="yes"), **options, keep_tests=True, exact=exact
+    )
     before.to_suite(file)
     told = {finding.about: finding.estimate for finding in before.findings}
     again = eh.replay(file, eh.Subject(old, space, positive="yes"))
@@ -414,7 +521,9 @@ def test_a_suite_of_several_sets_and_outputs_is_replayed(tmp_path):
     positive: Any = {"grant": "yes", "rate": lambda rate: rate < 8}
     subject = eh.Subject(both_outputs, SPACE, outputs=["grant", "rate"], positive=positive)
     for kind in ("causal", "group"):
-        found = eh.measure(subject, kind=kind, over=[("sex",), ("race",)], margin=0.1, keep_tests=True)
+        found = eh.measure(
+            subject, kind=kind, over=[("sex",), ("race",)], margin=0.1, keep_tests=True
+        )
         found.to_suite(file)
         assert len(found.findings) == 4
         held = pd.read_csv(file)
@@ -440,8 +549,12 @@ def test_each_label_of_a_suite_is_replayed_by_itself(tmp_path):
     found.to_suite(tmp_path / "grades.csv")
     again = eh.replay(tmp_path / "grades.csv", subject)
     told = {finding.output: finding.estimate.value for finding in found.findings}
-    assert {finding.output: finding.estimate.value for finding in again.findings} == pytest.approx(told)
-    assert {finding.key for finding in again.findings} == {f"replayed group of sex for {label}" for label in GRADES}
+    assert {finding.output: finding.estimate.value for finding in again.findings} == pytest.approx(
+        told
+    )
+    assert {finding.key for finding in again.findings} == {
+        f"replayed group of sex for {label}" for label in GRADES
+    }
 
 
 WRONG: list[tuple[type[EvenhandError], dict[str, Any], tuple[str, ...]]] = [
@@ -471,8 +584,14 @@ WRONG: list[tuple[type[EvenhandError], dict[str, Any], tuple[str, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize(("error", "options", "words"), WRONG, ids=[str(options) for _, options, _ in WRONG])
+@pytest.mark.parametrize(
+    ("error", "options", "words"), WRONG, ids=[str(options) for _, options, _ in WRONG]
+)
 def test_wrong_settings_give_one_sentence(error, options, words):
-    space = eh.Space([SEX, AGE, eh.category("only", ["one"]), eh.real("weight", 0, 1, passed=False)])
+    space = eh.Space(
+        [SEX, AGE, eh.category("only", ["one"]), eh.real("weight", 0, 1, passed=False)]
+    )
     arguments: dict[str, Any] = {"kind": "group", "over": "sex", **options}
-    refused(error, lambda: eh.measure(lambda people: people["age"] > 40, space, **arguments), *words)
+    refused(
+        error, lambda: eh.measure(lambda people: people["age"] > 40, space, **arguments), *words
+    )

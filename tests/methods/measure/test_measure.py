@@ -1,4 +1,6 @@
-"""measure on the core: exact scores recovered, same bytes however it is run, budgets kept, errors in one sentence."""
+"""measure on the core: exact scores recovered, same bytes however it is run, budgets kept, errors
+in one sentence.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ def test_the_interval_holds_the_brute_force_score(over):
 
 
 def test_constraints_bound_both_inputs_and_twins():
-    space = eh.Space(SPACE.features, ["sex"], ["not (sex == 'M' and age < 60)", "not (sex == 'F' and age > 80)"])
+    space = eh.Space(
+        SPACE.features, ["sex"], ["not (sex == 'M' and age < 60)", "not (sex == 'F' and age > 80)"]
+    )
 
     def any_man(people):
         assert not ((people["sex"] == "M") & (people["age"] < 60)).any()
@@ -71,7 +75,9 @@ def test_constraints_bound_both_inputs_and_twins():
     assert found.low <= 42 / 94 <= found.high
 
 
-@pytest.mark.parametrize("model", [biased, lambda people: (people["age"] > 40) & (people["race"] == "a")])
+@pytest.mark.parametrize(
+    "model", [biased, lambda people: (people["age"] > 40) & (people["race"] == "a")]
+)
 def test_same_seed_same_bytes(model, tmp_path, monkeypatch):
     monkeypatch.setattr(
         "evenhand.scores.sampling_loop.WAVE_SECONDS", 0.0
@@ -79,7 +85,11 @@ def test_same_seed_same_bytes(model, tmp_path, monkeypatch):
 
     def run(seed=3, n_jobs=1, **options):
         result = eh.measure(
-            eh.Subject(model, SPACE, **options), over=[("sex",), ("race",)], margin=0.01, seed=seed, n_jobs=n_jobs
+            eh.Subject(model, SPACE, **options),
+            over=[("sex",), ("race",)],
+            margin=0.01,
+            seed=seed,
+            n_jobs=n_jobs,
         )
         table = json.loads(result.to_json())
         table["spent"].pop("seconds")
@@ -143,7 +153,9 @@ def test_the_query_budget_is_never_exceeded(queries, over):
         return biased(people)
 
     try:
-        result = eh.measure(counted, SPACE, over=over, margin=0.01, budget=eh.Budget(queries=queries))
+        result = eh.measure(
+            counted, SPACE, over=over, margin=0.01, budget=eh.Budget(queries=queries)
+        )
     except UsageError as error:
         assert "budget" in str(error)
     else:
@@ -153,7 +165,13 @@ def test_the_query_budget_is_never_exceeded(queries, over):
 
 
 def test_a_spent_budget_is_undecided_not_a_pass():
-    result = eh.measure(lambda people: people["age"] > 40, SPACE, over="sex", limit=0.01, budget=eh.Budget(queries=80))
+    result = eh.measure(
+        lambda people: people["age"] > 40,
+        SPACE,
+        over="sex",
+        limit=0.01,
+        budget=eh.Budget(queries=80),
+    )
     assert result.verdict == "undecided"
     assert result.exit_code == 3
     with pytest.raises(AssertionError, match="undecided"):
@@ -193,21 +211,27 @@ def test_cases_replay_and_change_only_what_is_at_issue():
     [(None, 1.0), (4.0, 1.0), (5.0, 0.0), (lambda a, b: np.minimum(np.abs(a - b) / 10, 1), 0.5)],
 )
 def test_numeric_outcomes_differ_by_gamma_or_by_a_distance(differs, expected):
-    subject = eh.Subject(lambda people: people["age"] + 5.0 * (people["sex"] == "M"), SPACE, differs=differs)
+    subject = eh.Subject(
+        lambda people: people["age"] + 5.0 * (people["sex"] == "M"), SPACE, differs=differs
+    )
     found = eh.measure(subject, over="sex", margin=0.05).worst.estimate
     assert found.value == pytest.approx(expected)
     assert found.method.startswith("anytime" if callable(differs) else "exact")
 
 
 def test_a_feature_that_is_not_passed_scores_zero_and_says_what_that_means():
-    space = eh.Space([eh.category("sex", ["F", "M"], passed=False), eh.integer("age", 18, 90)], protected=["sex"])
+    space = eh.Space(
+        [eh.category("sex", ["F", "M"], passed=False), eh.integer("age", 18, 90)], protected=["sex"]
+    )
     result = eh.measure(lambda people: people["age"] > 40, space, limit=0.05)
     assert result.worst.estimate.value == 0
     assert "no evidence of fairness" in result.notes[0]
 
 
 def test_a_binned_continuous_feature_can_be_varied():
-    space = eh.Space([eh.real("weight", 0, 100, bins=4), eh.integer("age", 18, 90)], protected=["weight"])
+    space = eh.Space(
+        [eh.real("weight", 0, 100, bins=4), eh.integer("age", 18, 90)], protected=["weight"]
+    )
     found = eh.measure(lambda people: people["weight"] > 50, space, margin=0.05)
     assert found.worst.estimate.value == 1
     assert found.spent.queries == 64 + 5 * found.worst.estimate.n
@@ -220,10 +244,14 @@ def test_wald_reproduces_the_paper_and_its_failure():
         return (people["id"] <= 20) & (people["sex"] == "M")
 
     values = [
-        eh.measure(one_in_fifty, rare, interval="wald", margin=0.01, level=0.99, seed=seed).worst.estimate.value
+        eh.measure(
+            one_in_fifty, rare, interval="wald", margin=0.01, level=0.99, seed=seed
+        ).worst.estimate.value
         for seed in range(20)
     ]
-    assert sum(value == 0 for value in values) >= 5  # zero hits in 31 draws: width zero, so it stops and says 0
+    assert (
+        sum(value == 0 for value in values) >= 5
+    )  # zero hits in 31 draws: width zero, so it stops and says 0
     sound = eh.measure(one_in_fifty, rare, margin=0.01, level=0.99).worst.estimate
     assert sound.low <= 0.02 <= sound.high
 
@@ -307,18 +335,27 @@ def test_what_an_interrupted_run_did_not_come_to_has_the_key_that_it_would_have(
     assert result.stop is eh.StopReason.INTERRUPTED
     missed = [finding for finding in result.findings if not finding.estimate.n]
     assert missed
-    assert {finding.key for finding in result.findings} == {finding.key for finding in whole.findings}
-    assert {finding.claim for finding in missed} == {f"sex was not measured for {finding.output}" for finding in missed}
+    assert {finding.key for finding in result.findings} == {
+        finding.key for finding in whole.findings
+    }
+    assert {finding.claim for finding in missed} == {
+        f"sex was not measured for {finding.output}" for finding in missed
+    }
 
 
 def test_findings_have_keys_of_their_own_that_stay_the_same():
     sets: Any = [("sex",), ("race",), ("race", "sex")]
-    runs = [eh.measure(biased, SPACE, over=over, margin=0.05, seed=seed) for seed, over in ((0, sets), (7, sets[::-1]))]
+    runs = [
+        eh.measure(biased, SPACE, over=over, margin=0.05, seed=seed)
+        for seed, over in ((0, sets), (7, sets[::-1]))
+    ]
     for result in runs:
         keys = [finding.key for finding in result.findings]
         assert sorted(keys) == ["causal of race", "causal of race, sex", "causal of sex"]
         assert {finding.score for finding in result.findings} == {"causal"}
-    group = eh.measure(eh.Subject(biased, SPACE, positive="approve"), over="sex", kind="group", margin=0.05)
+    group = eh.measure(
+        eh.Subject(biased, SPACE, positive="approve"), over="sex", kind="group", margin=0.05
+    )
     assert [finding.key for finding in group.findings] == ["group of sex"]
 
 
@@ -333,9 +370,15 @@ def test_the_tests_behind_a_score_are_written_to_a_suite(tmp_path, suffix):
     again = eh.replay(file, biased, SPACE)
     assert again.details["changed"] == 0
     told = {finding.about: finding.estimate.value for finding in kept.findings}
-    assert {finding.about: finding.estimate.value for finding in again.findings} == pytest.approx(told)
-    refused(UsageError, lambda: plain.to_suite(file), "this measure kept no tests", "keep_tests=True")
-    refused(UsageError, lambda: kept.to_suite(tmp_path / "tests.xls"), "'.xls'", "did you mean '.csv'")
+    assert {finding.about: finding.estimate.value for finding in again.findings} == pytest.approx(
+        told
+    )
+    refused(
+        UsageError, lambda: plain.to_suite(file), "this measure kept no tests", "keep_tests=True"
+    )
+    refused(
+        UsageError, lambda: kept.to_suite(tmp_path / "tests.xls"), "'.xls'", "did you mean '.csv'"
+    )
     refused(UsageError, lambda: kept.to_suite(tmp_path / "none" / "tests.csv"), "no folder")
     read_back = eh.Result.from_dict(json.loads(kept.to_json()))
     refused(UsageError, lambda: read_back.to_suite(file), "this measure kept no tests")
@@ -365,12 +408,16 @@ WATCHED = """
 def test_progress_is_a_bar_on_a_terminal_and_silence_elsewhere(tmp_path):
     script = tmp_path / "watched.py"
     script.write_text(textwrap.dedent(WATCHED))
-    quiet = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    quiet = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=True
+    )
     assert (quiet.stdout, quiet.stderr) == ("None\n", "")
 
     master, slave = pty.openpty()
     environment = {**os.environ, "TERM": "xterm"}
-    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, stderr=slave, env=environment) as run:
+    with subprocess.Popen(
+        [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=slave, env=environment
+    ) as run:
         os.close(slave)
         seen = b""
         with contextlib.suppress(OSError):  # the end of a terminal is an error on Linux
@@ -412,7 +459,9 @@ if [ "$1" = M ] && [ "$2" -gt 60 ]; then echo yes; else echo no; fi
 
 
 def test_sigkill_loses_nothing_that_was_executed(tmp_path, monkeypatch, capsys):
-    """Kill -9 a campaign that runs a process per input; the second run executes only what the first did not."""
+    """Kill -9 a campaign that runs a process per input; the second run executes only what the first
+    did not.
+    """
     log, program, script = tmp_path / "log", tmp_path / "decide.sh", tmp_path / "campaign.py"
     program.write_text(PROGRAM.format(log=log))
     script.write_text(textwrap.dedent(CAMPAIGN).replace("WORKERS", str(WORKERS)))
@@ -420,7 +469,9 @@ def test_sigkill_loses_nothing_that_was_executed(tmp_path, monkeypatch, capsys):
     command = [sys.executable, str(script), str(program), str(ledger)]
     campaign = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
     deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and (not log.exists() or len(log.read_text().splitlines()) < 60):
+    while time.monotonic() < deadline and (
+        not log.exists() or len(log.read_text().splitlines()) < 60
+    ):
         time.sleep(0.005)
     os.killpg(campaign.pid, signal.SIGKILL)
     campaign.wait()

@@ -46,15 +46,30 @@ def by_name(finding):
 def test_it_says_how_far_apart_and_in_what_ratio():
     result = measure_log(LOANS, outcome="ok", over="race", limit=0.1, least_ratio=0.8)
     apart, share = difference(result), ratio(result)
-    assert apart.claim == "race purple is favoured in 65.0 % of recorded decisions, race green in 23.0 %"
+    assert (
+        apart.claim
+        == "race purple is favoured in 65.0 % of recorded decisions, race green in 23.0 %"
+    )
     assert share.claim == "by race, the lowest rate is 35.4 % of the highest"
     assert (apart.about, share.about) == (("race",), ("race",))
     # Two findings share the error.
-    assert (apart.estimate.low, apart.estimate.high) == pytest.approx(intervals.spread([115, 325], 500, 0.975))
-    assert (share.estimate.low, share.estimate.high) == pytest.approx(ratios.impact_ratio([115, 325], 500, 0.975))
-    assert (apart.estimate.n, apart.estimate.level, apart.estimate.population) == (1000, 0.95, "the recorded decisions")
+    assert (apart.estimate.low, apart.estimate.high) == pytest.approx(
+        intervals.spread([115, 325], 500, 0.975)
+    )
+    assert (share.estimate.low, share.estimate.high) == pytest.approx(
+        ratios.impact_ratio([115, 325], 500, 0.975)
+    )
+    assert (apart.estimate.n, apart.estimate.level, apart.estimate.population) == (
+        1000,
+        0.95,
+        "the recorded decisions",
+    )
     assert result.verdict == "fail"
-    assert (result.spent.queries, result.job, result.stop) == (0, "measure_log", eh.StopReason.ENUMERATED)
+    assert (result.spent.queries, result.job, result.stop) == (
+        0,
+        "measure_log",
+        eh.StopReason.ENUMERATED,
+    )
     assert result.details == {"rows": 1000, "unknown": {"race": 0}, "missing_outcomes": 0}
     low, high = intervals.by_group([115, 325], 500, 0.975)
     assert by_name(apart)["race green"].low == pytest.approx(low[0])
@@ -64,10 +79,16 @@ def test_it_says_how_far_apart_and_in_what_ratio():
 
 
 def test_enough_equal_decisions_pass_and_few_are_undecided():
-    many = measure_log(log(a=(5000, 9000), b=(5000, 9000)), outcome="ok", over="race", limit=0.1, least_ratio=0.8)
+    many = measure_log(
+        log(a=(5000, 9000), b=(5000, 9000)), outcome="ok", over="race", limit=0.1, least_ratio=0.8
+    )
     assert many.verdict == "pass"
-    assert difference(many).claim == "every group of race is favoured in 55.6 % of recorded decisions"
-    few = measure_log(log(a=(5, 9), b=(5, 9)), outcome="ok", over="race", limit=0.1, least_ratio=0.8)
+    assert (
+        difference(many).claim == "every group of race is favoured in 55.6 % of recorded decisions"
+    )
+    few = measure_log(
+        log(a=(5, 9), b=(5, 9)), outcome="ok", over="race", limit=0.1, least_ratio=0.8
+    )
     assert few.verdict == "undecided"
 
 
@@ -150,7 +171,13 @@ def test_groups_are_those_of_a_plain_loop():
         if math.isnan(row["ok"]):
             continue
         age = row["age"]
-        cell = "outside 18 to 90" if not 18 <= age <= 90 else "18 to under 40" if age < 40 else "40 to under 65"
+        cell = (
+            "outside 18 to 90"
+            if not 18 <= age <= 90
+            else "18 to under 40"
+            if age < 40
+            else "40 to under 65"
+        )
         cell = "65 to 90" if 65 <= age <= 90 else cell
         cell = "unknown" if math.isnan(age) else cell
         sex = row["sex"] if isinstance(row["sex"], str) else "unknown"
@@ -159,15 +186,21 @@ def test_groups_are_those_of_a_plain_loop():
     assert {name: (estimate.n, estimate.value) for name, estimate in found.items()} == {
         name: (len(values), pytest.approx(np.mean(values))) for name, values in expected.items()
     }
-    compared = {name: np.mean(v) for name, v in expected.items() if "unknown" not in name and "outside" not in name}
-    assert difference(result).estimate.value == pytest.approx(max(compared.values()) - min(compared.values()))
+    compared = {
+        name: np.mean(v)
+        for name, v in expected.items()
+        if "unknown" not in name and "outside" not in name
+    }
+    assert difference(result).estimate.value == pytest.approx(
+        max(compared.values()) - min(compared.values())
+    )
     assert set(by_name(ratio(result))) == set(compared)
 
 
 def test_what_is_missing_is_told_and_left_out():
-    frame = pd.concat([LOANS, pd.DataFrame({"race": [None] * 12, "ok": [1] * 12})], ignore_index=True).astype(
-        {"ok": float}
-    )
+    frame = pd.concat(
+        [LOANS, pd.DataFrame({"race": [None] * 12, "ok": [1] * 12})], ignore_index=True
+    ).astype({"ok": float})
     frame.loc[[0, 600], "ok"] = np.nan
     frame.loc[len(frame)] = [None, np.nan]
     result = measure_log(frame, outcome="ok", over="race")
@@ -177,7 +210,11 @@ def test_what_is_missing_is_told_and_left_out():
     )
     assert result.details == {"rows": 1013, "unknown": {"race": 12}, "missing_outcomes": 3}
     unknown = difference(result).groups[-1]
-    assert (unknown.about, unknown.estimate.n, unknown.estimate.value) == ({"race": "unknown"}, 12, 1.0)
+    assert (unknown.about, unknown.estimate.n, unknown.estimate.value) == (
+        {"race": "unknown"},
+        12,
+        1.0,
+    )
     assert difference(result).estimate.n == 998
     assert difference(result).estimate.value == pytest.approx(324 / 499 - 114 / 499)
     assert "race unknown" not in by_name(ratio(result))
@@ -186,16 +223,22 @@ def test_what_is_missing_is_told_and_left_out():
 def test_a_group_called_unknown_is_a_group():
     frame = pd.concat([log(unknown=(5, 50), a=(20, 50)), pd.DataFrame({"race": [None], "ok": [1]})])
     groups = {
-        str(group): group.estimate.n for group in difference(measure_log(frame, outcome="ok", over="race")).groups
+        str(group): group.estimate.n
+        for group in difference(measure_log(frame, outcome="ok", over="race")).groups
     }
     assert groups == {"race a": 50, "race unknown": 50, "race missing": 1}
 
 
 EMPTY: dict[str, Any] = {
     "declared": lambda frame: (frame, {"groups": {"race": ["green", "purple", "red"]}}),
-    "pandas": lambda frame: (frame.astype({"race": pd.CategoricalDtype(["green", "purple", "red"])}), {}),
+    "pandas": lambda frame: (
+        frame.astype({"race": pd.CategoricalDtype(["green", "purple", "red"])}),
+        {},
+    ),
     "polars": lambda frame: (
-        pl.from_pandas(frame).lazy().with_columns(pl.col("race").cast(pl.Enum(["green", "purple", "red"]))),
+        pl.from_pandas(frame)
+        .lazy()
+        .with_columns(pl.col("race").cast(pl.Enum(["green", "purple", "red"]))),
         {},
     ),
 }
@@ -219,7 +262,9 @@ def test_an_empty_group_never_reads_as_fair(how):
 
 
 def test_combinations_that_no_row_has_are_empty_groups():
-    frame = pd.DataFrame({"a": ["x", "x", "y"] * 200, "b": ["s", "t", "s"] * 200, "ok": [1, 0, 1] * 200})
+    frame = pd.DataFrame(
+        {"a": ["x", "x", "y"] * 200, "b": ["s", "t", "s"] * 200, "ok": [1, 0, 1] * 200}
+    )
     result = measure_log(frame, outcome="ok", over=["a", "b"], limit=0.9)
     assert by_name(difference(result))["a y, b t"].n == 0
     assert difference(result).estimate.high == 1
@@ -234,13 +279,18 @@ def test_small_groups_are_listed_and_left_out():
     frame = log(green=(500, 1000), purple=(500, 1000), amber=(0, 7))
     every = measure_log(frame, outcome="ok", over="race", limit=0.2)
     assert difference(every).estimate.value == 0.5
-    result = measure_log(frame, outcome="ok", over="race", limit=0.2, support=0.02, groups={"race": ["red"]})
+    result = measure_log(
+        frame, outcome="ok", over="race", limit=0.2, support=0.02, groups={"race": ["red"]}
+    )
     assert result.verdict == "pass"
     assert difference(result).estimate.n == 2000
     assert by_name(difference(result))["race amber"].n == 7
     assert set(by_name(ratio(result))) == {"race green", "race purple"}
     assert result.notes == (
-        "under 2 % of rows, left out of the comparison and undecided: race red (0 rows); race amber (7 rows)",
+        (
+            "under 2 % of rows, left out of the comparison and undecided: race red (0 rows); race"
+            " amber (7 rows)"
+        ),
     )
 
 
@@ -253,12 +303,18 @@ def test_one_group_is_nothing_to_compare():
         assert result.verdict == "undecided"
         for finding in result.findings:
             assert "fewer than two groups of race have decisions" in finding.claim
-            assert (finding.estimate.low, finding.estimate.high, finding.estimate.n) == (0.0, 1.0, 0)
+            assert (finding.estimate.low, finding.estimate.high, finding.estimate.n) == (
+                0.0,
+                1.0,
+                0,
+            )
             assert finding.verdict == "undecided"
 
 
 def test_nothing_favourable_leaves_the_ratio_undefined():
-    result = measure_log(log(a=(0, 900), b=(0, 900)), outcome="ok", over="race", limit=0.1, least_ratio=0.8)
+    result = measure_log(
+        log(a=(0, 900), b=(0, 900)), outcome="ok", over="race", limit=0.1, least_ratio=0.8
+    )
     assert "undefined" in ratio(result).claim
     assert ratio(result).verdict == "undecided"
     assert difference(result).verdict == "pass"
@@ -284,17 +340,27 @@ def test_outcomes_of_any_kind(outcomes, positive):
 
 def test_an_outcome_that_never_occurs():
     never = LOANS.assign(ok=pd.Categorical(["no"] * 1000, ["no", "yes"]))
-    assert difference(measure_log(never, outcome="ok", over="race", positive="yes")).estimate.value == 0
+    assert (
+        difference(measure_log(never, outcome="ok", over="race", positive="yes")).estimate.value
+        == 0
+    )
     zeros = LOANS.assign(ok=0)
     assert difference(measure_log(zeros, outcome="ok", over="race", positive=1)).estimate.value == 0
     plain = LOANS.assign(ok="no")
     words = ("positive = 'yes'", "'no'")
-    refused(UsageError, lambda: measure_log(plain, outcome="ok", over="race", positive="yes"), *words)
+    refused(
+        UsageError, lambda: measure_log(plain, outcome="ok", over="race", positive="yes"), *words
+    )
 
 
 def test_the_result_survives_json(tmp_path):
     result = measure_log(
-        people(), outcome="ok", over=["sex", "age"], bins={"age": [18, 90]}, limit=0.1, least_ratio=0.8
+        people(),
+        outcome="ok",
+        over=["sex", "age"],
+        bins={"age": [18, 90]},
+        limit=0.1,
+        least_ratio=0.8,
     )
     text = result.to_json(tmp_path / "found.json")
     jsonschema.validate(json.loads(text), results.schema())
@@ -302,17 +368,25 @@ def test_the_result_survives_json(tmp_path):
     assert back.digest == result.digest
     assert [str(f) for f in back.findings] == [str(f) for f in result.findings]
     odd = LOANS.assign(race=[math.inf, -0.5] * 500)
-    jsonschema.validate(json.loads(measure_log(odd, outcome="ok", over="race").to_json()), results.schema())
+    jsonschema.validate(
+        json.loads(measure_log(odd, outcome="ok", over="race").to_json()), results.schema()
+    )
 
 
 @settings(deadline=None, max_examples=examples(12))
-@given(st.dictionaries(st.sampled_from("abcd"), st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=1))
+@given(
+    st.dictionaries(
+        st.sampled_from("abcd"), st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=1
+    )
+)
 def test_any_counts_give_a_valid_result(rates):
     frame = log(**{name: (k, k + misses) for name, (k, misses) in rates.items()})
     if frame.empty:
         return
     declared = {"race": ["a", "b", "c", "d"]}
-    result = measure_log(frame, outcome="ok", over="race", limit=0.3, least_ratio=0.8, groups=declared)
+    result = measure_log(
+        frame, outcome="ok", over="race", limit=0.3, least_ratio=0.8, groups=declared
+    )
     jsonschema.validate(json.loads(result.to_json()), results.schema())
     assert sum(group.estimate.n for group in difference(result).groups) == len(frame)
     if len(frame["race"].unique()) < 4:
@@ -345,7 +419,11 @@ def test_any_counts_give_a_valid_result(rates):
         (UsageError, {"outcome": "age"}, ["'age' holds 1,000 different numbers"]),
         (UsageError, {"groups": {"raze": ["a"]}}, ["did you mean 'race'"]),
         (SpaceError, {"groups": {"race": ["a", None]}}, ["'race'"]),
-        (UsageError, {"over": "age", "bins": {"age": [0, 9]}, "groups": {"age": [1]}}, ["both name 'age'"]),
+        (
+            UsageError,
+            {"over": "age", "bins": {"age": [0, 9]}, "groups": {"age": [1]}},
+            ["both name 'age'"],
+        ),
         (UsageError, {"over": "name"}, ["1,000 groups", "support=0.01"]),
         (DataError, {"over": "none"}, ["'none' is missing in every row"]),
         (DataError, {"outcome": "none"}, ["'none' is missing in all 1,000 rows"]),
@@ -353,7 +431,9 @@ def test_any_counts_give_a_valid_result(rates):
     ],
 )
 def test_mistakes_get_a_sentence(kind, how, words):
-    frame = LOANS.assign(age=np.arange(1000.0), name=[f"person {i}" for i in range(1000)], none=None)
+    frame = LOANS.assign(
+        age=np.arange(1000.0), name=[f"person {i}" for i in range(1000)], none=None
+    )
     refused(kind, lambda: measure_log(frame, **{"outcome": "ok", "over": "race", **how}), *words)
 
 
@@ -372,7 +452,9 @@ def test_frames_that_cannot_be_used():
     refused(DataError, lambda: measure_log(LOANS.iloc[:0], outcome="ok", over="race"), "no rows")
     refused(
         DataError,
-        lambda: measure_log(LOANS.iloc[:0].assign(a=1.0), outcome="ok", over="a", bins={"a": [0, 1]}),
+        lambda: measure_log(
+            LOANS.iloc[:0].assign(a=1.0), outcome="ok", over="a", bins={"a": [0, 1]}
+        ),
         "no rows",
     )
     refused(DataError, lambda: measure_log([1, 2], outcome="ok", over="race"), "no dataframe")
@@ -381,20 +463,33 @@ def test_frames_that_cannot_be_used():
     lists = LOANS.assign(race=[["a"]] * 1000)
     refused(DataError, lambda: measure_log(lists, outcome="ok", over="race"), "race")
     words = LOANS.assign(ok=np.where(LOANS["ok"] == 1, "1", "0"))
-    refused(UsageError, lambda: measure_log(words, outcome="ok", over="race"), "positive", "did you mean '1'")
+    refused(
+        UsageError,
+        lambda: measure_log(words, outcome="ok", over="race"),
+        "positive",
+        "did you mean '1'",
+    )
 
 
 def test_recorded_incomes(adult):
     rich = adult.labels == adult.positive
     result = measure_log(
-        adult.frame, outcome="income", positive=adult.positive, over=[("sex",), ("race",), ("sex", "race")], limit=0.1
+        adult.frame,
+        outcome="income",
+        positive=adult.positive,
+        over=[("sex",), ("race",), ("sex", "race")],
+        limit=0.1,
     )
     assert result.verdict == "fail"
     for finding in result.findings:
         rates = rich.groupby([adult.frame[name] for name in finding.about]).agg(["mean", "size"])
-        value = rates["mean"].min() / rates["mean"].max() if finding.least else np.ptp(rates["mean"])
+        value = (
+            rates["mean"].min() / rates["mean"].max() if finding.least else np.ptp(rates["mean"])
+        )
         assert finding.estimate.value == pytest.approx(value)
         assert finding.estimate.low < value < finding.estimate.high
         expected = rates["mean"] / rates["mean"].max() if finding.least else rates["mean"]
-        assert [group.estimate.value for group in finding.groups] == pytest.approx(expected.tolist())
+        assert [group.estimate.value for group in finding.groups] == pytest.approx(
+            expected.tolist()
+        )
         assert [group.estimate.n for group in finding.groups] == rates["size"].tolist()

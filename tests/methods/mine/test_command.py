@@ -1,4 +1,6 @@
-"""mine and mine-log on the command line: settings, real rows, texts, and real software up to replay."""
+"""mine and mine-log on the command line: settings, real rows, texts, and real software up to
+replay.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,12 @@ def failing(texts):
     raise RuntimeError("out of order")
 """
 PEOPLE = pd.DataFrame(
-    [{"sex": s, "age": a, "income": i, "y": int(i > 4)} for s in "FM" for a in range(18, 58) for i in range(10)]
+    [
+        {"sex": s, "age": a, "income": i, "y": int(i > 4)}
+        for s in "FM"
+        for a in range(18, 58)
+        for i in range(10)
+    ]
 )
 TEXTS = '[texts]\nfrom = "comments.csv"\ncolumn = "comment"\n'
 COMMENTS = [
@@ -72,7 +79,9 @@ def folder(tmp_path, monkeypatch) -> Path:
     monkeypatch.delitem(sys.modules, "mine_rules", raising=False)
     (tmp_path / "mine_rules.py").write_text(RULES)
     PEOPLE.to_csv(tmp_path / "people.csv", index=False)
-    pd.DataFrame({"comment": COMMENTS, "n": range(len(COMMENTS))}).to_csv(tmp_path / "comments.csv", index=False)
+    pd.DataFrame({"comment": COMMENTS, "n": range(len(COMMENTS))}).to_csv(
+        tmp_path / "comments.csv", index=False
+    )
     return Path(tmp_path)
 
 
@@ -98,7 +107,9 @@ def config(*parts: str) -> Config:
 
 
 def texts(more: str = "", subject: str = "rude", checks: str = "") -> Config:
-    return config(f'[subject]\nfunction = "mine_rules:{subject}"\npositive = 0\n', TEXTS + more, checks)
+    return config(
+        f'[subject]\nfunction = "mine_rules:{subject}"\npositive = 0\n', TEXTS + more, checks
+    )
 
 
 HOMES = {"mine": "mine.mine", "mine_log": "mine.recorded", "mine_text": "mine.texts.mine_text"}
@@ -127,8 +138,14 @@ RECORDED = eh.mine_log(PEOPLE, outcome="y", over="sex")
 
 def test_mine_passes_its_options_on(fake):
     config()
-    command = "mine --over sex --over sex,age --support .1 --complement .2 --bins 4 --binning quantiles --levels 2"
-    command += " --depth 1 --limit .3 --level .9 --treatment rows --truth y --score tpr,fpr --top 3 --data people.csv"
+    command = (
+        "mine --over sex --over sex,age --support .1 --complement .2 --bins 4 --binning quantiles"
+        " --levels 2"
+    )
+    command += (
+        " --depth 1 --limit .3 --level .9 --treatment rows --truth y --score tpr,fpr --top 3 --data"
+        " people.csv"
+    )
     command += " --queries 900 --seconds 9 --seed 7 --n-jobs 2"
     (call,) = fake(*command.split())
     assert call.pop("budget") == eh.Budget(queries=900, seconds=9.0)
@@ -155,8 +172,14 @@ def test_mine_passes_its_options_on(fake):
 
 
 def test_mine_log_passes_its_options_on(fake):
-    command = "mine-log people.csv --outcome y --over sex --over sex,age --positive 1 --truth y --score rate,tpr"
-    command += " --support .1 --complement .2 --bins 4 --binning quantiles --levels 2 --depth 1 --limit .3 --level .9"
+    command = (
+        "mine-log people.csv --outcome y --over sex --over sex,age --positive 1 --truth y --score"
+        " rate,tpr"
+    )
+    command += (
+        " --support .1 --complement .2 --bins 4 --binning quantiles --levels 2 --depth 1 --limit .3"
+        " --level .9"
+    )
     (call,) = fake(*command.split(), "--top", "3", verb="mine_log")
     assert call.pop("given")[0].equals(PEOPLE)
     assert call == {
@@ -179,8 +202,19 @@ def test_mine_log_passes_its_options_on(fake):
 
 def test_texts_pass_their_options_on(fake):
     texts('without = ["old"]\n')
-    command = "mine --support .02 --depth 1 --kind causal --against rest --limit .3 --level .9 --top 3"
-    (call,) = fake(*command.split(), "--without", "young,old", "--queries", "99", "--seed", "7", verb="mine_text")
+    command = (
+        "mine --support .02 --depth 1 --kind causal --against rest --limit .3 --level .9 --top 3"
+    )
+    (call,) = fake(
+        *command.split(),
+        "--without",
+        "young,old",
+        "--queries",
+        "99",
+        "--seed",
+        "7",
+        verb="mine_text",
+    )
     subject, given = call.pop("given")
     assert isinstance(subject, eh.TextSubject)
     assert given == COMMENTS
@@ -202,9 +236,24 @@ def test_texts_pass_their_options_on(fake):
 
 def test_what_is_not_given_is_left_to_the_function(fake):
     config()
-    assert set(fake("mine")[0]) == {"given", "data", "truth", "budget", "seed", "n_jobs", "progress"}
+    assert set(fake("mine")[0]) == {
+        "given",
+        "data",
+        "truth",
+        "budget",
+        "seed",
+        "n_jobs",
+        "progress",
+    }
     texts()
-    assert set(fake("mine", verb="mine_text")[0]) == {"given", "lexicon", "without", "budget", "seed", "progress"}
+    assert set(fake("mine", verb="mine_text")[0]) == {
+        "given",
+        "lexicon",
+        "without",
+        "budget",
+        "seed",
+        "progress",
+    }
     (call,) = fake("mine-log", "people.csv", "--outcome", "y", "--over", "sex", verb="mine_log")
     assert set(call) == {"given", "outcome", "over"}
 
@@ -236,13 +285,23 @@ def test_checks_of_the_config(folder, fake):
     assert (first["over"], first["score"], first["truth"]) == ([("sex",)], "tpr", "y")
     assert first["budget"] == eh.Budget(queries=50)
     assert len(first["data"]) == 99
-    assert (second["bins"], second["score"], second["support"], len(second["data"])) == ([30, 40], ["rate"], 0.1, 800)
+    assert (second["bins"], second["score"], second["support"], len(second["data"])) == (
+        [30, 40],
+        ["rate"],
+        0.1,
+        800,
+    )
 
 
 def test_kind_chooses_among_checks_of_texts():
-    checks = '[[checks]]\njob = "mine"\nlimit = 0.1\n[[checks]]\njob = "mine"\nkind = "causal"\nlimit = 0.2\n'
+    checks = (
+        '[[checks]]\njob = "mine"\nlimit = 0.1\n[[checks]]\njob = "mine"\nkind = "causal"\nlimit ='
+        " 0.2\n"
+    )
     both = texts(checks=checks)
-    (causal,), (group,) = (plans_of_job(both, "mine", {"kind": kind}) for kind in ("causal", "group"))
+    (causal,), (group,) = (
+        plans_of_job(both, "mine", {"kind": kind}) for kind in ("causal", "group")
+    )
     assert causal.settings == {"kind": "causal", "limit": 0.2}
     assert group.settings == {"kind": "group", "limit": 0.1}
 
@@ -270,11 +329,24 @@ def test_a_wrong_check_is_refused(check, words):
 
 @pytest.mark.parametrize(
     "check",
-    ["over = ['sex']", "bins = 3", "complement = 0.1", "treatment = 'rows'", "truth = 'y'", "data = 'people.csv'"],
+    [
+        "over = ['sex']",
+        "bins = 3",
+        "complement = 0.1",
+        "treatment = 'rows'",
+        "truth = 'y'",
+        "data = 'people.csv'",
+    ],
 )
 def test_a_check_of_texts_takes_nothing_of_tables(check):
     wrong = texts(checks=f'[[checks]]\njob = "mine"\n{check}\n')
-    refused(ConfigError, lambda: plans_of_job(wrong, "mine", {}), check.split()[0], "[texts]", "support, depth")
+    refused(
+        ConfigError,
+        lambda: plans_of_job(wrong, "mine", {}),
+        check.split()[0],
+        "[texts]",
+        "support, depth",
+    )
 
 
 # Real rows
@@ -285,8 +357,14 @@ def test_rows_of_the_space_are_a_sample_and_those_left_out_are_told(run):
     config()
     said = run("mine", "--json", "out.json", expect=0)
     entry = Result.from_json("out.json").details["mine"][0]
-    assert (entry["rows"], entry["population"]) == (700, "people like the given rows, and their one-step neighbours")
-    assert "note: real rows are those of people.csv but for 100 of 800 that are no inputs of the space" in said
+    assert (entry["rows"], entry["population"]) == (
+        700,
+        "people like the given rows, and their one-step neighbours",
+    )
+    assert (
+        "note: real rows are those of people.csv but for 100 of 800 that are no inputs of the space"
+        in said
+    )
     config(SUBJECT, SPACE.replace("low = 18", "low = 90").replace("57", "99"))
     assert "no row of people.csv is an input of the space" in run("mine", expect=2)
 
@@ -296,7 +374,10 @@ def test_rows_of_the_population_are_what_it_says(run, more, level):
     config(SUBJECT, SPACE, f'[population]\nrows = "people.csv"\n{more}')
     run("mine", "--json", "out.json", "--truth", "y", "--score", "tpr", expect=0)
     found = Result.from_json("out.json").worst.estimate
-    assert (found.level, found.population.startswith("applicants" if more else "the 800 given rows")) == (level, True)
+    assert (
+        found.level,
+        found.population.startswith("applicants" if more else "the 800 given rows"),
+    ) == (level, True)
     assert found.value == 1.0  # no woman of 38 or more is favoured, everyone else who should be is
     assert "did you mean 'y'" in run("mine", "--truth", "yy", "--score", "tpr", expect=2)
 
@@ -336,7 +417,18 @@ def test_true_outcomes_are_a_column_that_the_space_left_out(run):
 
 def test_the_command_line_and_python_agree(run):
     config()
-    run("mine", "--data", "people.csv", "--seed", "3", "--json", "out.json", "--limit", "0.2", expect=1)
+    run(
+        "mine",
+        "--data",
+        "people.csv",
+        "--seed",
+        "3",
+        "--json",
+        "out.json",
+        "--limit",
+        "0.2",
+        expect=1,
+    )
     space = eh.Space.from_toml("evenhand.toml")
     rules: dict[str, Any] = {}
     exec(RULES, rules)
@@ -356,14 +448,29 @@ def test_a_limit_gives_a_verdict(run, limit, code):
 def test_a_process_of_its_own_mines_and_this_one_replays(folder, run):
     config()
     command = [sys.executable, "-m", "evenhand.cli.main"]
-    done = subprocess.run([*command, "mine", "--json", "out.json"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [*command, "mine", "--json", "out.json"], capture_output=True, text=True, timeout=60
+    )
     assert (done.returncode, done.stderr) == (0, "")
-    assert "the worst: people with sex F, age at least 38 get the outcome 1 0.0 % of the time" in done.stdout
+    assert (
+        "the worst: people with sex F, age at least 38 get the outcome 1 0.0 % of the time"
+        in done.stdout
+    )
     assert "cases of sex F, age at least 38 still differ" in run("replay", "out.json", expect=1)
 
 
 def test_recorded_decisions(run):
-    said = run("mine-log", "people.csv", "--outcome", "y", "--over", "sex,income", "--limit", "0.5", expect=1)
+    said = run(
+        "mine-log",
+        "people.csv",
+        "--outcome",
+        "y",
+        "--over",
+        "sex,income",
+        "--limit",
+        "0.5",
+        expect=1,
+    )
     assert "as recorded" in said
     assert said.endswith(" s\n")
     assert "no software was asked" in said
@@ -396,7 +503,10 @@ def test_recorded_decisions(run):
         ("mine-log people.csv --outcome y --over sexx", "did you mean 'sex'"),
         ("mine-log people.csv --outcome y", "--over"),
         ("mine-log peeple.csv --outcome y --over sex", "did you mean 'people.csv'"),
-        ("mine-log people.csv --outcome y --over sex --support 0.7", "people.csv: no rule set over sex"),
+        (
+            "mine-log people.csv --outcome y --over sex --support 0.7",
+            "people.csv: no rule set over sex",
+        ),
         ("mine-log people.csv --outcome y --over sex --score tpr", "truth"),
     ],
 )
@@ -420,7 +530,10 @@ def test_texts_from_mining_to_replay(run, folder):
     said = run("mine", "--limit", "0.05", "--json", "out.json", expect=1)
     assert "FAIL      gender gay" in said
     assert "1: I am a ⟦gay⟧ man." in said
-    assert Result.from_json("out.json").digest == eh.mine_text(_rude, COMMENTS, positive=0, limit=0.05).digest
+    assert (
+        Result.from_json("out.json").digest
+        == eh.mine_text(_rude, COMMENTS, positive=0, limit=0.05).digest
+    )
     again = run("replay", "out.json", expect=1)
     count = len(Result.from_json("out.json").worst.cases)
     assert f"{count} of {count} cases of gender gay still differ" in again
@@ -436,7 +549,14 @@ def _rude(given: list[str]) -> list[int]:
 
 @pytest.mark.parametrize("suffix", [".joblib", pytest.param(".skops", marks=pytest.mark.slow)])
 def test_a_pipeline_in_a_file(run, folder, suffix):
-    seen = ["gay", "gay she", "I am a man", "she is straight, I know", "an old friend", "young"] * 20
+    seen = [
+        "gay",
+        "gay she",
+        "I am a man",
+        "she is straight, I know",
+        "an old friend",
+        "young",
+    ] * 20
     model = make_pipeline(CountVectorizer(), LogisticRegression()).fit(seen, _rude(seen))
     if suffix == ".skops":
         import skops.io
@@ -497,7 +617,10 @@ def test_a_wrong_table_of_texts_exits_with_2(run, folder, more, words):
         ('from = "coments.csv"\ncolumn = "comment"', "did you mean 'comments.csv'"),
         ('from = "comments.csv"\ncolumn = "coment"', "did you mean 'comment'"),
         ('from = "comments.csv"\ncolumn = "n"', "text 0 is 0"),
-        ('from = "gaps.csv"\ncolumn = "comment"', "column 'comment' has missing values in 1 of 3 rows"),
+        (
+            'from = "gaps.csv"\ncolumn = "comment"',
+            "column 'comment' has missing values in 1 of 3 rows",
+        ),
         ('from = "comments.csv"', "[texts] has no 'column'"),
         ('column = "comment"', "[texts] has no 'from'"),
     ],
@@ -570,14 +693,24 @@ def terminal(result: Result, width: int) -> list[str]:
 @pytest.fixture(scope="module")
 def mined() -> dict[str, Result]:
     rng = np.random.default_rng(0)
-    races = np.array(["White", "Black", "Asian-Pacific-Islander", "American-Indian-Eskimo"])[rng.integers(0, 4, 2000)]
+    races = np.array(["White", "Black", "Asian-Pacific-Islander", "American-Indian-Eskimo"])[
+        rng.integers(0, 4, 2000)
+    ]
     people = pd.DataFrame(
-        {"race": races, "sex": rng.choice(["Female", "Male"], 2000), "age": rng.integers(18, 80, 2000)}
+        {
+            "race": races,
+            "sex": rng.choice(["Female", "Male"], 2000),
+            "age": rng.integers(18, 80, 2000),
+        }
     )
     people["granted"] = np.where((people["sex"] == "Male") | (people["age"] < 40), "yes", "no")
     people["due"] = rng.choice(["yes", "no"], 2000)
     long = ["word " * 60 + "she is a gay woman " + "more " * 60, "old people", "nothing"] * 20
-    settings: dict[str, Any] = {"outcome": "granted", "positive": "yes", "over": ["race", "sex", "age"]}
+    settings: dict[str, Any] = {
+        "outcome": "granted",
+        "positive": "yes",
+        "over": ["race", "sex", "age"],
+    }
     return {
         "log": eh.mine_log(people, **settings, limit=0.3),
         "no limit": eh.mine_log(people, **settings, top=2),
@@ -612,7 +745,9 @@ def test_a_table_of_stories_as_a_golden_text(mined):
     assert told[0].startswith("rule sets over race, sex, age: 2,")
     assert "cover 5 % of 2,000 rows" in told[0]
     assert told[1] == "how often people get the outcome yes, as recorded"
-    assert told[2].startswith("population: decisions like the recorded ones; 95 % level, melded, simultaneous over ")
+    assert told[2].startswith(
+        "population: decisions like the recorded ones; 95 % level, melded, simultaneous over "
+    )
     assert told[3].split() == ["their", "everyone", "points", "95", "%", "share", "of", "rules"]
     story = mined["no limit"].details["mine"][0]["stories"][0]
     assert told[5].startswith(story["text"])
@@ -659,10 +794,18 @@ def test_rows_without_their_column_of_outcomes_are_refused():
 
 
 def test_help_imports_nothing_heavy():
-    code = "import sys; from evenhand.cli.main import main; main(['mine', '--help']); main(['mine-log', '--help']); "
+    code = (
+        "import sys; from evenhand.cli.main import main; main(['mine', '--help']);"
+        " main(['mine-log', '--help']); "
+    )
     code += "print(sorted({'numpy', 'pandas', 'scipy', 'rich'} & set(sys.modules)))"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60, env=os.environ
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        env=os.environ,
     )
     assert "--support" in done.stdout
     assert done.stdout.endswith("[]\n")

@@ -1,4 +1,6 @@
-"""The rules on one feature: which there are, what they cover, what they are called, and how they merge."""
+"""The rules on one feature: which there are, what they cover, what they are called, and how they
+merge.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def test_every_proper_subset_of_few_levels_is_a_choice_once(number):
     assert taken == sorted(taken, key=lambda cells: (len(cells), cells))
 
 
-@pytest.mark.parametrize(("number", "few"), [(9, 4), (10, 4), (12, 3), (15, 2), (31, 2), (32, 1), (600, 1)])
+@pytest.mark.parametrize(
+    ("number", "few"), [(9, 4), (10, 4), (12, 3), (15, 2), (31, 2), (32, 1), (600, 1)]
+)
 def test_of_many_levels_few_are_named_or_few_left_out(number, few):
     choices = Choices.of(levels(number), NOTHING)
     sizes = [size for size in range(1, number) if size <= few or size >= number - few]
@@ -75,7 +79,9 @@ def test_at_most_so_many_levels_are_named():
 def test_every_interval_but_the_whole_is_a_choice(cells):
     choices = Choices.of(real("x", 0, 1), NOTHING, bins=cells)
     wanted = [(a, b) for a in range(cells) for b in range(a, cells) if (a, b) != (0, cells - 1)]
-    assert [(int(taken[0]), int(taken[-1])) for taken in map(np.flatnonzero, choices.picks)] == wanted
+    assert [
+        (int(taken[0]), int(taken[-1])) for taken in map(np.flatnonzero, choices.picks)
+    ] == wanted
     assert choices.picks.sum(axis=1).tolist() == [b - a + 1 for a, b in wanted]
     assert choices.copies.tolist() == [1] * len(wanted)
 
@@ -124,7 +130,11 @@ def test_few_values_have_a_bin_each():
     assert choices.cells(np.arange(1.0, 10.0)).tolist() == list(range(9))
     assert len(Choices.of(integer("age", 1, 10), NOTHING).labels()) == 10
     assert len(Choices.of(integer("age", 18, 90), NOTHING, bins=10**9).labels()) == 73
-    assert Choices.of(real("x", 0, 1, step=0.5), NOTHING, binning="quantiles").labels() == ["0", "0.5", "1"]
+    assert Choices.of(real("x", 0, 1, step=0.5), NOTHING, binning="quantiles").labels() == [
+        "0",
+        "0.5",
+        "1",
+    ]
 
 
 def test_quantile_bins_hold_about_as_many_rows_each():
@@ -136,7 +146,13 @@ def test_quantile_bins_hold_about_as_many_rows_each():
 def test_equal_quantiles_are_one_edge():
     column = np.array([0.0] * 70 + list(range(1, 31)))
     choices = Choices.of(integer("gain", 0, 1000), column, binning="quantiles")
-    assert choices.edges == (0, 1, 11, 21, 1000)  # up from 0.3, 10.2 and 20.1; the six quantiles below are 0
+    assert choices.edges == (
+        0,
+        1,
+        11,
+        21,
+        1000,
+    )  # up from 0.3, 10.2 and 20.1; the six quantiles below are 0
     assert len(Choices.of(integer("gain", 0, 1000), np.zeros(9), binning="quantiles")) == 0
 
 
@@ -168,7 +184,11 @@ def made(draw):
     feature = draw(features("x", most=30, continuous=True))
     column = drawn(feature, draw(st.integers(0, 99)), draw(st.integers(1, 40)))
     binning = draw(st.sampled_from(["width", "quantiles"]))
-    return feature, column, Choices.of(feature, column, bins=draw(st.integers(2, 6)), binning=binning)
+    return (
+        feature,
+        column,
+        Choices.of(feature, column, bins=draw(st.integers(2, 6)), binning=binning),
+    )
 
 
 @given(made())
@@ -201,7 +221,9 @@ def test_merged_choices_cover_what_all_did_and_count_them(case):
             covered = pick[cells].tobytes()
             wanted[covered] = wanted.get(covered, 0) + 1
     merged = choices.merged(sizes)
-    found = {pick[cells].tobytes(): int(n) for pick, n in zip(merged.picks, merged.copies, strict=True)}
+    found = {
+        pick[cells].tobytes(): int(n) for pick, n in zip(merged.picks, merged.copies, strict=True)
+    }
     assert found == wanted
     assert len(merged) == len(wanted)
     again = merged.merged(sizes)
@@ -221,7 +243,14 @@ def test_frequent_choices_are_those_with_enough_rows(case, least):
 def test_the_simplest_subset_stays():
     merged = Choices.of(levels(4), NOTHING).merged(np.array([5.0, 5.0, 5.0, 0.0]))
     named = [merged.condition(choice).levels for choice in range(len(merged))]
-    assert named == [("r0",), ("r1",), ("r2",), ("r0", "r1", "r3"), ("r0", "r2", "r3"), ("r1", "r2", "r3")]
+    assert named == [
+        ("r0",),
+        ("r1",),
+        ("r2",),
+        ("r0", "r1", "r3"),
+        ("r0", "r2", "r3"),
+        ("r1", "r2", "r3"),
+    ]
     assert merged.copies.tolist() == [2] * 6
 
 
@@ -229,7 +258,13 @@ def test_the_tightest_interval_stays_and_those_at_an_end_before_others():
     choices = Choices.of(integer("age", 0, 59), NOTHING, bins=6)
     assert choices.edges[1:-1] == (10, 20, 30, 40, 50)
     merged = choices.merged(np.array([0.0, 5.0, 0.0, 5.0, 0.0, 5.0]))
-    assert texts(merged) == ["age < 20", "age < 40", "30 <= age < 40", "age at least 30", "age at least 50"]
+    assert texts(merged) == [
+        "age < 20",
+        "age < 40",
+        "30 <= age < 40",
+        "age at least 30",
+        "age at least 50",
+    ]
     assert merged.copies.tolist() == [4, 4, 4, 2, 2]  # of 20; 3 cover nobody and 1 everybody
 
 
@@ -242,30 +277,64 @@ def test_a_threshold_that_is_met_but_for_rounding_is_met():
 # Errors
 
 
-@pytest.mark.parametrize("bins", [1, 0, -3, True, 2.5, "ten", None, [], [40, 40], [60, 40], ["a"], [math.nan], [[1]]])
+@pytest.mark.parametrize(
+    "bins", [1, 0, -3, True, 2.5, "ten", None, [], [40, 40], [60, 40], ["a"], [math.nan], [[1]]]
+)
 def test_bins_that_are_none(bins):
     refused(
-        UsageError, lambda: Choices.of(integer("age", 18, 90), NOTHING, bins=bins), "bins = ", "2 or more", "rising"
+        UsageError,
+        lambda: Choices.of(integer("age", 18, 90), NOTHING, bins=bins),
+        "bins = ",
+        "2 or more",
+        "rising",
     )
 
 
 def test_cut_points_beyond_the_range():
     age = integer("age", 18, 90)
-    refused(UsageError, lambda: Choices.of(age, NOTHING, bins=[10, 40]), "cut point 10", "'age'", "18 to 90")
+    refused(
+        UsageError,
+        lambda: Choices.of(age, NOTHING, bins=[10, 40]),
+        "cut point 10",
+        "'age'",
+        "18 to 90",
+    )
 
 
 def test_unknown_ways_to_cut():
     age = integer("age", 18, 90)
-    refused(UsageError, lambda: Choices.of(age, NOTHING, binning="quantile"), "'quantile'", "did you mean 'quantiles'?")
+    refused(
+        UsageError,
+        lambda: Choices.of(age, NOTHING, binning="quantile"),
+        "'quantile'",
+        "did you mean 'quantiles'?",
+    )
     refused(DataError, lambda: Choices.of(age, NOTHING, binning="quantiles"), "'age'", "need rows")
 
 
 @pytest.mark.parametrize("number", [0, -1, True, 1.5, "two"])
 def test_levels_that_are_none(number):
-    refused(UsageError, lambda: Choices.of(levels(3), NOTHING, levels=number), f"levels = {number!r}", "1 or more")
+    refused(
+        UsageError,
+        lambda: Choices.of(levels(3), NOTHING, levels=number),
+        f"levels = {number!r}",
+        "1 or more",
+    )
 
 
 def test_more_choices_than_there_is_room_for():
-    refused(SpaceError, lambda: Choices.of(real("x", 0, 1), NOTHING, bins=10**6), "'x'", "bins", "take fewer bins")
-    refused(SpaceError, lambda: Choices.of(levels(60), NOTHING, levels=9), "'race'", "60 levels", "take fewer levels")
+    refused(
+        SpaceError,
+        lambda: Choices.of(real("x", 0, 1), NOTHING, bins=10**6),
+        "'x'",
+        "bins",
+        "take fewer bins",
+    )
+    refused(
+        SpaceError,
+        lambda: Choices.of(levels(60), NOTHING, levels=9),
+        "'race'",
+        "60 levels",
+        "take fewer levels",
+    )
     refused(SpaceError, lambda: Choices.of(levels(20_000), NOTHING), "'race'", "20,000 levels")

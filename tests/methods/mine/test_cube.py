@@ -1,4 +1,6 @@
-"""Sums of rule sets from sums of cells: against masks over rows, and the counts on the authors' own data."""
+"""Sums of rule sets from sums of cells: against masks over rows, and the counts on the authors' own
+data.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,8 @@ def test_pruning_loses_no_coverage_and_counts_every_rule(case, least):
     sizes = cube.totals()
     pruned = cube.pruned(sizes, least)
     for family in cube.families(2):
-        # Rules on one feature that cover nobody or everybody say nothing; the rest is counted by what it covers.
+        # Rules on one feature that cover nobody or everybody say nothing; the rest is counted by
+        # what it covers.
         wanted: Counter[bytes] = Counter()
         for place in places(cube, family):
             alone = [cube.covers((p,), (c,)).sum() for p, c in zip(family, place, strict=True)]
@@ -104,7 +107,9 @@ def test_frequent_rules_are_counted_one_by_one(case, least, depth):
     for family in cube.families(depth):
         if cube.size(family) > 500:
             return
-        wanted += sum(bool(cube.covers(family, place).sum() >= least) for place in places(cube, family))
+        wanted += sum(
+            bool(cube.covers(family, place).sum() >= least) for place in places(cube, family)
+        )
     assert cube.frequent(cube.totals(), least, depth) == wanted
 
 
@@ -125,7 +130,9 @@ def test_rows_in_the_same_cell_are_one():
 def test_cells_are_the_same_however_they_are_found(narrow, monkeypatch):
     rng = np.random.default_rng(0)
     columns = [rng.integers(0, 5, 300).astype(float) for _ in range(4)]
-    chosen = [Choices.of(integer(f"f{place}", 0, 4), column) for place, column in enumerate(columns)]
+    chosen = [
+        Choices.of(integer(f"f{place}", 0, 4), column) for place, column in enumerate(columns)
+    ]
     monkeypatch.setattr(module, "_NARROW", narrow)
     cube = Cube.of(chosen, columns)
     rows = np.column_stack(columns)
@@ -139,7 +146,9 @@ def test_more_possible_cells_than_whole_numbers_can_count():
     chosen = [Choices.of(real(f"f{place}", 0, 1), column) for place, column in enumerate(columns)]
     assert np.iinfo(np.int64).max < 10**30
     cube = Cube.of(chosen, columns)
-    cells = np.column_stack([choices.cells(column) for choices, column in zip(chosen, columns, strict=True)])
+    cells = np.column_stack(
+        [choices.cells(column) for choices, column in zip(chosen, columns, strict=True)]
+    )
     assert cube.codes[cube.index].tolist() == cells.tolist()
     assert cube.codes.tolist() == np.unique(cells, axis=0).tolist()
     assert cube.candidates() == 55**30 - 1
@@ -161,9 +170,13 @@ def test_candidates_count_every_rule_of_every_family():
     over = [category("a", [0, 1]), category("b", [0, 1, 2]), real("c", 0, 1)]
     cube = Cube.of([Choices.of(f, c, bins=4) for f, c in zip(over, columns, strict=True)], columns)
     for depth in (1, 2, 3, 9, None):
-        assert cube.candidates(depth) == sum(int(cube.copies(family).sum()) for family in cube.families(depth))
+        assert cube.candidates(depth) == sum(
+            int(cube.copies(family).sum()) for family in cube.families(depth)
+        )
     merged = cube.pruned(cube.totals(), 0)
-    assert merged.candidates() == sum(int(merged.copies(family).sum()) for family in merged.families())
+    assert merged.candidates() == sum(
+        int(merged.copies(family).sum()) for family in merged.families()
+    )
 
 
 def test_no_rows_have_no_cells():
@@ -176,9 +189,18 @@ def test_no_rows_have_no_cells():
 
 def test_a_family_too_large_to_sum_is_refused_with_its_numbers():
     columns = [np.zeros(3) for _ in range(5)]
-    cube = Cube.of([Choices.of(real(f"f{place}", 0, 1), column) for place, column in enumerate(columns)], columns)
+    cube = Cube.of(
+        [Choices.of(real(f"f{place}", 0, 1), column) for place, column in enumerate(columns)],
+        columns,
+    )
     family = (0, 1, 2, 3, 4)
-    refused(SpaceError, lambda: cube.sums(family, cube.totals()), "f0, f1, f2, f3, f4", "459,165,024", "depth")
+    refused(
+        SpaceError,
+        lambda: cube.sums(family, cube.totals()),
+        "f0, f1, f2, f3, f4",
+        "459,165,024",
+        "depth",
+    )
     refused(SpaceError, lambda: cube.copies(family), "rule sets")
     assert cube.sums(family[:3], cube.totals()).shape == (54, 54, 54)
 
@@ -192,12 +214,17 @@ def table(name):
 
 def published(over, columns):
     """The cube of a data set, its rows by cell, and the rows that its support threshold asks for."""
-    cube = Cube.of([Choices.of(feature, column) for feature, column in zip(over, columns, strict=True)], columns)
+    cube = Cube.of(
+        [Choices.of(feature, column) for feature, column in zip(over, columns, strict=True)],
+        columns,
+    )
     return cube, cube.totals(), 0.05 * len(columns[0])
 
 
 def frequent(cube, sizes, least, family, allowed):
-    """How many rule sets of a family are frequent, of those whose choices are allowed: a flag for each choice."""
+    """How many rule sets of a family are frequent, of those whose choices are allowed: a flag for
+    each choice.
+    """
     enough = cube.sums(family, sizes) >= least
     for axis, position in enumerate(family):
         if position in allowed:
@@ -251,12 +278,19 @@ def test_compas_has_the_rule_sets_that_the_authors_report():
     flags = rows[:, 2:8]
     assert (flags.sum(axis=1) == 1).all()
     over = [integer("age", 1, 9), category("sex", [0, 1]), category("race", list(range(6)))]
-    cube, sizes, least = published(over, [rows[:, 0], rows[:, 1], flags.argmax(axis=1).astype(float)])
+    cube, sizes, least = published(
+        over, [rows[:, 0], rows[:, 1], flags.argmax(axis=1).astype(float)]
+    )
     taken = cube.choices[2].picks.sum(axis=1)
 
     def among(*numbers):
-        return sum(frequent(cube, sizes, least, f, {2: np.isin(taken, numbers)}) for f in ((0, 1, 2), (1, 2)))
+        return sum(
+            frequent(cube, sizes, least, f, {2: np.isin(taken, numbers)})
+            for f in ((0, 1, 2), (1, 2))
+        )
 
     everybody = sum(frequent(cube, sizes, least, family, {}) for family in ((0, 1), (1,)))
     assert among(1, 2, 5) == 1032
-    assert among(1, 5) + 15 * everybody == 1590  # as released, where each of the 15 pairs of races covers everybody
+    assert (
+        among(1, 5) + 15 * everybody == 1590
+    )  # as released, where each of the 15 pairs of races covers everybody

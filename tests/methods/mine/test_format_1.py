@@ -1,4 +1,6 @@
-"""Mining that was written in format 1: told, laid out and drawn as it was, with a place and a key for each finding."""
+"""Mining that was written in format 1: told, laid out and drawn as it was, with a place and a key
+for each finding.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,10 @@ def test_what_was_compared_is_data():
         return [(entry["favoured"], entry["counts"], entry["named"]) for entry in entries]
 
     assert kinds("mine_rows") == [("the favourable outcome", True, False)]
-    assert kinds("mine_several_outputs") == [("grade A or B", True, True), ("card True", True, True)]
+    assert kinds("mine_several_outputs") == [
+        ("grade A or B", True, True),
+        ("card True", True, True),
+    ]
     assert kinds("mine_text_causal") == [("yes", True, True)]
 
 
@@ -67,4 +72,6 @@ def test_findings_know_their_score_and_are_told_apart():
         assert finding.key.startswith(f"{finding.score} of [")
     assert len({finding.key for finding in result.findings}) == len(result.findings)
     causal = read_old("mine_text_causal").findings
-    assert [finding.key for finding in causal] == [f"changes of {', '.join(sorted(one.about))}" for one in causal]
+    assert [finding.key for finding in causal] == [
+        f"changes of {', '.join(sorted(one.about))}" for one in causal
+    ]

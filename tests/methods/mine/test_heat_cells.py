@@ -1,4 +1,6 @@
-"""Maps and bars of a mining: cells, terms and counts are fields, and not read from labels and methods."""
+"""Maps and bars of a mining: cells, terms and counts are fields, and not read from labels and
+methods.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def relabelled(result):
     details = deepcopy(dict(result.details))
     for entry in details["mine"]:
         for table in entry["maps"]:
-            table["labels"] = [[f"Zelle {chr(97 + at)}" for at in range(len(names))] for names in table["labels"]]
+            table["labels"] = [
+                [f"Zelle {chr(97 + at)}" for at in range(len(names))] for names in table["labels"]
+            ]
     return replace(result, details=details)
 
 
@@ -36,12 +40,18 @@ def test_the_cells_of_the_worst_rule_are_outlined_whatever_cells_are_called(name
 @pytest.mark.parametrize("name", EVERY)
 def test_what_intervals_hold_together_over_is_not_read_from_the_method(name):
     found = made(name)
-    findings = [replace(one, estimate=replace(one.estimate, method="Übersetzung")) for one in found.findings]
-    before, after = (MineDisplay.from_result(one).bars for one in (found, replace(found, findings=findings)))
+    findings = [
+        replace(one, estimate=replace(one.estimate, method="Übersetzung")) for one in found.findings
+    ]
+    before, after = (
+        MineDisplay.from_result(one).bars for one in (found, replace(found, findings=findings))
+    )
     assert [bars.notes for bars in after] == [bars.notes for bars in before]
     method = found.worst.estimate.method
     for bars in before:
-        assert any(note.endswith(method[method.index("simultaneous over") :]) for note in bars.notes)
+        assert any(
+            note.endswith(method[method.index("simultaneous over") :]) for note in bars.notes
+        )
 
 
 def test_terms_are_named_without_their_category_where_it_stands_above_them():

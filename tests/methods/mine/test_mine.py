@@ -1,4 +1,6 @@
-"""mine end to end: the authors' networks, any software and frame, and findings that a plain loop confirms."""
+"""mine end to end: the authors' networks, any software and frame, and findings that a plain loop
+confirms.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ PEOPLE = people()
 def score(frame: Any) -> Any:
     """Women from 48 on get much less, and jobs and rates matter a little."""
     base = (
-        frame["income"].to_numpy() / 45 + 0.05 * (frame["job"].to_numpy() == "judge") + 0.05 * frame["rate"].to_numpy()
+        frame["income"].to_numpy() / 45
+        + 0.05 * (frame["job"].to_numpy() == "judge")
+        + 0.05 * frame["rate"].to_numpy()
     )
     worse = (frame["sex"].to_numpy() == "F") & (frame["age"].to_numpy() >= 48)
     return np.clip(base - 0.4 * worse, 0, 1)
@@ -79,7 +83,9 @@ def entry(result: eh.Result) -> Any:
 
 
 def by_hand(frame: pd.DataFrame, decide: Any = loan, space: eh.Space = SPACE) -> Any:
-    """How favourably the neighbours of each row are treated, feature by feature and without evenhand's own."""
+    """How favourably the neighbours of each row are treated, feature by feature and without
+    evenhand's own.
+    """
     found = []
     for feature in space.features:
         if feature.name in space.protected:
@@ -87,7 +93,10 @@ def by_hand(frame: pd.DataFrame, decide: Any = loan, space: eh.Space = SPACE) ->
         column = frame[feature.name]
         if feature.kind == "category":
             levels = list(feature.levels)
-            turned = [dict(zip(levels, [*levels[by:], *levels[:by]], strict=True)) for by in range(1, len(levels))]
+            turned = [
+                dict(zip(levels, [*levels[by:], *levels[:by]], strict=True))
+                for by in range(1, len(levels))
+            ]
             beside = [column.map(to) for to in turned]
         else:
             step = feature.step or 0.01
@@ -96,7 +105,11 @@ def by_hand(frame: pd.DataFrame, decide: Any = loan, space: eh.Space = SPACE) ->
         for values in beside:
             other = frame.assign(**{feature.name: values})
             kept = space.valid(space.encode(other))
-            amounts.append(decide(other.where(pd.Series(kept, frame.index), frame).astype(frame.dtypes)).astype(float))
+            amounts.append(
+                decide(
+                    other.where(pd.Series(kept, frame.index), frame).astype(frame.dtypes)
+                ).astype(float)
+            )
         found.append(np.mean(amounts, axis=0))
     return np.mean(found, axis=0)
 
@@ -122,9 +135,14 @@ def test_every_story_is_what_a_loop_over_neighbours_finds(result, means):
         assert finding.estimate.low <= finding.estimate.value <= finding.estimate.high
         assert told["difference"] == pytest.approx(inside - outside, abs=1e-9)
         assert (told["rows"], told["support"]) == (mask.sum(), pytest.approx(mask.mean()))
-        assert [group.estimate.value for group in finding.groups] == pytest.approx([inside, outside], abs=1e-9)
+        assert [group.estimate.value for group in finding.groups] == pytest.approx(
+            [inside, outside], abs=1e-9
+        )
         assert [group.estimate.n for group in finding.groups] == [mask.sum(), (~mask).sum()]
-        assert [str(group) for group in finding.groups] == [f"rule {finding.about}", "rule everyone else"]
+        assert [str(group) for group in finding.groups] == [
+            f"rule {finding.about}",
+            "rule everyone else",
+        ]
         assert told["ratio"]["value"] == pytest.approx(inside / outside)
         assert told["ratio"]["low"] <= told["ratio"]["value"] <= told["ratio"]["high"]
         assert Rule.from_dict(told["rule"]) == finding.about
@@ -156,7 +174,9 @@ def test_the_result_says_how_it_was_found(result):
         assert found.method == f"melded, simultaneous over {told['examined']:,} rule sets"
     lows = [finding.estimate.low for finding in stories(result)]
     assert lows == sorted(lows, reverse=True)
-    assert [each["text"] for each in told["stories"]] == [str(finding.about) for finding in stories(result)]
+    assert [each["text"] for each in told["stories"]] == [
+        str(finding.about) for finding in stories(result)
+    ]
     assert (result.stop, result.notes, result.verdict) == (eh.StopReason.ENUMERATED, (), "fail")
 
 
@@ -170,10 +190,14 @@ def test_maps_are_the_rates_of_all_pairs_of_cells(result, means):
     assert both["rows"][0][1] == mask.sum()
     assert both["rates"][0][1] == pytest.approx(means[mask].mean(), abs=1e-6)
     assert sum(map(sum, both["rows"])) == 1500
-    single = entry(eh.mine(subject(), data=PEOPLE, over="age", bins=[30, 31, 60], treatment="rows"))["maps"]
+    single = entry(
+        eh.mine(subject(), data=PEOPLE, over="age", bins=[30, 31, 60], treatment="rows")
+    )["maps"]
     assert single[0]["axes"] == ["age"]
     assert single[0]["rows"] == np.histogram(PEOPLE["age"], [18, 30, 31, 60, 99])[0].tolist()
-    nobody = eh.mine(subject(), data=PEOPLE[PEOPLE["age"] != 30], over="age", bins=[30, 31], treatment="rows")
+    nobody = eh.mine(
+        subject(), data=PEOPLE[PEOPLE["age"] != 30], over="age", bins=[30, 31], treatment="rows"
+    )
     assert (entry(nobody)["maps"][0]["rows"][1], entry(nobody)["maps"][0]["rates"][1]) == (0, None)
 
 
@@ -193,7 +217,9 @@ def test_cases_really_differ_and_only_in_sensitive_features(result):
     rows = {tuple(row) for row in PEOPLE[list(SPACE.names)].itertuples(index=False)}
     for _, case in found:
         assert tuple(case.individual.values()) in rows
-        assert tuple(case.twin[name] for name in SPACE.protected) in sensitive  # somebody who is there
+        assert (
+            tuple(case.twin[name] for name in SPACE.protected) in sensitive
+        )  # somebody who is there
     assert result.worst.cases[0].outcomes == (False, True)
 
 
@@ -225,7 +251,10 @@ def network(name: str, over: dict[int, bool], **options: Any) -> tuple[eh.Result
     ]
     space = eh.Space(features, protected=[given.names[at] for at in over])
     frame = pd.DataFrame(authors.rows.astype(int), columns=list(given.names))
-    return eh.mine(eh.Subject(authors.decide, space, positive=True), data=eh.rows(frame), **options), authors
+    return (
+        eh.mine(eh.Subject(authors.decide, space, positive=True), data=eh.rows(frame), **options),
+        authors,
+    )
 
 
 def test_census_as_published():
@@ -234,10 +263,19 @@ def test_census_as_published():
     assert (told["candidates"], told["frequent"], told["examined"]) == (4184, 2045, 2020)
     assert str(worst.about) == "4 <= a < 6, h 0 or 1, i 1"
     assert worst.estimate.value == pytest.approx(0.273, abs=5e-4)
-    assert [group.estimate.value for group in worst.groups] == pytest.approx([0.3817, 0.1087], abs=5e-5)
-    assert (worst.estimate.level, worst.estimate.method, worst.estimate.n) == (1, "enumerated", 32561)
+    assert [group.estimate.value for group in worst.groups] == pytest.approx(
+        [0.3817, 0.1087], abs=5e-5
+    )
+    assert (worst.estimate.level, worst.estimate.method, worst.estimate.n) == (
+        1,
+        "enumerated",
+        32561,
+    )
     assert told["queries"] == 20 * 32561
-    assert worst.about.mask(authors.rows, eh.Space.from_dict(result.space)).sum() == told["stories"][0]["rows"]
+    assert (
+        worst.about.mask(authors.rows, eh.Space.from_dict(result.space)).sum()
+        == told["stories"][0]["rows"]
+    )
 
 
 def test_credit_as_published():
@@ -250,7 +288,9 @@ def test_credit_as_published():
 def test_bank_as_published():
     result, _ = network("bank", {0: False}, complement=0.0)
     first, second = entry(result)["stories"][:2]
-    assert [abs(story["difference"]) for story in (first, second)] == pytest.approx([0.630, 0.288], abs=5e-4)
+    assert [abs(story["difference"]) for story in (first, second)] == pytest.approx(
+        [0.630, 0.288], abs=5e-4
+    )
     assert (45211 - first["rows"], 45211 - second["rows"]) == (9, 130)
     assert result.worst.estimate.value == pytest.approx(0.630, abs=5e-4)
 
@@ -260,7 +300,12 @@ def test_compas_with_race_as_one_feature():
     authors = Authors("compas", list(range(8)))
     given = authors.neighbours.view.subject.space
     flags = list(given.names[2:8])
-    features = [*given.features[:1], eh.category("male", [0, 1]), eh.category("race", flags), *given.features[8:]]
+    features = [
+        *given.features[:1],
+        eh.category("male", [0, 1]),
+        eh.category("race", flags),
+        *given.features[8:],
+    ]
     space = eh.Space(features, protected=["age_degree", "male", "race"])
     frame = pd.DataFrame(authors.rows.astype(int), columns=list(given.names))
     frame["race"] = np.array(flags)[frame[flags].to_numpy().argmax(axis=1)]
@@ -272,7 +317,9 @@ def test_compas_with_race_as_one_feature():
     tested = eh.Subject(decide, space, positive=True)
     # The authors take one, two or five races, and always the sex.
     points = space.encode(frame)
-    treated = Treated(points, Neighbours.of(View(tested), space.protected).means(points), "", "neighbours")
+    treated = Treated(
+        points, Neighbours.of(View(tested), space.protected).means(points), "", "neighbours"
+    )
     mining = Mining.of(space, space.protected, treated, Forming())
     scores: dict[str, float] = {}
     for block in mining.ranking.blocks:
@@ -296,7 +343,11 @@ def test_algorithm_2_is_close_to_what_is_exact():
     assert paper.worst.estimate.level == pytest.approx(0.9025)
     assert paper.worst.estimate.method == "wald"
     values = {each["text"]: each["difference"] for each in entry(exact)["stories"]}
-    shared = [(each["difference"], values[each["text"]]) for each in told["stories"] if each["text"] in values]
+    shared = [
+        (each["difference"], values[each["text"]])
+        for each in told["stories"]
+        if each["text"] in values
+    ]
     assert shared
     assert max(abs(one - other) for one, other in shared) < 0.08
     assert told["rest"]["low"] == pytest.approx(max(told["rest"]["value"] - 0.05, 0))
@@ -317,14 +368,23 @@ def test_an_estimator_on_real_people(adult, pipeline):
     space = eh.Space.from_frame(adult.features, adult.protected)
     some = adult.frame.sample(1500, random_state=0)
     subject = eh.Subject(pipeline, space, positive=adult.positive)
-    result = eh.mine(subject, data=some, treatment="rows", truth=adult.target, score=["rate", "tpr", "fpr"], top=2)
+    result = eh.mine(
+        subject,
+        data=some,
+        treatment="rows",
+        truth=adult.target,
+        score=["rate", "tpr", "fpr"],
+        top=2,
+    )
     assert [told["score"] for told in result.details["mine"]] == ["rate", "tpr", "fpr"]
     got = pipeline.predict(some[list(space.names)]) == adult.positive
     true = (some[adult.target] == adult.positive).to_numpy()
     for told, kept in zip(result.details["mine"], [true | True, true, ~true], strict=True):
         worst = told["stories"][0]
         mask = Rule.from_dict(worst["rule"]).mask(space.encode(some), space)
-        assert worst["difference"] == pytest.approx(got[mask & kept].mean() - got[~mask & kept].mean(), abs=1e-9)
+        assert worst["difference"] == pytest.approx(
+            got[mask & kept].mean() - got[~mask & kept].mean(), abs=1e-9
+        )
         assert (told["rows"], worst["rows"]) == (kept.sum(), (mask & kept).sum())
     around = eh.mine(subject, data=some[:300], budget=eh.Budget(queries=5000), over="sex")
     assert entry(around)["method"] == "drawn"
@@ -337,7 +397,8 @@ sex, age, income = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 print("yes" if income > 4 and not (sex == "F" and age > 40) else "no")
 """
 SMALL = eh.Space(
-    [eh.category("sex", ["F", "M"]), eh.integer("age", 20, 59), eh.integer("income", 0, 9)], ["sex", "age"]
+    [eh.category("sex", ["F", "M"]), eh.integer("age", 20, 59), eh.integer("income", 0, 9)],
+    ["sex", "age"],
 )
 
 
@@ -371,7 +432,9 @@ def test_a_program_that_fails_is_reported(tmp_path):
     (tmp_path / "bad.py").write_text("import sys; sys.exit('no such table')")
     argv = [sys.executable, "-S", str(tmp_path / "bad.py"), "{sex}", "{age}", "{income}"]
     with eh.Subject.command(argv, SMALL, positive="yes") as broken:
-        message = refused(SubjectCrashed, lambda: eh.mine(broken, data=people(5, space=SMALL)), "no such table")
+        message = refused(
+            SubjectCrashed, lambda: eh.mine(broken, data=people(5, space=SMALL)), "no such table"
+        )
     assert SubjectCrashed.exit_code == 4
     assert "Traceback" not in message
 
@@ -385,7 +448,12 @@ def test_a_program_that_fails_is_reported(tmp_path):
 @pytest.mark.parametrize("treatment", ["neighbours", "drawn", "rows"])
 def test_same_seed_same_bytes(treatment, monkeypatch):
     monkeypatch.setattr("evenhand.scores.neighbours.WORTH_SHARING", 0.0)
-    options: dict[str, Any] = {"data": PEOPLE, "treatment": treatment, "over": ["sex", "age"], "top": 3}
+    options: dict[str, Any] = {
+        "data": PEOPLE,
+        "treatment": treatment,
+        "over": ["sex", "age"],
+        "top": 3,
+    }
     runs = [
         eh.mine(subject(memo=memo), **options, n_jobs=n_jobs, seed=3).digest
         for n_jobs, memo in ((1, False), (2 if treatment == "neighbours" else 1, False), (1, True))
@@ -449,7 +517,11 @@ def test_weights_count_rows_as_often_as_they_say(scale, means):
     for how in ({"budget": eh.Budget(queries=100)}, {"treatment": "drawn"}, {"treatment": "paper"}):
         given = eh.rows(PEOPLE, weights=scale * weights)
         asked = eh.Subject(noted, SPACE, positive=True)
-        refused(UsageError, lambda given=given, asked=asked, how=how: eh.mine(asked, data=given, **how), "weights need")  # type: ignore[misc]
+        refused(
+            UsageError,
+            lambda given=given, asked=asked, how=how: eh.mine(asked, data=given, **how),
+            "weights need",
+        )  # type: ignore[misc]
     assert not calls
 
 
@@ -458,14 +530,19 @@ def test_several_outputs_and_classes_have_a_view_each(tmp_path):
         return {"grant": np.where(loan(frame), "yes", "no"), "score": np.round(100 * score(frame))}
 
     tested = eh.Subject(
-        several, SPACE, outputs=["grant", "score"], positive={"grant": "yes", "score": lambda value: value > 50}
+        several,
+        SPACE,
+        outputs=["grant", "score"],
+        positive={"grant": "yes", "score": lambda value: value > 50},
     )
     both = eh.mine(tested, data=PEOPLE, limit=0.1, top=2)
     first, second = both.details["mine"]
     assert (first["output"], first["favoured"], second["output"]) == ("grant", "grant yes", "score")
     assert {finding.output for finding in both.findings} == {"grant", "score"}
     alone = entry(eh.mine(subject(), data=PEOPLE))
-    assert [story["text"] for story in first["stories"][:1]] == [story["text"] for story in alone["stories"][:1]]
+    assert [story["text"] for story in first["stories"][:1]] == [
+        story["text"] for story in alone["stories"][:1]
+    ]
     assert first["stories"][0]["difference"] == pytest.approx(alone["stories"][0]["difference"])
     assert first["stories"][0]["low"] < alone["stories"][0]["low"]  # the level is shared
     both.to_json(tmp_path / "both.json")
@@ -475,18 +552,27 @@ def test_several_outputs_and_classes_have_a_view_each(tmp_path):
         value = score(frame)
         return np.where(value > 0.6, "gold", np.where(value > 0.3, "silver", "none"))
 
-    three = eh.mine(eh.Subject(classes, SPACE, labels=["gold", "none", "silver"]), data=PEOPLE, top=2)
+    three = eh.mine(
+        eh.Subject(classes, SPACE, labels=["gold", "none", "silver"]), data=PEOPLE, top=2
+    )
     assert [told["favoured"] for told in three.details["mine"]] == ["gold", "none", "silver"]
     assert {finding.output for finding in three.findings} == {"gold", "none", "silver"}
     three.to_json(tmp_path / "three.json")
     labelled = eh.Subject(classes, SPACE, labels=["gold", "none", "silver"])
     assert eh.replay(tmp_path / "three.json", labelled).verdict == "fail"
     got = classes(PEOPLE)
-    rows = eh.mine(eh.Subject(classes, SPACE, labels=["gold", "none", "silver"]), data=PEOPLE, treatment="rows", top=1)
+    rows = eh.mine(
+        eh.Subject(classes, SPACE, labels=["gold", "none", "silver"]),
+        data=PEOPLE,
+        treatment="rows",
+        top=1,
+    )
     for told in rows.details["mine"]:
         mask = Rule.from_dict(told["stories"][0]["rule"]).mask(SPACE.encode(PEOPLE), SPACE)
         mine = got == told["favoured"]
-        assert told["stories"][0]["difference"] == pytest.approx(mine[mask].mean() - mine[~mask].mean())
+        assert told["stories"][0]["difference"] == pytest.approx(
+            mine[mask].mean() - mine[~mask].mean()
+        )
 
 
 def test_scores_are_compared_by_their_mean(adult, pipeline):
@@ -496,18 +582,27 @@ def test_scores_are_compared_by_their_mean(adult, pipeline):
     result = eh.mine(subject, data=some, treatment="rows")
     scores = pipeline.predict_proba(some)[:, list(pipeline.classes_).index(adult.positive)]
     mask = result.worst.about.mask(space.encode(some), space)
-    assert result.worst.estimate.value == pytest.approx(abs(scores[mask].mean() - scores[~mask].mean()))
+    assert result.worst.estimate.value == pytest.approx(
+        abs(scores[mask].mean() - scores[~mask].mean())
+    )
     assert f"score {scores[mask].mean():.3f} on average" in result.worst.claim
     assert not any(finding.cases for finding in result.findings)
     true = (adult.frame.loc[some.index, adult.target] == adult.positive).to_numpy()
     found = stories(eh.mine(subject, data=some, truth=true, score="tpr"))[0]
     mask = found.about.mask(space.encode(some), space)
-    assert found.estimate.value == pytest.approx(abs(scores[mask & true].mean() - scores[~mask & true].mean()))
+    assert found.estimate.value == pytest.approx(
+        abs(scores[mask & true].mean() - scores[~mask & true].mean())
+    )
 
 
 def test_protected_features_that_the_software_does_not_take():
     hidden = eh.Space(
-        [eh.category("sex", ["F", "M"], passed=False), eh.integer("income", 0, 9), eh.integer("debt", 0, 9)], ["sex"]
+        [
+            eh.category("sex", ["F", "M"], passed=False),
+            eh.integer("income", 0, 9),
+            eh.integer("debt", 0, 9),
+        ],
+        ["sex"],
     )
     rng = np.random.default_rng(0)
     sexes = rng.choice(["F", "M"], 600)
@@ -532,7 +627,9 @@ def test_protected_features_that_the_software_does_not_take():
 
 def test_constraints_are_kept_in_neighbours_and_cases():
     asked: list[Any] = []
-    space = eh.Space(SMALL.features, SMALL.protected, ["not (sex == 'F' and income > 7)", "income + age < 66"])
+    space = eh.Space(
+        SMALL.features, SMALL.protected, ["not (sex == 'F' and income > 7)", "income + age < 66"]
+    )
 
     def decide(frame: Any) -> Any:
         asked.append(frame)
@@ -543,10 +640,16 @@ def test_constraints_are_kept_in_neighbours_and_cases():
     assert space.valid(space.encode(pd.concat(asked))).all()
     expected = by_hand(frame, decide, space)
     mask = result.worst.about.mask(space.encode(frame), space)
-    assert result.worst.estimate.value == pytest.approx(abs(expected[mask].mean() - expected[~mask].mean()))
+    assert result.worst.estimate.value == pytest.approx(
+        abs(expected[mask].mean() - expected[~mask].mean())
+    )
     assert any(finding.cases for finding in result.findings)
     broken = pd.DataFrame([{"sex": "F", "age": 30, "income": 9}])
-    refused(DataError, lambda: eh.mine(eh.Subject(decide, space, positive=True), data=broken), "break the constraints")
+    refused(
+        DataError,
+        lambda: eh.mine(eh.Subject(decide, space, positive=True), data=broken),
+        "break the constraints",
+    )
 
 
 @settings(max_examples=examples(15), deadline=None, suppress_health_check=list(HealthCheck))
@@ -555,7 +658,9 @@ def test_any_space_gives_a_sound_result_or_a_sentence(space, seed, data):
     rng = np.random.default_rng(seed)
     frame = space.decode(space.draw(data.draw(st.integers(2, 80)), rng))
     weights = rng.normal(size=len(space.features))
-    tested = eh.Subject(lambda rows: np.abs(np.sin(space.encode(rows) @ weights)) > 0.5, space, positive=True)
+    tested = eh.Subject(
+        lambda rows: np.abs(np.sin(space.encode(rows) @ weights)) > 0.5, space, positive=True
+    )
     over = data.draw(st.lists(st.sampled_from(space.names), min_size=1, unique=True))
     queries = data.draw(st.sampled_from([None, 40, 500]))
     options: dict[str, Any] = {
@@ -613,7 +718,9 @@ def test_depth_levels_and_bins():
     assert max(rows) - min(rows) < 60
     two = eh.mine(subject(), **options, over=[("sex",), ("age", "race")])
     assert [told["over"] for told in two.details["mine"]] == [["sex"], ["age", "race"]]
-    assert two.worst.estimate.method.endswith(f"over {sum(told['examined'] for told in two.details['mine'])} rule sets")
+    assert two.worst.estimate.method.endswith(
+        f"over {sum(told['examined'] for told in two.details['mine'])} rule sets"
+    )
     more = eh.mine(subject(), **options, support=0.3)
     assert all(0.3 <= story["support"] <= 0.7 for story in entry(more)["stories"])
 
@@ -622,7 +729,10 @@ def test_many_continuous_features_are_taken_a_few_at_a_time():
     names = [f"x{number}" for number in range(9)]
     space = eh.Space([*(eh.real(name, 0, 1) for name in names), eh.integer("z", 0, 3)], names)
     frame = people(400, space=space)
-    result = eh.mine(eh.Subject(lambda rows: (rows["x3"] > 0.7) & (rows["z"] > 0), space, positive=True), data=frame)
+    result = eh.mine(
+        eh.Subject(lambda rows: (rows["x3"] > 0.7) & (rows["z"] > 0), space, positive=True),
+        data=frame,
+    )
     told = entry(result)
     assert told["depth"] == 2
     assert told["examined"] > 10_000
@@ -631,7 +741,10 @@ def test_many_continuous_features_are_taken_a_few_at_a_time():
     (note,) = result.notes
     assert "rule sets take up to 2 of the 9 features" in note
     refused(
-        SpaceError, lambda: eh.mine(loan_of(space), data=frame, depth=5), "depth = 4 over 9 features", "take depth=3"
+        SpaceError,
+        lambda: eh.mine(loan_of(space), data=frame, depth=5),
+        "depth = 4 over 9 features",
+        "take depth=3",
     )
 
 
@@ -652,17 +765,25 @@ def test_the_budget_is_never_exceeded(queries):
     told = entry(result)
     assert told["rows"] == min(1500, queries - min(queries // 10, 640))
     assert told["method"] == ("neighbours" if queries >= 9640 else "drawn")
-    assert result.stop is (eh.StopReason.QUERIES if told["method"] == "drawn" else eh.StopReason.ENUMERATED)
+    assert result.stop is (
+        eh.StopReason.QUERIES if told["method"] == "drawn" else eh.StopReason.ENUMERATED
+    )
     if told["method"] == "drawn":
-        whole = eh.mine(subject(), data=eh.rows(PEOPLE), budget=eh.Budget(queries=queries), support=0.2)
-        assert whole.worst.estimate.level == 0.95  # not everything is known, though the rows are all there are
+        whole = eh.mine(
+            subject(), data=eh.rows(PEOPLE), budget=eh.Budget(queries=queries), support=0.2
+        )
+        assert (
+            whole.worst.estimate.level == 0.95
+        )  # not everything is known, though the rows are all there are
 
 
 def test_drawn_neighbours_are_about_all_of_them(means):
     drawn = eh.mine(subject(), data=PEOPLE, budget=eh.Budget(queries=5000))
     for finding in stories(drawn):
         mask = finding.about.mask(SPACE.encode(PEOPLE), SPACE)
-        assert finding.estimate.value == pytest.approx(abs(means[mask].mean() - means[~mask].mean()), abs=0.05)
+        assert finding.estimate.value == pytest.approx(
+            abs(means[mask].mean() - means[~mask].mean()), abs=0.05
+        )
 
 
 def test_time_that_is_up_keeps_the_rows_that_were_asked():
@@ -682,7 +803,9 @@ def test_an_interrupt_keeps_the_rows_that_were_asked(whole):
             raise KeyboardInterrupt
         return {"one": loan(frame), "other": ~loan(frame)}
 
-    tested = eh.Subject(interrupted, SPACE, outputs=["one", "other"], positive={"one": True, "other": True})
+    tested = eh.Subject(
+        interrupted, SPACE, outputs=["one", "other"], positive={"one": True, "other": True}
+    )
     given = people(20_000)
     result = eh.mine(tested, data=eh.rows(given) if whole else given, top=2)
     assert result.stop is eh.StopReason.INTERRUPTED
@@ -702,11 +825,19 @@ def test_algorithm_2_keeps_to_the_budget_or_refuses():
     tested = subject()
     small = eh.Budget(queries=5000)
     how: dict[str, Any] = {"data": PEOPLE, "over": "sex", "treatment": "paper"}
-    message = refused(UsageError, lambda: eh.mine(tested, **how, budget=small), "treatment = 'paper' may take 6,148")
+    message = refused(
+        UsageError,
+        lambda: eh.mine(tested, **how, budget=small),
+        "treatment = 'paper' may take 6,148",
+    )
     assert "5,000" in message
     assert tested.asked == 0
     assert eh.mine(tested, **how, budget=eh.Budget(queries=6148)).spent.queries <= 6148
-    refused(UsageError, lambda: eh.mine(tested, **how, budget=eh.Budget(seconds=1e-9)), "after 0 of 2 rule sets")
+    refused(
+        UsageError,
+        lambda: eh.mine(tested, **how, budget=eh.Budget(seconds=1e-9)),
+        "after 0 of 2 rule sets",
+    )
 
 
 # Verdicts, true outcomes, and what is refused
@@ -714,7 +845,9 @@ def test_algorithm_2_keeps_to_the_budget_or_refuses():
 
 def test_verdicts_and_exit_codes():
     def verdict(**options: Any) -> Any:
-        result = eh.mine(subject(), **{"data": PEOPLE, "over": "sex", "treatment": "rows", **options})
+        result = eh.mine(
+            subject(), **{"data": PEOPLE, "over": "sex", "treatment": "rows", **options}
+        )
         return result.verdict, result.exit_code
 
     value = eh.mine(subject(), data=PEOPLE, over="sex", treatment="rows").worst.estimate
@@ -724,9 +857,17 @@ def test_verdicts_and_exit_codes():
     assert verdict(limit=value.value) == ("undecided", 3)
     assert verdict(limit=value.value * 1.01, data=eh.rows(PEOPLE)) == ("pass", 0)
     assert verdict(limit=value.value * 0.99, data=eh.rows(PEOPLE)) == ("fail", 1)
-    fair = eh.mine(lambda frame: frame["income"] > 20, SPACE, PEOPLE.assign(income=30), limit=0, treatment="rows")
+    fair = eh.mine(
+        lambda frame: frame["income"] > 20,
+        SPACE,
+        PEOPLE.assign(income=30),
+        limit=0,
+        treatment="rows",
+    )
     assert fair.verdict == "undecided"
-    same = eh.mine(lambda frame: frame["income"] > 20, SPACE, eh.rows(PEOPLE.assign(income=30)), limit=0)
+    same = eh.mine(
+        lambda frame: frame["income"] > 20, SPACE, eh.rows(PEOPLE.assign(income=30)), limit=0
+    )
     assert same.verdict == "pass"
     with pytest.raises(AssertionError, match="people with sex F"):
         eh.mine(subject(), data=PEOPLE, over="sex", limit=0.01).check()
@@ -749,7 +890,9 @@ def gap(finding: eh.Finding, got: Any, kept: Any) -> float:
     return float(abs(got[mask & kept].mean() - got[~mask & kept].mean()))
 
 
-@pytest.mark.parametrize("form", ["column", "numbers", "floats", "texts", "values", "series", "polars"])
+@pytest.mark.parametrize(
+    "form", ["column", "numbers", "floats", "texts", "values", "series", "polars"]
+)
 def test_true_outcomes_in_any_form(form):
     true = np.random.default_rng(0).uniform(size=len(PEOPLE)) < score(PEOPLE)
     words = np.where(true, "yes", "no")
@@ -760,7 +903,12 @@ def test_true_outcomes_in_any_form(form):
         data = PEOPLE.assign(paid=true.astype(int if form == "numbers" else float))
         model = eh.Subject(lambda frame: loan(frame).astype(int), SPACE)
     elif form != "column":
-        truth = {"texts": words.tolist(), "values": true, "series": pd.Series(words), "polars": "paid"}[form]
+        truth = {
+            "texts": words.tolist(),
+            "values": true,
+            "series": pd.Series(words),
+            "polars": "paid",
+        }[form]
     if form == "polars":
         data = pl.from_pandas(data).lazy()
     result = eh.mine(model, data=data, truth=truth, score=["tpr", "fpr"], top=1)
@@ -770,7 +918,8 @@ def test_true_outcomes_in_any_form(form):
         finding = next(
             f
             for f in result.findings
-            if str(f.about) == told["stories"][0]["text"] and f.estimate.value == abs(told["stories"][0]["difference"])
+            if str(f.about) == told["stories"][0]["text"]
+            and f.estimate.value == abs(told["stories"][0]["difference"])
         )
         assert finding.estimate.value == pytest.approx(gap(finding, loan(PEOPLE), kept))
         assert told["score"] in ("tpr", "fpr")
@@ -841,10 +990,28 @@ def test_what_is_wrong_is_said_in_a_sentence_before_anything_is_asked():
     no(DataError, "no outcome in row 1", score="fpr", truth=["yes", float("nan")] * 750)
     no(DataError, "no outcome in row 2", score="fpr", truth=pd.Series([1, 0, None] * 500))
     no(DataError, "truth has no outcome that is favourable", score="fpr", truth=[[1], [1, 2]] * 750)
-    no(DataError, "'paid'", "missing values", score="fpr", truth="paid", data=PEOPLE.assign(paid=[None] * 1500))
-    no(DataError, "truth has no outcome that is favourable (True)", score="fpr", truth=["yes", "no"] * 750)
+    no(
+        DataError,
+        "'paid'",
+        "missing values",
+        score="fpr",
+        truth="paid",
+        data=PEOPLE.assign(paid=[None] * 1500),
+    )
+    no(
+        DataError,
+        "truth has no outcome that is favourable (True)",
+        score="fpr",
+        truth=["yes", "no"] * 750,
+    )
     no(DataError, "nobody to compare", score="fpr", truth=[True] * 1500)
-    no(DataError, "no rule set over sex covers at least 60 %", "support=0.12", support=0.6, over="sex")
+    no(
+        DataError,
+        "no rule set over sex covers at least 60 %",
+        "support=0.12",
+        support=0.6,
+        over="sex",
+    )
     no(DataError, "support=0.2", support=0.999, complement=0, over="sex")
     no(DataError, "no rule set over sex", data=PEOPLE.assign(sex="F"), over="sex")
     no(UsageError, "did you mean 'support'", suport=0.1)
@@ -855,4 +1022,8 @@ def test_what_is_wrong_is_said_in_a_sentence_before_anything_is_asked():
     refused(UsageError, lambda: eh.mine(loan, data=PEOPLE), "has no space")
     plain = eh.Space(SPACE.features)
     refused(UsageError, lambda: eh.mine(loan, plain, PEOPLE), "no protected features", "over=")
-    refused(UsageError, lambda: eh.mine(lambda f: np.where(loan(f), "y", "n"), SPACE, PEOPLE), "positive=")
+    refused(
+        UsageError,
+        lambda: eh.mine(lambda f: np.where(loan(f), "y", "n"), SPACE, PEOPLE),
+        "positive=",
+    )

@@ -1,4 +1,6 @@
-"""Whatever a favourable label is called, it is told as a label: details say what was compared, and words do not."""
+"""Whatever a favourable label is called, it is told as a label: details say what was compared, and
+words do not.
+"""
 
 from __future__ import annotations
 
@@ -49,14 +51,20 @@ def mined(verb: str, label: str) -> eh.Result:
         return [NONE if "gay" in text else label for text in texts]
 
     if verb == "mine_log":
-        return eh.mine_log(PEOPLE.assign(got=decide(PEOPLE)), outcome="got", positive=label, over=["sex", "age"])
+        return eh.mine_log(
+            PEOPLE.assign(got=decide(PEOPLE)), outcome="got", positive=label, over=["sex", "age"]
+        )
     if verb == "mine_text":
         return eh.mine_text(judge, SAID * 20, lexicon=TERMS, positive=label, progress=False)
-    return eh.mine(eh.Subject(decide, SPACE, positive=label), data=PEOPLE, over=["sex", "age"], progress=False)
+    return eh.mine(
+        eh.Subject(decide, SPACE, positive=label), data=PEOPLE, over=["sex", "age"], progress=False
+    )
 
 
 def told(result: eh.Result) -> list[str]:
-    """Return what is told without cases, which are aligned by how long a label is, and without what it took."""
+    """Return what is told without cases, which are aligned by how long a label is, and without what
+    it took.
+    """
     return result.to_text(cases=0).splitlines()[:-1]
 
 
@@ -87,7 +95,11 @@ def test_each_of_several_labels_is_told_as_a_label(label):
     subject = eh.Subject(decide, SPACE, labels=[label, "b", "c"])
     result = eh.mine(subject, data=PEOPLE, over="sex", treatment="rows", progress=False)
     entries = entries_of(result)
-    assert [entry["output"] for entry in entries] == [entry["favoured"] for entry in entries] == [label, "b", "c"]
+    assert (
+        [entry["output"] for entry in entries]
+        == [entry["favoured"] for entry in entries]
+        == [label, "b", "c"]
+    )
     assert all((entry["counts"], entry["named"]) == (True, True) for entry in entries)
     assert "score on average" not in result.to_text()
     assert f"how often people get the outcome {label}, each row as it is" in lines(result)
@@ -97,7 +109,11 @@ def test_a_function_describes_the_favourable_outcome_and_scores_have_none():
     subject = eh.Subject(lambda frame: frame["age"] * 1.0, SPACE, positive=lambda age: age < 30)
     described = eh.mine(subject, data=PEOPLE, over="sex", treatment="rows", progress=False)
     (entry,) = entries_of(described)
-    assert (entry["favoured"], entry["counts"], entry["named"]) == ("the favourable outcome", True, False)
+    assert (entry["favoured"], entry["counts"], entry["named"]) == (
+        "the favourable outcome",
+        True,
+        False,
+    )
     assert "how often people get the favourable outcome, each row as it is" in lines(described)
 
     subject = eh.Subject(Scoring(), SPACE, positive="yes", output="score")
@@ -121,7 +137,11 @@ def test_a_finding_names_its_place_in_the_details(verb):
         else:
             assert (place.part, finding.about.conditions) == ("rest", ())
     again = evidence_of(json.loads(result.to_json()), where="found.json")
-    assert [finding.detail for finding in again.findings] == [finding.detail for finding in result.findings]
-    assert [finding.key for finding in again.findings] == [finding.key for finding in result.findings]
+    assert [finding.detail for finding in again.findings] == [
+        finding.detail for finding in result.findings
+    ]
+    assert [finding.key for finding in again.findings] == [
+        finding.key for finding in result.findings
+    ]
     assert again.digest == result.digest
     assert again.to_frame().equals(result.to_frame())

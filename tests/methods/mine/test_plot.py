@@ -1,4 +1,6 @@
-"""Displays of mined results: what they compute is asserted without drawing, what they draw on figures nobody sees."""
+"""Displays of mined results: what they compute is asserted without drawing, what they draw on
+figures nobody sees.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ def people(rows: int = 1000) -> pd.DataFrame:
 
 @cache
 def table(**options: Any) -> eh.Result:
-    return eh.mine_log(people(), outcome="granted", **{"over": ("sex", "race", "age"), "bins": 5, **options})
+    return eh.mine_log(
+        people(), outcome="granted", **{"over": ("sex", "race", "age"), "bins": 5, **options}
+    )
 
 
 @cache
@@ -121,7 +125,8 @@ def meet(axes: Any, *kinds: str) -> list[tuple[str, str]]:
         (one, other)
         for at, (one, box) in enumerate(boxes)
         for other, beside in boxes[at + 1 :]
-        if min(box.x1, beside.x1) - max(box.x0, beside.x0) > 1 and min(box.y1, beside.y1) - max(box.y0, beside.y0) > 1
+        if min(box.x1, beside.x1) - max(box.x0, beside.x0) > 1
+        and min(box.y1, beside.y1) - max(box.y0, beside.y0) > 1
     ]
 
 
@@ -136,9 +141,17 @@ def test_bars_are_the_stories_signed_with_their_rates_and_the_rest():
     assert row["rule"] == worst.label.replace("\n", " ")
     assert (worst.low, worst.high, worst.sure) == (row["low"], row["high"], True)
     assert worst.ends == (-row["high"], -row["low"])
-    assert worst.beside == (f"{100 * row['rate']:.1f} %", f"{100 * row['other']:.1f} %", f"{row['rows']:,}")
+    assert worst.beside == (
+        f"{100 * row['rate']:.1f} %",
+        f"{100 * row['other']:.1f} %",
+        f"{row['rows']:,}",
+    )
     assert bars.title == f"fail: {result.worst.claim}"
-    assert (bars.limit, bars.percent, bars.headers) == (0.1, True, ("group", "everyone\nelse", "rows"))
+    assert (bars.limit, bars.percent, bars.headers) == (
+        0.1,
+        True,
+        ("group", "everyone\nelse", "rows"),
+    )
     rest = result.details["mine"][0]["rest"]
     assert bars.rest == Rest(
         f"{rest['rules']:,} other rule sets:\nnone further than {100 * rest['value']:.1f} points",
@@ -153,7 +166,9 @@ def test_bars_are_the_stories_signed_with_their_rates_and_the_rest():
 def test_what_may_be_chance_or_under_the_threshold_is_not_sure():
     free, held = table(), table(limit=0.6)
     sure = [bar.sure for bar in MineDisplay.from_result(free).bars[0].bars]
-    assert sure == [finding.estimate.low > 0 for finding in free.findings if finding.about.conditions]
+    assert sure == [
+        finding.estimate.low > 0 for finding in free.findings if finding.about.conditions
+    ]
     assert True in sure
     assert not any(bar.sure for bar in MineDisplay.from_result(held).bars[0].bars)
 
@@ -163,7 +178,9 @@ def test_bars_are_drawn_with_intervals_columns_and_the_threshold_on_both_sides(d
     bars, ax = display.bars[0], display.ax_
     assert display.ax_ is display.axes_[0]
     shapes = [patch for patch in ax.patches if isinstance(patch, Rectangle)]
-    assert [patch.get_width() for patch in shapes] == pytest.approx([bar.value for bar in bars.bars])
+    assert [patch.get_width() for patch in shapes] == pytest.approx(
+        [bar.value for bar in bars.bars]
+    )
     assert len(ax.containers) == 2 * len(bars.bars)  # a bar and its interval
     threshold = sorted(line.get_xdata()[0] for line in ax.lines if line.get_linestyle() == "--")
     assert threshold == [-0.3, 0.3]
@@ -217,7 +234,11 @@ def test_few_rows_are_hatched_and_said_and_name_no_extreme(drawn):
     assert (heat.few == [[name == "green" for name in heat.labels[0]]] * 2).all()
     assert any(note.startswith("hatched: under 50 rows (5 %)") for note in heat.notes)
     assert "green" not in heat.title
-    hatched = [one for one in display.ax_.collections if isinstance(one, PolyCollection) and one.get_hatch()]
+    hatched = [
+        one
+        for one in display.ax_.collections
+        if isinstance(one, PolyCollection) and one.get_hatch()
+    ]
     assert [len(one.get_paths()) for one in hatched] == [2]
     cells = [
         f"{100 * rate:.0f} %\n{rows:,}"
@@ -245,7 +266,11 @@ def test_the_outline_follows_the_rule_and_is_broken_where_it_holds_in_part(drawn
     (heat,) = whole.heats
     assert heat.whole
     assert "F" in heat.labels[1]
-    (outline,) = [one for one in whole.ax_.collections if isinstance(one, LineCollection) and one.get_zorder() == 3]
+    (outline,) = [
+        one
+        for one in whole.ax_.collections
+        if isinstance(one, LineCollection) and one.get_zorder() == 3
+    ]
     covered = int(np.array(heat.inside).sum())
     assert len(outline.get_segments()) == 2 * covered + 2  # a row of cells
     rule = table().details["mine"][0]["stories"][0]["rule"]
@@ -256,10 +281,14 @@ def test_the_outline_follows_the_rule_and_is_broken_where_it_holds_in_part(drawn
 
 
 @given(
-    bounds=st.lists(st.integers(-2_000_000, 2_000_000), min_size=4, max_size=8, unique=True).map(sorted),
+    bounds=st.lists(st.integers(-2_000_000, 2_000_000), min_size=4, max_size=8, unique=True).map(
+        sorted
+    ),
     data=st.data(),
 )
-def test_cells_of_a_number_that_a_rule_takes_are_found_by_where_they_start_whatever_they_are_called(bounds, data):
+def test_cells_of_a_number_that_a_rule_takes_are_found_by_where_they_start_whatever_they_are_called(
+    bounds, data
+):
     bins = list(zip(bounds[:-1], [end - 1 for end in bounds[1:]], strict=True))
     first = data.draw(st.integers(0, len(bins) - 1))
     last = data.draw(st.integers(first, len(bins) - 1))
@@ -267,7 +296,9 @@ def test_cells_of_a_number_that_a_rule_takes_are_found_by_where_they_start_whate
     low = None if first == 0 else bins[first][0]
     high = None if last == len(bins) - 1 else bins[last][1]
     cells = Cells(("x",), (labels,), (starts,), np.ones(len(bins)), np.ones(len(bins)))
-    met = cells.covered(Rule((Condition("x", low, high, below=None if high is None else high + 1),)))
+    met = cells.covered(
+        Rule((Condition("x", low, high, below=None if high is None else high + 1),))
+    )
     assert met.tolist() == [first <= at <= last for at in range(len(bins))]
 
 
@@ -296,7 +327,8 @@ def test_one_category_is_a_row_of_terms(drawn):
     assert np.array(heat.rates).tolist() == [[0.0, 1.0, 1.0]]
     assert (
         heat.title
-        == "how often texts get the favourable outcome, by the term for gender: from 0.0 % (gay) to 100.0 % (straight)"
+        == "how often texts get the favourable outcome, by the term for gender: from 0.0 % (gay) to"
+        " 100.0 % (straight)"
     )
     assert len(display.figure_.axes) == 1
 
@@ -323,7 +355,8 @@ def test_changes_of_terms_are_shares_of_texts(drawn):
     assert heat.centre is None
     assert heat.inside == ()
     changed = {
-        one["text"]: one["changed"] for one in texts(kind="causal").details["mine_text"][0]["changes"][0]["terms"]
+        one["text"]: one["changed"]
+        for one in texts(kind="causal").details["mine_text"][0]["changes"][0]["terms"]
     }
     assert sorted(rate for line in heat.rates for rate in line) == sorted(changed.values())
 
@@ -348,7 +381,9 @@ def test_several_minings_have_panels_of_their_own_and_more_are_counted(drawn):
     assert [heat.title.partition(", ")[0] for heat in display.heats if heat] == [
         bars.title.partition(", ")[0] for bars in display.bars
     ]
-    sets = eh.mine_log(people(), outcome="granted", over=[("sex",), ("race",), ("age",), ("sex", "race")], top=2)
+    sets = eh.mine_log(
+        people(), outcome="granted", over=[("sex",), ("race",), ("age",), ("sex", "race")], top=2
+    )
     fewer = drawn(display_of(sets))
     assert (len(fewer.bars), fewer.left_out) == (MOST_MININGS, 1)
     assert "… 1 more sets of features" in fewer.axes_[-1].get_xlabel()
@@ -387,8 +422,18 @@ def test_axes_given_get_the_bars_and_leave_the_global_state_alone():
 
 
 def test_what_cannot_be_drawn_is_refused_in_a_sentence():
-    refused(UsageError, lambda: HeatDisplay.from_result(table(), axes=("age", "sexx")), "axes", "'sex and age'")
-    refused(UsageError, lambda: HeatDisplay.from_result(table(), axes="age"), "axes = 'age'", "'race and age'")
+    refused(
+        UsageError,
+        lambda: HeatDisplay.from_result(table(), axes=("age", "sexx")),
+        "axes",
+        "'sex and age'",
+    )
+    refused(
+        UsageError,
+        lambda: HeatDisplay.from_result(table(), axes="age"),
+        "axes = 'age'",
+        "'race and age'",
+    )
     wrong: Any = 5
     refused(UsageError, lambda: HeatDisplay.from_result(table(), axes=wrong), "axes = 5")
     refused(UsageError, lambda: HeatDisplay.from_result(table(), axes=()), "axes = ()")
@@ -402,20 +447,34 @@ def test_what_cannot_be_drawn_is_refused_in_a_sentence():
 @pytest.mark.slow
 def test_very_many_bars_and_cells_long_names_and_formulas_are_drawn(drawn):
     bars = tuple(
-        Bar(wrapped(f"${at}_$, " + "long words " * 9), 0.01 * at - 0.1, 0.0, 0.3, sure=False, beside=("1",))
+        Bar(
+            wrapped(f"${at}_$, " + "long words " * 9),
+            0.01 * at - 0.1,
+            0.0,
+            0.3,
+            sure=False,
+            beside=("1",),
+        )
         for at in range(30)
     )
-    ranked = Bars("$x_{$ " * 30, ("$y$",), ("n",), bars, Rest("9 others", 0.1, 0.2), 0.1, ("less", "more"))
+    ranked = Bars(
+        "$x_{$ " * 30, ("$y$",), ("n",), bars, Rest("9 others", 0.1, 0.2), 0.1, ("less", "more")
+    )
     names = tuple(f"$level {at} of a category with a long name" for at in range(40))
     rates = tuple(tuple((x * y % 7) / 7 for x in range(40)) for y in range(20))
-    heat = Heat("$many$", ("$a$", "b" * 90), (names, names[:20]), rates, centre=0.4, notes=("a note " * 40,))
+    heat = Heat(
+        "$many$", ("$a$", "b" * 90), (names, names[:20]), rates, centre=0.4, notes=("a note " * 40,)
+    )
     display = drawn(MineDisplay((ranked,), (heat,)))
     assert max(display.figure_.get_size_inches()) < 45
     assert display.figure_.get_size_inches()[0] <= 13
     assert not cut(display)
 
 
-@given(st.lists(st.text("abcdef <=$,", min_size=1, max_size=60), min_size=1, max_size=5), st.integers(12, 60))
+@given(
+    st.lists(st.text("abcdef <=$,", min_size=1, max_size=60), min_size=1, max_size=5),
+    st.integers(12, 60),
+)
 def test_wrapped_rules_keep_every_letter_and_their_width(parts, width):
     text = ", ".join(parts)
     lines = wrapped(text, width, 10_000).split("\n")

@@ -1,4 +1,6 @@
-"""Stories: every rule set as a mask over rows, the order and the grouping by plain loops, and bounds on all others."""
+"""Stories: every rule set as a mask over rows, the order and the grouping by plain loops, and
+bounds on all others.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,12 @@ from evenhand.statistics.simultaneous import Sure, absolute
 from tests.support.helpers import examples, refused
 
 SPACE = Space(
-    [category("race", ["a", "b", "c"]), integer("age", 0, 7), category("sex", ["F", "M"]), real("rate", 0, 1)],
+    [
+        category("race", ["a", "b", "c"]),
+        integer("age", 0, 7),
+        category("sex", ["F", "M"]),
+        real("rate", 0, 1),
+    ],
     protected=["race", "age", "sex", "rate"],
 )
 
@@ -42,13 +49,22 @@ class Case:
 
 
 def mined(
-    rows: int, seed: int, names: Any, *, how: str = "counts", rate: float = 0.4, level: float = 0.95, **forming: Any
+    rows: int,
+    seed: int,
+    names: Any,
+    *,
+    how: str = "counts",
+    rate: float = 0.4,
+    level: float = 0.95,
+    **forming: Any,
 ) -> Case:
     """Random people, of whom some levels are rare, and values that depend on the features."""
     rng = np.random.default_rng(seed)
     points = SPACE.draw(rows, rng)
     points[:, 0] = rng.choice(3, rows, p=[0.7, 0.28, 0.02])
-    mean = np.clip(rate + 0.3 * (points[:, 2] == 0) * (points[:, 1] > 4) - 0.2 * (points[:, 0] == 1), 0, 1)
+    mean = np.clip(
+        rate + 0.3 * (points[:, 2] == 0) * (points[:, 1] > 4) - 0.2 * (points[:, 0] == 1), 0, 1
+    )
     values = (rng.uniform(size=rows) < mean).astype(float)
     if how == "graded":
         values = np.round((values + rng.uniform(size=rows)) / 2, 2)
@@ -82,7 +98,9 @@ def cases(draw: Any, *, how: Any = ("counts", "graded", "weights"), some: bool =
 
 
 def conditions(case: Case, name: str) -> list[Condition]:
-    """Every condition on a feature, by its definition: some levels but not all, some adjacent bins but not all."""
+    """Every condition on a feature, by its definition: some levels but not all, some adjacent bins
+    but not all.
+    """
     feature = SPACE.feature(name)
     if feature.kind == "category":
         most = min(len(feature.levels) - 1, case.forming.levels or 9)
@@ -109,13 +127,19 @@ def masks(case: Case, name: str) -> list[Any]:
 
 
 def all_masks(case: Case, *, merged: bool) -> list[tuple[tuple[int, ...], Any]]:
-    """Every rule set as its family and a mask; those that cover the same of one feature once, where they are merged."""
+    """Every rule set as its family and a mask; those that cover the same of one feature once, where
+    they are merged.
+    """
     by_feature = []
     for name in case.names:
         found = masks(case, name)
         if merged:
             there = case.size > 0
-            distinct = {mask[there].tobytes(): mask for mask in found if mask[there].any() and not mask[there].all()}
+            distinct = {
+                mask[there].tobytes(): mask
+                for mask in found
+                if mask[there].any() and not mask[there].all()
+            }
             found = list(distinct.values())
         by_feature.append(found)
     depth = min(case.forming.depth or len(case.names), len(case.names))
@@ -130,7 +154,11 @@ def all_masks(case: Case, *, merged: bool) -> list[tuple[tuple[int, ...], Any]]:
 def told(case: Case) -> list[tuple[Told, float, Any]]:
     """Every rule set that is examined, with its strength and its mask, in order."""
     return [
-        (case.mining.ranking._told(block, at), float(block.strength[at]), case.mining.inside(_told(block, at)))
+        (
+            case.mining.ranking._told(block, at),
+            float(block.strength[at]),
+            case.mining.inside(_told(block, at)),
+        )
         for block in case.mining.ranking.blocks
         for at in range(len(block.index))
     ]
@@ -156,7 +184,10 @@ def test_candidates_frequent_and_examined_are_those_of_a_loop_over_all_masks(cas
         and case.size[~mask].sum() > 0
     )
     case.mining.ranking.rank(case.sure)
-    assert sorted((one.family, mask[case.size > 0].tobytes()) for one, _, mask in told(case)) == expected
+    assert (
+        sorted((one.family, mask[case.size > 0].tobytes()) for one, _, mask in told(case))
+        == expected
+    )
     assert case.mining.ranking.examined == len(expected)
 
 
@@ -171,14 +202,20 @@ def test_a_rule_set_is_a_mask_over_rows(case):
         assert len(rule.conditions) == len(one.family)
         assert one.size == pytest.approx(weights[mask].sum())
         assert one.hits == pytest.approx((values * weights)[mask].sum(), abs=1e-9)
-        assert one.inside == pytest.approx(np.average(values[mask], weights=weights[mask]), abs=1e-9)
-        assert one.outside == pytest.approx(np.average(values[~mask], weights=weights[~mask]), abs=1e-9)
+        assert one.inside == pytest.approx(
+            np.average(values[mask], weights=weights[mask]), abs=1e-9
+        )
+        assert one.outside == pytest.approx(
+            np.average(values[~mask], weights=weights[~mask]), abs=1e-9
+        )
         sizes = [np.array(x) for x in (one.inside, one.size, one.outside, weights.sum() - one.size)]
         assert strength == pytest.approx(float(case.sure.strength(*sizes)), abs=1e-9)
 
 
 def overlap(case: Case, one: Any, other: Any) -> float:
-    """The part that the smaller side of a group shares with another group or with its complement, whichever is more."""
+    """The part that the smaller side of a group shares with another group or with its complement,
+    whichever is more.
+    """
     size = case.size
     one = ~one if 2 * size[one].sum() > size.sum() else one
 
@@ -191,7 +228,9 @@ def overlap(case: Case, one: Any, other: Any) -> float:
 @settings(max_examples=examples(25), deadline=None)
 @given(cases(), st.sampled_from([1, 2, 50]))
 def test_stories_are_those_of_a_plain_loop(case, most):
-    """All that tell of nearly the same people as the strongest join it, the simplest of about its strength leads."""
+    """All that tell of nearly the same people as the strongest join it, the simplest of about its
+    strength leads.
+    """
     ranking = case.mining.ranking
     ranking.rank(case.sure)
     alive = told(case)
@@ -213,7 +252,8 @@ def test_stories_are_those_of_a_plain_loop(case, most):
         lead = max(simplest, key=lambda entry: entry[1])[0] if fewest < len(first.family) else first
         assert (story.lead.family, story.lead.place) == (lead.family, lead.place)
         others = sorted(
-            (s for one, s, _ in joins if (one.family, one.place) != (lead.family, lead.place)), reverse=True
+            (s for one, s, _ in joins if (one.family, one.place) != (lead.family, lead.place)),
+            reverse=True,
         )
         strengths = {(one.family, one.place): s for one, s, _ in joins}
         assert [strengths[one.family, one.place] for one in story.like] == others[:LIKE]
@@ -236,10 +276,14 @@ def test_the_rest_bounds_every_rule_set_that_leads_no_story(case, most):
     hits = np.array([one.hits for one in others])
     total, missed = ranking.total, ranking.hits.sum() - hits
     low, high = absolute(
-        *case.sure.difference(hits, sizes, np.clip(missed, 0, total - sizes), np.maximum(total - sizes, 0))
+        *case.sure.difference(
+            hits, sizes, np.clip(missed, 0, total - sizes), np.maximum(total - sizes, 0)
+        )
     )
     assert rest.rules == len(others)
-    assert rest.value == pytest.approx(max(abs(one.inside - one.outside) for one in others), abs=1e-9)
+    assert rest.value == pytest.approx(
+        max(abs(one.inside - one.outside) for one in others), abs=1e-9
+    )
     assert rest.low <= max(low.max(), 0) + 1e-9
     assert rest.low <= rest.value <= rest.high
     assert rest.high >= high.max() - 1e-9
@@ -247,9 +291,13 @@ def test_the_rest_bounds_every_rule_set_that_leads_no_story(case, most):
     assert rest.high == pytest.approx(max(high.max(), rest.value), abs=1e-9)
 
 
-@pytest.mark.parametrize(("boxed", "refined", "at_once"), [(5, 3, 2), (40, 40, 1), (1, 1, 1), (10, 2, 64)])
+@pytest.mark.parametrize(
+    ("boxed", "refined", "at_once"), [(5, 3, 2), (40, 40, 1), (1, 1, 1), (10, 2, 64)]
+)
 @pytest.mark.parametrize("how", ["counts", "graded"])
-def test_with_more_rule_sets_than_are_computed_the_rest_is_still_bounded(boxed, refined, at_once, how, monkeypatch):
+def test_with_more_rule_sets_than_are_computed_the_rest_is_still_bounded(
+    boxed, refined, at_once, how, monkeypatch
+):
     case = mined(300, 3, ["race", "age", "sex"], how=how)
     ranking = case.mining.ranking
     ranking.rank(case.sure)
@@ -267,19 +315,35 @@ def test_with_more_rule_sets_than_are_computed_the_rest_is_still_bounded(boxed, 
 def test_whole_weights_are_repeated_rows():
     case = mined(60, 5, ["race", "sex", "age"], how="weights")
     times = (4 * case.size).astype(int)
-    treated = Treated(np.repeat(case.treated.points, times, axis=0), np.repeat(case.treated.values, times), "", "rows")
+    treated = Treated(
+        np.repeat(case.treated.points, times, axis=0),
+        np.repeat(case.treated.values, times),
+        "",
+        "rows",
+    )
     repeated = Mining.of(SPACE, case.names, treated, case.forming)
-    assert (repeated.frequent, repeated.ranking.examined) == (case.mining.frequent, case.mining.ranking.examined)
+    assert (repeated.frequent, repeated.ranking.examined) == (
+        case.mining.frequent,
+        case.mining.ranking.examined,
+    )
     both = [case.mining.ranking, repeated.ranking]
     for ranking in both:
         ranking.rank(Sure(1.0))
     for one, other in zip(*(ranking.stories(5) for ranking in both), strict=True):
-        assert (one.lead.family, one.lead.place, one.rules) == (other.lead.family, other.lead.place, other.rules)
-        assert (one.lead.inside, one.lead.outside) == pytest.approx((other.lead.inside, other.lead.outside))
+        assert (one.lead.family, one.lead.place, one.rules) == (
+            other.lead.family,
+            other.lead.place,
+            other.rules,
+        )
+        assert (one.lead.inside, one.lead.outside) == pytest.approx(
+            (other.lead.inside, other.lead.outside)
+        )
         assert 4 * one.lead.size == pytest.approx(other.lead.size)
 
 
-def stories_of(frame: dict[str, list[Any]], values: list[float], features: list[Any], **forming: Any) -> Any:
+def stories_of(
+    frame: dict[str, list[Any]], values: list[float], features: list[Any], **forming: Any
+) -> Any:
     space = Space(features, protected=[feature.name for feature in features])
     records = [dict(zip(frame, row, strict=True)) for row in zip(*frame.values(), strict=True)]
     treated = Treated(space.encode(records), np.array(values, dtype=float), "people", "rows")
@@ -292,7 +356,9 @@ def stories_of(frame: dict[str, list[Any]], values: list[float], features: list[
 def test_two_complements_are_one_story_and_the_smaller_group_leads(few, many):
     for favoured in (few, many):
         sexes = [few] * 40 + [many] * 60
-        mining, found = stories_of({"sex": sexes}, [sex == favoured for sex in sexes], [category("sex", ["F", "M"])])
+        mining, found = stories_of(
+            {"sex": sexes}, [sex == favoured for sex in sexes], [category("sex", ["F", "M"])]
+        )
         assert len(found) == 1
         assert mining.rule(found[0].lead).text == f"sex {few}"
         assert found[0].rules == 2
@@ -306,28 +372,42 @@ def test_of_equal_coverage_the_simplest_leads():
     sexes = ["F"] * 50 + ["M"] * 50
     races = ["a"] * 25 + ["b"] * 25 + ["a"] * 50
     features = [category("sex", ["F", "M"]), category("race", ["a", "b"])]
-    mining, found = stories_of({"sex": sexes, "race": races}, [race == "b" for race in races], features)
+    mining, found = stories_of(
+        {"sex": sexes, "race": races}, [race == "b" for race in races], features
+    )
     assert mining.rule(found[0].lead).text == "race b"
     assert "sex F, race b" in [mining.rule(one).text for one in found[0].like]
 
 
 def test_different_people_are_different_stories_worst_first():
-    """Groups of the same size that share nobody: three at 0 %, 10 % and 25 %, and the others at 60 %."""
+    """Groups of the same size that share nobody: three at 0 %, 10 % and 25 %, and the others at 60
+    %.
+    """
     levels = list("abcdefghij")
     races = np.repeat(levels, 300)
     favoured = {"c": 0, "f": 30, "h": 75}
-    values = np.concatenate([np.arange(300) < favoured.get(level, 180) for level in levels]).astype(float)
-    mining, found = stories_of({"race": races.tolist()}, values.tolist(), [category("race", levels)], levels=1)
+    values = np.concatenate([np.arange(300) < favoured.get(level, 180) for level in levels]).astype(
+        float
+    )
+    mining, found = stories_of(
+        {"race": races.tolist()}, values.tolist(), [category("race", levels)], levels=1
+    )
     assert [mining.rule(story.lead).text for story in found[:3]] == ["race c", "race f", "race h"]
     assert all(story.rules == 1 for story in found)
 
 
 def test_a_group_of_nearly_everybody_is_about_the_few_who_are_left():
-    """The oldest get nothing and those in the middle everything: two stories, though most people are in both groups."""
+    """The oldest get nothing and those in the middle everything: two stories, though most people
+    are in both groups.
+    """
     ages = np.repeat(np.arange(10), 100)
     values = np.select([ages == 9, (ages == 4) | (ages == 5)], [0.0, 1.0], np.arange(1000) % 2)
     mining, found = stories_of(
-        {"age": ages.tolist()}, values.tolist(), [integer("age", 0, 9)], support=0.15, complement=0.1
+        {"age": ages.tolist()},
+        values.tolist(),
+        [integer("age", 0, 9)],
+        support=0.15,
+        complement=0.1,
     )
     assert [mining.rule(story.lead).text for story in found[:2]] == ["age < 9", "4 <= age < 6"]
 
@@ -362,7 +442,12 @@ def test_depth_is_bounded_by_the_number_of_rule_sets(monkeypatch):
     assert max(len(block.family) for block in shallow.mining.ranking.blocks) == 2
     assert mined(200, 1, ["race", "age", "sex"], depth=3).mining.depth == 3
     monkeypatch.setattr("evenhand.methods.mine.rule_sets.MOST_RULES", 100)
-    refused(SpaceError, lambda: mined(200, 1, ["race", "age", "sex"], depth=3), "depth = 3", "take depth=2")
+    refused(
+        SpaceError,
+        lambda: mined(200, 1, ["race", "age", "sex"], depth=3),
+        "depth = 3",
+        "take depth=2",
+    )
 
 
 def test_what_cannot_be_mined_is_said_before_anybody_is_asked():
@@ -375,7 +460,11 @@ def test_what_cannot_be_mined_is_said_before_anybody_is_asked():
         (Forming(levels=0), "levels = 0"),
     ):
         kind = DataError if "rows" in said else UsageError
-        refused(kind, lambda forming=forming: check_rules(SPACE, ["sex", "age"], points, None, forming), said)  # type: ignore[misc]
+        refused(
+            kind,
+            lambda forming=forming: check_rules(SPACE, ["sex", "age"], points, None, forming),
+            said,
+        )  # type: ignore[misc]
     # No single feature has a rule set, since all leave too few, but two of them together do.
     rows = np.array([[0.0, 0, 0, 0]] * 60 + [[1.0, 0, 0, 0]] * 20 + [[0.0, 0, 1, 0]] * 20)
     forming = Forming(support=0.55, complement=0.3)
@@ -388,7 +477,13 @@ def test_what_cannot_be_mined_is_said_before_anybody_is_asked():
 def test_rules_and_texts_of_half_open_bins():
     case = mined(400, 2, ["age", "rate"])
     texts = {case.mining.rule(one).text for one, _, _ in told_ranked(case)}
-    assert {"age < 2", "2 <= age < 6", "age at least 6", "rate < 0.25", "0.5 <= rate < 0.75"} <= texts
+    assert {
+        "age < 2",
+        "2 <= age < 6",
+        "age at least 6",
+        "rate < 0.25",
+        "0.5 <= rate < 0.75",
+    } <= texts
     for one, _, _ in told_ranked(case):
         rule = case.mining.rule(one)
         assert Rule.from_dict(rule.to_dict()) == rule

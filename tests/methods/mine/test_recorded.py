@@ -1,4 +1,6 @@
-"""mine_log: the same findings in frames of any engine, those of mine on rows, and rows left out that lack something."""
+"""mine_log: the same findings in frames of any engine, those of mine on rows, and rows left out
+that lack something.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def log(n: int = 2000, seed: int = 0) -> pd.DataFrame:
     )
     rate = 0.6 - 0.3 * ((frame["sex"] == "F") & (frame["age"] >= 45))
     return frame.assign(
-        ok=(rng.uniform(size=n) < rate).astype(int), paid=(rng.uniform(size=n) < 0.5).astype(int), other=1.5
+        ok=(rng.uniform(size=n) < rate).astype(int),
+        paid=(rng.uniform(size=n) < 0.5).astype(int),
+        other=1.5,
     )
 
 
@@ -73,12 +77,17 @@ def test_it_says_who_was_treated_differently():
     inside, outside = LOG["ok"][mask].mean(), LOG["ok"][~mask].mean()
     assert result.worst.estimate.value == pytest.approx(outside - inside)
     assert result.worst.claim.startswith(
-        f"people with sex F, age at least 45 get the outcome 1 {100 * inside:.1f} % of the time, everyone else "
-        f"{100 * outside:.1f} %"
+        f"people with sex F, age at least 45 get the outcome 1 {100 * inside:.1f} % of the time,"
+        f" everyone else {100 * outside:.1f} %"
     )
     assert (told["method"], told["rows"], told["queries"]) == ("recorded", 2000, 0)
     assert told["candidates"] == (2 + 1) * (6 + 1) * (54 + 1) - 1
-    assert (result.job, result.verdict, result.spent.queries, result.notes) == ("mine_log", "fail", 0, ())
+    assert (result.job, result.verdict, result.spent.queries, result.notes) == (
+        "mine_log",
+        "fail",
+        0,
+        (),
+    )
     assert result.worst.estimate.population == "decisions like the recorded ones"
     assert not any(finding.cases for finding in result.findings)
     assert [feature["name"] for feature in result.space["features"]] == OVER
@@ -91,7 +100,9 @@ def test_a_result_survives_json(tmp_path):
     back = eh.Result.from_json(tmp_path / "log.json")
     assert back.digest == result.digest == eh.mine_log(LOG, **HOW).digest
     assert isinstance(back.worst.about, Rule)
-    nothing = eh.Subject(lambda frame: frame["age"] > 0, eh.Space.from_dict(result.space), positive=True)
+    nothing = eh.Subject(
+        lambda frame: frame["age"] > 0, eh.Space.from_dict(result.space), positive=True
+    )
     refused(UsageError, lambda: eh.replay(tmp_path / "log.json", nothing), "no cases to replay")
 
 
@@ -106,8 +117,12 @@ def test_a_result_survives_json(tmp_path):
 def test_it_finds_what_mine_finds_on_the_same_rows(how):
     space = eh.Space.from_frame(LOG[OVER], OVER)
     decided = dict(zip(LOG[OVER].itertuples(index=False, name=None), LOG["ok"], strict=True))
-    frame = LOG.drop_duplicates(OVER, keep="last")  # one decision for each kind of people, as software has
-    frame = frame.assign(ok=[decided[row] for row in frame[OVER].itertuples(index=False, name=None)])
+    frame = LOG.drop_duplicates(
+        OVER, keep="last"
+    )  # one decision for each kind of people, as software has
+    frame = frame.assign(
+        ok=[decided[row] for row in frame[OVER].itertuples(index=False, name=None)]
+    )
 
     def decide(people: Any) -> Any:
         return [decided.get(row, 0) for row in people[OVER].itertuples(index=False, name=None)]
@@ -118,7 +133,9 @@ def test_it_finds_what_mine_finds_on_the_same_rows(how):
     for key in ("candidates", "frequent", "examined", "depth", "stories", "rest", "maps"):
         told, known = json.dumps(one[key]), json.dumps(other[key])
         assert told.replace(one["population"], "") == known.replace(other["population"], "")
-    assert [finding.estimate.low for finding in asked.findings] == [f.estimate.low for f in recorded.findings]
+    assert [finding.estimate.low for finding in asked.findings] == [
+        f.estimate.low for f in recorded.findings
+    ]
 
 
 HOW: dict[str, Any] = {"outcome": "ok", "over": OVER, "bins": 4, "top": 3}
@@ -136,7 +153,9 @@ def test_frames_of_any_engine_give_the_same(engine, expected):
     found = eh.mine_log(ENGINES[engine](holes()), **TRUE)
     assert found.notes == some.notes
     assert found.details == some.details
-    assert [str(finding) for finding in found.findings] == [str(finding) for finding in some.findings]
+    assert [str(finding) for finding in found.findings] == [
+        str(finding) for finding in some.findings
+    ]
     assert eh.mine_log(ENGINES[engine](LOG), **HOW).details == whole.details
 
 
@@ -177,7 +196,9 @@ def test_any_outcome_may_be_the_favourable_one(outcomes, positive, favoured):
 def test_true_outcomes_give_gaps_in_error_rates():
     result = eh.mine_log(LOG, outcome="ok", over=OVER, truth="paid", score=["tpr", "fpr"])
     space = eh.Space.from_dict(result.space)
-    for told, kept in zip(result.details["mine"], [LOG["paid"] == 1, LOG["paid"] == 0], strict=True):
+    for told, kept in zip(
+        result.details["mine"], [LOG["paid"] == 1, LOG["paid"] == 0], strict=True
+    ):
         assert told["rows"] == kept.sum()
         for story in told["stories"]:
             mask = Rule.from_dict(story["rule"]).mask(space.encode(LOG), space)
@@ -185,7 +206,10 @@ def test_true_outcomes_give_gaps_in_error_rates():
             assert story["difference"] == pytest.approx(gap)
             assert story["rows"] == (mask & kept).sum()
     both = {finding.claim.partition(", ")[0] for finding in result.findings}
-    assert both == {"of those whose true outcome is favourable", "of those whose true outcome is not favourable"}
+    assert both == {
+        "of those whose true outcome is favourable",
+        "of those whose true outcome is not favourable",
+    }
     assert "true outcome" in result.worst.estimate.population
 
 
@@ -221,7 +245,9 @@ def test_few_decisions_are_undecided_and_never_fair():
 
 def test_what_is_wrong_is_said():
     def no(kind: Any, *words: str, frame: Any = LOG, **options: Any) -> None:
-        refused(kind, lambda: eh.mine_log(frame, **{"outcome": "ok", "over": OVER, **options}), *words)
+        refused(
+            kind, lambda: eh.mine_log(frame, **{"outcome": "ok", "over": OVER, **options}), *words
+        )
 
     no(DataError, "outcome = 'okk'", "did you mean 'ok'", outcome="okk")
     no(DataError, "outcome = None", outcome=None)
@@ -239,7 +265,13 @@ def test_what_is_wrong_is_said():
     no(UsageError, "score = 'odds'", score="odds", truth="paid")
     no(UsageError, "score = None", score=None)
     words = LOG.assign(paid=np.where(LOG["paid"] == 1, "yes", "no"))
-    no(DataError, "truth = 'paid' has no outcome that is favourable (1)", frame=words, truth="paid", score="fpr")
+    no(
+        DataError,
+        "truth = 'paid' has no outcome that is favourable (1)",
+        frame=words,
+        truth="paid",
+        score="fpr",
+    )
     no(DataError, "nobody to compare", frame=LOG.assign(paid=1), truth="paid", score="fpr")
     for support in (0, 1, -1, 1.5, "a", True):
         no(UsageError, "support is", support=support)

@@ -16,18 +16,44 @@ from evenhand.runtime.errors import UsageError
 from tests.support.helpers import SAID, TERMS, refused
 
 COLUMNS = [
-    *["rule", "value", "difference", "low", "high", "rate", "rate_low", "rate_high", "other", "other_low"],
-    *["other_high", "ratio", "ratio_low", "ratio_high", "rows", "support", "rules", "n", "level", "method"],
+    *[
+        "rule",
+        "value",
+        "difference",
+        "low",
+        "high",
+        "rate",
+        "rate_low",
+        "rate_high",
+        "other",
+        "other_low",
+    ],
+    *[
+        "other_high",
+        "ratio",
+        "ratio_low",
+        "ratio_high",
+        "rows",
+        "support",
+        "rules",
+        "n",
+        "level",
+        "method",
+    ],
     *["population", "limit", "verdict", "output", "score", "over", "claim"],
 ]
 
 
 def people(rows: int = 800) -> pd.DataFrame:
-    """Return decisions that treat women over 40 worse, and never the other way round in small groups."""
+    """Return decisions that treat women over 40 worse, and never the other way round in small
+    groups.
+    """
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({"sex": rng.choice(["F", "M"], rows), "age": rng.integers(18, 68, rows)})
     frame["due"] = rng.integers(0, 2, rows)
-    frame["granted"] = (~((frame["sex"] == "F") & (frame["age"] >= 43)) & (rng.random(rows) < 0.8)).astype(int)
+    frame["granted"] = (
+        ~((frame["sex"] == "F") & (frame["age"] >= 43)) & (rng.random(rows) < 0.8)
+    ).astype(int)
     return frame
 
 
@@ -41,13 +67,22 @@ def mined(kind: str) -> eh.Result:
     if kind == "log":
         return eh.mine_log(frame, outcome="granted", over=over, limit=0.1)
     if kind == "scores":
-        return eh.mine_log(frame, outcome="granted", truth="due", score=["rate", "tpr", "fpr"], over=over, top=3)
+        return eh.mine_log(
+            frame, outcome="granted", truth="due", score=["rate", "tpr", "fpr"], over=over, top=3
+        )
     if kind == "sets":
         return eh.mine_log(frame, outcome="granted", over=[("sex",), ("sex", "age")])
     if kind == "whole":
         space = eh.Space.from_frame(frame[over], protected=over)
-        return eh.mine(lambda x: (x["sex"] == "M") | (x["age"] < 43), space, eh.rows(frame[over]), treatment="rows")
-    options: dict[str, Any] = {"causal": {"kind": "causal"}, "rest": {"against": "rest"}}.get(kind, {})
+        return eh.mine(
+            lambda x: (x["sex"] == "M") | (x["age"] < 43),
+            space,
+            eh.rows(frame[over]),
+            treatment="rows",
+        )
+    options: dict[str, Any] = {"causal": {"kind": "causal"}, "rest": {"against": "rest"}}.get(
+        kind, {}
+    )
     return eh.mine_text(toxic, SAID * 20, lexicon=TERMS, positive=False, **options)
 
 
@@ -81,10 +116,17 @@ def test_each_row_is_true_to_the_data_it_is_about():
         assert row["rows"] == inside.sum()
         assert row["support"] == pytest.approx(inside.mean())
         for name in ("value", "rate", "other", "ratio"):
-            low, high = (row[f"{name}_{end}" if name != "value" else end] for end in ("low", "high"))
+            low, high = (
+                row[f"{name}_{end}" if name != "value" else end] for end in ("low", "high")
+            )
             assert low <= row[name] <= high
     assert table["difference"][0] < -0.5
-    assert (table["verdict"][0], table["limit"][0], table["n"][0], table["level"][0]) == ("fail", 0.1, 800, 0.95)
+    assert (table["verdict"][0], table["limit"][0], table["n"][0], table["level"][0]) == (
+        "fail",
+        0.1,
+        800,
+        0.95,
+    )
 
 
 def test_all_others_are_the_last_row_and_claim_nothing_of_a_group():
@@ -92,7 +134,16 @@ def test_all_others_are_the_last_row_and_claim_nothing_of_a_group():
     last = table.iloc[-1]
     assert last["rule"] == OTHERS == "all other rule sets"
     assert last["rules"] == entries_of(mined("log"))[0]["rest"]["rules"]
-    missing = ["difference", "rate", "rate_low", "other_high", "ratio", "ratio_high", "rows", "support"]
+    missing = [
+        "difference",
+        "rate",
+        "rate_low",
+        "other_high",
+        "ratio",
+        "ratio_high",
+        "rows",
+        "support",
+    ]
     assert last[missing].isna().all()
     assert 0 <= last["low"] <= last["value"] <= last["high"]
     assert table["rows"].dtype == "Int64"
@@ -104,7 +155,11 @@ def test_scores_and_sets_that_share_a_rule_set_are_told_apart():
     assert set(scores["score"]) == {"rate", "tpr", "fpr"}
     assert list(scores["rule"][-3:]) == [OTHERS] * 3
     frame = people()
-    for score, taken in {"rate": frame["due"] >= 0, "tpr": frame["due"] == 1, "fpr": frame["due"] == 0}.items():
+    for score, taken in {
+        "rate": frame["due"] >= 0,
+        "tpr": frame["due"] == 1,
+        "fpr": frame["due"] == 0,
+    }.items():
         mine = scores[scores["score"] == score]
         assert (mine["n"] == taken.sum()).all()
         assert mine["population"].nunique() == 1
@@ -140,14 +195,31 @@ def test_texts_have_texts_in_place_of_rows():
     assert set(mined("rest").to_frame()["against"]) == {"rest"}
     first = table.iloc[0]
     assert first["rule"] == "gender gay"
-    assert (first["difference"], first["rate"], first["other"], first["texts"]) == (-1.0, 0.0, 1.0, 100)
+    assert (first["difference"], first["rate"], first["other"], first["texts"]) == (
+        -1.0,
+        0.0,
+        1.0,
+        100,
+    )
 
 
 def test_changes_of_terms_have_a_table_of_their_own():
     result = mined("causal")
     table = result.to_frame()
     assert list(table.columns) == [
-        *["about", "value", "low", "high", "texts", "changed", "most", "most_changed", "n", "level", "method"],
+        *[
+            "about",
+            "value",
+            "low",
+            "high",
+            "texts",
+            "changed",
+            "most",
+            "most_changed",
+            "n",
+            "level",
+            "method",
+        ],
         *["population", "limit", "verdict", "output", "claim"],
     ]
     assert set(table["about"]) >= {"gender", "religion"}

@@ -1,4 +1,6 @@
-"""The paper's group fairness score: as one draw after the other gives it, and on the networks of its authors."""
+"""The paper's group fairness score: as one draw after the other gives it, and on the networks of
+its authors.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +24,26 @@ from evenhand.subject.view import View
 from tests.support.authors import Authors
 from tests.support.helpers import examples, refused
 
-SPACE = Space([category("sex", ["F", "M"]), integer("age", 0, 99), integer("income", 0, 99)], protected=["sex"])
+SPACE = Space(
+    [category("sex", ["F", "M"]), integer("age", 0, 99), integer("income", 0, 99)],
+    protected=["sex"],
+)
 ROWS = SPACE.draw(400, np.random.default_rng(0))
 
 
 def neighbours_by(share: float, other: float) -> Neighbours:
     """Software that favours about these shares of women and of men."""
     subject = Subject(
-        lambda people: people["income"] < 100 * np.where(people["sex"] == "F", share, other), SPACE, positive=True
+        lambda people: people["income"] < 100 * np.where(people["sex"] == "F", share, other),
+        SPACE,
+        positive=True,
     )
     return Neighbours.of(View(subject), ["sex"])
 
 
-def algorithm_2(neighbours: Neighbours, inside: Any, level: float, margin: float, least: int, name: Any) -> Any:
+def algorithm_2(
+    neighbours: Neighbours, inside: Any, level: float, margin: float, least: int, name: Any
+) -> Any:
     """The paper's lines, one draw at a time."""
     z, view = z_score(level), neighbours.view
     draws: list[Any] = [
@@ -96,10 +105,20 @@ def test_seeds_and_names_give_different_draws():
 def test_what_cannot_be_scored_is_named():
     neighbours, nobody = neighbours_by(0.3, 0.6), np.zeros(400, dtype=np.bool_)
     for mask, said in ((nobody, "covers 0 of 400"), (~nobody, "covers 400 of 400")):
-        refused(UsageError, lambda mask=mask: group_score(neighbours, ROWS, mask, seed=0, name=()), said)  # type: ignore[misc]
+        refused(
+            UsageError, lambda mask=mask: group_score(neighbours, ROWS, mask, seed=0, name=()), said
+        )  # type: ignore[misc]
     inside = ROWS[:, 0] == 0
-    refused(UsageError, lambda: group_score(neighbours, ROWS, inside, margin=0, seed=0, name=()), "margin = 0")
-    refused(UsageError, lambda: group_score(neighbours, ROWS, inside, level=1, seed=0, name=()), "level is 1")
+    refused(
+        UsageError,
+        lambda: group_score(neighbours, ROWS, inside, margin=0, seed=0, name=()),
+        "margin = 0",
+    )
+    refused(
+        UsageError,
+        lambda: group_score(neighbours, ROWS, inside, level=1, seed=0, name=()),
+        "level is 1",
+    )
 
 
 def test_census():

@@ -1,4 +1,6 @@
-"""repair on the command line: what a configuration declares, what may be wrong in it, and real models up to a file."""
+"""repair on the command line: what a configuration declares, what may be wrong in it, and real
+models up to a file.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +89,9 @@ def folder(tmp_path, monkeypatch) -> Path:
     (tmp_path / "plain_rules.py").write_text(PLAIN)
     frame = people()
     frame.to_csv("people.csv", index=False)
-    model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(frame[["sex", "income"]], frame["granted"])
+    model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(
+        frame[["sex", "income"]], frame["granted"]
+    )
     joblib.dump(model, "model.joblib")
     return Path(tmp_path)
 
@@ -156,12 +160,22 @@ def test_a_table_says_how_and_the_command_line_wins():
         "positive": "yes",
     }
     assert found.settings == expected
-    given = {"over": ["sex", "income"], "limit": 0.1, "labelling": "vote", "output": "other.joblib", "seconds": 5.0}
+    given = {
+        "over": ["sex", "income"],
+        "limit": 0.1,
+        "labelling": "vote",
+        "output": "other.joblib",
+        "seconds": 5.0,
+    }
     other = read(SUBJECT, SPACE, table, **given)
     assert other.output == Path("other.joblib")
     assert other.settings.pop("budget") == eh.Budget(queries=500, seconds=5.0)
     other.settings.pop("space")
-    assert other.settings == expected | {"over": ("sex", "income"), "limit": 0.1, "labelling": "vote"}
+    assert other.settings == expected | {
+        "over": ("sex", "income"),
+        "limit": 0.1,
+        "labelling": "vote",
+    }
 
 
 @pytest.mark.parametrize(
@@ -180,7 +194,11 @@ def test_an_estimator_by_name_needs_no_subject(line, kind):
 
 def test_a_function_that_trains_goes_with_any_subject():
     command = '[subject]\ncommand = ["./decide", "{*}"]\npositive = "yes"\n'
-    found = read(command, SPACE, '[repair]\nfit = "training_rules:train"\nlabelling = "training_rules:label"\n')
+    found = read(
+        command,
+        SPACE,
+        '[repair]\nfit = "training_rules:train"\nlabelling = "training_rules:label"\n',
+    )
     assert found.estimator([[0], [1]], ["a", "b"]).predict([[1]]).tolist() == ["b"]
     assert found.settings["labelling"]([1, 2]) == ["yes", "yes"]
     assert found.settings["positive"] == "yes"
@@ -209,11 +227,19 @@ def test_other_rows_may_be_held_out():
     assert rows.equals(people()[["sex", "income"]][:100])
     assert truth.tolist() == people()["granted"][:100].tolist()
     people()[:100].assign(income=99).to_csv("held.csv", index=False)
-    refused(DataError, lambda: read(SUBJECT, SPACE, '[repair]\ntest = "held.csv"\n'), "held.csv", "income")
+    refused(
+        DataError,
+        lambda: read(SUBJECT, SPACE, '[repair]\ntest = "held.csv"\n'),
+        "held.csv",
+        "income",
+    )
 
 
 def test_a_subgroup_may_be_given_as_conditions():
-    rule = '[repair]\nmethod = "subgroup"\nrule = [{ feature = "income", high = 9.5 }, { feature = "sex", low = 1 }]\n'
+    rule = (
+        '[repair]\nmethod = "subgroup"\nrule = [{ feature = "income", high = 9.5 }, { feature ='
+        ' "sex", low = 1 }]\n'
+    )
     found = read(SUBJECT, SPACE, rule).settings["rule"]
     assert isinstance(found, Rule)
     assert found == Rule((Condition("sex", low=1), Condition("income", high=9)))
@@ -223,7 +249,9 @@ def texts(more: str = 'target = "rude"\n') -> RepairFile:
     comments = ["a gay man", "a straight man", "my aunt", "an old friend"] * 10
     frame = pd.DataFrame({"comment": comments, "rude": [1, 0, 0, 1] * 10})
     frame.to_csv("comments.csv", index=False)
-    model = make_pipeline(CountVectorizer(), LogisticRegression()).fit(frame["comment"], frame["rude"])
+    model = make_pipeline(CountVectorizer(), LogisticRegression()).fit(
+        frame["comment"], frame["rude"]
+    )
     joblib.dump(model, "model.joblib")
     return read(SUBJECT.replace('"yes"', "0"), TEXTS + 'without = ["old"]\n', f"[repair]\n{more}")
 
@@ -234,7 +262,9 @@ def test_texts_have_their_outcomes_in_a_column():
     assert found.truth.tolist() == [1, 0, 0, 1] * 10
     assert set(found.settings) == {"method", "lexicon", "positive"}
     assert found.settings["method"] == "subgroup"
-    assert texts('target = "rude"\nrule = { gender = "gay" }\n').settings["rule"] == {"gender": "gay"}
+    assert texts('target = "rude"\nrule = { gender = "gay" }\n').settings["rule"] == {
+        "gender": "gay"
+    }
     assert "old" not in [term.text for term in found.settings["lexicon"].of("age")]
 
 
@@ -244,7 +274,10 @@ def test_texts_have_their_outcomes_in_a_column():
         ("", ["has no target", "comments.csv"]),
         ('target = "rde"', ["comments.csv", "did you mean 'rude'"]),
         ('target = "rude"\nrule = []', ["terms by category"]),
-        ('target = "rude"\nover = ["gender"]', ["over = ['gender'] does not go here", "[texts]", "tolerance"]),
+        (
+            'target = "rude"\nover = ["gender"]',
+            ["over = ['gender'] does not go here", "[texts]", "tolerance"],
+        ),
     ],
 )
 def test_texts_are_refused_in_a_sentence(more, words):
@@ -277,7 +310,10 @@ def test_texts_are_refused_in_a_sentence(more, words):
         ('estimator = "training_rules:train"', "calling it raised TypeError"),
         ('fit = "training_rules:trian"', "did you mean 'train'"),
         ('fit = "training_rules:tree"', "no function of X and y"),
-        ('fit = "training_rules:train"\nestimator = "training_rules:tree"', "both estimator and fit"),
+        (
+            'fit = "training_rules:train"\nestimator = "training_rules:tree"',
+            "both estimator and fit",
+        ),
         ("queries = 0", "queries = 0"),
     ],
 )
@@ -292,7 +328,9 @@ def test_an_extra_that_is_missing_is_told_before_the_training(monkeypatch):
     assert read(output="repaired.joblib").output == Path("repaired.joblib")
 
 
-@pytest.mark.parametrize(("line", "words"), [('weights = "wght"', "no column 'wght'"), ('test = "hld.csv"', "hld.csv")])
+@pytest.mark.parametrize(
+    ("line", "words"), [('weights = "wght"', "no column 'wght'"), ('test = "hld.csv"', "hld.csv")]
+)
 def test_data_that_are_not_there_are_refused(line, words):
     refused(DataError, lambda: read(SUBJECT, SPACE, f"[repair]\n{line}\n"), words)
 
@@ -313,16 +351,27 @@ def test_data_that_are_not_there_are_refused(line, words):
     ],
 )
 def test_software_that_cannot_be_trained_is_refused_with_what_to_give(subject, words):
-    said = refused(ConfigError, lambda: read(f"[subject]\n{subject}\n", SPACE), "evenhand.toml", words)
+    said = refused(
+        ConfigError, lambda: read(f"[subject]\n{subject}\n", SPACE), "evenhand.toml", words
+    )
     assert ("fit = " in said) == ("trained again" in said)
 
 
 def test_what_is_missing_is_said():
     refused(ConfigError, lambda: read(SPACE), "nothing to train", "model.skops", "[repair] fit")
-    refused(ConfigError, lambda: read(SUBJECT, SPACE.replace("target", "# target")), "no target", "COLUMN")
+    refused(
+        ConfigError,
+        lambda: read(SUBJECT, SPACE.replace("target", "# target")),
+        "no target",
+        "COLUMN",
+    )
     declared = '[space]\nprotected = ["sex"]\n[space.features.sex]\nlow = 0\nhigh = 1\n'
     refused(ConfigError, lambda: read(SUBJECT, declared), "no from", "DATA.csv")
-    refused(ConfigError, lambda: read(SUBJECT, SPACE, "[space.features.age]\nlow = 0\nhigh = 1\n"), "no row of people")
+    refused(
+        ConfigError,
+        lambda: read(SUBJECT, SPACE, "[space.features.age]\nlow = 0\nhigh = 1\n"),
+        "no row of people",
+    )
     refused(ConfigError, lambda: config(SUBJECT, SPACE, "[repairs]\n"), "did you mean 'repair'")
     refused(ConfigError, lambda: config("repair = 3\n", SUBJECT), "a [repair] table")
     gaps = people()
@@ -362,7 +411,9 @@ def result(outcome: str = REPAIRED, before: int = 400, after: int = 10) -> Repai
 def fake(monkeypatch, capsys):
     """Run the command line with a verb that only notes how it was called."""
 
-    def call(*arguments: str, gives: Repair | Exception | None = None, expect: int = 0) -> tuple[dict[str, Any], str]:
+    def call(
+        *arguments: str, gives: Repair | Exception | None = None, expect: int = 0
+    ) -> tuple[dict[str, Any], str]:
         seen: dict[str, Any] = {}
 
         def noted(estimator: Any, rows: Any, truth: Any, **settings: Any) -> Repair:
@@ -383,7 +434,8 @@ def fake(monkeypatch, capsys):
 def test_options_reach_the_function(fake):
     config()
     command = (
-        "--over sex,income --method evened --labelling majority --limit .2 --level .9 --queries 9 --seed 7 --n-jobs 2"
+        "--over sex,income --method evened --labelling majority --limit .2 --level .9 --queries 9"
+        " --seed 7 --n-jobs 2"
     )
     seen, _ = fake(*command.split())
     estimator, rows, truth = seen.pop("given")
@@ -411,7 +463,9 @@ def test_what_is_not_given_is_left_to_the_function(fake):
 def test_the_evidence_and_the_model_are_written(fake):
     config(SUBJECT, SPACE, '[repair]\noutput = "fromtable.joblib"\n')
     _, out = fake("--json", "out.json", "-o", "repaired.joblib")
-    assert out.startswith("PASS      sex: the share of discriminatory inputs fell from 20 % to 0.5 %")
+    assert out.startswith(
+        "PASS      sex: the share of discriminatory inputs fell from 20 % to 0.5 %"
+    )
     assert "note: said before\nnote: real rows are those of people.csv" in out
     assert "wrote repaired.joblib: the repaired model (LogisticRegression)" in out
     assert joblib.load("repaired.joblib").predict([[1]]).tolist() == [1]
@@ -430,7 +484,13 @@ def test_a_report_is_written(fake):
 
 @pytest.mark.parametrize(
     ("found", "code"),
-    [(result(), 0), (result(NOTHING, 0, 0), 0), (result(NO_HELP), 1), (result(after=500), 1), (result(after=398), 3)],
+    [
+        (result(), 0),
+        (result(NOTHING, 0, 0), 0),
+        (result(NO_HELP), 1),
+        (result(after=500), 1),
+        (result(after=398), 3),
+    ],
 )
 def test_the_exit_code_is_that_of_the_verdict(fake, found, code):
     config()
@@ -441,7 +501,10 @@ def test_the_exit_code_is_that_of_the_verdict(fake, found, code):
 
 def test_failures_are_one_sentence(fake):
     config()
-    assert fake(gives=eh.SubjectError("the model failed"), expect=4)[1] == "evenhand: the model failed\n"
+    assert (
+        fake(gives=eh.SubjectError("the model failed"), expect=4)[1]
+        == "evenhand: the model failed\n"
+    )
     assert fake(gives=DataError("y is odd"), expect=2)[1] == "evenhand: people.csv: y is odd\n"
     assert fake(gives=eh.UsageError("labelling = 'vte' is unknown"), expect=2)[1].startswith(
         "evenhand: labelling = 'vte'"
@@ -455,9 +518,25 @@ def test_failures_are_one_sentence(fake):
 
 
 def test_init_offers_a_table_that_reads_back(capsys):
-    assert main(["init", "people.csv", "--target", "granted", "--protected", "sex,income", "-o", "new.toml"]) == 0
+    assert (
+        main(
+            [
+                "init",
+                "people.csv",
+                "--target",
+                "granted",
+                "--protected",
+                "sex,income",
+                "-o",
+                "new.toml",
+            ]
+        )
+        == 0
+    )
     written = Path("new.toml").read_text()
-    offered = "\n".join(line.removeprefix("# ") for line in written.partition("# [repair]")[2].splitlines()[1:3])
+    offered = "\n".join(
+        line.removeprefix("# ") for line in written.partition("# [repair]")[2].splitlines()[1:3]
+    )
     assert tomllib.loads(offered) == {"over": ["sex"], "output": "repaired.skops"}
     assert main(["init", "people.csv", "--protected", "sex", "-o", "plain.toml"]) == 0
     assert "[repair]" not in Path("plain.toml").read_text()
@@ -483,7 +562,9 @@ def test_a_real_model_is_repaired_written_and_tested_again(capsys):
     found = Repair.from_json("out.json")
     assert (found.before.value > 0.1, found.after.value) == (True, 0.0)
     assert found.claim in done.stdout
-    said = next(line for line in done.stdout.splitlines() if line.startswith("test it with: [subject] "))
+    said = next(
+        line for line in done.stdout.splitlines() if line.startswith("test it with: [subject] ")
+    )
     table = said.removeprefix("test it with: [subject] ").replace(", allow", "\nallow")
     config(f'[subject]\n{table}\npositive = "yes"\n', SPACE)
     assert main(["measure", "--limit", "0.01"]) == 0
@@ -496,8 +577,12 @@ def test_real_processes_exit_with_1_2_and_4():
     assert said.startswith("evenhand: broken raised RuntimeError when trained on")
     assert said.count("\n") == 1
     config('[subject]\nhttp = "http://127.0.0.1:1/"\n', SPACE)
-    assert real(expect=2).stderr.startswith("evenhand: evenhand.toml: [subject] http cannot be trained again")
-    config(SPACE, '[repair]\nfit = "plain_rules:same"\nadd = "twins"\npositive = "yes"\npatience = 0\n')
+    assert real(expect=2).stderr.startswith(
+        "evenhand: evenhand.toml: [subject] http cannot be trained again"
+    )
+    config(
+        SPACE, '[repair]\nfit = "plain_rules:same"\nadd = "twins"\npositive = "yes"\npatience = 0\n'
+    )
     said = real("-o", "repaired.joblib", expect=1).stdout
     assert said.startswith("FAIL      sex: no step helped")
     assert said.endswith("repaired.joblib was not written, since no step helped\n")
@@ -534,6 +619,8 @@ def test_the_command_line_and_python_agree(capsys):
 def test_help_is_light():
     code = "import sys; from evenhand.cli.main import main; main(['repair', '--help']); "
     code += "print(sorted({'numpy', 'pandas', 'scipy', 'rich', 'sklearn'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
     assert "--method" in done.stdout
     assert done.stdout.endswith("[]\n")

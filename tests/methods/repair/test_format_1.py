@@ -17,7 +17,11 @@ def test_it_is_told_and_shown_as_it_was(name, monkeypatch):
     document = OLD[name]["document"]
     found = read_old(name)
     assert isinstance(found, Repair)
-    assert (found.method, found.outcome, found.level) == (document["method"], document["outcome"], document["level"])
+    assert (found.method, found.outcome, found.level) == (
+        document["method"],
+        document["outcome"],
+        document["level"],
+    )
     assert found.spent.to_dict() == document["spent"]
     assert found.stop.name.lower() == "completed"
     assert list(found.comparisons) == list(document["comparisons"])

@@ -1,4 +1,6 @@
-"""How much two models differ on the same inputs: limits, corner cases, looks, gaps, JSON, and what counts as a hit."""
+"""How much two models differ on the same inputs: limits, corner cases, looks, gaps, JSON, and what
+counts as a hit.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ COUNTS = st.tuples(*(st.integers(0, 40) | st.sampled_from([0, 0, 1]) for _ in ra
 
 
 def told(gone: int, come: int, both: int, neither: int = 0) -> tuple[Any, Any]:
-    """Hits before and after, of so many inputs that are hits before alone, after alone, of both and of neither."""
+    """Hits before and after, of so many inputs that are hits before alone, after alone, of both and
+    of neither.
+    """
     old, new = (
         np.repeat([1, 0, 1, 0], [gone, come, both, neither]),
         np.repeat([0, 1, 1, 0], [gone, come, both, neither]),
@@ -45,7 +49,10 @@ def change(*counts: int, level: float = 0.95, scale: float = 1.0) -> Change:
 
 
 def numbers(found: Change) -> list[list[float]]:
-    return [[one.value, one.low, one.high] for one in (found.before, found.after, found.fall, found.fewer)]
+    return [
+        [one.value, one.low, one.high]
+        for one in (found.before, found.after, found.fall, found.fewer)
+    ]
 
 
 @settings(deadline=None, max_examples=examples(60))
@@ -82,7 +89,9 @@ def test_models_that_change_places_change_signs(counts):
 
 @settings(deadline=None, max_examples=examples(40))
 @given(COUNTS, st.integers(1, 500))
-def test_inputs_that_neither_discriminates_against_do_not_matter_for_what_part_is_gone(counts, more):
+def test_inputs_that_neither_discriminates_against_do_not_matter_for_what_part_is_gone(
+    counts, more
+):
     tail = 0.00625
     least = hits_ratio_above(counts[0], counts[1], counts[2], tail)
     assert least <= (counts[1] + counts[2]) / max(counts[0] + counts[2], 1e-9) + 1e-9
@@ -92,12 +101,14 @@ def test_inputs_that_neither_discriminates_against_do_not_matter_for_what_part_i
 
 
 def test_limits_are_those_of_one_share_where_nothing_else_can_happen():
-    # Nothing comes in or stays: the fall is one binomial share, and its limit that of Clopper and Pearson's union.
+    # Nothing comes in or stays: the fall is one binomial share, and its limit that of Clopper and
+    # Pearson's union.
     low, high = clopper_pearson(0, 500, 1 - 2 * 0.01)
     assert fall_above(0, 0, 500, 0.01) == pytest.approx(-high)
     assert fall_above(0, 30, 500, 0.01) == pytest.approx(-clopper_pearson(30, 500, 1 - 2 * 0.01)[1])
     assert low == 0
-    # All inputs that are ever hits come: their share is 0.01^(1/30) at least, and the ratio its odds.
+    # All inputs that are ever hits come: their share is 0.01^(1/30) at least, and the ratio its
+    # odds.
     share = 0.01 ** (1 / 30)
     assert hits_ratio_above(0, 30, 0, 0.01) == pytest.approx(share / (1 - share))
 
@@ -136,8 +147,12 @@ def test_a_change_is_said_in_a_line():
     assert str(change(30, 0, 0, 970)).startswith("fell: 3 % before, 0 % after, 100 % fewer (81")
     assert "rose: 0 % before, 3 % after (at least 4" in str(change(0, 30, 0, 970))
     assert "more to" in str(change(10, 20, 20, 950))
-    assert "unsure: unknown before, unknown after (at most 100 % fewer, 95 % level, n = 0, " in str(change(0, 0, 0, 0))
-    assert "unsure: 0 % before, 0 % after, 0 % fewer (at most 100 % fewer" in str(change(0, 0, 0, 9))
+    assert "unsure: unknown before, unknown after (at most 100 % fewer, 95 % level, n = 0, " in str(
+        change(0, 0, 0, 0)
+    )
+    assert "unsure: 0 % before, 0 % after, 0 % fewer (at most 100 % fewer" in str(
+        change(0, 0, 0, 9)
+    )
 
 
 def test_every_input_asked_leaves_no_interval():
@@ -146,7 +161,9 @@ def test_every_input_asked_leaves_no_interval():
     assert numbers(found) == [[x] * 3 for x in (0.5, 0.3, 0.2, pytest.approx(0.4))]
     assert found.verdict == "fell"
     assert found.fall.method == "enumerated"
-    assert str(found) == "fell: 50 % before, 30 % after, 40 % fewer (n = 10, population: all inputs)"
+    assert (
+        str(found) == "fell: 50 % before, 30 % after, 40 % fewer (n = 10, population: all inputs)"
+    )
     none = paired([0, 0], [0, 1], level=0.95, population="", exact=True)
     assert none.fewer.value == -math.inf
     assert none.verdict == "rose"
@@ -165,10 +182,22 @@ def test_nothing_changed():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: paired([0, 1], [1], level=0.9, population=""), "before has 2 and after has 1 inputs"),
-        (lambda: paired([0, 2], [1, 0], level=0.9, population=""), "before must be one column of numbers from 0 to 1"),
-        (lambda: paired([0, 1], [math.nan, 0], level=0.9, population=""), "after must be one column"),
-        (lambda: gap_change([0, 1], [1, 0], [True], level=0.9, population=""), "inside tells of 1 rows"),
+        (
+            lambda: paired([0, 1], [1], level=0.9, population=""),
+            "before has 2 and after has 1 inputs",
+        ),
+        (
+            lambda: paired([0, 2], [1, 0], level=0.9, population=""),
+            "before must be one column of numbers from 0 to 1",
+        ),
+        (
+            lambda: paired([0, 1], [math.nan, 0], level=0.9, population=""),
+            "after must be one column",
+        ),
+        (
+            lambda: gap_change([0, 1], [1, 0], [True], level=0.9, population=""),
+            "inside tells of 1 rows",
+        ),
     ],
 )
 def test_wrong_columns_are_told(call, words):
@@ -204,14 +233,26 @@ def test_looking_ends_as_soon_as_it_can_be_told_and_asks_no_draw_twice():
     each = paired(old[:500], new[:500], level=1 - 0.05 / 3, population="p")
     assert numbers(found) == numbers(each)
     assert {one.level for one in (found.before, found.after, found.fall, found.fewer)} == {0.95}
-    still = decide(lambda start, stop: (old[start:stop], old[start:stop]), level=0.95, looks=[50, 500], population="p")
+    still = decide(
+        lambda start, stop: (old[start:stop], old[start:stop]),
+        level=0.95,
+        looks=[50, 500],
+        population="p",
+    )
     assert (still.verdict, still.fall.n) == ("unsure", 500)
 
 
-def rows(inside: tuple[float, float], outside: tuple[float, float], n: int = 4000) -> tuple[Any, Any, Any]:
-    """Who is favoured before and after, with these rates inside and outside a subgroup; as few change as can be."""
+def rows(
+    inside: tuple[float, float], outside: tuple[float, float], n: int = 4000
+) -> tuple[Any, Any, Any]:
+    """Who is favoured before and after, with these rates inside and outside a subgroup; as few
+    change as can be.
+    """
     group, chance = np.arange(n) % 4 == 0, np.random.default_rng(3).random(n)
-    return (*(chance < np.where(group, one, other) for one, other in zip(inside, outside, strict=True)), group)
+    return (
+        *(chance < np.where(group, one, other) for one, other in zip(inside, outside, strict=True)),
+        group,
+    )
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.7])
@@ -221,7 +262,11 @@ def rows(inside: tuple[float, float], outside: tuple[float, float], n: int = 400
         ((0.2, 0.4), (0.5, 0.5), "fell"),
         ((0.8, 0.5), (0.5, 0.5), "fell"),
         ((0.5, 0.2), (0.5, 0.5), "rose"),
-        ((0.3, 0.7), (0.5, 0.5), "unsure"),  # it turned: those who were behind are now ahead by as much
+        (
+            (0.3, 0.7),
+            (0.5, 0.5),
+            "unsure",
+        ),  # it turned: those who were behind are now ahead by as much
         ((0.3, 0.3), (0.5, 0.5), "unsure"),
         ((0.3, 0.6), (0.7, 0.65), "fell"),
     ],
@@ -244,11 +289,18 @@ def test_the_gap_of_nobody_is_not_known():
     for inside in (np.zeros(9), np.ones(9)):
         found = gap_change(np.ones(9), np.zeros(9), inside, level=0.95, population="people")
         assert math.isnan(found.before.value)
-        assert (found.verdict, found.fall.low, found.fall.high, found.before.n) == ("unsure", -1.0, 1.0, 0)
+        assert (found.verdict, found.fall.low, found.fall.high, found.before.n) == (
+            "unsure",
+            -1.0,
+            1.0,
+            0,
+        )
         assert json.dumps(found.to_dict(), allow_nan=False)
 
 
-ENDS = st.tuples(st.integers(-10, 10), st.integers(0, 8)).map(lambda pair: (pair[0] / 10, (pair[0] + pair[1]) / 10))
+ENDS = st.tuples(st.integers(-10, 10), st.integers(0, 8)).map(
+    lambda pair: (pair[0] / 10, (pair[0] + pair[1]) / 10)
+)
 
 
 @settings(deadline=None, max_examples=examples(80))
@@ -258,7 +310,10 @@ def test_limits_of_sizes_are_those_of_all_that_is_allowed(first, second, less, m
     moved = means[0] - means[1] - less / 10, means[0] - means[1] + more / 10
     fall, fewer = module._sizes(means, [first, second], moved)
     # A fine grid of what the limits allow, by brute force.
-    x, y = (part.ravel() for part in np.meshgrid(*(np.linspace(one[0], one[1], 81) for one in (first, second))))
+    x, y = (
+        part.ravel()
+        for part in np.meshgrid(*(np.linspace(one[0], one[1], 81) for one in (first, second)))
+    )
     held = (x - y >= moved[0] - 1e-9) & (x - y <= moved[1] + 1e-9)
     x, y = np.abs(x[held]), np.abs(y[held])
     assert (x - y).min() >= fall[0] - 1e-9
@@ -274,7 +329,11 @@ SMALL = [category("sex", ["F", "M"]), category("race", ["a", "b", "c"]), integer
 
 
 def score(people: Any) -> Any:
-    return people["age"] + 3.0 * (people["sex"] == "M") * (people["age"] % 3) + 2 * (people["race"] == "b")
+    return (
+        people["age"]
+        + 3.0 * (people["sex"] == "M") * (people["age"] % 3)
+        + 2 * (people["race"] == "b")
+    )
 
 
 @pytest.mark.parametrize("names", [("sex",), ("sex", "race"), ("age",)])

@@ -1,4 +1,6 @@
-"""Repairs drawn and as HTML: what is computed is asserted without drawing, and pages by parsing them."""
+"""Repairs drawn and as HTML: what is computed is asserted without drawing, and pages by parsing
+them.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,15 @@ from matplotlib.text import Text
 from evenhand.methods.compare.compare import compare
 from evenhand.methods.compare.plot import TradeoffDisplay
 from evenhand.methods.repair.paired import Change, paired
-from evenhand.methods.repair.plot import _LOOKS, NO_STEPS, NOT_COMPARED, UNCHANGED, RepairDisplay, Rows, judged
+from evenhand.methods.repair.plot import (
+    _LOOKS,
+    NO_STEPS,
+    NOT_COMPARED,
+    UNCHANGED,
+    RepairDisplay,
+    Rows,
+    judged,
+)
 from evenhand.methods.repair.plot_steps import Course
 from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED, Repair
 from evenhand.methods.repair.section import STYLE, whole_section
@@ -46,7 +56,9 @@ NAN = Estimate(math.nan, 0.0, 1.0, 0, 0.95, "exact")
 
 
 def near(value: float, half: float = 0.02, n: int = 1000) -> Estimate:
-    return Estimate(value, max(0.0, value - half), min(1.0, value + half), n, 0.95, "bootstrap", PEOPLE)
+    return Estimate(
+        value, max(0.0, value - half), min(1.0, value + half), n, 0.95, "bootstrap", PEOPLE
+    )
 
 
 @cache
@@ -67,12 +79,17 @@ def compared(bias: str) -> Comparison:
     man = rng.random(rows) < 0.6
     due = rng.random(rows) < np.where(man, 0.45, 0.2)
     score = 2 * due + rng.normal(size=rows)
-    told = {"original": (score + man > 1.4).astype(int), "repaired": (score + 0.2 * man > 1.2).astype(int)}
+    told = {
+        "original": (score + man > 1.4).astype(int),
+        "repaired": (score + 0.2 * man > 1.2).astype(int),
+    }
     return compare(told, due.astype(int), np.where(man, "m", "f"), bias=bias, resamples=100)
 
 
 def accuracy(before: float, after: float) -> Check:
-    rise = Amount(after - before, after - before - 0.004, after - before + 0.004, 1000, 0.95, "paired melded")
+    rise = Amount(
+        after - before, after - before - 0.004, after - before + 0.004, 1000, 0.95, "paired melded"
+    )
     return Check("accuracy", "performance", near(before), near(after), rise)
 
 
@@ -83,7 +100,14 @@ CHECKS = (
     check("sex, held-out people", "people", change(0.06, 0.01)),
     check("race, all inputs", "other", change(0.2, 0.2), "race"),
     check("country, all inputs", "other", change(0.1, 0.2), "country"),
-    Check("worst subgroup", "subgroup", near(0.25, 0.06), near(0.2, 0.06), None, "before: age <= 28; after: race = B"),
+    Check(
+        "worst subgroup",
+        "subgroup",
+        near(0.25, 0.06),
+        near(0.2, 0.06),
+        None,
+        "before: age <= 28; after: race = B",
+    ),
     Check("spd", "group", near(0.18), near(0.15)),
     Check("f1", "performance", near(0.66), near(0.655)),
 )
@@ -134,24 +158,49 @@ UNTOUCHED = repaired(
     limit=None,
 )
 MANY = repaired(
-    checks=CHECKS + tuple(check(f"{LONG} {at}", "other", change(0.03 * at, 0.02 * at)) for at in range(1, 13))
+    checks=CHECKS
+    + tuple(check(f"{LONG} {at}", "other", change(0.03 * at, 0.02 * at)) for at in range(1, 13))
 )
 NUMBERS = repaired(
     method="subgroup",
     about=Rule((Condition("sex", levels=("F",)),)),
     checks=(
         check("sex and a dollar $x$, all inputs", "aim", CLAIM),
-        Check("mean gap", "group", Amount(1200, 900, 1500, 900, 0.95, "b"), Amount(300, 100, 500, 900, 0.95, "b")),
-        Check("r2", "performance", Amount(0.6, 0.5, 0.7, 900, 0.95, "b"), Amount(-0.2, -0.4, 0.1, 900, 0.95, "b")),
+        Check(
+            "mean gap",
+            "group",
+            Amount(1200, 900, 1500, 900, 0.95, "b"),
+            Amount(300, 100, 500, 900, 0.95, "b"),
+        ),
+        Check(
+            "r2",
+            "performance",
+            Amount(0.6, 0.5, 0.7, 900, 0.95, "b"),
+            Amount(-0.2, -0.4, 0.1, 900, 0.95, "b"),
+        ),
     ),
     history=tuple(replace(step, percent=60.0 - 5 * step.number, accuracy=-0.1) for step in STEPS),
 )
 GAPS = repaired(
-    checks=(Check("sex", "aim", NAN, NAN), Check("sex, held-out", "people", near(0.2), NAN), CHECKS[0]),
-    history=(replace(STEPS[0], change=Change(NAN, NAN, CLAIM.fall, CLAIM.fewer)), replace(STEPS[1], accuracy=math.nan)),
+    checks=(
+        Check("sex", "aim", NAN, NAN),
+        Check("sex, held-out", "people", near(0.2), NAN),
+        CHECKS[0],
+    ),
+    history=(
+        replace(STEPS[0], change=Change(NAN, NAN, CLAIM.fall, CLAIM.fewer)),
+        replace(STEPS[1], accuracy=math.nan),
+    ),
 )
 ONE = repaired(checks=CHECKS[:1], history=STEPS[:1], limit=None, comparisons={})
-ALL = {"full": FULL, "untouched": UNTOUCHED, "many": MANY, "numbers": NUMBERS, "gaps": GAPS, "one": ONE}
+ALL = {
+    "full": FULL,
+    "untouched": UNTOUCHED,
+    "many": MANY,
+    "numbers": NUMBERS,
+    "gaps": GAPS,
+    "one": ONE,
+}
 
 
 def display(repair: Repair, kind: str = "change") -> RepairDisplay:
@@ -193,13 +242,18 @@ def cut(shown: Any) -> bool:
 
 def meet(shown: Any) -> list[tuple[str, str]]:
     """Return the labels, headings and numbers that lie over each other."""
-    texts = [text for ax in shown.axes_ for text in [*ax.get_yticklabels(), *ax.texts, ax.title, ax.xaxis.label]]
+    texts = [
+        text
+        for ax in shown.axes_
+        for text in [*ax.get_yticklabels(), *ax.texts, ax.title, ax.xaxis.label]
+    ]
     boxes = [(text.get_text(), Text.get_window_extent(text)) for text in texts if text.get_text()]
     return [
         (one, other)
         for at, (one, box) in enumerate(boxes)
         for other, beside in boxes[at + 1 :]
-        if min(box.x1, beside.x1) - max(box.x0, beside.x0) > 1 and min(box.y1, beside.y1) - max(box.y0, beside.y0) > 1
+        if min(box.x1, beside.x1) - max(box.x0, beside.x0) > 1
+        and min(box.y1, beside.y1) - max(box.y0, beside.y0) > 1
     ]
 
 
@@ -231,11 +285,19 @@ def test_a_row_tells_both_values_and_how_sure_the_change_is():
     assert (aim.judged, aim.limit, aim.told) == ("better", 0.05, "12.6 % → 1.1 %\nn = 2,000")
     race, country = rows(display(FULL).panels[0])["other protected features"]
     assert (race.judged, country.judged, country.limit) == ("not sure", "worse", None)
-    assert [row.judged for row in rows(display(FULL).panels[2])["performance"]] == ["not sure", "not judged"]
+    assert [row.judged for row in rows(display(FULL).panels[2])["performance"]] == [
+        "not sure",
+        "not judged",
+    ]
 
 
 def test_what_was_left_as_it_is_has_no_change():
-    found = [row for panel in display(UNTOUCHED).panels for group in rows(panel).values() for row in group]
+    found = [
+        row
+        for panel in display(UNTOUCHED).panels
+        for group in rows(panel).values()
+        for row in group
+    ]
     assert {row.judged for row in found} == {"no change"}
     assert all(row.before == row.after for row in found)
 
@@ -243,7 +305,11 @@ def test_what_was_left_as_it_is_has_no_change():
 def test_scores_without_data_are_said_and_not_drawn():
     first, second = (group[0] for group in rows(display(GAPS).panels[0]).values())
     assert (first.before, first.after, first.told) == (None, None, "no data, undecided\nn = 0")
-    assert (second.after, second.told, second.judged) == (None, "20.0 % → no data\nn = 0", "not judged")
+    assert (second.after, second.told, second.judged) == (
+        None,
+        "20.0 % → no data\nn = 0",
+        "not judged",
+    )
 
 
 def test_numbers_have_an_axis_of_their_own_without_a_unit():
@@ -260,8 +326,12 @@ bounded = st.floats(-1, 1, allow_subnormal=False)
 @given(st.tuples(bounded, bounded, bounded), st.sampled_from(["aim", "group", "performance"]))
 def test_better_is_worse_the_other_way_round(numbers, kind):
     low, value, high = sorted(numbers)
-    there = judged(Check("a", kind, near(0.2), near(0.1), Amount(value, low, high, 9, 0.95, "paired")))
-    back = judged(Check("a", kind, near(0.1), near(0.2), Amount(-value, -high, -low, 9, 0.95, "paired")))
+    there = judged(
+        Check("a", kind, near(0.2), near(0.1), Amount(value, low, high, 9, 0.95, "paired"))
+    )
+    back = judged(
+        Check("a", kind, near(0.1), near(0.2), Amount(-value, -high, -low, 9, 0.95, "paired"))
+    )
     assert {"better": "worse", "worse": "better"}.get(there, there) == back
     assert (there in ("better", "worse")) == (low > 0 or high < 0)
     if there == "better":
@@ -287,14 +357,22 @@ def test_steps_are_drawn_against_what_they_added():
         (found.value, found.low, found.high) for found in (step.change.after for step in STEPS)
     ]
     assert [dot.found and dot.found[0] for dot in second.dots] == [0.85, 0.849, 0.831, 0.85]
-    assert (first.chosen, first.original, first.score) == (100.0, CLAIM.before.value, "share of discriminatory inputs")
+    assert (first.chosen, first.original, first.score) == (
+        100.0,
+        CLAIM.before.value,
+        "share of discriminatory inputs",
+    )
     assert display(FULL, "history").title.startswith("augment: 2 of 4 steps kept\nsex: the share")
     assert [panel.percent for panel in display(NUMBERS, "history").panels] == [True, False]
 
 
 def test_no_step_is_chosen_where_the_model_was_left_as_it_is():
-    left = repaired(outcome=NO_HELP, history=tuple(replace(step, kept=False) for step in STEPS), comparisons={})
-    assert [panel.chosen for panel in display(left, "history").panels if isinstance(panel, Course)] == [None, None]
+    left = repaired(
+        outcome=NO_HELP, history=tuple(replace(step, kept=False) for step in STEPS), comparisons={}
+    )
+    assert [
+        panel.chosen for panel in display(left, "history").panels if isinstance(panel, Course)
+    ] == [None, None]
 
 
 def test_the_trade_off_is_that_of_the_comparison():
@@ -319,8 +397,12 @@ def test_nothing_is_cut_or_covered_and_rows_are_equally_high(name, drawn):
     assert not cut(found)
     assert meet(found) == []
     for ax, panel in zip(found.axes_, found.panels, strict=True):
-        assert ax.get_window_extent().height / found.figure_.dpi == pytest.approx(panel.height, rel=0.06)
-    labels = [label.get_text().replace("\n", " ") for ax in found.axes_ for label in ax.get_yticklabels()]
+        assert ax.get_window_extent().height / found.figure_.dpi == pytest.approx(
+            panel.height, rel=0.06
+        )
+    labels = [
+        label.get_text().replace("\n", " ") for ax in found.axes_ for label in ax.get_yticklabels()
+    ]
     assert len(set(labels)) == len(labels) == len(ALL[name].checks)
     # A long name loses its middle, since its end tells it from others.
     assert ("all inputs 12" in {label[-13:] for label in labels}) == (name == "many")
@@ -338,14 +420,20 @@ def test_a_history_is_whole(name, drawn):
 def test_kept_steps_are_filled_and_the_legend_names_what_is_seen():
     ax: Any = Figure(layout="constrained").subplots()
     FULL.plot("history", ax)
-    points = [line for line in ax.lines if line.get_marker() in ("o", "D") and len(line.get_xdata())]
+    points = [
+        line for line in ax.lines if line.get_marker() in ("o", "D") and len(line.get_xdata())
+    ]
     assert [(line.get_xdata()[0], line.get_markerfacecolor() == "white") for line in points] == [
         (1.4, True),
         (2.9, False),
         (11.8, True),
         (100.0, False),
     ]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["kept", "not kept", "chosen"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "kept",
+        "not kept",
+        "chosen",
+    ]
 
 
 @pytest.mark.parametrize(("kind", "said"), [("history", NO_STEPS), ("trade-off", UNCHANGED)])
@@ -363,7 +451,10 @@ def test_axes_that_are_given_get_the_first_panel():
     assert figure.axes == [ax]
     assert tuple(figure.get_size_inches()) == (7, 4)
     assert ax.get_yticklabels()[0].get_text() == "accuracy"
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["before", "after: not sure"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "before",
+        "after: not sure",
+    ]
 
 
 def test_drawing_without_matplotlib_names_the_extra(monkeypatch):
@@ -427,14 +518,27 @@ def row_of(found: Page, name: str) -> list[str]:
 
 def test_a_section_tells_the_claim_the_scores_the_steps_and_how_to_make_it_again():
     found = Page(page())
-    assert found.elements[0] == ("section", {"class": "repair", "id": "repair", "aria-labelledby": "repair-heading"})
-    for said in (FULL.claim, "a note", "training 24,000; validation 6,000; test 10,000", FULL.digest, "numpy 2.0"):
+    assert found.elements[0] == (
+        "section",
+        {"class": "repair", "id": "repair", "aria-labelledby": "repair-heading"},
+    )
+    for said in (
+        FULL.claim,
+        "a note",
+        "training 24,000; validation 6,000; test 10,000",
+        FULL.digest,
+        "numpy 2.0",
+    ):
         assert said in found.text
     assert "The score after is under the limit of 0.05." in found.text
     assert (
-        "Discrimination over country has surely risen, from 10.5 % to 21 %; repair sex, country together." in found.text
+        "Discrimination over country has surely risen, from 10.5 % to 21 %; repair sex, country"
+        " together." in found.text
     )
-    assert "again = eh.repair(estimator, X, y, space=space, over=['sex'], method='augment'" in found.text
+    assert (
+        "again = eh.repair(estimator, X, y, space=space, over=['sex'], method='augment'"
+        in found.text
+    )
     assert "limit=0.05, seed=3)" in found.text
     assert "evenhand repair --method augment --over sex --seed 3" in found.text
     moved = change(0.1, 0.2)
@@ -461,7 +565,9 @@ def test_tables_have_headers_and_figures_have_words():
     assert {one["scope"] for one in found.all("th")} == {"col", "row", "rowgroup"}
     assert len(found.all("caption")) == len(found.all("table")) == len(found.all("thead")) == 3
     names = {one["id"] for _, one in found.elements if "id" in one}
-    assert {one["aria-labelledby"] for _, one in found.elements if "aria-labelledby" in one} <= names
+    assert {
+        one["aria-labelledby"] for _, one in found.elements if "aria-labelledby" in one
+    } <= names
     pictures = found.all("svg")
     assert [one["role"] for one in pictures] == ["img"] * 3
     assert [one["aria-labelledby"] for one in pictures] == [one["id"] for one in found.all("title")]
@@ -497,7 +603,9 @@ def test_a_page_needs_nothing_and_is_the_same_bytes_whatever_the_user_draws_like
     read = Repair.from_json(tmp_path / "repair.json")
     ONE.to_html(tmp_path / "repair.html")
     text = (tmp_path / "repair.html").read_text(encoding="utf-8")
-    with matplotlib.rc_context({"font.size": 20, "svg.fonttype": "none", "lines.linewidth": 7, "figure.dpi": 55}):
+    with matplotlib.rc_context(
+        {"font.size": 20, "svg.fonttype": "none", "lines.linewidth": 7, "figure.dpi": 55}
+    ):
         replace(read, spent=Spent(123_456, 0, 99.0)).to_html(tmp_path / "again.html")
     assert (tmp_path / "again.html").read_text(encoding="utf-8") == text
     assert pyplot.get_fignums() == before
@@ -506,7 +614,11 @@ def test_a_page_needs_nothing_and_is_the_same_bytes_whatever_the_user_draws_like
 
 def test_a_page_that_cannot_be_written_is_said(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    refused(UsageError, lambda: UNTOUCHED.to_html(tmp_path / "none" / "a.html"), "a.html: cannot write the report")
+    refused(
+        UsageError,
+        lambda: UNTOUCHED.to_html(tmp_path / "none" / "a.html"),
+        "a.html: cannot write the report",
+    )
 
 
 NASTY = "</section><script>alert('1')</script>&amp;\"--><!--"
@@ -514,7 +626,14 @@ NASTY = "</section><script>alert('1')</script>&amp;\"--><!--"
 
 def test_names_stay_text_in_drawings_too():
     checks = (Check(NASTY, "aim", near(0.2), near(0.1), None, NASTY), *CHECKS[:1])
-    odd = repaired(checks=checks, over=(NASTY,), about=(NASTY,), notes=(NASTY,), history=STEPS[:1], comparisons={})
+    odd = repaired(
+        checks=checks,
+        over=(NASTY,),
+        about=(NASTY,),
+        notes=(NASTY,),
+        history=STEPS[:1],
+        comparisons={},
+    )
     text = whole_section(odd)
     found = Page(text)
     assert not found.all("script")
@@ -560,7 +679,10 @@ def test_every_check_and_step_has_a_row(name):
     if name == "gaps":
         repair = replace(repair, history=repair.history[:1])
     found = Page(section_of(repair))
-    counted = sum(len(cells) == 8 for cells in found.cells), sum(len(cells) == 10 for cells in found.cells)
+    counted = (
+        sum(len(cells) == 8 for cells in found.cells),
+        sum(len(cells) == 10 for cells in found.cells),
+    )
     assert counted == (len(repair.checks) + 1, len(repair.history) + bool(repair.history))
     assert "nan" not in found.text.split("How it was made")[0].replace("unan", "")
     assert ("no data, undecided" in found.text) == (name == "gaps")
@@ -570,11 +692,14 @@ def test_every_check_and_step_has_a_row(name):
 def test_what_is_read_stands_out_from_its_ground():
     def light(colour: str) -> float:
         parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        linear = [
+            part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+        ]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
     themes = [
-        dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", block)) for block in re.findall(r"\{([^{}]*--ink[^{}]*)\}", STYLE)
+        dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", block))
+        for block in re.findall(r"\{([^{}]*--ink[^{}]*)\}", STYLE)
     ]
     full = [theme for theme in themes if len(theme) >= 14]
     assert len(full) == 3  # light, dark by the system, dark by choice

@@ -37,7 +37,11 @@ def folk(n: int = 800, seed: int = 0) -> tuple[pd.DataFrame, Any]:
     """People, and who is granted a loan: by income, and somewhat by sex."""
     rng = np.random.default_rng(seed)
     people = pd.DataFrame(
-        {"sex": rng.choice(["F", "M"], n), "race": rng.choice(list("abc"), n), "income": rng.integers(0, 100, n)}
+        {
+            "sex": rng.choice(["F", "M"], n),
+            "race": rng.choice(list("abc"), n),
+            "income": rng.integers(0, 100, n),
+        }
     )
     granted = people["income"] + 16 * (people["sex"] == "M") + rng.normal(0, 8, n) > 58
     return people, np.where(granted, "yes", "no")
@@ -46,7 +50,9 @@ def folk(n: int = 800, seed: int = 0) -> tuple[pd.DataFrame, Any]:
 PEOPLE, GRANTED = folk()
 LOANS = eh.Space.from_frame(PEOPLE, protected=["sex", "race"])
 """600 inputs, so that every share is exact."""
-CODED = PEOPLE.assign(sex=(PEOPLE["sex"] == "M").astype(int), race=PEOPLE["race"].map({"a": 0, "b": 1, "c": 2}))
+CODED = PEOPLE.assign(
+    sex=(PEOPLE["sex"] == "M").astype(int), race=PEOPLE["race"].map({"a": 0, "b": 1, "c": 2})
+)
 CODES = eh.Space.from_frame(CODED, protected=["sex", "race"])
 QUIET: dict[str, Any] = {"draws": 1600, "progress": False}
 
@@ -58,17 +64,34 @@ def pipeline(model: Any = None) -> Any:
     return make_pipeline(columns, model or LogisticRegression())
 
 
-def mend(estimator: Any = None, people: Any = CODED, truth: Any = GRANTED, **options: Any) -> Repair:
+def mend(
+    estimator: Any = None, people: Any = CODED, truth: Any = GRANTED, **options: Any
+) -> Repair:
     """Repair by twins of coded people, unless told otherwise."""
-    given = {"space": CODES, "over": "sex", "positive": "yes", "add": "twins", "tolerance": 0.05, **QUIET, **options}
-    return eh.repair(DecisionTreeClassifier(max_depth=6) if estimator is None else estimator, people, truth, **given)
+    given = {
+        "space": CODES,
+        "over": "sex",
+        "positive": "yes",
+        "add": "twins",
+        "tolerance": 0.05,
+        **QUIET,
+        **options,
+    }
+    return eh.repair(
+        DecisionTreeClassifier(max_depth=6) if estimator is None else estimator,
+        people,
+        truth,
+        **given,
+    )
 
 
 @pytest.fixture(scope="module")
 def mended() -> Repair:
     """A pipeline on labelled texts and numbers, repaired by twins and pairs."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("evenhand.subject.memo.WORTH_REMEMBERING", np.inf)  # on a busy machine any answer is expensive
+        patch.setattr(
+            "evenhand.subject.memo.WORTH_REMEMBERING", np.inf
+        )  # on a busy machine any answer is expensive
         return eh.repair(
             pipeline(),
             PEOPLE,
@@ -83,7 +106,12 @@ def mended() -> Repair:
 
 
 WORLD = eh.Space(
-    [eh.integer("sex", 0, 1), eh.integer("race", 0, 1), eh.integer("income", 0, 99), eh.real("number", 0, 1)],
+    [
+        eh.integer("sex", 0, 1),
+        eh.integer("race", 0, 1),
+        eh.integer("income", 0, 99),
+        eh.real("number", 0, 1),
+    ],
     protected=["sex", "race"],
 )
 """Everyone has a number of their own, by which they are known again."""
@@ -101,10 +129,11 @@ EVENTS: list[tuple[str, pd.DataFrame, Any]] = []
 
 
 class Scripted(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Learns nothing: the first model that is trained follows the first line of the script, and so on.
+    """Learns nothing: the first model that is trained follows the first line of the script, and so
+    on.
 
-    Incomes of 50 or more are granted. With `on`, people who are 1 of that feature get the opposite if their income is
-    among the first `share` of either half; with `always`, everyone gets that.
+    Incomes of 50 or more are granted. With `on`, people who are 1 of that feature get the opposite
+    if their income is among the first `share` of either half; with `always`, everyone gets that.
     """
 
     def fit(self, X: Any, y: Any) -> Scripted:  # noqa: N803
@@ -120,7 +149,9 @@ class Scripted(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return np.full(len(X), self.line_["always"])
         granted = X["income"].to_numpy() >= 50
         share = self.line_.get("share", 0.0)
-        turned = (X[self.line_.get("on", "sex")].to_numpy() == 1) & (X["income"].to_numpy() % 50 < 50 * share)
+        turned = (X[self.line_.get("on", "sex")].to_numpy() == 1) & (
+            X["income"].to_numpy() % 50 < 50 * share
+        )
         return (granted ^ turned).astype(int)
 
 
@@ -158,7 +189,12 @@ class TestPipeline:
         for model, found in ((mended.original, mended.before), (mended.model, mended.after)):
             subject = eh.Subject(model, LOANS)
             assert found.value == hits(View(subject), ("sex",), everyone).mean()
-            assert (found.level, found.n, found.low, found.high) == (1.0, 600, found.value, found.value)
+            assert (found.level, found.n, found.low, found.high) == (
+                1.0,
+                600,
+                found.value,
+                found.value,
+            )
 
     def test_the_model_is_a_new_one_and_the_estimator_is_left_alone(self, mended):
         assert mended.model is not mended.original
@@ -194,9 +230,18 @@ class TestPipeline:
         few = PEOPLE.assign(race=np.where(np.arange(len(PEOPLE)) % 80 == 0, "few", PEOPLE["race"]))
         space = eh.Space.from_frame(few, protected=["sex", "race"])
         found = eh.repair(
-            pipeline(), few, GRANTED, space=space, over=["sex", "race"], positive="yes", method="evened", **QUIET
+            pipeline(),
+            few,
+            GRANTED,
+            space=space,
+            over=["sex", "race"],
+            positive="yes",
+            method="evened",
+            **QUIET,
         )
-        assert "groups of under 2 % of the held-out rows are left out of spd, aod, eod" in found.notes
+        assert (
+            "groups of under 2 % of the held-out rows are left out of spd, aod, eod" in found.notes
+        )
         assert not any("undefined" in note for note in found.notes)
         assert {"spd", "aod", "eod"} <= set(found.comparisons)
         assert any("small groups were left out" in note for note in found.comparisons["spd"].notes)
@@ -237,14 +282,22 @@ class TestPipeline:
         assert again.to_dict() == mended.to_dict()
         assert again.digest == mended.digest == json.loads(text)["digest"]
         assert again.to_json() == text
-        assert (again.claim, again.verdict, again.region) == (mended.claim, mended.verdict, mended.region)
+        assert (again.claim, again.verdict, again.region) == (
+            mended.claim,
+            mended.verdict,
+            mended.region,
+        )
         assert again.to_frame().equals(mended.to_frame())
         assert again.table().equals(mended.table())
         assert again.model is None
         table = json.loads(text)
         assert (table["format"], table["job"], table["stop"]) == (2, "repair", "completed")
         (finding,) = table["findings"]
-        assert (finding["key"], finding["score"], finding["unit"]) == ("causal of sex", "causal", "rate")
+        assert (finding["key"], finding["score"], finding["unit"]) == (
+            "causal of sex",
+            "causal",
+            "rate",
+        )
         other = evidence_of(table, where="repair.json")
         assert isinstance(other, Repair)
         assert other.to_json() == text
@@ -277,7 +330,14 @@ class TestPipeline:
 class TestSameSeedSameBytes:
     def test_for_any_number_of_workers(self):
         found = [
-            mend(add="both", labelling="majority", budget=eh.Budget(queries=800), seed=3, patience=1, n_jobs=n_jobs)
+            mend(
+                add="both",
+                labelling="majority",
+                budget=eh.Budget(queries=800),
+                seed=3,
+                patience=1,
+                n_jobs=n_jobs,
+            )
             for n_jobs in (1, 1, 2)
         ]
         assert len({one.digest for one in found}) == 1
@@ -319,13 +379,17 @@ class TestForms:
         elif form == "function":
 
             def estimator(rows: Any, labels: Any) -> Any:
-                tree = DecisionTreeClassifier(max_depth=6, random_state=STATE).fit(rows.to_numpy(), labels)
+                tree = DecisionTreeClassifier(max_depth=6, random_state=STATE).fit(
+                    rows.to_numpy(), labels
+                )
                 return lambda frame: tree.predict(frame.to_numpy())
 
         elif form == "order":
             people = CODED[["income", "sex", "race"]]
         found = mend(estimator, people, truth)
-        if form == "order":  # other draws, since features come in another order; the model is as good
+        if (
+            form == "order"
+        ):  # other draws, since features come in another order; the model is as good
             assert found.accuracy_before == pytest.approx(plain.accuracy_before, abs=0.02)
             assert found.outcome == plain.outcome
             return
@@ -333,7 +397,9 @@ class TestForms:
         assert found.history == plain.history
         assert found.checks == plain.checks
 
-    def test_a_function_that_goes_by_the_places_of_columns_sees_the_same_ones_when_it_is_asked(self):
+    def test_a_function_that_goes_by_the_places_of_columns_sees_the_same_ones_when_it_is_asked(
+        self,
+    ):
         """Otherwise the accuracy would be that of a coin."""
 
         def fit(rows: Any, labels: Any) -> Any:
@@ -359,16 +425,24 @@ class TestForms:
         assert found.model.predict(CODED).dtype.kind == truth.dtype.kind
 
     def test_the_favourable_label_may_come_first_in_order(self, plain):
-        """A list of one label means that label; its rate of true positives is not that of the other."""
+        """A list of one label means that label; its rate of true positives is not that of the
+        other.
+        """
         one, other = (mend(positive=positive) for positive in ("no", ["no"]))
         assert one.changed
-        assert [check.to_dict() for check in one.checks] == [check.to_dict() for check in other.checks]
-        by_name = [{check.name: check.before.value for check in found.checks} for found in (one, plain)]
+        assert [check.to_dict() for check in one.checks] == [
+            check.to_dict() for check in other.checks
+        ]
+        by_name = [
+            {check.name: check.before.value for check in found.checks} for found in (one, plain)
+        ]
         assert by_name[0]["eod"] != by_name[1]["eod"]
         assert by_name[0]["accuracy"] == by_name[1]["accuracy"]
 
     def test_several_labels_without_a_favourable_one(self):
-        truth = np.array(["low", "mid", "high"])[np.digitize(CODED["income"] + 12 * CODED["sex"], [40, 75])]
+        truth = np.array(["low", "mid", "high"])[
+            np.digitize(CODED["income"] + 12 * CODED["sex"], [40, 75])
+        ]
         found = mend(truth=truth, positive=None)
         assert found.changed
         assert found.region is not None
@@ -376,7 +450,9 @@ class TestForms:
         assert any("positive" in note for note in found.notes)
 
     def test_several_favourable_labels(self):
-        truth = np.array(["low", "mid", "high"])[np.digitize(CODED["income"] + 12 * CODED["sex"], [40, 75])]
+        truth = np.array(["low", "mid", "high"])[
+            np.digitize(CODED["income"] + 12 * CODED["sex"], [40, 75])
+        ]
         found = mend(truth=truth, positive=["mid", "high"])
         assert "worst subgroup" in {check.name for check in found.checks}
 
@@ -397,7 +473,16 @@ class TestForms:
         EVENTS.clear()
         budget = eh.Budget(queries=1000)
         truth = (people["income"] >= 50).astype(int)
-        found = eh.repair(Scripted(), people, truth, space=space, over="sex", budget=budget, tolerance=1.0, **QUIET)
+        found = eh.repair(
+            Scripted(),
+            people,
+            truth,
+            space=space,
+            over="sex",
+            budget=budget,
+            tolerance=1.0,
+            **QUIET,
+        )
         added = pd.concat([rows.iloc[found.sizes["training"] :] for rows, _ in fits()])
         assert len(added) > 100
         assert (added["sex"] == 1).any()
@@ -439,8 +524,12 @@ class TestSteps:
         assert found.history[-1].percent == 100
         assert all(step.kept and step.why == "kept" for step in found.history)
 
-    def test_the_published_method_stops_at_the_first_step_that_does_not_help_and_keeps_the_better_model(self):
-        found = scripted(0.6, 0.4, 0.5, 0.0, method="aequitas", add=None, budget=eh.Budget(queries=1000))
+    def test_the_published_method_stops_at_the_first_step_that_does_not_help_and_keeps_the_better_model(
+        self,
+    ):
+        found = scripted(
+            0.6, 0.4, 0.5, 0.0, method="aequitas", add=None, budget=eh.Budget(queries=1000)
+        )
         assert [step.kept for step in found.history] == [True, False]
         assert found.history[1].why == "the share rose"
         assert found.model.line_ == {"share": 0.4}
@@ -460,7 +549,8 @@ class TestSteps:
         assert [step.kept for step in found.history] == [True, True, False]
         assert found.history[-1].change.before.n == QUIET["draws"]
         assert any("nothing is left to lower among 1,600 inputs" in note for note in found.notes)
-        # A rise is seen after few inputs, among which the best model so far may discriminate against none by chance.
+        # A rise is seen after few inputs, among which the best model so far may discriminate
+        # against none by chance.
         assert len(scripted(0.6, 0.0, 0.5).history) == 8
 
     def test_a_step_counts_against_the_best_model_so_far(self):
@@ -496,7 +586,10 @@ class TestSteps:
         found = scripted(0.6, 0.1)
         n = found.sizes["training"]
         (first, labels), *more = fits()
-        known = {number: (row, label) for number, row, label in zip(first["number"], first.values, labels, strict=True)}
+        known = {
+            number: (row, label)
+            for number, row, label in zip(first["number"], first.values, labels, strict=True)
+        }
         for rows, told in more:
             made = rows.iloc[n:]
             assert made["number"].is_unique
@@ -509,7 +602,9 @@ class TestSteps:
 
     @pytest.mark.parametrize("add", ["found", "pairs"])
     def test_what_is_found_is_discriminatory_for_the_original(self, add):
-        found = scripted(0.5, 0.4, 0.3, 0.0, add=add, labelling="majority", budget=eh.Budget(queries=2000))
+        found = scripted(
+            0.5, 0.4, 0.3, 0.0, add=add, labelling="majority", budget=eh.Budget(queries=2000)
+        )
         subject = eh.Subject(found.original, WORLD)
         for rows, labels in fits()[1:]:
             made = rows.iloc[found.sizes["training"] :]
@@ -526,16 +621,25 @@ class TestSteps:
             seen.append(len(frame))
             return (frame["income"] >= 80).astype(int)
 
-        found = scripted(0.5, 0.0, add="found", labelling=granted, budget=eh.Budget(queries=1000), patience=0)
+        found = scripted(
+            0.5, 0.0, add="found", labelling=granted, budget=eh.Budget(queries=1000), patience=0
+        )
         rows, labels = fits()[1]
         made = rows.iloc[found.sizes["training"] :]
         assert seen
         assert np.array_equal(labels[found.sizes["training"] :], (made["income"] >= 80).astype(int))
         wrong = {"add": "found", "budget": eh.Budget(queries=500)}
         refused(
-            DataError, lambda: scripted(0.5, 0.0, labelling=lambda frame: [7] * len(frame), **wrong), "7", "no label"
+            DataError,
+            lambda: scripted(0.5, 0.0, labelling=lambda frame: [7] * len(frame), **wrong),
+            "7",
+            "no label",
         )
-        refused(UsageError, lambda: scripted(0.5, 0.0, labelling=lambda frame: 1 / 0, **wrong), "ZeroDivisionError")
+        refused(
+            UsageError,
+            lambda: scripted(0.5, 0.0, labelling=lambda frame: 1 / 0, **wrong),
+            "ZeroDivisionError",
+        )
 
     @pytest.mark.parametrize("add", ["found", "pairs"])
     def test_where_a_search_finds_nothing_there_is_nothing_to_add(self, add):
@@ -558,7 +662,10 @@ class TestSteps:
 
         few = scored(48)  # 2 points fewer than 40, with a standard error of 0.7
         assert few.lost(scored(40), 0.03) == ""
-        assert few.lost(scored(40), 0.025) == "accuracy fell by 2.0 points, perhaps by more than is tolerated"
+        assert (
+            few.lost(scored(40), 0.025)
+            == "accuracy fell by 2.0 points, perhaps by more than is tolerated"
+        )
         assert few.lost(scored(40), 0.01) == "accuracy fell by 2.0 points"
         assert scored(40).lost(scored(40), 0.0) == scored(39).lost(scored(40), 0.0) == ""
         # However large the error, half of what is tolerated may be lost.
@@ -569,7 +676,8 @@ class TestSteps:
         assert Scored(0.5).lost(Scored(0.53), 0.05) == ""
 
     def test_accuracy_may_fall_by_what_is_tolerated(self):
-        # People of sex 1 among the poorest tenth of either half are told the wrong thing, then also those of race 1.
+        # People of sex 1 among the poorest tenth of either half are told the wrong thing, then also
+        # those of race 1.
         lines = {"share": 0.5}, {"share": 0.1}
         assert scripted(*lines, tolerance=0.0).changed
         assert not scripted({"share": 0.1}, {"share": 0.3, "on": "race"}, tolerance=0.02).changed
@@ -577,14 +685,16 @@ class TestSteps:
 
 class TestNothingIsLeaked:
     @pytest.mark.parametrize(
-        "options", [{}, {"add": "both", "budget": eh.Budget(queries=600), "labelling": "neighbours"}]
+        "options",
+        [{}, {"add": "both", "budget": eh.Budget(queries=600), "labelling": "neighbours"}],
     )
     def test_test_rows_reach_no_training_and_no_step(self, options):
         found = scripted(0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0, **options)
         everyone, n = set(CITIZENS["number"]), found.sizes["training"]
         trained = set(fits()[0][0]["number"])
         last = max(at for at, (kind, _, _) in enumerate(EVENTS) if kind == "fit")
-        # Validation rows are asked about before the last training, and are not among the training rows.
+        # Validation rows are asked about before the last training, and are not among the training
+        # rows.
         early = {number for _, rows, _ in EVENTS[:last] for number in rows["number"]} & everyone
         valid = early - trained
         assert len(trained) == n
@@ -597,15 +707,20 @@ class TestNothingIsLeaked:
         assert everyone - early <= late
 
     def test_the_claim_rests_on_inputs_that_nothing_has_seen(self):
-        found = scripted(0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0, add="both", budget=eh.Budget(queries=600))
+        found = scripted(
+            0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0, add="both", budget=eh.Budget(queries=600)
+        )
         people = set(CITIZENS["number"])
         last = max(at for at, (kind, _, _) in enumerate(EVENTS) if kind == "fit")
-        # The last step is judged after its training: the better model and this one, at up to three looks.
+        # The last step is judged after its training: the better model and this one, at up to three
+        # looks.
         before = {number for _, rows, _ in EVENTS[:last] for number in rows["number"]} - people
         after = [set(rows["number"]) - people for _, rows, _ in EVENTS[last + 1 :]]
         claims = [numbers for numbers in after if len(numbers) >= found.change.before.n - 5]
         assert len(claims) >= 4  # sex and race, of both models
-        seen = before.union(*(numbers for numbers in after if len(numbers) < found.change.before.n - 5))
+        seen = before.union(
+            *(numbers for numbers in after if len(numbers) < found.change.before.n - 5)
+        )
         for numbers in claims:
             assert not numbers & seen
         assert found.before.n == 1600
@@ -636,7 +751,10 @@ class TestNothingToRepair:
         assert found.exit_code == 0
         assert found.check() is found
         assert len(fits()) == 1
-        assert found.claim == "sex: nothing to repair; no difference was found, and the model was left as it is"
+        assert (
+            found.claim
+            == "sex: nothing to repair; no difference was found, and the model was left as it is"
+        )
         assert found.before == found.after
         assert found.before.value == 0 < found.before.high
         assert found.region is None
@@ -671,17 +789,25 @@ class TestVerdict:
         assert found.verdict == "fail"
         assert found.exit_code == 1
         with pytest.raises(
-            AssertionError, match=r"discrimination over race has surely risen, from .* repair sex, race together"
+            AssertionError,
+            match=r"discrimination over race has surely risen, from .* repair sex, race together",
         ):
             found.check()
 
     def test_a_gap_that_closes_by_treating_people_by_their_sex_is_no_success(self, mended):
         rose = Change(mended.before, mended.before, mended.change.fall, mended.change.fewer)
-        people = Check.of("sex, held-out people", "people", replace(rose, fall=negative(mended.change.fall)))
-        found = replace(mended, checks=(*(one for one in mended.checks if one.kind != "people"), people))
+        people = Check.of(
+            "sex, held-out people", "people", replace(rose, fall=negative(mended.change.fall))
+        )
+        found = replace(
+            mended, checks=(*(one for one in mended.checks if one.kind != "people"), people)
+        )
         assert mended.verdict == "pass"
         assert found.verdict == "fail"
-        assert "of held-out people, more now get another outcome with another sex alone" in found.side_effects[0]
+        assert (
+            "of held-out people, more now get another outcome with another sex alone"
+            in found.side_effects[0]
+        )
 
     def test_discrimination_that_does_not_move_is_not_called_so(self):
         found = scripted({"share": 0.3}, {"share": 0.1})
@@ -693,7 +819,9 @@ class TestVerdict:
     @pytest.mark.parametrize("label", [0, 1])
     @pytest.mark.parametrize("tolerance", [0.3, 1.0])
     def test_a_model_that_tells_everyone_the_same_never_passes(self, label, tolerance):
-        """It is as fair as can be, and worth nothing; a guard that is switched off does not make it a success."""
+        """It is as fair as can be, and worth nothing; a guard that is switched off does not make it
+        a success.
+        """
         found = scripted({"share": 0.1}, {"always": label}, tolerance=tolerance)
         assert found.verdict != "pass"
         if found.changed:
@@ -714,7 +842,11 @@ class TestVerdict:
 
     @pytest.mark.parametrize(
         ("before", "after", "verdict", "words"),
-        [(40, 20, "undecided", "may have fallen"), (20, 40, "undecided", "may have risen"), (5, 200, "fail", "rose")],
+        [
+            (40, 20, "undecided", "may have fallen"),
+            (20, 40, "undecided", "may have risen"),
+            (5, 200, "fail", "rose"),
+        ],
     )
     def test_a_change_that_is_not_sure_is_not_claimed(self, mended, before, after, verdict, words):
         from evenhand.methods.repair.paired import paired
@@ -747,13 +879,28 @@ class TestVerdict:
 class TestNumbers:
     def test_a_regressor_needs_the_least_difference_that_matters(self):
         truth = CODED["income"] + 10.0 * CODED["sex"]
-        refused(UsageError, lambda: mend(LinearRegression(), truth=truth), "LinearRegression", "pass differs=…")
+        refused(
+            UsageError,
+            lambda: mend(LinearRegression(), truth=truth),
+            "LinearRegression",
+            "pass differs=…",
+        )
 
-    @pytest.mark.parametrize("truth", [CODED["income"] + 10.5 * CODED["sex"], CODED["income"] + 10 * CODED["sex"]])
+    @pytest.mark.parametrize(
+        "truth", [CODED["income"] + 10.5 * CODED["sex"], CODED["income"] + 10 * CODED["sex"]]
+    )
     def test_a_regressor_is_repaired(self, truth):
         noisy = truth + np.random.default_rng(0).integers(-3, 4, len(truth))
         tree = DecisionTreeRegressor(min_samples_leaf=10)
-        found = mend(tree, truth=noisy, positive=None, differs=8.0, tolerance=0.1, add="both", budget=eh.Budget(1000))
+        found = mend(
+            tree,
+            truth=noisy,
+            positive=None,
+            differs=8.0,
+            tolerance=0.1,
+            add="both",
+            budget=eh.Budget(1000),
+        )
         assert found.change.verdict == "fell"
         assert found.before.value > 0.5
         assert found.performance.name == "r2"
@@ -784,7 +931,9 @@ class TestNumbers:
         found = mend(fit, truth=truth, positive=None, differs=5, patience=0)
         assert found.performance.name == "r2"
         assert found.accuracy_before == pytest.approx(1)
-        refused(DataError, lambda: mend(fit, truth=truth, positive=None), "no label of y", "differs=…")
+        refused(
+            DataError, lambda: mend(fit, truth=truth, positive=None), "no label of y", "differs=…"
+        )
 
     def test_labels_that_are_none_are_refused(self):
         def fit(rows: Any, labels: Any) -> Any:
@@ -794,12 +943,25 @@ class TestNumbers:
         assert "did you mean 'yes'?" in message
 
     def test_texts_are_no_numbers(self):
-        refused(UsageError, lambda: mend(LinearRegression(), differs=1.0), "predicts numbers", "y holds")
+        refused(
+            UsageError, lambda: mend(LinearRegression(), differs=1.0), "predicts numbers", "y holds"
+        )
 
     def test_a_subgroup_needs_labels(self):
         truth = CODED["income"] + 10.0 * CODED["sex"]
-        options = {"truth": truth, "positive": None, "differs": 1.0, "method": "subgroup", "add": None}
-        refused(UsageError, lambda: mend(LinearRegression(), **options), "'subgroup' needs labels", "'augment'")
+        options = {
+            "truth": truth,
+            "positive": None,
+            "differs": 1.0,
+            "method": "subgroup",
+            "add": None,
+        }
+        refused(
+            UsageError,
+            lambda: mend(LinearRegression(), **options),
+            "'subgroup' needs labels",
+            "'augment'",
+        )
 
 
 class Deaf(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -822,7 +984,10 @@ class TestWeights:
         assert any("Deaf" in note and "ignore" in note for note in found.notes)
 
     def test_weights_that_are_used_are_not_called_ignored(self):
-        for model in (DecisionTreeClassifier(max_depth=2), make_pipeline(StandardScaler(), LogisticRegression())):
+        for model in (
+            DecisionTreeClassifier(max_depth=2),
+            make_pipeline(StandardScaler(), LogisticRegression()),
+        ):
             found = mend(model, sample_weight=self.WEIGHTS, patience=0)
             assert not any("ignore" in note for note in found.notes)
 
@@ -831,14 +996,20 @@ class TestWeights:
         assert not any("ignore" in note for note in found.notes)
 
     def test_weights_that_would_be_lost_are_refused(self):
-        refused(UsageError, lambda: mend(KNeighborsClassifier(), sample_weight=self.WEIGHTS), "takes no sample_weight")
+        refused(
+            UsageError,
+            lambda: mend(KNeighborsClassifier(), sample_weight=self.WEIGHTS),
+            "takes no sample_weight",
+        )
 
     def test_weights_reach_the_training(self):
         got = []
 
         def fit(rows: Any, labels: Any, sample_weight: Any = None) -> Any:
             got.append((rows, sample_weight))
-            return DecisionTreeClassifier(max_depth=3, random_state=0).fit(rows, labels, sample_weight)
+            return DecisionTreeClassifier(max_depth=3, random_state=0).fit(
+                rows, labels, sample_weight
+            )
 
         # Everyone weighs as much as their income says, and so do their twins.
         mend(fit, sample_weight=CODED["income"] + 1.0, patience=0)
@@ -857,7 +1028,9 @@ class TestEvened:
             assert found.fewer.value == 1
             assert not found.history
             assert any("asks the model 2 times" in note for note in found.notes)
-            assert hits(View(eh.Subject(found.model, space)), ("sex",), space.enumerate()).sum() == 0
+            assert (
+                hits(View(eh.Subject(found.model, space)), ("sex",), space.enumerate()).sum() == 0
+            )
             assert found.model.predict(people).shape == (len(people),)
 
     def test_a_function_and_a_regressor_are_evened_too(self):
@@ -867,14 +1040,25 @@ class TestEvened:
 
         assert mend(fit, method="evened", add=None).after.value == 0
         truth = CODED["income"] + 10.0 * CODED["sex"]
-        found = mend(LinearRegression(), truth=truth, positive=None, differs=5, method="evened", add=None)
+        found = mend(
+            LinearRegression(), truth=truth, positive=None, differs=5, method="evened", add=None
+        )
         assert (found.before.value, found.after.value) == (1, 0)
 
     def test_several_features_together_with_constraints(self):
         space = eh.Space(CODES.features, CODES.protected, ["not (sex == 1 and race == 2)"])
         kept = (CODED["sex"] == 0) | (CODED["race"] < 2)
         truth = CODED["income"] + 12 * CODED["sex"] + 8 * CODED["race"] > 60
-        found = mend(None, CODED[kept], truth[kept], positive=None, space=space, over=None, method="evened", add=None)
+        found = mend(
+            None,
+            CODED[kept],
+            truth[kept],
+            positive=None,
+            space=space,
+            over=None,
+            method="evened",
+            add=None,
+        )
         assert found.before.value > 0
         assert found.after.value == 0
 
@@ -887,7 +1071,9 @@ class TestEvened:
 class TestSubgroup:
     def test_a_given_rule(self):
         rule = Rule((Condition("sex", low=1),))
-        found = mend(LogisticRegression(), method="subgroup", add=None, rule=rule, steps=2, tolerance=0.1)
+        found = mend(
+            LogisticRegression(), method="subgroup", add=None, rule=rule, steps=2, tolerance=0.1
+        )
         assert isinstance(found.about, Rule)
         assert found.about.conditions[0].feature == "sex"
         assert len(found.history) == 4, "two sizes, each of two kinds"
@@ -896,14 +1082,25 @@ class TestSubgroup:
 
     def test_a_rule_of_a_result(self):
         model = LogisticRegression().fit(CODED, GRANTED)
-        result = eh.mine(eh.Subject(model, CODES, positive="yes"), data=CODED, over=["sex"], progress=False)
-        found = mend(LogisticRegression(), method="subgroup", add="members", rule=result, steps=1, tolerance=0.1)
+        result = eh.mine(
+            eh.Subject(model, CODES, positive="yes"), data=CODED, over=["sex"], progress=False
+        )
+        found = mend(
+            LogisticRegression(),
+            method="subgroup",
+            add="members",
+            rule=result,
+            steps=1,
+            tolerance=0.1,
+        )
         rules: list[Any] = [found.about, result.worst.about]
         one, other = (rule.mask(CODES.enumerate(), CODES) for rule in rules)
         assert np.array_equal(one, other)
 
     def test_a_rule_about_a_feature_that_is_not_protected_keeps_its_people(self):
-        """Neighbours must not leave the subgroup: with a step of 1, some of those at its border would."""
+        """Neighbours must not leave the subgroup: with a step of 1, some of those at its border
+        would.
+        """
         rule = Rule((Condition("income", low=50, below=52),))
         SCRIPT[:] = [{"share": 0.3}]
         EVENTS.clear()
@@ -917,7 +1114,9 @@ class TestSubgroup:
 
     def test_where_no_rule_stands_out_nothing_is_changed_and_nothing_is_proved(self):
         few = CODED[:160]
-        found = mend(DecisionTreeClassifier(max_depth=3), few, GRANTED[:160], method="subgroup", add=None)
+        found = mend(
+            DecisionTreeClassifier(max_depth=3), few, GRANTED[:160], method="subgroup", add=None
+        )
         assert found.outcome == NOTHING
         assert found.model is found.original
         assert any("no subgroup surely stands out among" in note for note in found.notes)
@@ -943,21 +1142,38 @@ class TestSubgroup:
 
     @pytest.mark.parametrize("rule", ["sex F", 5, ("sex",)])
     def test_what_is_no_rule_is_refused(self, rule):
-        refused(UsageError, lambda: mend(method="subgroup", add=None, rule=rule), "rule", "finding of mine")
+        refused(
+            UsageError,
+            lambda: mend(method="subgroup", add=None, rule=rule),
+            "rule",
+            "finding of mine",
+        )
 
 
 class TestSizes:
     """Of sizes and recipes, gaps shrink with the size, and beyond some size too much is lost."""
 
     @staticmethod
-    def swept(dear: int, recipes: tuple[str, ...] = ("one", "two"), sizes: tuple[int, ...] = (50, 100, 200)) -> Any:
+    def swept(
+        dear: int,
+        recipes: tuple[str, ...] = ("one", "two"),
+        sizes: tuple[int, ...] = (50, 100, 200),
+    ) -> Any:
         tried = []
 
         def attempt(number: int, size: int, recipe: str) -> tuple[Step, Any]:
             tried.append((size, recipe))
             left = Estimate(1 / size + 0.5 * (recipe == "one"), 0.0, 1.0, 9, 0.95, "made up")
             kept = size < dear
-            step = Step(number, 0.0, size, Change.none(left), 0.9, kept=kept, why=recipe if kept else "too dear")
+            step = Step(
+                number,
+                0.0,
+                size,
+                Change.none(left),
+                0.9,
+                kept=kept,
+                why=recipe if kept else "too dear",
+            )
             return step, (size, recipe)
 
         meter, notes = Meter(checked_budget(None)), list[str]()
@@ -995,7 +1211,9 @@ class TestRefused:
             def fit(self, X: Any, y: Any) -> Fixed:  # noqa: N803
                 raise AssertionError("was trained in place")
 
-        refused(UsageError, lambda: mend(Fixed()), "Fixed cannot be cloned", "pass a function fit(X, y)")
+        refused(
+            UsageError, lambda: mend(Fixed()), "Fixed cannot be cloned", "pass a function fit(X, y)"
+        )
 
     def test_a_training_that_crashes(self):
         def fit(rows: Any, labels: Any) -> Any:
@@ -1027,7 +1245,11 @@ class TestRefused:
         def mended() -> Any:
             return eh.repair(pipeline(), rare[1:], GRANTED[1:], **given)
 
-        words = ["unknown categories ['rare']", "no training row has race = 'rare'", "handle_unknown='ignore'"]
+        words = [
+            "unknown categories ['rare']",
+            "no training row has race = 'rare'",
+            "handle_unknown='ignore'",
+        ]
         refused(SubjectCrashed, mended, *words)
 
     def test_a_model_that_is_not_deterministic(self):
@@ -1035,7 +1257,9 @@ class TestRefused:
             def predict(self, X: Any) -> Any:  # noqa: N803
                 return np.random.default_rng().choice(["no", "yes"], len(X))
 
-        refused(NotDeterministic, lambda: mend(lambda rows, labels: Coin()), "Coin", "another outcome")
+        refused(
+            NotDeterministic, lambda: mend(lambda rows, labels: Coin()), "Coin", "another outcome"
+        )
 
     @pytest.mark.parametrize(
         ("option", "value", "words"),
@@ -1108,11 +1332,21 @@ class TestRefused:
         refused(UsageError, lambda: mend(space=space, over=None), "no protected features", "over=…")
 
     def test_labels_that_need_a_favourable_one(self):
-        options = {"labelling": "advantaged", "add": "pairs", "positive": None, "budget": eh.Budget(queries=500)}
+        options = {
+            "labelling": "advantaged",
+            "add": "pairs",
+            "positive": None,
+            "budget": eh.Budget(queries=500),
+        }
         refused(UsageError, lambda: mend(**options), "positive")
 
     def test_texts_need_the_method_for_them(self):
-        refused(UsageError, lambda: eh.repair(pipeline(), ["a gay man", "a man"], [0, 1]), "X holds texts", "subgroup")
+        refused(
+            UsageError,
+            lambda: eh.repair(pipeline(), ["a gay man", "a man"], [0, 1]),
+            "X holds texts",
+            "subgroup",
+        )
 
 
 def test_progress_can_be_shown(capsys):

@@ -13,7 +13,9 @@ from tests.support.evidence import made
 
 
 def risen(repair: Repair, name: str | None = None) -> Repair:
-    """Return a repair after which discrimination over another feature has surely risen, in a check called so."""
+    """Return a repair after which discrimination over another feature has surely risen, in a check
+    called so.
+    """
     checks = []
     for check in repair.checks:
         if check.kind == "other":

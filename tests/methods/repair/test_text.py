@@ -28,7 +28,9 @@ N = 2000
 
 
 def change(before: int, after: int, population: str = "all inputs") -> Change:
-    """Return a change from so many discriminatory inputs of 2,000 to so many, most of them the same."""
+    """Return a change from so many discriminatory inputs of 2,000 to so many, most of them the
+    same.
+    """
     return paired(np.arange(N) < before, np.arange(N) < after, level=0.95, population=population)
 
 
@@ -44,7 +46,9 @@ def accuracy(before: int, after: int) -> Check:
 
 def compared(told: list[Any], bias: str) -> eh.Comparison:
     truth, sex = [0, 1, 0, 1, 1] * 60, ["f", "f", "f", "m", "m"] * 60
-    return eh.compare({"original": [0, 0, 0, 1, 1] * 60, "repaired": told}, truth, sex, bias=bias, resamples=100)
+    return eh.compare(
+        {"original": [0, 0, 0, 1, 1] * 60, "repaired": told}, truth, sex, bias=bias, resamples=100
+    )
 
 
 WIN = {"aim": compared([0, 1, 0, 1, 1] * 60, "spd"), "eod": compared([0, 1, 0, 1, 1] * 60, "eod")}
@@ -62,7 +66,14 @@ MADE: dict[str, Any] = {
     "checks": (
         check("sex, all inputs", "aim", change(400, 10)),
         check("race, all inputs", "other", change(20, 19), "race"),
-        Check("worst subgroup", "subgroup", Estimate.exact(1, 4), Estimate.exact(1, 5), None, "sex F, then race b"),
+        Check(
+            "worst subgroup",
+            "subgroup",
+            Estimate.exact(1, 4),
+            Estimate.exact(1, 5),
+            None,
+            "sex F, then race b",
+        ),
         accuracy(1700, 1698),
     ),
     "comparisons": WIN,
@@ -85,7 +96,12 @@ def unchanged(outcome: str, **other: Any) -> Repair:
     same = change(400, 400) if outcome == NO_HELP else change(0, 0)
     checks = (Check("sex, all inputs", "aim", same.before, same.before), MADE["checks"][-1])
     history = STEPS[:1] if outcome == NO_HELP else ()
-    settings = {"outcome": outcome, "change": Change.none(same.before), "checks": checks, "history": history}
+    settings = {
+        "outcome": outcome,
+        "change": Change.none(same.before),
+        "checks": checks,
+        "history": history,
+    }
     return made(**settings, comparisons={}, **other)
 
 
@@ -142,10 +158,20 @@ def test_every_step_has_a_row_that_says_why():
 
 def test_what_speaks_against_a_repair_is_said_in_words():
     assert "surely risen" not in told(made())
-    moved = told(made(checks=(*MADE["checks"], check("age, all inputs", "other", change(20, 200), "age"))))
-    assert "discrimination over age has surely risen, from 1 % to 10 %; repair sex, age together" in moved
-    people = told(made(checks=(*MADE["checks"], check("sex, held-out people", "people", change(20, 200)))))
-    assert "of held-out people, more now get another outcome with another sex alone: from 1 % to 10 %" in people
+    moved = told(
+        made(checks=(*MADE["checks"], check("age, all inputs", "other", change(20, 200), "age")))
+    )
+    assert (
+        "discrimination over age has surely risen, from 1 % to 10 %; repair sex, age together"
+        in moved
+    )
+    people = told(
+        made(checks=(*MADE["checks"], check("sex, held-out people", "people", change(20, 200))))
+    )
+    assert (
+        "of held-out people, more now get another outcome with another sex alone: from 1 % to 10 %"
+        in people
+    )
     unsure = told(made(change=change(400, 395)))
     assert unsure.startswith("UNDECIDED")
     assert "too small to tell" in unsure
@@ -164,7 +190,9 @@ def test_what_speaks_against_a_repair_is_said_in_words():
     assert "% more (" in rose
 
 
-@pytest.mark.parametrize(("limit", "words"), [(0.1, "is under"), (0.001, "is not under"), (0.005, "may not be under")])
+@pytest.mark.parametrize(
+    ("limit", "words"), [(0.1, "is under"), (0.001, "is not under"), (0.005, "may not be under")]
+)
 def test_a_limit_is_told(limit, words):
     assert f"the score after {words} the limit of {limit:g}" in told(made(limit=limit))
 
@@ -201,17 +229,26 @@ def test_a_subgroup_is_told_as_a_gap():
 
 
 def test_numbers_are_told_as_they_are():
-    r2 = [Amount(value, value - 0.01, value + 0.01, 500, 0.95, "bootstrap") for value in (0.85, 0.8)]
+    r2 = [
+        Amount(value, value - 0.01, value + 0.01, 500, 0.95, "bootstrap") for value in (0.85, 0.8)
+    ]
     moved = Amount(-0.05, -0.055, -0.045, 500, 0.95, "bootstrap")
     steps = (replace(STEPS[1], accuracy=0.8),)
-    found = told(made(checks=(*MADE["checks"][:-1], Check("r2", "performance", r2[0], r2[1], moved)), history=steps))
+    found = told(
+        made(
+            checks=(*MADE["checks"][:-1], Check("r2", "performance", r2[0], r2[1], moved)),
+            history=steps,
+        )
+    )
     row = next(line for line in found.splitlines() if line.startswith("R²"))
     cells = "0.850 (0.840 to 0.860) 0.800 (0.790 to 0.810) -0.050 (-0.055 to -0.045) worse 500"
     assert " ".join(row.split()[1:]) == cells
     assert "R² on validation rows" in found
     assert "0.800  kept" in found
     assert "R² has surely fallen by more than is tolerated, which is 0.01" in found
-    open_ = told(made(checks=(Check("r2", "performance", r2[0], r2[1]),), tolerance=0.02, history=()))
+    open_ = told(
+        made(checks=(Check("r2", "performance", r2[0], r2[1]),), tolerance=0.02, history=())
+    )
     assert "R² has perhaps fallen by more than is tolerated, which is 0.02" in open_
 
 
@@ -234,8 +271,12 @@ def test_lines_fit_and_no_number_is_lost(width):
         for one in repair.checks:
             assert one.name in words
         assert "not kept: the share did not surely fall" in words
-        plain = {word for line in repair_lines(repair) for word in line.split() if word.endswith(")")}
-        assert plain <= set(words.replace(";", "").replace(",", "").split()) | {word for word in plain if "," in word}
+        plain = {
+            word for line in repair_lines(repair) for word in line.split() if word.endswith(")")
+        }
+        assert plain <= set(words.replace(";", "").replace(",", "").split()) | {
+            word for word in plain if "," in word
+        }
 
 
 @settings(max_examples=examples(60))
@@ -277,8 +318,13 @@ def test_what_to_do_with_the_model(tmp_path):
 
 
 def test_a_model_that_was_left_as_it_is_is_not_written():
-    assert written(unchanged(NOTHING), "m.skops") == "m.skops was not written, since there was nothing to repair\n"
-    assert written(unchanged(NO_HELP), "m.skops") == "m.skops was not written, since no step helped\n"
+    assert (
+        written(unchanged(NOTHING), "m.skops")
+        == "m.skops was not written, since there was nothing to repair\n"
+    )
+    assert (
+        written(unchanged(NO_HELP), "m.skops") == "m.skops was not written, since no step helped\n"
+    )
     assert written(unchanged(NO_HELP), None).strip() == ""
 
 

@@ -26,7 +26,9 @@ from evenhand.runtime.estimators import weight_keyword
 from tests.support.helpers import examples, refused
 from tests.support.strategies import spaces
 
-ROWS = pd.DataFrame({"sex": ["F", "M"] * 20, "age": np.arange(20, 60), "member": [True, False, False, True] * 10})
+ROWS = pd.DataFrame(
+    {"sex": ["F", "M"] * 20, "age": np.arange(20, 60), "member": [True, False, False, True] * 10}
+)
 SPACE = eh.Space.from_frame(ROWS, protected=["sex"])
 TRUTH = np.array(["no", "yes"] * 20)
 GRID = [[0.0], [1.0], [2.0], [3.0]]
@@ -77,13 +79,23 @@ class TestTrainer:
         assert again.predict(GRID).tolist() == [1, 1, 1, 0]
 
     def test_every_random_state_that_is_not_set_follows_the_seed(self):
-        forest = Pipeline([("scale", StandardScaler()), ("forest", RandomForestClassifier(n_estimators=2))])
-        states = [Trainer.of(forest, seed).fit(GRID * 5, [0, 0, 1, 1] * 5)["forest"].random_state for seed in (0, 0, 1)]
+        forest = Pipeline(
+            [("scale", StandardScaler()), ("forest", RandomForestClassifier(n_estimators=2))]
+        )
+        states = [
+            Trainer.of(forest, seed).fit(GRID * 5, [0, 0, 1, 1] * 5)["forest"].random_state
+            for seed in (0, 0, 1)
+        ]
         assert states[0] == states[1] != states[2]
         assert forest["forest"].random_state is None
 
     def test_a_random_state_that_is_set_stays_so(self):
-        assert Trainer.of(DecisionTreeClassifier(random_state=7), 0).fit(GRID, [0, 0, 1, 1]).random_state == 7
+        assert (
+            Trainer.of(DecisionTreeClassifier(random_state=7), 0)
+            .fit(GRID, [0, 0, 1, 1])
+            .random_state
+            == 7
+        )
 
     def test_a_generator_starts_where_it_was_for_each_training(self):
         state = np.random.RandomState(3)
@@ -96,7 +108,13 @@ class TestTrainer:
     @pytest.mark.parametrize("estimator", [Changing(), Bare()], ids=lambda one: type(one).__name__)
     def test_what_cannot_be_cloned_is_refused_with_a_way_out(self, estimator):
         name = type(estimator).__name__
-        refused(UsageError, lambda: Trainer.of(estimator, 0), name, "cannot be cloned", "pass a function fit(X, y)")
+        refused(
+            UsageError,
+            lambda: Trainer.of(estimator, 0),
+            name,
+            "cannot be cloned",
+            "pass a function fit(X, y)",
+        )
 
     def test_a_class_of_the_users_own_that_can_be_cloned_will_do(self):
         trainer = Trainer.of(Plain(), 0)
@@ -109,11 +127,18 @@ class TestTrainer:
         refused(UsageError, lambda: Trainer.of(estimator, 0), repr(estimator), "fit(X, y)")
 
     def test_a_class_is_no_estimator(self):
-        refused(UsageError, lambda: Trainer.of(LogisticRegression, 0), "LogisticRegression is a class", "Regression()")
+        refused(
+            UsageError,
+            lambda: Trainer.of(LogisticRegression, 0),
+            "LogisticRegression is a class",
+            "Regression()",
+        )
 
     @pytest.mark.parametrize("seed", ["x", -1, 1.5, None, True])
     def test_a_wrong_seed_is_not_blamed_on_the_estimator(self, seed):
-        message = refused(UsageError, lambda: Trainer.of(DecisionTreeClassifier(), seed), f"seed = {seed!r}")
+        message = refused(
+            UsageError, lambda: Trainer.of(DecisionTreeClassifier(), seed), f"seed = {seed!r}"
+        )
         assert "cloned" not in message
 
     def test_a_regressor_is_known(self):
@@ -125,11 +150,20 @@ class TestTrainer:
         def train(rows, truth):
             raise ValueError("no\nmemory")
 
-        message = refused(SubjectCrashed, lambda: Trainer.of(train, 0).fit(GRID, [0, 0, 1, 1]), "train", "ValueError")
+        message = refused(
+            SubjectCrashed,
+            lambda: Trainer.of(train, 0).fit(GRID, [0, 0, 1, 1]),
+            "train",
+            "ValueError",
+        )
         assert "4 rows" in message
         # An estimator's own complaint, too: one class is too few.
         trainer = Trainer.of(LogisticRegression(), 0)
-        refused(SubjectCrashed, lambda: trainer.fit(GRID, [0] * 4), "LogisticRegression raised ValueError")
+        refused(
+            SubjectCrashed,
+            lambda: trainer.fit(GRID, [0] * 4),
+            "LogisticRegression raised ValueError",
+        )
 
     def test_an_error_that_is_a_sentence_already_stays_as_it_is(self):
         def train(rows, truth):
@@ -139,7 +173,11 @@ class TestTrainer:
 
     @pytest.mark.parametrize("model", [None, 3, {"weights": [1]}])
     def test_a_function_must_return_a_model(self, model):
-        refused(UsageError, lambda: Trainer.of(lambda X, y: model, 0).fit(GRID, [0] * 4), "cannot predict")  # noqa: N803
+        refused(
+            UsageError,
+            lambda: Trainer.of(lambda X, y: model, 0).fit(GRID, [0] * 4),  # noqa: N803
+            "cannot predict",
+        )
 
 
 class TestWeights:
@@ -148,11 +186,17 @@ class TestWeights:
         [
             (LogisticRegression(), "sample_weight"),
             (KNeighborsClassifier(), None),
-            (make_pipeline(StandardScaler(), LogisticRegression()), "logisticregression__sample_weight"),
+            (
+                make_pipeline(StandardScaler(), LogisticRegression()),
+                "logisticregression__sample_weight",
+            ),
             (make_pipeline(StandardScaler(), KNeighborsClassifier()), None),
             (Pipeline([("a", Pipeline([("b", DecisionTreeClassifier())]))]), "a__b__sample_weight"),
             (GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1]}), None),
-            (GridSearchCV(make_pipeline(DecisionTreeClassifier()), {}), "decisiontreeclassifier__sample_weight"),
+            (
+                GridSearchCV(make_pipeline(DecisionTreeClassifier()), {}),
+                "decisiontreeclassifier__sample_weight",
+            ),
         ],
         ids=str,
     )
@@ -160,7 +204,13 @@ class TestWeights:
         assert weight_keyword(model) == keyword
         trainer = Trainer.of(model, 0)
         if keyword is None:
-            refused(UsageError, trainer.need_weights, trainer.name, "takes no sample_weight", "LogisticRegression()")
+            refused(
+                UsageError,
+                trainer.need_weights,
+                trainer.name,
+                "takes no sample_weight",
+                "LogisticRegression()",
+            )
             return
         trainer.need_weights()
         # Rows of no weight are as if they were not there.
@@ -182,9 +232,13 @@ class TestWeights:
         assert got[1] is None
         refused(UsageError, Trainer.of(lambda X, y: None, 0).need_weights, "sample_weight")  # noqa: N803
 
-    @pytest.mark.parametrize("weights", ["heavy", [1], -np.ones(40), np.zeros(40), np.full(40, np.nan), ["a"] * 40, 3])
+    @pytest.mark.parametrize(
+        "weights", ["heavy", [1], -np.ones(40), np.zeros(40), np.full(40, np.nan), ["a"] * 40, 3]
+    )
     def test_weights_that_are_none_are_refused(self, weights):
-        refused(DataError, lambda: Learning.of(ROWS, TRUTH, SPACE, weights), "sample_weight", "40 rows")
+        refused(
+            DataError, lambda: Learning.of(ROWS, TRUTH, SPACE, weights), "sample_weight", "40 rows"
+        )
 
     def test_generated_rows_weigh_as_much_as_the_mean_or_as_they_are_told(self):
         data = Learning.of(ROWS, TRUTH, SPACE, np.arange(1.0, 41.0))
@@ -194,13 +248,19 @@ class TestWeights:
         assert Learning.of(ROWS, TRUTH, SPACE).joined(data.points[:2], TRUTH[:2]).weights is None
 
 
-ENGINES = {"pandas": lambda frame: frame, "polars": pl.from_pandas, "pyarrow": lambda f: pl.from_pandas(f).to_arrow()}
+ENGINES = {
+    "pandas": lambda frame: frame,
+    "polars": pl.from_pandas,
+    "pyarrow": lambda f: pl.from_pandas(f).to_arrow(),
+}
 
 
 class TestRows:
     @settings(max_examples=examples(40))
     @given(spaces(constrained=True), st.integers(0, 99))
-    def test_generated_rows_look_like_the_users_and_mean_the_points_they_were_made_of(self, space, seed):
+    def test_generated_rows_look_like_the_users_and_mean_the_points_they_were_made_of(
+        self, space, seed
+    ):
         rng = np.random.default_rng(seed)
         points, more = space.draw(8, rng), space.draw(5, rng)
         frame = space.decode(points)
@@ -232,8 +292,13 @@ class TestRows:
         assert joined.native["sex"].tolist()[-4:] == ["F", "M", "F", "M"]
 
     def test_arrays_stay_arrays_of_their_type(self):
-        for array in (ROWS[["age"]].assign(sex=[0, 1] * 20).to_numpy(), ROWS[["age", "sex"]].to_numpy(dtype=object)):
-            sex = eh.category("sex", ["F", "M"]) if array.dtype == object else eh.integer("sex", 0, 1)
+        for array in (
+            ROWS[["age"]].assign(sex=[0, 1] * 20).to_numpy(),
+            ROWS[["age", "sex"]].to_numpy(dtype=object),
+        ):
+            sex = (
+                eh.category("sex", ["F", "M"]) if array.dtype == object else eh.integer("sex", 0, 1)
+            )
             space = eh.Space([eh.integer("age", 20, 59), sex], protected=["sex"])
             data = Learning.of(array, TRUTH, space)
             joined = data.joined(data.points[:3], TRUTH[:3])
@@ -241,11 +306,15 @@ class TestRows:
             assert np.array_equal(joined.native, np.concatenate([array, array[:3]]))
 
     def test_an_array_needs_a_column_for_each_feature(self):
-        refused(DataError, lambda: Learning.of(np.ones((4, 2)), [0] * 4, SPACE), "(4, 2)", "3 features")
+        refused(
+            DataError, lambda: Learning.of(np.ones((4, 2)), [0] * 4, SPACE), "(4, 2)", "3 features"
+        )
         refused(DataError, lambda: Learning.of(np.ones(4), [0] * 4, SPACE), "(4,)", "3 features")
 
     def test_columns_may_stand_in_any_order_and_are_asked_for_in_that(self):
-        """A function that goes by the places of columns must see the same ones when it is trained and when asked."""
+        """A function that goes by the places of columns must see the same ones when it is trained
+        and when asked.
+        """
         turned = ROWS[["member", "age", "sex"]]
         data = Learning.of(turned, TRUTH, SPACE)
         assert data.native.equals(turned)
@@ -274,20 +343,31 @@ class TestRows:
             data = Learning.of(frame, "ok", SPACE)
             assert data.truth.tolist() == TRUTH.tolist()
             assert "ok" not in data.native.columns
-        message = refused(DataError, lambda: Learning.of(ROWS.assign(okay=TRUTH), "ok", SPACE), "y = 'ok'")
+        message = refused(
+            DataError, lambda: Learning.of(ROWS.assign(okay=TRUTH), "ok", SPACE), "y = 'ok'"
+        )
         assert "did you mean 'okay'?" in message
 
     def test_a_frame_must_have_the_features_and_nothing_else(self):
-        refused(DataError, lambda: Learning.of(ROWS.assign(height=1), TRUTH, SPACE), "'height'", "no feature")
+        refused(
+            DataError,
+            lambda: Learning.of(ROWS.assign(height=1), TRUTH, SPACE),
+            "'height'",
+            "no feature",
+        )
         refused(DataError, lambda: Learning.of(ROWS.drop(columns="age"), TRUTH, SPACE), "'age'")
-        refused(DataError, lambda: Learning.of(ROWS.assign(age=999), TRUTH, SPACE), "999", "20 to 59")
+        refused(
+            DataError, lambda: Learning.of(ROWS.assign(age=999), TRUTH, SPACE), "999", "20 to 59"
+        )
 
     @pytest.mark.parametrize("space", ["sex", 5, {"sex": ["F", "M"]}])
     def test_a_space_must_be_one(self, space):
         refused(UsageError, lambda: Learning.of(ROWS, TRUTH, space), repr(space), "no Space")
 
     def test_without_a_space_it_is_said_how_to_make_one(self):
-        refused(UsageError, lambda: Learning.of(ROWS, TRUTH, None), "space is None", "Space.from_frame")
+        refused(
+            UsageError, lambda: Learning.of(ROWS, TRUTH, None), "space is None", "Space.from_frame"
+        )
 
     @pytest.mark.parametrize("dtype", [int, float, bool, str, object])
     def test_labels_are_the_users_own(self, dtype):
@@ -316,7 +396,11 @@ class TestRows:
         refused(DataError, lambda: Learning.of(ROWS, labels, SPACE), "y has 20 missing values")
 
     def test_outcomes_of_two_kinds_are_refused(self):
-        refused(DataError, lambda: Learning.of(ROWS, ["yes", 0] * 20, SPACE), "both texts and other values")
+        refused(
+            DataError,
+            lambda: Learning.of(ROWS, ["yes", 0] * 20, SPACE),
+            "both texts and other values",
+        )
 
     @pytest.mark.parametrize("labels", [None, {"ok": 1}])
     def test_outcomes_are_needed(self, labels):
@@ -324,7 +408,12 @@ class TestRows:
 
     @pytest.mark.parametrize("labels", [5, [1, 0], np.ones((40, 2)), [[1, 0]] * 40])
     def test_each_row_has_one_outcome(self, labels):
-        refused(DataError, lambda: Learning.of(ROWS, labels, SPACE), "40 rows", "one outcome for each row")
+        refused(
+            DataError,
+            lambda: Learning.of(ROWS, labels, SPACE),
+            "40 rows",
+            "one outcome for each row",
+        )
 
 
 class TestSettingApart:
@@ -335,17 +424,26 @@ class TestSettingApart:
         st.integers(0, 50),
         st.booleans(),
     )
-    def test_rows_are_parted_with_none_lost_and_each_outcome_alike(self, labels, share, seed, stratify):
+    def test_rows_are_parted_with_none_lost_and_each_outcome_alike(
+        self, labels, share, seed, stratify
+    ):
         truth = np.array(labels)
         if not 0 < np.floor(len(truth) * share) < len(truth):
-            refused(DataError, lambda: parted(truth, share, seed, "test", stratify=stratify), "too few", f"{share:g}")
+            refused(
+                DataError,
+                lambda: parted(truth, share, seed, "test", stratify=stratify),
+                "too few",
+                f"{share:g}",
+            )
             return
         kept, apart = parted(truth, share, seed, "test", stratify=stratify)
         assert sorted([*kept.tolist(), *apart.tolist()]) == list(range(len(truth)))
         assert abs(len(apart) - share * len(truth)) <= 1
         if stratify:
             for label in np.unique(truth):
-                assert abs(np.sum(truth[apart] == label) - share * np.sum(truth == label)) <= 1 + 1e-9
+                assert (
+                    abs(np.sum(truth[apart] == label) - share * np.sum(truth == label)) <= 1 + 1e-9
+                )
         again = parted(truth, share, seed, "test", stratify=stratify)
         assert np.array_equal(kept, again[0])
         assert np.array_equal(apart, again[1])
@@ -377,7 +475,9 @@ class TestSettingApart:
 
     def test_rows_held_out_by_the_user_are_left_alone(self):
         data = Learning.of(ROWS[["age", "sex", "member"]], TRUTH, SPACE)
-        train, valid, held = split(data, (ROWS.iloc[:7].assign(ok=TRUTH[:7]), "ok"), 0.2, 0, stratify=True)
+        train, valid, held = split(
+            data, (ROWS.iloc[:7].assign(ok=TRUTH[:7]), "ok"), 0.2, 0, stratify=True
+        )
         assert [len(part) for part in (train, valid, held)] == [32, 8, 7]
         assert held.native.equals(ROWS.iloc[:7][["age", "sex", "member"]])
         assert np.array_equal(held.points, data.points[:7])
@@ -385,7 +485,10 @@ class TestSettingApart:
     def test_outcomes_of_held_out_rows_must_be_those_of_the_others(self):
         data = Learning.of(ROWS, [0, 1] * 20, SPACE)
         message = refused(
-            DataError, lambda: split(data, (ROWS, ["0", "1"] * 20), 0.2, 0, stratify=True), "test", "'0' is no outcome"
+            DataError,
+            lambda: split(data, (ROWS, ["0", "1"] * 20), 0.2, 0, stratify=True),
+            "test",
+            "'0' is no outcome",
         )
         assert "did you mean 0?" in message
 

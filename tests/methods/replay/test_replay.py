@@ -1,4 +1,6 @@
-"""Replay: the tests and cases of one version, asked of another; what changed, and how sure the new score is."""
+"""Replay: the tests and cases of one version, asked of another; what changed, and how sure the new
+score is.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ from evenhand.statistics.estimate import Estimate, StopReason
 from tests.support.helpers import refused
 
 SPACE = Space(
-    [category("sex", ["F", "M", "X"]), category("race", ["a", "b"]), integer("age", 18, 90)], protected=["sex"]
+    [category("sex", ["F", "M", "X"]), category("race", ["a", "b"]), integer("age", 18, 90)],
+    protected=["sex"],
 )
 
 
@@ -51,7 +54,9 @@ def drawn(
     own = np.arange(len(rows)) < n
     kept = own | (space.valid(rows) & (rows != points[draw]).any(axis=1))
     rows = np.asfortranarray(rows[kept])
-    return test_suite.Tests("causal", over, rows, np.asarray(decide(space.decode(rows))), draw[kept], own[kept])
+    return test_suite.Tests(
+        "causal", over, rows, np.asarray(decide(space.decode(rows))), draw[kept], own[kept]
+    )
 
 
 def brute(tests: test_suite.Tests, decide, space: Space = SPACE) -> list[bool]:
@@ -97,8 +102,9 @@ def test_another_version_is_scored_on_the_same_draws_with_an_interval_for_any_si
     assert "the suite sex.parquet" in estimate.population
     changed = sum(np.asarray(milder(SPACE.decode(tests.points))) != tests.outcomes)
     was = 100 * sum(brute(tests, biased)) / 300
-    assert result.worst.claim == (
-        f"changing only sex changes the outcome of {100 * sum(hits) / 300:.1f} % of inputs "
+    assert (
+        result.worst.claim
+        == f"changing only sex changes the outcome of {100 * sum(hits) / 300:.1f} % of inputs "
         f"(it was {was:.1f} %); {changed} of {len(tests.points)} outcomes changed"
     )
     assert result.verdict == "pass"
@@ -117,7 +123,10 @@ def test_cases_are_twins_of_this_version(saved):
 
 def test_a_fair_version_passes_and_csv_is_the_same_as_parquet(saved):
     tests = drawn(biased)
-    results = [replay(saved(tests, name=name), fair, SPACE, limit=0.1) for name in ("s.csv", "s.parquet", "s.csv.gz")]
+    results = [
+        replay(saved(tests, name=name), fair, SPACE, limit=0.1)
+        for name in ("s.csv", "s.parquet", "s.csv.gz")
+    ]
     assert {result.verdict for result in results} == {"pass"}
     assert len({result.worst.claim for result in results}) == 1
     assert results[0].worst.estimate.value == 0
@@ -136,15 +145,29 @@ def test_several_sets_hold_together(saved):
 
 def test_missing_variants_make_the_score_a_lower_limit(saved):
     tests = drawn(biased)
-    # Of a draw that flips, keep only itself and the variants that differ, as a search for flips would.
-    own = {number: outcome for number, outcome, mine in zip(tests.draw, tests.outcomes, tests.own, strict=True) if mine}
-    flips = np.array([own[number] != outcome for number, outcome in zip(tests.draw, tests.outcomes, strict=True)])
+    # Of a draw that flips, keep only itself and the variants that differ, as a search for flips
+    # would.
+    own = {
+        number: outcome
+        for number, outcome, mine in zip(tests.draw, tests.outcomes, tests.own, strict=True)
+        if mine
+    }
+    flips = np.array(
+        [own[number] != outcome for number, outcome in zip(tests.draw, tests.outcomes, strict=True)]
+    )
     hit = np.isin(tests.draw, tests.draw[flips])
     kept = tests.own | flips | ~hit
     first = test_suite.Tests(
-        "causal", ("sex",), tests.points[kept], tests.outcomes[kept], tests.draw[kept], tests.own[kept]
+        "causal",
+        ("sex",),
+        tests.points[kept],
+        tests.outcomes[kept],
+        tests.draw[kept],
+        tests.own[kept],
     )
-    assert replay(saved(first), biased, SPACE).notes == ()  # every draw that lacks variants still flips
+    assert (
+        replay(saved(first), biased, SPACE).notes == ()
+    )  # every draw that lacks variants still flips
     result = replay(saved(first), fair, SPACE, limit=0.2)
     estimate = result.worst.estimate
     missing = int((np.bincount(first.draw) < 3).sum())
@@ -191,23 +214,42 @@ def test_inputs_that_are_each_others_twins_are_a_population_of_their_own(saved):
     points = small.enumerate()
     every = np.ones(len(points), dtype=np.bool_)
     tests = test_suite.Tests(
-        "causal", ("sex",), points, np.zeros(len(points), dtype=int), points[:, 1].astype(int), every
+        "causal",
+        ("sex",),
+        points,
+        np.zeros(len(points), dtype=int),
+        points[:, 1].astype(int),
+        every,
     )
-    result = replay(saved(tests, space=small), lambda p: (p["sex"] == "M") & (p["age"] > 6), small, limit=0.0)
+    result = replay(
+        saved(tests, space=small), lambda p: (p["sex"] == "M") & (p["age"] > 6), small, limit=0.0
+    )
     estimate = result.worst.estimate
-    assert (estimate.value, estimate.method, estimate.n, estimate.level) == (0.3, "enumerated", 20, 1.0)
+    assert (estimate.value, estimate.method, estimate.n, estimate.level) == (
+        0.3,
+        "enumerated",
+        20,
+        1.0,
+    )
     assert result.verdict == "fail"
-    assert replay(saved(tests, space=small), lambda p: p["age"] > 6, small, limit=0.0).verdict == "pass"
+    assert (
+        replay(saved(tests, space=small), lambda p: p["age"] > 6, small, limit=0.0).verdict
+        == "pass"
+    )
 
 
 def test_graded_distances_take_the_farthest_variant(saved):
     tests = drawn(lambda people: people["age"] / 100)
     subject = eh.Subject(
-        lambda people: people["sex"].map({"F": 0.1, "M": 0.2, "X": 0.5}), SPACE, differs=lambda a, b: np.abs(a - b)
+        lambda people: people["sex"].map({"F": 0.1, "M": 0.2, "X": 0.5}),
+        SPACE,
+        differs=lambda a, b: np.abs(a - b),
     )
     result = replay(saved(tests), subject)
     own = tests.points[tests.own, 0]
-    assert result.worst.estimate.value == pytest.approx(np.choose(own.astype(int), [0.4, 0.3, 0.4]).mean())
+    assert result.worst.estimate.value == pytest.approx(
+        np.choose(own.astype(int), [0.4, 0.3, 0.4]).mean()
+    )
 
 
 def grouped(decide, sizes=(150, 100, 50)) -> test_suite.Tests:
@@ -220,7 +262,9 @@ def grouped(decide, sizes=(150, 100, 50)) -> test_suite.Tests:
     points = np.concatenate(parts)
     numbers = np.concatenate([np.arange(size) for size in sizes])
     outcomes = np.asarray(decide(SPACE.decode(points)))
-    return test_suite.Tests("group", ("sex",), points, outcomes, numbers, np.ones(len(points), dtype=np.bool_))
+    return test_suite.Tests(
+        "group", ("sex",), points, outcomes, numbers, np.ones(len(points), dtype=np.bool_)
+    )
 
 
 def test_a_group_score_is_the_spread_over_the_groups_of_the_suite(saved):
@@ -240,7 +284,11 @@ def test_a_group_score_is_the_spread_over_the_groups_of_the_suite(saved):
 def test_groups_that_a_suite_lacks_are_told(saved):
     result = replay(saved(grouped(biased, (50, 50, 0))), biased, SPACE)
     assert "1 of 3 groups of sex are not in the suite" in result.notes[0]
-    refused(UsageError, lambda: replay(saved(grouped(biased, (50, 0, 0))), biased, SPACE), "nothing to compare")
+    refused(
+        UsageError,
+        lambda: replay(saved(grouped(biased, (50, 0, 0))), biased, SPACE),
+        "nothing to compare",
+    )
 
 
 def test_a_group_suite_of_every_input_is_exact(saved):
@@ -260,9 +308,14 @@ def test_every_output_has_a_finding(saved):
     subject = eh.Subject(loan, SPACE, outputs=["grant", "rate"])
     tests = drawn(biased)
     packed = subject.decide(tests.points)
-    file = saved(test_suite.Tests(tests.kind, tests.over, tests.points, packed, tests.draw, tests.own))
+    file = saved(
+        test_suite.Tests(tests.kind, tests.over, tests.points, packed, tests.draw, tests.own)
+    )
     result = replay(file, subject)
-    assert {finding.output: finding.estimate.value > 0 for finding in result.findings} == {"grant": True, "rate": False}
+    assert {finding.output: finding.estimate.value > 0 for finding in result.findings} == {
+        "grant": True,
+        "rate": False,
+    }
     refused(UsageError, lambda: replay(file, biased, SPACE), "'grant', 'rate'", "outputs")
 
 
@@ -273,16 +326,22 @@ def test_a_subject_that_answers_twice_otherwise_is_refused(saved):
 
 
 def result_of(tmp_path, *findings: Finding):
-    Result("measure", findings, 0, Spent(1, 1, 0.0), StopReason.MARGIN, SPACE.to_dict()).to_json(tmp_path / "r.json")
+    Result("measure", findings, 0, Spent(1, 1, 0.0), StopReason.MARGIN, SPACE.to_dict()).to_json(
+        tmp_path / "r.json"
+    )
     return tmp_path / "r.json"
 
 
 def case(age: int, sex: str = "F", twin: str = "M") -> Case:
-    return Case({"sex": sex, "race": "a", "age": age}, {"sex": twin, "race": "a", "age": age}, (False, True))
+    return Case(
+        {"sex": sex, "race": "a", "age": age}, {"sex": twin, "race": "a", "age": age}, (False, True)
+    )
 
 
 def finding(*cases: Case, output: str = "") -> Finding:
-    return Finding("x", ("sex",), Estimate(0.1, 0.0, 0.2, 50, 0.95, "exact"), None, cases, output=output)
+    return Finding(
+        "x", ("sex",), Estimate(0.1, 0.0, 0.2, 50, 0.95, "exact"), None, cases, output=output
+    )
 
 
 def test_cases_of_a_result_that_still_differ_fail(tmp_path):
@@ -299,7 +358,10 @@ def test_cases_of_a_result_that_still_differ_fail(tmp_path):
 
 def test_findings_are_told_apart_by_what_was_replayed(saved, tmp_path):
     both = replay(saved(drawn(biased), grouped(biased, (50, 50, 50))), biased, SPACE)
-    assert {finding.key for finding in both.findings} == {"replayed causal of sex", "replayed group of sex"}
+    assert {finding.key for finding in both.findings} == {
+        "replayed causal of sex",
+        "replayed group of sex",
+    }
     assert {finding.score for finding in both.findings} == {"replayed"}
     checks: list[dict[str, Any]] = [
         {"job": "measure", "over": ["sex"]},
@@ -307,7 +369,10 @@ def test_findings_are_told_apart_by_what_was_replayed(saved, tmp_path):
     ]
     eh.audit(biased, SPACE, checks=checks).to_json(tmp_path / "audit.json")
     again = replay(tmp_path / "audit.json", biased, SPACE)
-    assert {finding.key for finding in again.findings} == {"replayed causal of sex", "replayed witnesses of sex"}
+    assert {finding.key for finding in again.findings} == {
+        "replayed causal of sex",
+        "replayed witnesses of sex",
+    }
 
 
 def test_a_seed_is_kept_and_changes_nothing_else(saved, tmp_path):
@@ -318,13 +383,27 @@ def test_a_seed_is_kept_and_changes_nothing_else(saved, tmp_path):
 
 
 def test_results_that_cannot_be_replayed(tmp_path):
-    refused(UsageError, lambda: replay(result_of(tmp_path, finding()), fair, SPACE), "r.json", "no cases")
-    other = Space([category("gender", ["F", "M"]), category("race", ["a", "b"]), integer("age", 18, 90)])
+    refused(
+        UsageError,
+        lambda: replay(result_of(tmp_path, finding()), fair, SPACE),
+        "r.json",
+        "no cases",
+    )
+    other = Space(
+        [category("gender", ["F", "M"]), category("race", ["a", "b"]), integer("age", 18, 90)]
+    )
     file = result_of(tmp_path, finding(case(60)))
     refused(UsageError, lambda: replay(file, fair, other), "r.json", "'sex' is no feature")
-    younger = Space([category("sex", ["F", "M"]), category("race", ["a", "b"]), integer("age", 18, 50)])
+    younger = Space(
+        [category("sex", ["F", "M"]), category("race", ["a", "b"]), integer("age", 18, 50)]
+    )
     refused(UsageError, lambda: replay(file, fair, younger), "r.json", "'age' = 60")
-    refused(UsageError, lambda: replay(file, fair, Space([*SPACE.features, integer("zip", 0, 9)])), "r.json", "'zip'")
+    refused(
+        UsageError,
+        lambda: replay(file, fair, Space([*SPACE.features, integer("zip", 0, 9)])),
+        "r.json",
+        "'zip'",
+    )
     refused(UsageError, lambda: replay(file, fair, SPACE, limit=0.1), "limit", "suite")
     named = result_of(tmp_path, finding(case(60), output="grant"))
     refused(UsageError, lambda: replay(named, fair, SPACE), "no output 'grant'")
@@ -355,7 +434,14 @@ def ruder_to_men(texts):
     return ["gay man" not in text.lower() for text in texts]
 
 
-TEXTS = ["I am a gay man", "He is an Atheist, and straight", "a ⟦gay⟧ person", "the lesbian", "nothing", "Gay!"] * 8
+TEXTS = [
+    "I am a gay man",
+    "He is an Atheist, and straight",
+    "a ⟦gay⟧ person",
+    "the lesbian",
+    "nothing",
+    "Gay!",
+] * 8
 
 
 @pytest.fixture
@@ -391,7 +477,10 @@ def test_texts_of_a_result_that_still_differ_fail(mined, kind):
     assert again.details == {"changed": 0, "of": of}
     assert again.spent.queries == of + 2 * min(of, 32)
     # What was asked is the text itself: without our marks, and with those of its own.
-    assert all("⟦" not in text or "⟦gay⟧" in text or "⟦straight⟧" in text or "⟦lesbian⟧" in text for text in asked)
+    assert all(
+        "⟦" not in text or "⟦gay⟧" in text or "⟦straight⟧" in text or "⟦lesbian⟧" in text
+        for text in asked
+    )
     assert again.space == eh.Result.from_json(file).space
     json.loads(again.to_json())
 
@@ -403,9 +492,19 @@ def test_texts_of_a_result_that_differ_no_longer_pass(mined):
     assert result.worst.claim == "0 of 3 cases of gender gay still differ"
     assert result.worst.cases == ()
     cases = eh.Result.from_json(file).worst.cases
-    new = polite([re.sub("[⟦⟧]", "", str(person["text"])) for case in cases for person in (case.individual, case.twin)])
+    new = polite(
+        [
+            re.sub("[⟦⟧]", "", str(person["text"]))
+            for case in cases
+            for person in (case.individual, case.twin)
+        ]
+    )
     old = [outcome for case in cases for outcome in case.outcomes]
-    assert result.details["changed"] == sum(one != other for one, other in zip(new, old, strict=True)) == 3
+    assert (
+        result.details["changed"]
+        == sum(one != other for one, other in zip(new, old, strict=True))
+        == 3
+    )
     some = replay(file, ruder_to_men)
     assert some.verdict == "fail"
     assert 0 < len(some.worst.cases) < 3
@@ -435,20 +534,48 @@ def test_texts_are_replayed_on_pipelines_and_subjects(mined, tmp_path):
 
 def test_texts_that_cannot_be_replayed(mined, tmp_path, saved):
     file = mined()
-    refused(UsageError, lambda: replay(file, rude, SPACE), "texts.json", "holds texts", "TextSubject")
-    refused(UsageError, lambda: replay(file, eh.Subject(fair, SPACE)), "texts.json", "holds texts", "TextSubject")
+    refused(
+        UsageError, lambda: replay(file, rude, SPACE), "texts.json", "holds texts", "TextSubject"
+    )
+    refused(
+        UsageError,
+        lambda: replay(file, eh.Subject(fair, SPACE)),
+        "texts.json",
+        "holds texts",
+        "TextSubject",
+    )
     refused(UsageError, lambda: replay(file, rude, limit=0.1), "limit", "suite")
     refused(UsageError, lambda: replay(file, None), "None")
     rng = np.random.default_rng(0)
-    refused(NotDeterministic, lambda: replay(file, lambda texts: rng.random(len(texts)) < 0.5), "asked again")
+    refused(
+        NotDeterministic,
+        lambda: replay(file, lambda texts: rng.random(len(texts)) < 0.5),
+        "asked again",
+    )
     eh.mine_text(polite, TEXTS).to_json(tmp_path / "none.json")
-    refused(UsageError, lambda: replay(tmp_path / "none.json", rude), "none.json", "no outcome changes with any term")
+    refused(
+        UsageError,
+        lambda: replay(tmp_path / "none.json", rude),
+        "none.json",
+        "no outcome changes with any term",
+    )
     table = json.loads(file.read_text(encoding="utf-8"))
     del table["findings"][0]["cases"][0]["twin"]["text"]
     (tmp_path / "bad.json").write_text(json.dumps(table), encoding="utf-8")
-    refused(UsageError, lambda: replay(tmp_path / "bad.json", rude), "bad.json", "damaged", "no text")
+    refused(
+        UsageError, lambda: replay(tmp_path / "bad.json", rude), "bad.json", "damaged", "no text"
+    )
     # And tables are no texts.
     subject = eh.TextSubject(rude)
-    refused(UsageError, lambda: replay(saved(drawn(biased, 5)), subject), "holds no texts", "Subject")
-    refused(UsageError, lambda: replay(result_of(tmp_path, finding(case(65))), subject), "r.json", "holds no texts")
-    refused(UsageError, lambda: replay(result_of(tmp_path, finding(case(65))), rude), "has no space")
+    refused(
+        UsageError, lambda: replay(saved(drawn(biased, 5)), subject), "holds no texts", "Subject"
+    )
+    refused(
+        UsageError,
+        lambda: replay(result_of(tmp_path, finding(case(65))), subject),
+        "r.json",
+        "holds no texts",
+    )
+    refused(
+        UsageError, lambda: replay(result_of(tmp_path, finding(case(65))), rude), "has no space"
+    )

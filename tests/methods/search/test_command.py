@@ -1,4 +1,6 @@
-"""search and prevalence on the command line: settings, real rows to start from, and real programs up to replay."""
+"""search and prevalence on the command line: settings, real rows to start from, and real programs
+up to replay.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ COMMAND = '[subject]\ncommand = ["./decide", "{sex}", "{race}", "{age}"]\npositi
 FUNCTION = '[subject]\nfunction = "search_rules:decide"\n'
 BIASED = 'if [ "$1" = M ] && [ "$3" -gt 60 ]; then echo yes; else echo no; fi'
 FAIR = 'if [ "$3" -gt 60 ]; then echo yes; else echo no; fi'
-RULES = "def decide(people):\n    return ((people['sex'] == 'M') & (people['age'] > 60)).astype(int)\n"
+RULES = (
+    "def decide(people):\n    return ((people['sex'] == 'M') & (people['age'] > 60)).astype(int)\n"
+)
 
 
 HOMES = {"search": "search.search", "prevalence": "measure.measure"}
@@ -51,7 +55,9 @@ HOMES = {"search": "search.search", "prevalence": "measure.measure"}
 def project(tmp_path):
     """Write evenhand.toml, a program in shell, and a module beside it."""
 
-    def write(subject: str = COMMAND, checks: str = "", space: str = SPACE, body: str = BIASED) -> Path:
+    def write(
+        subject: str = COMMAND, checks: str = "", space: str = SPACE, body: str = BIASED
+    ) -> Path:
         (tmp_path / "evenhand.toml").write_text(subject + space + textwrap.dedent(checks))
         (tmp_path / "search_rules.py").write_text(RULES)
         program(tmp_path, body)
@@ -96,7 +102,9 @@ def fake(monkeypatch, run):
         def verb(subject: eh.Subject, space: None = None, **settings: Any) -> Result:
             calls.append(settings)
             found = Finding("found", ("sex",), Witnesses.of(1, 9, "adaptive"))
-            return Result("search", [found], 0, Spent(1, 1, 0.0), StopReason.QUERIES, subject.space.to_dict())
+            return Result(
+                "search", [found], 0, Spent(1, 1, 0.0), StopReason.QUERIES, subject.space.to_dict()
+            )
 
         monkeypatch.setattr(f"evenhand.methods.{HOMES[arguments[0]]}.{arguments[0]}", verb)
         run(*arguments, expect=0)
@@ -113,8 +121,14 @@ def ages(start: Any, folder: Path) -> list[float]:
 def test_search_passes_its_options_on(fake, project, tmp_path):
     project(FUNCTION)
     (tmp_path / "people.csv").write_text("sex,race,age,other\nF,a,30,1\nM,b,40,2\n")
-    command = "search --over sex --over race,age --strategy random --prefer diverse --queries 100 --seconds 9"
-    command += " --findings 5 --limit 0 --start people.csv --found f.csv.gz --no-explain --seed 7 --n-jobs 2"
+    command = (
+        "search --over sex --over race,age --strategy random --prefer diverse --queries 100"
+        " --seconds 9"
+    )
+    command += (
+        " --findings 5 --limit 0 --start people.csv --found f.csv.gz --no-explain --seed 7"
+        " --n-jobs 2"
+    )
     (call,) = fake(*command.split())
     assert call.pop("budget") == eh.Budget(queries=100, seconds=9.0, findings=5)
     assert ages(call.pop("start"), tmp_path) == [30, 40]
@@ -133,10 +147,20 @@ def test_search_passes_its_options_on(fake, project, tmp_path):
 
 def test_prevalence_passes_its_options_on(fake, project):
     project(FUNCTION)
-    command = "prevalence --over sex --limit .1 --margin .02 --level .9 --queries 100 --seconds 9 --seed 7 --n-jobs 2"
+    command = (
+        "prevalence --over sex --limit .1 --margin .02 --level .9 --queries 100 --seconds 9 --seed"
+        " 7 --n-jobs 2"
+    )
     (call,) = fake(*command.split())
     assert call.pop("budget") == eh.Budget(queries=100, seconds=9.0)
-    settings = {"over": [("sex",)], "limit": 0.1, "margin": 0.02, "level": 0.9, "seed": 7, "n_jobs": 2}
+    settings = {
+        "over": [("sex",)],
+        "limit": 0.1,
+        "margin": 0.02,
+        "level": 0.9,
+        "seed": 7,
+        "n_jobs": 2,
+    }
     assert call == settings | {"progress": None}
 
 
@@ -229,8 +253,12 @@ def test_real_rows_of_a_file_must_all_be_inputs(project, tmp_path):
     people.write_text("sex,race,age\nF,a,30\nM,b,17\n")
     refused(DataError, lambda: config.start(str(people)), "people.csv", "'age' = 17", "row 1")
     people.write_text("sex,rce,age\nF,a,30\n")
-    refused(DataError, lambda: config.start(str(people)), "people.csv", "'race'", "did you mean 'rce'")
-    refused(DataError, lambda: config.start(str(tmp_path / "peple.csv")), "did you mean 'people.csv'")
+    refused(
+        DataError, lambda: config.start(str(people)), "people.csv", "'race'", "did you mean 'rce'"
+    )
+    refused(
+        DataError, lambda: config.start(str(tmp_path / "peple.csv")), "did you mean 'people.csv'"
+    )
 
 
 def test_real_rows_are_those_of_the_population(project, tmp_path):
@@ -266,7 +294,9 @@ def test_real_rows_are_those_of_the_space_as_far_as_they_fit(project, tmp_path):
     config = Config.load(project(space=inferred()) / "evenhand.toml")
     found, notes = config.start()
     assert ages(found, tmp_path) == [30, 40, 50, 60]
-    assert notes == ["real rows are those of people.csv but for 2 of 6 that are no inputs of the space"]
+    assert notes == [
+        "real rows are those of people.csv but for 2 of 6 that are no inputs of the space"
+    ]
     constrained = inferred("constraints = [\"not (age > 45 and race == 'c')\"]")
     found, _ = Config.load(project(space=constrained) / "evenhand.toml").start()
     assert ages(found, tmp_path) == [30, 40]
@@ -280,7 +310,9 @@ def test_rows_with_values_of_another_kind_do_not_fit():
     from evenhand.config.file import _fitting
 
     space = eh.Space([eh.category("code", [1, 2]), eh.real("rate", 0, 1, step=0.25)])
-    frame = pd.DataFrame({"code": [1, 2, 3, 1, 1], "rate": [0.25, 0.3, 0.5, np.nan, 1.0], "more": range(5)})
+    frame = pd.DataFrame(
+        {"code": [1, 2, 3, 1, 1], "rate": [0.25, 0.3, 0.5, np.nan, 1.0], "more": range(5)}
+    )
     assert _fitting(frame, space).index.tolist() == [0, 4]
     texts = frame.astype({"rate": object}).assign(rate=["0.25", "x", None, 0.5, 0.75])
     assert space.encode(_fitting(texts[3:], space)).tolist() == [[0.0, 0.5], [0.0, 0.75]]
@@ -288,7 +320,18 @@ def test_rows_with_values_of_another_kind_do_not_fit():
 
 def test_from_search_to_replay_with_a_shell_script(run, project, tmp_path):
     folder = project(space=WIDE)
-    done = run("search", "--queries", "600", "--json", "out.json", "--found", "found.csv", "--n-jobs", "1", expect=0)
+    done = run(
+        "search",
+        "--queries",
+        "600",
+        "--json",
+        "out.json",
+        "--found",
+        "found.csv",
+        "--n-jobs",
+        "1",
+        expect=0,
+    )
     assert "sex: " in done
     assert "discriminatory inputs found in" in done
     assert "not a rate" in done
@@ -309,12 +352,26 @@ def test_from_search_to_replay_with_a_shell_script(run, project, tmp_path):
 
 @pytest.mark.parametrize(
     ("body", "space", "code", "verdict"),
-    [(BIASED, WIDE, 1, "FAIL"), (FAIR, WIDE, 3, "UNDECIDED"), (FAIR, SPACE.replace("90", "25"), 0, "PASS")],
+    [
+        (BIASED, WIDE, 1, "FAIL"),
+        (FAIR, WIDE, 3, "UNDECIDED"),
+        (FAIR, SPACE.replace("90", "25"), 0, "PASS"),
+    ],
     ids=["found", "not found", "every input tried"],
 )
 def test_a_limit_gives_a_verdict(run, project, tmp_path, body, space, code, verdict):
     project(space=space, body=body)
-    done = run("search", "--limit", "0", "--queries", "120", "--json", "out.json", "--no-explain", expect=code)
+    done = run(
+        "search",
+        "--limit",
+        "0",
+        "--queries",
+        "120",
+        "--json",
+        "out.json",
+        "--no-explain",
+        expect=code,
+    )
     assert done.startswith(verdict)
     assert "limit 0" in done.splitlines()[0]
     assert Result.from_json(tmp_path / "out.json").exit_code == code
@@ -326,7 +383,18 @@ def test_a_limit_gives_a_verdict(run, project, tmp_path, body, space, code, verd
 def test_the_command_line_and_python_agree(run, project, tmp_path):
     project(FUNCTION, space=WIDE)
     (tmp_path / "people.csv").write_text("sex,race,age\nF,a,30\nM,b,40\n")
-    run("search", "--queries", "2000", "--seed", "3", "--start", "people.csv", "--json", "out.json", expect=0)
+    run(
+        "search",
+        "--queries",
+        "2000",
+        "--seed",
+        "3",
+        "--start",
+        "people.csv",
+        "--json",
+        "out.json",
+        expect=0,
+    )
     space = eh.Space.from_toml(tmp_path / "evenhand.toml")
     rules: dict[str, Any] = {}
     exec(RULES, rules)
@@ -349,7 +417,10 @@ def test_rows_that_were_left_out_are_told(run, project, tmp_path):
     (tmp_path / "people.csv").write_text(PEOPLE.replace("M,,50,0\n", "").replace("X,b,40,1\n", ""))
     project(FUNCTION, space=inferred())
     done = run("search", "--queries", "500", "--no-explain", expect=0)
-    assert "note: real rows are those of people.csv but for 1 of 4 that are no inputs of the space" in done
+    assert (
+        "note: real rows are those of people.csv but for 1 of 4 that are no inputs of the space"
+        in done
+    )
 
 
 @pytest.mark.parametrize(
@@ -390,9 +461,19 @@ def test_a_wrong_setting_of_a_check_exits_with_2(run, project):
 def test_a_terminal_sees_how_the_search_goes(project):
     folder = project(FUNCTION, space=WIDE)
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "evenhand.cli.main", "search", "--queries", "20000", "--no-explain"]
+    command = [
+        sys.executable,
+        "-m",
+        "evenhand.cli.main",
+        "search",
+        "--queries",
+        "20000",
+        "--no-explain",
+    ]
     environment = os.environ | {"TERM": "xterm", "COLUMNS": "160"}
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=theirs, env=environment) as process:
+    with subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=theirs, env=environment
+    ) as process:
         os.close(theirs)
         seen = b""
         try:
@@ -411,6 +492,8 @@ def test_a_terminal_sees_how_the_search_goes(project):
 def test_help_imports_nothing_heavy():
     code = "import sys; from evenhand.cli.main import main; main(['search', '--help']); "
     code += "print(sorted({'numpy', 'pandas', 'scipy', 'rich'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
     assert "--strategy" in done.stdout
     assert done.stdout.endswith("[]\n")

@@ -1,4 +1,6 @@
-"""The table of found inputs: exact through JSON, in the user's labels and dtypes as a frame, and as files."""
+"""The table of found inputs: exact through JSON, in the user's labels and dtypes as a frame, and as
+files.
+"""
 
 from __future__ import annotations
 
@@ -58,8 +60,14 @@ class Fake:
     """As much of `Found` as is packed."""
 
     def __init__(self, space: Space, over: tuple[str, ...], inputs: Inputs) -> None:
-        self.probe: Any = type("Probe", (), {"space": space, "names": over, "over": space.sets(over)})
-        self.individuals, self.twins, self.outcomes = inputs.individuals, inputs.twins, inputs.outcomes
+        self.probe: Any = type(
+            "Probe", (), {"space": space, "names": over, "over": space.sets(over)}
+        )
+        self.individuals, self.twins, self.outcomes = (
+            inputs.individuals,
+            inputs.twins,
+            inputs.outcomes,
+        )
 
 
 @settings(max_examples=examples(60), deadline=None)
@@ -71,7 +79,14 @@ def test_what_is_packed_comes_back_to_the_last_bit(space, n, data):
     same = [position for position in range(len(space.features)) if position not in space.sets(over)]
     twins[:, same] = individuals[:, same]
     kind = data.draw(
-        st.sampled_from([st.booleans(), st.integers(-(2**60), 2**60), st.floats(allow_nan=False), strategies.TEXTS])
+        st.sampled_from(
+            [
+                st.booleans(),
+                st.integers(-(2**60), 2**60),
+                st.floats(allow_nan=False),
+                strategies.TEXTS,
+            ]
+        )
     )
     outcomes = as_outcomes(data.draw(st.lists(kind, min_size=2 * n, max_size=2 * n))).reshape(2, n)
     found: Any = Fake(space, tuple(over), Inputs(individuals, twins, outcomes))
@@ -79,7 +94,9 @@ def test_what_is_packed_comes_back_to_the_last_bit(space, n, data):
     assert (back.individuals == individuals).all()
     assert (back.twins == twins).all()
     assert back.outcomes.tolist() == outcomes.tolist()
-    assert list(map(type, back.outcomes.ravel().tolist())) == list(map(type, outcomes.ravel().tolist()))
+    assert list(map(type, back.outcomes.ravel().tolist())) == list(
+        map(type, outcomes.ravel().tolist())
+    )
     try:
         check_columns(space, [over])
     except UsageError:
@@ -127,7 +144,9 @@ def test_several_sets_and_outputs_are_told_apart():
     assert made["output"].tolist() == ["grant"] * 40 + ["rate"] * len(two) + ["grant"] * 10
     assert not made.isna().any(axis=None)
     rows = made["over"] == "member"
-    assert (made["twin.sex"] == made["sex"])[rows].all()  # what is not at issue is the twin's as well
+    assert (made["twin.sex"] == made["sex"])[
+        rows
+    ].all()  # what is not at issue is the twin's as well
     assert (made["twin.member"] != made["member"])[rows].all()
     assert made["outcome"].tolist()[:40] == one.outcomes[0].tolist()
     assert all(type(outcome) is bool for outcome in made["outcome"].tolist()[:40])
@@ -142,7 +161,9 @@ def test_no_rows_have_the_same_columns(given, tmp_path):
     made = frame(entries, SPACE)
     full = frame([entry(found_of(men))], SPACE)
     assert len(made) == 0
-    wanted = list(full.columns) if entries else [name for name in full.columns if name != "twin.sex"]
+    wanted = (
+        list(full.columns) if entries else [name for name in full.columns if name != "twin.sex"]
+    )
     assert list(made.columns) == wanted
     assert made.dtypes["age"] == full.dtypes["age"]
     for name in ("none.csv", "none.parquet"):
@@ -167,7 +188,9 @@ def test_the_users_own_dtypes_come_back():
     assert made.dtypes["twin.sex"] == people.dtypes["sex"]
     polars = pytest.importorskip("polars")
     other = Space.from_frame(polars.DataFrame({"sex": ["F", "M"], "age": [20, 90]}))
-    assert isinstance(frame([entry(found_of(lambda rows: rows["sex"] == "M", space=other))], other), pd.DataFrame)
+    assert isinstance(
+        frame([entry(found_of(lambda rows: rows["sex"] == "M", space=other))], other), pd.DataFrame
+    )
 
 
 def test_a_space_with_functions_among_its_constraints_can_be_loaded():
@@ -186,7 +209,9 @@ def test_many_rows_stay_small():
 
 
 @pytest.mark.parametrize("name", ["found.csv", "found.csv.gz", "found.parquet"])
-@pytest.mark.parametrize("software", [men, lambda people: np.where(people["sex"] == "M", "true", 'nö, "1"')])
+@pytest.mark.parametrize(
+    "software", [men, lambda people: np.where(people["sex"] == "M", "true", 'nö, "1"')]
+)
 def test_files_hold_the_frame(name, software, tmp_path):
     found = found_of(software)
     made = frame([entry(found)], SPACE)
@@ -196,7 +221,9 @@ def test_files_hold_the_frame(name, software, tmp_path):
     numbers = [feature.name for feature in SPACE.features if feature.kind != "category"]
     names = names_of(path, suffix)
     assert names == list(made.columns)
-    columns = read_columns(path, suffix, names, numbers=numbers, outcomes=["outcome", "twin.outcome"])
+    columns = read_columns(
+        path, suffix, names, numbers=numbers, outcomes=["outcome", "twin.outcome"]
+    )
     for column in numbers:
         assert columns[column].tolist() == made[column].tolist()
     for column in ("outcome", "twin.outcome"):
@@ -223,9 +250,14 @@ def test_files_hold_one_and_true_apart(tmp_path):
 
 
 def test_wide_dtypes_are_written(tmp_path):
-    made = pd.DataFrame({"count": pd.array([1, 2], dtype="Int64"), "sex": pd.Categorical(["F", "M"])})
+    made = pd.DataFrame(
+        {"count": pd.array([1, 2], dtype="Int64"), "sex": pd.Categorical(["F", "M"])}
+    )
     save(made, tmp_path / "wide.parquet")
-    assert pd.read_parquet(tmp_path / "wide.parquet").to_dict("list") == {"count": [1, 2], "sex": ["F", "M"]}
+    assert pd.read_parquet(tmp_path / "wide.parquet").to_dict("list") == {
+        "count": [1, 2],
+        "sex": ["F", "M"],
+    }
 
 
 def test_mistakes_are_told(tmp_path):
@@ -239,7 +271,11 @@ def test_mistakes_are_told(tmp_path):
     space = Space([category("sex", ["F", "M"]), integer("over", 0, 9)])
     check_columns(space, [("sex",)])
     refused(UsageError, lambda: check_columns(space, [("sex",), ("over",)]), "'over'", "rename")
-    refused(UsageError, lambda: check_columns(Space([category("outcome", [1])]), [("outcome",)]), "'outcome'")
+    refused(
+        UsageError,
+        lambda: check_columns(Space([category("outcome", [1])]), [("outcome",)]),
+        "'outcome'",
+    )
 
 
 @pytest.mark.parametrize(
@@ -265,7 +301,11 @@ def test_a_result_read_from_a_file_gives_the_same_frame(tmp_path):
     found = found_of(men)
     details = {"search": [entry(found)]}
     path = tmp_path / "result.json"
-    kept = eh.Result(result.job, result.findings, 0, result.spent, result.stop, result.space, details=details)
+    kept = eh.Result(
+        result.job, result.findings, 0, result.spent, result.stop, result.space, details=details
+    )
     kept.to_json(path)
     read = eh.Result.from_json(path)
-    pd.testing.assert_frame_equal(frame(read.details["search"], read.space), frame([entry(found)], SPACE))
+    pd.testing.assert_frame_equal(
+        frame(read.details["search"], read.space), frame([entry(found)], SPACE)
+    )

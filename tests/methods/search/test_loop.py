@@ -1,4 +1,6 @@
-"""The loop between a strategy and the software: what is proposed, taken back, cut to the budget, counted and told."""
+"""The loop between a strategy and the software: what is proposed, taken back, cut to the budget,
+counted and told.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from evenhand.statistics.estimate import StopReason
 from evenhand.subject.subject import Subject
 from evenhand.subject.view import View
 
-SPACE = Space([category("sex", ["F", "M"]), category("race", ["a", "b", "c"]), integer("age", 0, 99_999)])
+SPACE = Space(
+    [category("sex", ["F", "M"]), category("race", ["a", "b", "c"]), integer("age", 0, 99_999)]
+)
 
 
 def biased(people: Any) -> Any:

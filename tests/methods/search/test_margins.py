@@ -1,4 +1,7 @@
-"""Margins: labels and distances from the boundary in one call, only where they agree with what the model answers."""
+"""Margins: labels and distances from the boundary in one call, only where they agree with what the
+model answers.
+"""
+
 # mypy: disable-error-code="misc"
 # Models here inherit from scikit-learn, which has no types.
 
@@ -30,18 +33,29 @@ from evenhand.subject.view import View
 from tests.support.helpers import refused
 
 SPACE = Space(
-    [category("sex", [0, 1]), integer("age", 18, 90), real("rate", 0, 1, step=0.05), integer("rooms", 0, 9)],
+    [
+        category("sex", [0, 1]),
+        integer("age", 18, 90),
+        real("rate", 0, 1, step=0.05),
+        integer("rooms", 0, 9),
+    ],
     protected=["sex"],
 )
 POINTS = SPACE.draw(600, np.random.default_rng(3))
 SAMPLE, OTHERS = POINTS[:200], POINTS[200:]
 YES = POINTS[:, 1] + 12 * POINTS[:, 0] + 40 * POINTS[:, 2] - 3 * POINTS[:, 3] > 65
 LOGISTIC = LogisticRegression(max_iter=5000)
-VOTERS = [("tree", DecisionTreeClassifier(max_depth=3, random_state=0)), ("bayes", GaussianNB()), ("line", LOGISTIC)]
+VOTERS = [
+    ("tree", DecisionTreeClassifier(max_depth=3, random_state=0)),
+    ("bayes", GaussianNB()),
+    ("line", LOGISTIC),
+]
 
 
 def wrong_on_the_edge() -> Any:
-    """A model whose probabilities do not tell its labels, as those of SVC(probability=True) need not."""
+    """A model whose probabilities do not tell its labels, as those of SVC(probability=True) need
+    not.
+    """
 
     class Own(LogisticRegression):
         def predict(self, inputs: Any) -> Any:
@@ -50,7 +64,9 @@ def wrong_on_the_edge() -> Any:
     return Own(max_iter=5000)
 
 
-def margins_of(model: Any, labels: Any = YES, sample: Any = SAMPLE, **options: Any) -> tuple[Subject, Margins | None]:
+def margins_of(
+    model: Any, labels: Any = YES, sample: Any = SAMPLE, **options: Any
+) -> tuple[Subject, Margins | None]:
     subject = Subject(model.fit(POINTS, labels), SPACE, **options)
     return subject, Margins.of(View(subject), sample)
 
@@ -60,7 +76,10 @@ def margins_of(model: Any, labels: Any = YES, sample: Any = SAMPLE, **options: A
     [
         (DecisionTreeClassifier(max_depth=4, random_state=0), "predict_proba"),
         (RandomForestClassifier(10, random_state=0), "predict_proba"),
-        (make_pipeline(StandardScaler(), MLPClassifier((8,), solver="lbfgs", random_state=0)), "predict_proba"),
+        (
+            make_pipeline(StandardScaler(), MLPClassifier((8,), solver="lbfgs", random_state=0)),
+            "predict_proba",
+        ),
         (LOGISTIC, "predict_proba"),
         (SVC(), "decision_function"),
         (VotingClassifier(VOTERS, voting="soft"), "predict_proba"),
@@ -90,7 +109,9 @@ def test_a_margin_is_the_distance_of_the_probability_from_a_half():
 
 @pytest.mark.parametrize("positive", ["approve", "deny"])
 def test_a_threshold_moves_the_boundary_of_the_positive_class(positive):
-    subject, margins = margins_of(LOGISTIC, np.where(YES, "approve", "deny"), positive=positive, threshold=0.8)
+    subject, margins = margins_of(
+        LOGISTIC, np.where(YES, "approve", "deny"), positive=positive, threshold=0.8
+    )
     assert margins is not None
     outcomes, above = margins.decide(OTHERS)
     assert outcomes.tolist() == subject.decide(OTHERS).tolist()
@@ -128,7 +149,12 @@ def test_a_scorer_that_crashes_is_passed_over_and_later_crashes_are_told():
     assert margins is not None and margins.scorer == "decision_function"
     asked, executed = subject.asked, subject.executed
     assert (asked, executed) == (3 * len(SAMPLE), 2 * len(SAMPLE))
-    refused(SubjectCrashed, lambda: margins.decide(OTHERS), "Moody raised RuntimeError on 400 inputs", "not now")
+    refused(
+        SubjectCrashed,
+        lambda: margins.decide(OTHERS),
+        "Moody raised RuntimeError on 400 inputs",
+        "not now",
+    )
     assert (subject.asked, subject.executed) == (asked + len(OTHERS), executed)
 
 
@@ -170,7 +196,10 @@ def test_a_memo_that_switched_itself_on_changes_nothing():
 
 @pytest.mark.parametrize("memo", [False, True])
 def test_of_numbers_that_differ_by_a_gap_the_margin_is_the_outcome(memo):
-    for model, labels, options in ((LOGISTIC, YES, {"output": "score"}), (LinearRegression(), POINTS[:, 1], {})):
+    for model, labels, options in (
+        (LOGISTIC, YES, {"output": "score"}),
+        (LinearRegression(), POINTS[:, 1], {}),
+    ):
         subject, margins = margins_of(model, labels, differs=0.05, memo=memo, **options)
         assert margins is not None and not margins.bounded and not margins.sloped
         assert subject.asked == len(SAMPLE)
@@ -196,7 +225,9 @@ def test_a_pipeline_on_a_frame_with_texts():
     points = space.draw(300, np.random.default_rng(0))
     frame = pd.DataFrame(space.labels(points))
     encode = make_column_transformer((OneHotEncoder(), ["sex"]), remainder="passthrough")
-    model = make_pipeline(encode, LogisticRegression(max_iter=5000)).fit(frame, points[:, 1] + 10 * points[:, 0] > 55)
+    model = make_pipeline(encode, LogisticRegression(max_iter=5000)).fit(
+        frame, points[:, 1] + 10 * points[:, 0] > 55
+    )
     subject = Subject(model, space)
     margins = Margins.of(View(subject), points[:100])
     assert margins is not None
@@ -204,14 +235,18 @@ def test_a_pipeline_on_a_frame_with_texts():
 
 
 def smooth() -> tuple[Subject, Margins, Probe]:
-    subject, margins = margins_of(make_pipeline(StandardScaler(), MLPClassifier((8,), solver="lbfgs", random_state=0)))
+    subject, margins = margins_of(
+        make_pipeline(StandardScaler(), MLPClassifier((8,), solver="lbfgs", random_state=0))
+    )
     assert margins is not None
     return subject, margins, Probe(View(subject), ("sex",))
 
 
 def test_points_all_on_one_side_have_nowhere_to_go():
     _, margins, probe = smooth()
-    both = [margins.decide(probe.member(OTHERS, np.full(len(OTHERS), side)))[1] > 0 for side in (0, 1)]
+    both = [
+        margins.decide(probe.member(OTHERS, np.full(len(OTHERS), side)))[1] > 0 for side in (0, 1)
+    ]
     far = OTHERS[both[0] & both[1]]
     proposal, queries = boundary_points(margins, probe, far)
     assert len(far) > 50 and len(proposal.points) == 0 and queries == 2 * len(far)
@@ -230,7 +265,9 @@ def test_points_between_two_sides_are_near_the_boundary():
 
 
 def test_pairs_of_assignments_stay_with_their_points():
-    space = Space([category("race", ["a", "b", "c", "d"]), real("income", 0, 1)], protected=["race"])
+    space = Space(
+        [category("race", ["a", "b", "c", "d"]), real("income", 0, 1)], protected=["race"]
+    )
     points = space.draw(200, np.random.default_rng(1))
     frame = pd.DataFrame(space.labels(points))
     encode = make_column_transformer((OneHotEncoder(), ["race"]), remainder="passthrough")

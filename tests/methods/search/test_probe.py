@@ -1,4 +1,6 @@
-"""Probe against plain loops, and what keeps a search from counting twice: keys, cells, what was seen and found."""
+"""Probe against plain loops, and what keeps a search from counting twice: keys, cells, what was
+seen and found.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ from evenhand.subject.view import View
 from tests.support.helpers import examples, refused
 from tests.support.strategies import spaces
 
-PEOPLE = Space([category("sex", ["F", "M"]), category("race", ["a", "b", "c"]), integer("age", 18, 90)])
+PEOPLE = Space(
+    [category("sex", ["F", "M"]), category("race", ["a", "b", "c"]), integer("age", 18, 90)]
+)
 
 
 def probe_of(space: Space, names: Any, decide: Any, **options: Any) -> Probe:
@@ -49,12 +53,19 @@ def test_a_class_is_a_hit_where_two_of_its_valid_members_differ(space, salt, kin
 
     def outcome(point):
         number = hash((salt, *point)) % 4
-        return {"truth": number == 0, "text": "abcd"[number], "number": number / 4, "graded": number / 4}[kind]
+        return {
+            "truth": number == 0,
+            "text": "abcd"[number],
+            "number": number / 4,
+            "graded": number / 4,
+        }[kind]
 
     def decide(people):
         return np.array([outcome(point) for point in space.encode(people).tolist()])
 
-    differs = {"number": 0.3, "graded": lambda a, b: np.abs(a - b) * (np.abs(a - b) > 0.3)}.get(kind)
+    differs = {"number": 0.3, "graded": lambda a, b: np.abs(a - b) * (np.abs(a - b) > 0.3)}.get(
+        kind
+    )
     probe = probe_of(space, names, decide, differs=differs)
     assert probe.table.tolist() == [list(row) for row in table]
     points = space.draw(12, np.random.default_rng(salt))
@@ -62,7 +73,9 @@ def test_a_class_is_a_hit_where_two_of_its_valid_members_differ(space, salt, kin
     if some:
         rng = np.random.default_rng(salt + 1)
         first = rng.integers(0, len(table), len(points))
-        pairs = np.stack([first, (first + rng.integers(1, len(table), len(points))) % len(table)], axis=1)
+        pairs = np.stack(
+            [first, (first + rng.integers(1, len(table), len(points))) % len(table)], axis=1
+        )
     before = probe.view.subject.asked
     tried = probe.ask(points, pairs)
     assert probe.view.subject.asked - before == tried.asked.sum()
@@ -87,8 +100,12 @@ def test_a_class_is_a_hit_where_two_of_its_valid_members_differ(space, salt, kin
             pair = (int(tried.first[row]), int(tried.second[row]))
             assert pair in differing or pair[::-1] in differing
             told = {number: outcome(member) for number, member in members}
-            assert [value.item() for value in tried.pair[:, row]] == [told[number] for number in pair]
-            changes = [sum(a != b for a, b in zip(table[i], table[j], strict=True)) for i, j in differing]
+            assert [value.item() for value in tried.pair[:, row]] == [
+                told[number] for number in pair
+            ]
+            changes = [
+                sum(a != b for a, b in zip(table[i], table[j], strict=True)) for i, j in differing
+            ]
             mine = sum(a != b for a, b in zip(table[pair[0]], table[pair[1]], strict=True))
             assert mine == min(changes)  # the smallest change of features is shown
     assert (tried.points[:, over] == probe.table[0]).all()
@@ -110,7 +127,13 @@ def test_members_and_canonical_points_change_nothing_else():
 
 
 def test_features_that_are_not_passed_are_no_part_of_a_class():
-    space = Space([category("sex", ["F", "M"]), integer("age", 0, 9), category("town", ["A", "B"], passed=False)])
+    space = Space(
+        [
+            category("sex", ["F", "M"]),
+            integer("age", 0, 9),
+            category("town", ["A", "B"], passed=False),
+        ]
+    )
     probe = probe_of(space, ["sex"], lambda people: people["sex"] == "M")
     keys = probe.keys(np.array([[0.0, 5.0, 0.0], [1.0, 5.0, 1.0], [0.0, 6.0, 0.0]]))
     assert keys[0] == keys[1] != keys[2]
@@ -140,7 +163,11 @@ def test_a_feature_of_one_value_is_refused():
     [
         (lambda people: people["sex"] == "F", {}, "M"),  # false is less than true
         (lambda people: np.where(people["sex"] == "F", 1, 0), {"labels": [0, 1]}, "M"),
-        (lambda people: np.where(people["sex"] == "F", 1, 0), {}, "F"),  # 1 need not be better: the first of all
+        (
+            lambda people: np.where(people["sex"] == "F", 1, 0),
+            {},
+            "F",
+        ),  # 1 need not be better: the first of all
         (lambda people: np.where(people["sex"] == "F", "no", "yes"), {"positive": "yes"}, "F"),
         (lambda people: np.where(people["sex"] == "F", "yes", "no"), {"positive": "yes"}, "M"),
         (lambda people: np.where(people["sex"] == "F", "x", "y"), {}, "F"),
@@ -167,19 +194,27 @@ def test_nearness_grows_with_the_gap_of_numbers():
     assert tried.hits.tolist() == [False, False, False, False, True]
     assert (np.diff(tried.near) > 0).all()
     assert ((tried.near >= 0) & (tried.near <= 1)).all()
-    assert (probe_of(PEOPLE, ["sex"], lambda people: people["age"] > 50).ask(tried.points).near == 0).all()
+    assert (
+        probe_of(PEOPLE, ["sex"], lambda people: people["age"] > 50).ask(tried.points).near == 0
+    ).all()
 
 
 # What was found.
 
 
 @settings(max_examples=examples(40), deadline=None)
-@given(st.lists(st.lists(st.integers(18, 90), max_size=30), max_size=5), st.integers(1, 60) | st.none())
+@given(
+    st.lists(st.lists(st.integers(18, 90), max_size=30), max_size=5), st.integers(1, 60) | st.none()
+)
 def test_each_class_is_found_once_and_in_order(waves, most):
-    probe = probe_of(PEOPLE, ["sex", "race"], lambda people: (people["sex"] == "M") & (people["age"] % 3 == 0))
+    probe = probe_of(
+        PEOPLE, ["sex", "race"], lambda people: (people["sex"] == "M") & (people["age"] % 3 == 0)
+    )
     found, plain = Found(probe, most), dict[int, None]()
     for ages in waves:
-        points = np.array([[age % 2, age % 3, age] for age in ages], dtype=np.float64).reshape(-1, 3)
+        points = np.array([[age % 2, age % 3, age] for age in ages], dtype=np.float64).reshape(
+            -1, 3
+        )
         new = [age for age in dict.fromkeys(ages) if age % 3 == 0 and age not in plain]
         new = new if most is None else new[: most - len(plain)]
         plain.update(dict.fromkeys(new))
@@ -217,17 +252,26 @@ def test_tried_classes_are_taken_and_joined():
 @pytest.mark.slow
 def test_a_million_rows_have_a_million_keys():
     rng = np.random.default_rng(0)
-    rows = np.stack([*rng.integers(0, 50, (6, 1_000_000)), rng.permutation(1_000_000)]).astype(np.float64)
+    rows = np.stack([*rng.integers(0, 50, (6, 1_000_000)), rng.permutation(1_000_000)]).astype(
+        np.float64
+    )
     assert len(np.unique(mixed(rows, 1_000_000))) == 1_000_000
     near = np.arange(100_000.0)  # neighbours in one feature, as a search has them
-    for columns in ([near, np.zeros_like(near)], [np.zeros_like(near), near], [near, near], [near / 1000, -near]):
+    for columns in (
+        [near, np.zeros_like(near)],
+        [np.zeros_like(near), near],
+        [near, near],
+        [near / 1000, -near],
+    ):
         assert len(np.unique(mixed(columns, len(near)))) == len(near)
     grid = np.stack(np.meshgrid(*[np.arange(20.0)] * 4), axis=-1).reshape(-1, 4)
     assert len(np.unique(mixed(grid.T, len(grid)))) == len(grid)
 
 
 def test_the_order_of_columns_matters_and_the_sign_of_zero_does_not():
-    assert mixed([np.array([1.0]), np.array([2.0])], 1) != mixed([np.array([2.0]), np.array([1.0])], 1)
+    assert mixed([np.array([1.0]), np.array([2.0])], 1) != mixed(
+        [np.array([2.0]), np.array([1.0])], 1
+    )
     assert mixed([np.array([0.0])], 1) == mixed([np.array([-0.0])], 1)
     assert mixed([], 3).tolist() == [0, 0, 0]
 

@@ -1,4 +1,6 @@
-"""search end to end: whatever the strategy and the software, every input that is reported is really discriminatory."""
+"""search end to end: whatever the strategy and the software, every input that is reported is really
+discriminatory.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +38,19 @@ from tests.support.helpers import examples, refused
 from tests.support.strategies import every, spaces
 
 PUBLISHED = ["random", "semi-directed", "fully-directed"]
-SURROGATE = ["surrogate"] if importlib.util.find_spec("evenhand.methods.search.strategies.surrogate") else []
+SURROGATE = (
+    ["surrogate"]
+    if importlib.util.find_spec("evenhand.methods.search.strategies.surrogate")
+    else []
+)
 STRATEGIES = ["adaptive", *SURROGATE, *PUBLISHED]
 TWO_FIRST = [
     name if name in ("adaptive", "fully-directed") else pytest.param(name, marks=pytest.mark.slow)
     for name in STRATEGIES
 ]
-"""The same, for what no strategy does in a way of its own: one of ours and one of the published ones are quick."""
+"""The same, for what no strategy does in a way of its own: one of ours and one of the published
+ones are quick.
+"""
 RACES = ["a", "b", "c", "d", "e"]
 PEOPLE = eh.Space(
     [
@@ -88,36 +96,70 @@ def halves(a: Any, b: Any) -> Any:
 
 
 def proven(result: Any, ask: Any, apart: Any = np.not_equal) -> int:
-    """Ask the software itself about every row and every case, and check what must hold of each; return their number."""
+    """Ask the software itself about every row and every case, and check what must hold of each;
+    return their number.
+    """
     frame = result.to_frame()
     names = list(result.domain.names)
     assert len(frame) == sum(finding.estimate.value for finding in result.findings)
     for finding in result.findings:
-        rows = frame[frame["over"] == ", ".join(finding.about)] if "over" in frame.columns else frame
+        rows = (
+            frame[frame["over"] == ", ".join(finding.about)] if "over" in frame.columns else frame
+        )
         rows = rows[rows["output"] == finding.output] if "output" in frame.columns else rows
         assert len(rows) == finding.estimate.value
         assert bool(finding.cases) == bool(len(rows))
-        twins = [column for column in rows.columns if column.startswith("twin.") and column != "twin.outcome"]
+        twins = [
+            column
+            for column in rows.columns
+            if column.startswith("twin.") and column != "twin.outcome"
+        ]
         other = rows[names].assign(**{column[5:]: rows[column] for column in twins})
         shown = [pd.DataFrame([case.individual for case in finding.cases], columns=names)]
         shown += [pd.DataFrame([case.twin for case in finding.cases], columns=names)]
         outcomes = [[case.outcomes[side] for case in finding.cases] for side in (0, 1)]
-        differ(result.domain, finding, rows[names], other, rows["outcome"], rows["twin.outcome"], ask, apart)
+        differ(
+            result.domain,
+            finding,
+            rows[names],
+            other,
+            rows["outcome"],
+            rows["twin.outcome"],
+            ask,
+            apart,
+        )
         differ(result.domain, finding, shown[0], shown[1], outcomes[0], outcomes[1], ask, apart)
-        passed = [name for name in names if name not in finding.about and result.domain.feature(name).passed]
+        passed = [
+            name
+            for name in names
+            if name not in finding.about and result.domain.feature(name).passed
+        ]
         assert not rows[passed].duplicated().any()
     return len(frame)
 
 
-def differ(space: eh.Space, finding: Any, one: Any, other: Any, first: Any, second: Any, ask: Any, apart: Any) -> None:
-    """Check that people differ from their twins in nothing but what is at issue, and in the outcomes that are told."""
+def differ(
+    space: eh.Space,
+    finding: Any,
+    one: Any,
+    other: Any,
+    first: Any,
+    second: Any,
+    ask: Any,
+    apart: Any,
+) -> None:
+    """Check that people differ from their twins in nothing but what is at issue, and in the
+    outcomes that are told.
+    """
     if not len(one):
         return
     answers = []
     for people, told in ((one, first), (other, second)):
         points = space.encode(people)
         assert space.valid(points).all()
-        assert all(feature.inside(points[:, place]).all() for place, feature in enumerate(space.features))
+        assert all(
+            feature.inside(points[:, place]).all() for place, feature in enumerate(space.features)
+        )
         answers.append(np.asarray(ask(people)[finding.output] if finding.output else ask(people)))
         if answers[-1].dtype.kind == "f":  # how many are asked at once may change the last digit
             assert list(told) == pytest.approx(answers[-1].tolist(), rel=1e-12)
@@ -172,11 +214,17 @@ def test_no_false_positives_of_several_outputs(strategy):
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_constrained_space_yields_and_asks_valid_inputs_only(strategy):
-    """The software fails on an input that breaks a constraint, so that none can be asked on the way either."""
+    """The software fails on an input that breaks a constraint, so that none can be asked on the way
+    either.
+    """
     space = eh.Space(
         PEOPLE.features,
         ["sex"],
-        ["not (sex == 'M' and job == 'cook')", "age >= 30 or income < 150", "not (job == 'judge' and age < 40)"],
+        [
+            "not (sex == 'M' and job == 'cook')",
+            "age >= 30 or income < 150",
+            "not (job == 'judge' and age < 40)",
+        ],
     )
 
     def strict(people):
@@ -204,26 +252,37 @@ def test_features_that_are_not_passed_make_no_input_another_one(strategy):
 def test_features_that_are_not_passed_may_decide_what_is_comparable():
     """Only in town B may a woman be compared with a man."""
     space = eh.Space(
-        [eh.category("sex", ["F", "M"]), eh.integer("age", 0, 9), eh.category("town", ["A", "B"], passed=False)],
+        [
+            eh.category("sex", ["F", "M"]),
+            eh.integer("age", 0, 9),
+            eh.category("town", ["A", "B"], passed=False),
+        ],
         ["sex"],
         ["not (sex == 'M' and town == 'A')"],
     )
     result = eh.search(lambda people: (people["sex"] == "M") & (people["age"] > 6), space, limit=2)
-    assert (result.worst.estimate.value, result.worst.estimate.high, result.verdict) == (3, 3, "fail")
+    assert (result.worst.estimate.value, result.worst.estimate.high, result.verdict) == (
+        3,
+        3,
+        "fail",
+    )
     assert set(result.to_frame()["town"]) == {"B"}
 
 
 # The same through every kind of software.
 
 SMALL = eh.Space(
-    [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90), eh.integer("income", 0, 100_000)], protected=["sex"]
+    [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90), eh.integer("income", 0, 100_000)],
+    protected=["sex"],
 )
 DEAR = eh.Budget(queries=120)
 
 
 def rule(people: Any) -> Any:
     raised = np.where(people["sex"] == "M", 20_000, 0)
-    return np.where(people["income"] + raised > 60_000, "yes", np.where(people["age"] > 80, "no", "later"))
+    return np.where(
+        people["income"] + raised > 60_000, "yes", np.where(people["age"] > 80, "no", "later")
+    )
 
 
 PROGRAM = """
@@ -237,28 +296,39 @@ def rule(sex, age, income):
 def test_a_program_that_is_a_process_each(strategy, tmp_path):
     script = tmp_path / "loan"
     script.write_text(
-        "#!/bin/sh\nraised=0; [ $1 = M ] && raised=20000\n"
-        'if [ $(($3 + raised)) -gt 60000 ]; then echo "yes"; elif [ $2 -gt 80 ]; then echo "no"; else echo later; fi\n'
+        "#!/bin/sh\nraised=0; [ $1 = M ] && raised=20000\nif [ $(($3 + raised)) -gt 60000 ]; then"
+        ' echo "yes"; elif [ $2 -gt 80 ]; then echo "no"; else echo later; fi\n'
     )
     script.chmod(0o755)
-    with eh.Subject.command([str(script), "{sex}", "{age}", "{income}"], SMALL, positive="yes") as subject:
+    with eh.Subject.command(
+        [str(script), "{sex}", "{age}", "{income}"], SMALL, positive="yes"
+    ) as subject:
         result = eh.search(subject, strategy=strategy, budget=eh.Budget(queries=60))
     assert proven(result, rule) > 2
     assert subject.executed <= 60 >= result.spent.queries
     first = result.to_frame().iloc[0]
-    for side, outcome in ((first["sex"], first["outcome"]), (first["twin.sex"], first["twin.outcome"])):
-        told = subprocess.run([str(script), side, str(first["age"]), str(first["income"])], capture_output=True)
+    for side, outcome in (
+        (first["sex"], first["outcome"]),
+        (first["twin.sex"], first["twin.outcome"]),
+    ):
+        told = subprocess.run(
+            [str(script), side, str(first["age"]), str(first["income"])], capture_output=True
+        )
         assert told.stdout.decode().strip() == outcome
 
 
 @pytest.mark.parametrize("strategy", TWO_FIRST)
 def test_a_program_that_stays(strategy, tmp_path):
     script = tmp_path / "loan.py"
-    script.write_text(PROGRAM + "for line in sys.stdin: print(rule(**json.loads(line)), flush=True)\n")
+    script.write_text(
+        PROGRAM + "for line in sys.stdin: print(rule(**json.loads(line)), flush=True)\n"
+    )
 
     def ask(people):
         lines = "".join(f"{json.dumps(person)}\n" for person in people.to_dict("records"))
-        told = subprocess.run([sys.executable, str(script)], input=lines, capture_output=True, text=True, check=True)
+        told = subprocess.run(
+            [sys.executable, str(script)], input=lines, capture_output=True, text=True, check=True
+        )
         return np.array(told.stdout.split())
 
     with eh.Subject.stream([sys.executable, str(script)], SMALL) as subject:
@@ -319,10 +389,16 @@ def fitted():
     encode.set_output(transform="default")
     labels = np.where(granted(people), "granted", "refused")
     return {
-        "tree": make_pipeline(encode, DecisionTreeClassifier(max_depth=8, random_state=0)).fit(people, labels),
+        "tree": (
+            make_pipeline(encode, DecisionTreeClassifier(max_depth=8, random_state=0)).fit(
+                people, labels
+            )
+        ),
         "linear": make_pipeline(encode, LogisticRegression()).fit(people, labels),
-        "forest": make_pipeline(encode, RandomForestClassifier(8, max_depth=6, random_state=0)).fit(
-            people, granted(people)
+        "forest": (
+            make_pipeline(encode, RandomForestClassifier(8, max_depth=6, random_state=0)).fit(
+                people, granted(people)
+            )
         ),
     }
 
@@ -330,7 +406,9 @@ def fitted():
 @pytest.mark.parametrize("strategy", TWO_FIRST)
 @pytest.mark.parametrize("name", ["tree", pytest.param("linear", marks=pytest.mark.slow)])
 def test_fitted_models(fitted, name, strategy):
-    result = eh.search(fitted[name], PEOPLE, over="sex", strategy=strategy, budget=few(strategy), explain=False)
+    result = eh.search(
+        fitted[name], PEOPLE, over="sex", strategy=strategy, budget=few(strategy), explain=False
+    )
     assert proven(result, fitted[name].predict) > 3
     assert result.spent.queries <= MOST
 
@@ -344,7 +422,8 @@ def test_scores_of_a_fitted_model(fitted, strategy):
 
 
 NUMBERS = eh.Space(
-    [eh.category("sex", [0, 1]), eh.integer("age", 18, 90), eh.real("rate", 0, 1, step=0.01)], protected=["sex"]
+    [eh.category("sex", [0, 1]), eh.integer("age", 18, 90), eh.real("rate", 0, 1, step=0.01)],
+    protected=["sex"],
 )
 
 
@@ -355,7 +434,9 @@ def onnx_file(tmp_path_factory):
     from skl2onnx.common.data_types import FloatTensorType
 
     points = NUMBERS.draw(2000, np.random.default_rng(0))
-    model = LogisticRegression().fit(points, points[:, 1] + 30 * points[:, 0] + 40 * points[:, 2] > 85)
+    model = LogisticRegression().fit(
+        points, points[:, 1] + 30 * points[:, 0] + 40 * points[:, 2] > 85
+    )
     path = tmp_path_factory.mktemp("onnx") / "model.onnx"
     types = [("X", FloatTensorType([None, 3]))]
     path.write_bytes(skl2onnx.convert_sklearn(model, initial_types=types).SerializeToString())
@@ -387,12 +468,16 @@ class Torn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.stack([1 - share, share], axis=1)
 
     def predict(self, people):
-        return np.asarray(people["income"] > 50_000) & ~((people["age"] == 40) & (people["sex"] == "F"))
+        return np.asarray(people["income"] > 50_000) & ~(
+            (people["age"] == 40) & (people["sex"] == "F")
+        )
 
 
 @pytest.mark.parametrize("queries", [200, 1000])
 def test_what_scores_say_is_never_reported_where_the_label_says_otherwise(queries, monkeypatch):
-    """The check of scores against labels is made to miss that they disagree; asking again does not miss it."""
+    """The check of scores against labels is made to miss that they disagree; asking again does not
+    miss it.
+    """
     from evenhand.methods.search.margins import Margins
 
     monkeypatch.setattr(Margins, "_agrees", lambda *_: True)
@@ -408,7 +493,8 @@ def test_what_scores_say_is_never_reported_where_the_label_says_otherwise(querie
 
 def test_every_input_is_tried_where_the_budget_reaches(tmp_path):
     space = eh.Space(
-        [eh.category("sex", ["F", "M"]), eh.category("race", RACES), eh.integer("age", 18, 90)], protected=["sex"]
+        [eh.category("sex", ["F", "M"]), eh.category("race", RACES), eh.integer("age", 18, 90)],
+        protected=["sex"],
     )
 
     def biased(people):
@@ -416,14 +502,25 @@ def test_every_input_is_tried_where_the_budget_reaches(tmp_path):
 
     result = eh.search(biased, space, limit=0)
     assert proven(result, biased) == 31 * 4
-    assert (result.worst.estimate.high, result.verdict, result.stop) == (124, "fail", eh.StopReason.ENUMERATED)
+    assert (result.worst.estimate.high, result.verdict, result.stop) == (
+        124,
+        "fail",
+        eh.StopReason.ENUMERATED,
+    )
     assert "every one of" in str(result.worst.estimate)
     fair = eh.search(lambda people: people["age"] > 60, space, limit=0)
     assert (fair.verdict, fair.exit_code, fair.stop) == ("pass", 0, eh.StopReason.ENUMERATED)
     assert fair.check() is fair
     assert fair.worst.estimate.n == 73 * 5
-    for queries in (730, 800, *range(915, 935), 1000):  # wherever the budget begins to suffice, no answer is wrong
-        found = eh.search(lambda people: people["age"] > 60, space, limit=0, budget=eh.Budget(queries=queries))
+    for queries in (
+        730,
+        800,
+        *range(915, 935),
+        1000,
+    ):  # wherever the budget begins to suffice, no answer is wrong
+        found = eh.search(
+            lambda people: people["age"] > 60, space, limit=0, budget=eh.Budget(queries=queries)
+        )
         assert found.verdict == ("pass" if found.worst.estimate.n == 365 else "undecided")
         assert found.spent.queries <= queries
     assert found.verdict == "pass"
@@ -474,16 +571,25 @@ def test_spaces_with_nothing_but_the_feature_at_issue():
 
 
 def test_nothing_found_is_undecided_and_says_so():
-    result = eh.search(lambda people: people["income"] > 100, PEOPLE, over="sex", limit=0, budget=FEW)
+    result = eh.search(
+        lambda people: people["income"] > 100, PEOPLE, over="sex", limit=0, budget=FEW
+    )
     assert (result.verdict, result.exit_code, len(result.to_frame())) == ("undecided", 3, 0)
     assert result.worst.claim.startswith("no input was found")
     assert result.worst.cases == ()
     assert result.stop is eh.StopReason.QUERIES
-    assert MOST - 2 <= result.spent.queries <= MOST  # nothing is put aside where there is nothing to tell
+    assert (
+        MOST - 2 <= result.spent.queries <= MOST
+    )  # nothing is put aside where there is nothing to tell
     with pytest.raises(AssertionError, match="undecided"):
         result.check()
     details = result.details["search"][0]
-    assert (details["regions"], details["drivers"], details["map"], details["found"]) == ([], [], None, 0)
+    assert (details["regions"], details["drivers"], details["map"], details["found"]) == (
+        [],
+        [],
+        None,
+        0,
+    )
 
 
 def test_limits_and_exit_codes():
@@ -523,7 +629,11 @@ def test_a_search_reports_no_rate():
 def bytes_of(model: Any, strategy: str, **options: Any) -> Any:
     seed = options.pop("seed", 5)
     return eh.search(
-        eh.Subject(model, PEOPLE, **options), over="sex", strategy=strategy, budget=few(strategy), seed=seed
+        eh.Subject(model, PEOPLE, **options),
+        over="sex",
+        strategy=strategy,
+        budget=few(strategy),
+        seed=seed,
     )
 
 
@@ -542,7 +652,9 @@ def test_the_same_seed_gives_the_same_bytes(strategy, tmp_path):
 def test_the_same_seed_gives_the_same_bytes_where_scores_are_asked(fitted, tmp_path):
     first, again = (bytes_of(fitted["forest"], "adaptive") for _ in range(2))
     assert first.digest == again.digest
-    cold, warm = (bytes_of(fitted["forest"], "adaptive", ledger=tmp_path / "answers.ledger") for _ in range(2))
+    cold, warm = (
+        bytes_of(fitted["forest"], "adaptive", ledger=tmp_path / "answers.ledger") for _ in range(2)
+    )
     assert cold.digest == warm.digest
     assert warm.spent.executed == 0
     assert bytes_of(fitted["forest"], "adaptive", memo=True).digest == cold.digest
@@ -552,7 +664,10 @@ def test_the_number_of_workers_changes_nothing(fitted, monkeypatch):
     from evenhand.subject import parallel_view
 
     monkeypatch.setattr(parallel_view, "LEAST", 50)  # so that even these questions are shared
-    runs = [eh.search(fitted["forest"], PEOPLE, over="sex", budget=eh.Budget(queries=1000), n_jobs=n) for n in (1, 2)]
+    runs = [
+        eh.search(fitted["forest"], PEOPLE, over="sex", budget=eh.Budget(queries=1000), n_jobs=n)
+        for n in (1, 2)
+    ]
     assert len({result.digest for result in runs}) == 1
 
 
@@ -583,7 +698,9 @@ class Until:
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_an_interrupted_run_returns_what_it_has(strategy):
     options: dict[str, Any] = {"over": [("sex",), ("race",)], "strategy": strategy, "limit": 0}
-    result = eh.search(Until(6, KeyboardInterrupt), PEOPLE, budget=eh.Budget(queries=4000), **options)
+    result = eh.search(
+        Until(6, KeyboardInterrupt), PEOPLE, budget=eh.Budget(queries=4000), **options
+    )
     assert result.stop is eh.StopReason.INTERRUPTED
     assert len(result.findings) == 2
     assert proven_first(result) > 0
@@ -596,7 +713,9 @@ def test_an_interrupted_run_returns_what_it_has(strategy):
 def proven_first(result: Any) -> int:
     """Check the rows of the only set that was searched."""
     frame, finding = result.to_frame(), result.findings[0]
-    other = frame[list(PEOPLE.names)].assign(**{finding.about[0]: frame[f"twin.{finding.about[0]}"]})
+    other = frame[list(PEOPLE.names)].assign(
+        **{finding.about[0]: frame[f"twin.{finding.about[0]}"]}
+    )
     assert (granted(frame) != granted(other)).all()
     assert len(frame) == finding.estimate.value
     assert finding.cases
@@ -625,8 +744,14 @@ def test_interrupting_at_any_call_loses_nothing_that_was_found():
 def test_a_crash_is_told_and_the_ledger_keeps_what_was_answered(tmp_path):
     ledger = tmp_path / "answers.ledger"
     with pytest.raises(SubjectCrashed, match="no more"):
-        eh.search(eh.Subject(Until(6, RuntimeError), PEOPLE, ledger=ledger, identity="loan"), over="sex", budget=FEW)
-    cold = eh.search(eh.Subject(granted, PEOPLE, ledger=tmp_path / "other.ledger"), over="sex", budget=FEW)
+        eh.search(
+            eh.Subject(Until(6, RuntimeError), PEOPLE, ledger=ledger, identity="loan"),
+            over="sex",
+            budget=FEW,
+        )
+    cold = eh.search(
+        eh.Subject(granted, PEOPLE, ledger=tmp_path / "other.ledger"), over="sex", budget=FEW
+    )
     subject = eh.Subject(granted, PEOPLE, ledger=ledger, identity="loan")
     result = eh.search(subject, over="sex", budget=FEW)
     assert result.digest == cold.digest
@@ -646,14 +771,18 @@ def test_software_that_answers_at_random_is_refused():
 def test_tiny_budgets_are_kept(strategy, fitted):
     for queries in (1, 2, 3, 5, 19, 20, 21, 50, 100, 200):
         model, over = (fitted["linear"], "race") if queries % 5 == 0 else (granted, "sex")
-        result = eh.search(model, PEOPLE, over=over, strategy=strategy, budget=eh.Budget(queries=queries))
+        result = eh.search(
+            model, PEOPLE, over=over, strategy=strategy, budget=eh.Budget(queries=queries)
+        )
         assert result.spent.queries <= queries
         assert len(result.to_frame()) == result.worst.estimate.value <= queries / 2
 
 
 @pytest.mark.parametrize("model", ["linear", "forest"])
 def test_nothing_is_asked_that_is_not_counted(fitted, model):
-    """But for what is asked once more at the end, all that the software is asked is what is said to be spent."""
+    """But for what is asked once more at the end, all that the software is asked is what is said to
+    be spent.
+    """
     subject = eh.Subject(fitted[model], PEOPLE)
     result = eh.search(subject, over="sex", budget=eh.Budget(queries=2000))
     again = 2 * len(result.to_frame())
@@ -683,20 +812,26 @@ def test_a_model_that_nearly_always_says_the_same_is_charged_in_full():
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_as_many_findings_as_are_wanted(strategy):
-    result = eh.search(granted, PEOPLE, over="sex", strategy=strategy, budget=eh.Budget(findings=10, queries=2000))
+    result = eh.search(
+        granted, PEOPLE, over="sex", strategy=strategy, budget=eh.Budget(findings=10, queries=2000)
+    )
     assert proven(result, granted) == 10 == result.worst.estimate.value
     assert result.stop is eh.StopReason.FINDINGS
 
 
 def test_a_budget_of_findings_alone_ends_where_there_are_none():
-    result = eh.search(lambda people: people["income"] > 100, PEOPLE, over="sex", budget=eh.Budget(findings=10))
+    result = eh.search(
+        lambda people: people["income"] > 100, PEOPLE, over="sex", budget=eh.Budget(findings=10)
+    )
     assert result.stop is eh.StopReason.QUERIES
     assert result.spent.queries <= 100_000
 
 
 @pytest.mark.parametrize("strategy", ["adaptive", "random"])
 def test_time_is_a_budget_too(strategy):
-    """An input takes half a millisecond, so that no more than 800 can be asked, and what the last question takes."""
+    """An input takes half a millisecond, so that no more than 800 can be asked, and what the last
+    question takes.
+    """
 
     def slow(people):
         time.sleep(len(people) / 2000)
@@ -721,7 +856,9 @@ def test_a_result_survives_its_file(tmp_path):
         again = eh.Result.from_json(tmp_path / "result.json")
         assert again.digest == result.digest
         assert again.verdict == result.verdict == "fail"
-        pd.testing.assert_frame_equal(again.to_frame(), result.to_frame(), check_dtype=False, check_categorical=False)
+        pd.testing.assert_frame_equal(
+            again.to_frame(), result.to_frame(), check_dtype=False, check_categorical=False
+        )
         assert str(again) == str(result)
         assert again.to_json() == text
 
@@ -744,7 +881,9 @@ def test_found_inputs_are_written_as_the_frame_has_them(tmp_path):
                 "twin.outcome",
             ]
         )
-        assert read_back.astype(object).to_numpy().tolist() == frame.astype(object).to_numpy().tolist()
+        assert (
+            read_back.astype(object).to_numpy().tolist() == frame.astype(object).to_numpy().tolist()
+        )
     nothing = eh.search(lambda people: people["income"] > 100, PEOPLE, over="sex", budget=FEW)
     write_found(nothing, str(tmp_path / "none.csv"))
     assert len(pd.read_csv(tmp_path / "none.csv")) == len(nothing.to_frame()) == 0
@@ -780,10 +919,22 @@ def test_what_is_told_adds_up():
     assert curve[-1, 0] <= result.spent.queries
     assert entry["spread"]["cells"] == entry["cells"] > 1
     assert entry["spread"]["real"]["rows"] == 50
-    assert {driver["feature"] for driver in entry["drivers"]} == {"race", "age", "income", "job", "rate", "height"}
+    assert {driver["feature"] for driver in entry["drivers"]} == {
+        "race",
+        "age",
+        "income",
+        "job",
+        "rate",
+        "height",
+    }
     assert len(entry["map"]["found"]) <= len(frame)
     assert len(entry["map"]["axes"]) == 2
-    assert 0 < len({json.dumps(case.to_dict()) for case in result.worst.cases}) == len(result.worst.cases) <= 5
+    assert (
+        0
+        < len({json.dumps(case.to_dict()) for case in result.worst.cases})
+        == len(result.worst.cases)
+        <= 5
+    )
     json.dumps(result.details)
     plain = eh.search(granted, PEOPLE, over="sex", budget=FEW, explain=False).details["search"][0]
     assert (plain["regions"], plain["drivers"], plain["map"]) == ([], [], None)
@@ -824,14 +975,18 @@ def patchy(people: Any) -> Any:
 def test_diverse_inputs_lie_in_more_cells_and_further_apart():
     found = {
         prefer: [
-            eh.search(patchy, PLACES, prefer=prefer, seed=seed, budget=PLENTY, explain=False).details["search"][0]
+            eh.search(
+                patchy, PLACES, prefer=prefer, seed=seed, budget=PLENTY, explain=False
+            ).details["search"][0]
             for seed in range(3)
         ]
         for prefer in ("many", "diverse")
     }
     many, diverse = ([entry["spread"] for entry in found[prefer]] for prefer in ("many", "diverse"))
     assert sum(spread["cells"] for spread in diverse) > sum(spread["cells"] for spread in many)
-    assert sum(spread["distance"] for spread in diverse) > 0.98 * sum(spread["distance"] for spread in many)
+    assert sum(spread["distance"] for spread in diverse) > 0.98 * sum(
+        spread["distance"] for spread in many
+    )
     first = [pd.DataFrame(eh.search(patchy, PLACES, prefer="diverse", budget=FEW).to_frame())[:50]]
     assert len(set(map(tuple, (first[0][list("abcde")] // 25).to_numpy().tolist()))) > 40
 
@@ -840,7 +995,9 @@ def test_realistic_inputs_lie_nearer_to_real_rows():
     rows = pd.DataFrame({"sex": ["F", "M"] * 20, **{name: np.arange(30, 70) for name in "abcde"}})
 
     def near(prefer, **options):
-        return eh.search(patchy, PLACES, prefer=prefer, budget=PLENTY, explain=False, **options).details["search"][0]
+        return eh.search(
+            patchy, PLACES, prefer=prefer, budget=PLENTY, explain=False, **options
+        ).details["search"][0]
 
     many, realistic = near("many", start=rows), near("realistic", start=rows)
     assert realistic["spread"]["real"]["median"] < 0.7 * many["spread"]["real"]["median"]
@@ -848,7 +1005,9 @@ def test_realistic_inputs_lie_nearer_to_real_rows():
     result = eh.search(patchy, PLACES, prefer="realistic", start=rows, budget=PLENTY, explain=False)
     proven(result, patchy)
     frame = result.to_frame()
-    distances = Distances(PLACES, (1, 2, 3, 4, 5)).nearest(PLACES.encode(frame), PLACES.encode(rows))
+    distances = Distances(PLACES, (1, 2, 3, 4, 5)).nearest(
+        PLACES.encode(frame), PLACES.encode(rows)
+    )
     assert (np.diff(distances) >= -1e-6).all()
     assert near("many")["spread"]["real"] is None
 
@@ -859,9 +1018,17 @@ def test_real_rows_are_where_a_search_begins(strategy):
     rows = pd.DataFrame({"sex": ["F", "M"], **{name: [17, 83] for name in "abcde"}})
 
     def rare(people):
-        return (people["sex"] == "M") & (people[list("abcde")].nunique(axis=1) == 1) & people["a"].isin([17, 83])
+        return (
+            (people["sex"] == "M")
+            & (people[list("abcde")].nunique(axis=1) == 1)
+            & people["a"].isin([17, 83])
+        )
 
-    options: dict[str, Any] = {"strategy": strategy, "budget": eh.Budget(queries=200), "explain": False}
+    options: dict[str, Any] = {
+        "strategy": strategy,
+        "budget": eh.Budget(queries=200),
+        "explain": False,
+    }
     result = eh.search(rare, PLACES, start=rows, **options)
     assert proven(result, rare) == 2
     assert eh.search(rare, PLACES, start=eh.rows(rows), **options).digest == result.digest
@@ -937,22 +1104,36 @@ def test_features_named_like_columns_of_the_table_are_refused_before_anything_is
         ("output", "sex", ["a", "b"]),
     ):
         space = eh.Space(
-            [eh.category("sex", ["F", "M"]), eh.category("race", ["a", "b"]), eh.integer(name, 0, 9)], ["sex"]
+            [
+                eh.category("sex", ["F", "M"]),
+                eh.category("race", ["a", "b"]),
+                eh.integer(name, 0, 9),
+            ],
+            ["sex"],
         )
         subject = eh.Subject(unasked, space, outputs=outputs)
         refused(UsageError, partial(eh.search, subject, over=over), repr(name), "rename")
-    space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("output", 0, 9), eh.integer("over", 0, 9)], ["sex"])
+    space = eh.Space(
+        [eh.category("sex", ["F", "M"]), eh.integer("output", 0, 9), eh.integer("over", 0, 9)],
+        ["sex"],
+    )
     assert len(eh.search(lambda people: people["sex"] == "M", space).to_frame()) == 100
 
 
 def test_a_feature_with_one_value_has_nothing_to_compare():
     space = eh.Space([eh.category("sex", ["F"]), eh.integer("age", 0, 9)], ["sex"])
-    refused(SpaceError, lambda: eh.search(lambda people: people["age"] > 3, space), "sex", "one value")
+    refused(
+        SpaceError, lambda: eh.search(lambda people: people["age"] > 3, space), "sex", "one value"
+    )
 
 
 def test_parameters_of_the_paper():
     result = eh.search(
-        granted, PEOPLE, over="sex", strategy=eh.aequitas("semi-directed", dv=0.01, global_trials=100), budget=FEW
+        granted,
+        PEOPLE,
+        over="sex",
+        strategy=eh.aequitas("semi-directed", dv=0.01, global_trials=100),
+        budget=FEW,
     )
     assert result.worst.estimate.method == "semi-directed"
     proven(result, granted)
@@ -968,7 +1149,10 @@ def test_prevalence_is_the_causal_score_with_a_finer_margin():
         given: dict[str, Any] = {"over": "sex", "kind": "causal", **options}
         if "margin" not in options and "limit" not in options:
             given["margin"] = 0.01
-        one, other = eh.prevalence(granted, PEOPLE, over="sex", **options), eh.measure(granted, PEOPLE, **given)
+        one, other = (
+            eh.prevalence(granted, PEOPLE, over="sex", **options),
+            eh.measure(granted, PEOPLE, **given),
+        )
         assert one.digest == other.digest
     refused(UsageError, lambda: eh.prevalence(granted, PEOPLE, margin=2.0), "margin")
 

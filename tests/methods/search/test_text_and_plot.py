@@ -1,4 +1,6 @@
-"""What a search found, as text and drawn: results built by hand, so that every line and panel is known."""
+"""What a search found, as text and drawn: results built by hand, so that every line and panel is
+known.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +32,21 @@ from evenhand.verbs import VERBS
 
 matplotlib.use("Agg")
 
-SPACE = Space([category("sex", ["F", "M"]), category("race", ["a", "b"]), integer("age", 18, 90)], ["sex"])
-CASE = Case({"sex": "F", "race": "a", "age": 61}, {"sex": "M", "race": "a", "age": 61}, ("deny", "approve"))
-LONG = "education Bachelors or Masters or Doctorate or Prof-school, hours-per-week 40 to 99, capital-gain at most 4,650"
+SPACE = Space(
+    [category("sex", ["F", "M"]), category("race", ["a", "b"]), integer("age", 18, 90)], ["sex"]
+)
+CASE = Case(
+    {"sex": "F", "race": "a", "age": 61}, {"sex": "M", "race": "a", "age": 61}, ("deny", "approve")
+)
+LONG = (
+    "education Bachelors or Masters or Doctorate or Prof-school, hours-per-week 40 to 99,"
+    " capital-gain at most 4,650"
+)
 
 
-def share(value: float, n: int = 400, half: float = 0.04, said: str = "uniform inputs") -> dict[str, Any]:
+def share(
+    value: float, n: int = 400, half: float = 0.04, said: str = "uniform inputs"
+) -> dict[str, Any]:
     if not n:
         return Estimate(math.nan, 0.0, 1.0, 0, 0.95, "exact", said).to_dict()
     low, high = max(0.0, value - half), min(1.0, value + half)
@@ -61,13 +72,20 @@ def entry(about: str = "sex", output: str = "", **changed: Any) -> dict[str, Any
         "spread": {"cells": 31_402, "clusters": 57, "distance": 0.4312, "real": None},
         "regions": [region("age at least 60", 30_000, 0.41), region("everybody", 41_230, 0.06)],
         "drivers": [
-            {"feature": "age", "estimate": share(0.8), "example": {"before": 61, "after": 40, "pair": CASE.to_dict()}},
+            {
+                "feature": "age",
+                "estimate": share(0.8),
+                "example": {"before": 61, "after": 40, "pair": CASE.to_dict()},
+            },
             {"feature": "race", "estimate": share(0.01, half=0.01)},
         ],
         "map": {
             "axes": ["+age, race", "race"],
             "found": [[0.1 * math.cos(i), math.sin(i)] for i in range(60)],
-            "others": [[math.cos(i * i), math.sin(i), "approve" if math.cos(i * i) > 0 else "deny"] for i in range(90)],
+            "others": [
+                [math.cos(i * i), math.sin(i), "approve" if math.cos(i * i) > 0 else "deny"]
+                for i in range(90)
+            ],
         },
     } | changed
 
@@ -131,7 +149,7 @@ def test_a_search_is_told_from_what_to_how_spread():
                   how spread: 31,402 coarse cells, 57 clusters, two of them are 0.43 apart on average (0 is equal, 1 is all different), the nearest of 30,162 real rows is 0.11 away from half of them, and 0.02 from one
         note: a note
         103,200 inputs asked, 99,000 executed, 5.6 s; the query budget was spent
-    """  # noqa: E501
+    """
     shown = result((finding(limit=0), entry(spread=spread)), notes=["a note"])
     assert lines(shown) == indented(text.rstrip())
 
@@ -168,7 +186,9 @@ def test_three_cases_are_shown_and_others_or_none_on_request():
 
 def test_no_rule_and_very_many_drivers_are_told():
     drivers = [{"feature": f"x{i}", "estimate": share(0.5)} for i in range(11)]
-    told = lines(result((finding(), entry(regions=[region("everybody", 41_230, 0.4)], drivers=drivers))))
+    told = lines(
+        result((finding(), entry(regions=[region("everybody", 41_230, 0.4)], drivers=drivers)))
+    )
     assert any("no rule was found" in line for line in told)
     assert sum(line.strip().startswith("x") for line in told) == 8
     assert any(line.strip() == "… 3 more" for line in told)
@@ -180,14 +200,20 @@ def test_every_set_and_output_is_told_best_evidence_first():
         (finding("sex race", "grant"), entry("sex race", "grant")),
     )
     heads = [line for line in lines(shown) if "discriminatory inputs found in" in line]
-    assert [head.split(" ", 3)[:3] for head in heads] == [["grant:", "sex,", "race:"], ["rate:", "race:", "3"]]
+    assert [head.split(" ", 3)[:3] for head in heads] == [
+        ["grant:", "sex,", "race:"],
+        ["rate:", "race:", "3"],
+    ]
 
 
 @pytest.mark.parametrize("width", [70, 100])
 def test_lines_fit_the_terminal(width):
     console = Console(file=io.StringIO(), force_terminal=True, width=width)
     render(
-        result((finding(limit=0), entry(regions=[region(LONG, 9, 0.4), region("everybody", 9, 0.1)]))), console=console
+        result(
+            (finding(limit=0), entry(regions=[region(LONG, 9, 0.4), region("everybody", 9, 0.1)]))
+        ),
+        console=console,
     )
     assert isinstance(console.file, io.StringIO)
     told = re.sub(r"\x1b\[[0-9;]*m", "", console.file.getvalue())
@@ -246,7 +272,13 @@ def test_a_search_has_a_curve_a_map_rules_and_drivers(plotted):
     assert (drivers.bars[0].low, drivers.bars[0].high) == pytest.approx((0.76, 0.84))
     assert len(display.axes_) == 4
     told = written(display.figure_)
-    for words in ("500 per 1,000", "+age, race", "outcome approve", "everybody", "intervals at 95 %"):
+    for words in (
+        "500 per 1,000",
+        "+age, race",
+        "outcome approve",
+        "everybody",
+        "intervals at 95 %",
+    ):
         assert words in told
     assert not cut(display.figure_)
 
@@ -255,7 +287,9 @@ def test_what_has_no_data_is_left_out(plotted):
     display = plotted(result((finding(found=0), entry(**NOTHING))))
     (curve,) = display.panels
     assert curve.title == "sex: nothing found"
-    alone = display_of(result((finding(), entry(regions=[region("everybody", 9, 0.1)], drivers=[], map=None))))
+    alone = display_of(
+        result((finding(), entry(regions=[region("everybody", 9, 0.1)], drivers=[], map=None)))
+    )
     assert isinstance(alone, SearchDisplay)
     assert len(alone.panels) == 1
     assert not cut(display.figure_)
@@ -292,7 +326,10 @@ def test_outcomes_of_any_kind_are_on_the_map(outcomes, words):
 
 
 def test_long_rules_are_wrapped_and_literal_and_bars_beyond_twelve_counted(plotted):
-    drivers = [{"feature": "$x$" + "y" * i * 6, "estimate": share(0.5, n=0 if i == 3 else 90)} for i in range(15)]
+    drivers = [
+        {"feature": "$x$" + "y" * i * 6, "estimate": share(0.5, n=0 if i == 3 else 90)}
+        for i in range(15)
+    ]
     regions = [region(f"{LONG} and $more$ {LONG}", 9, 0.4), region("everybody", 9, 0.0)]
     display = plotted(result((finding(), entry(regions=regions, drivers=drivers, map=None))))
     _, rules, bars = display.panels
@@ -309,14 +346,18 @@ def test_long_rules_are_wrapped_and_literal_and_bars_beyond_twelve_counted(plott
 
 
 def test_findings_beyond_four_are_counted(plotted):
-    shown = result(*((finding(f"x{i}", found=0), entry(f"x{i}", **NOTHING)) for i in range(MOST_SEARCHES + 2)))
+    shown = result(
+        *((finding(f"x{i}", found=0), entry(f"x{i}", **NOTHING)) for i in range(MOST_SEARCHES + 2))
+    )
     display = plotted(shown)
     assert len(display.panels) == MOST_SEARCHES
     assert "2 more findings" in written(display.figure_)
 
 
 def test_a_result_read_from_json_is_told_and_drawn_alike(tmp_path):
-    shown = result((finding(limit=0), entry()), (finding("race", found=0, limit=0), entry("race", **NOTHING)))
+    shown = result(
+        (finding(limit=0), entry()), (finding("race", found=0, limit=0), entry("race", **NOTHING))
+    )
     text = shown.to_json(tmp_path / "result.json")
     jsonschema.validate(json.loads(text), schema())
     again = Result.from_json(tmp_path / "result.json")
@@ -331,13 +372,16 @@ def test_the_schema_keeps_counts_and_rates_apart():
     table = json.loads(result((finding(limit=3), entry())).to_json())
     jsonschema.validate(table, schema())
     (found,) = table["findings"]
-    rate = json.loads(result((Finding("c", ("sex",), Estimate.exact(1, 4), 0.1), entry())).to_json())["findings"][0]
+    rate = json.loads(
+        result((Finding("c", ("sex",), Estimate.exact(1, 4), 0.1), entry())).to_json()
+    )["findings"][0]
     jsonschema.validate(table | {"findings": [rate]}, schema())
     for wrong in (
         found | {"limit": 0.5},
         found | {"estimate": found["estimate"] | {"value": 0.5}},
         found | {"estimate": found["estimate"] | {"unit": "people"}},
-        found | {"estimate": {key: value for key, value in found["estimate"].items() if key != "unit"}},
+        found
+        | {"estimate": {key: value for key, value in found["estimate"].items() if key != "unit"}},
         rate | {"limit": 2},
         rate | {"estimate": rate["estimate"] | {"high": None}},
     ):
@@ -348,7 +392,9 @@ def test_the_schema_keeps_counts_and_rates_apart():
 def test_a_set_that_an_interrupted_run_did_not_come_to_is_told():
     missed = Finding("race was not searched", ("race",), Witnesses.of(0, 0, "adaptive"), 0)
     spent, entries = Spent(1, 1, 0.0), {"search": [entry()]}
-    shown = Result("search", [missed, finding(limit=0)], 0, spent, StopReason.INTERRUPTED, {}, details=entries)
+    shown = Result(
+        "search", [missed, finding(limit=0)], 0, spent, StopReason.INTERRUPTED, {}, details=entries
+    )
     told = lines(shown)
     assert told[0].startswith("FAIL      sex: 41,230")
     assert "UNDECIDED race was not searched" in told
@@ -359,6 +405,11 @@ def test_a_set_that_an_interrupted_run_did_not_come_to_is_told():
 
 def test_a_search_whose_details_are_gone_is_told_by_its_findings():
     shown = Result("search", [finding(limit=0)], 0, Spent(1, 1, 0.0), StopReason.QUERIES, {})
-    assert lines(shown)[0] == "FAIL      changing only sex changes the outcome of 41,230 inputs that were found"
+    assert (
+        lines(shown)[0]
+        == "FAIL      changing only sex changes the outcome of 41,230 inputs that were found"
+    )
     assert isinstance(display_of(result((finding(), entry()))), SearchDisplay)
-    assert isinstance(display_of(Result("measure", [], 0, shown.spent, shown.stop, {})), RatesDisplay)
+    assert isinstance(
+        display_of(Result("measure", [], 0, shown.spent, shown.stop, {})), RatesDisplay
+    )

@@ -10,7 +10,9 @@ import pytest
 from evenhand.methods.subsets.decision import Judge
 from evenhand.methods.subsets.findings import findings_of
 from evenhand.methods.subsets.lattice import TESTED, Lattice, State
-from evenhand.methods.subsets.lattice import Tested as Known  # pytest would take it for a class of tests
+from evenhand.methods.subsets.lattice import (
+    Tested as Known,
+)  # pytest would take it for a class of tests
 from evenhand.statistics.estimate import Estimate
 from evenhand.subject.subject import Subject
 from evenhand.subject.view import View
@@ -23,8 +25,13 @@ def test_a_lower_bound_is_a_field_whatever_the_method_is_called(method, lower_bo
     lattice = Lattice(("sex", "race"))
     score = Estimate(0.4, 0.3, 1.0, 90, 0.95, method)
     lattice.add(0b01, Known(State.ABOVE, score, lower_bound=lower_bound))
-    first = findings_of(lattice, View(Subject(lend, LOANS)), "causal", Judge(0.1, 0.05, 0.95, 3, 3))[0]
-    assert first.claim == f"changing only sex changes the outcome of {'at least ' * lower_bound}40.0 % of inputs"
+    first = findings_of(
+        lattice, View(Subject(lend, LOANS)), "causal", Judge(0.1, 0.05, 0.95, 3, 3)
+    )[0]
+    assert (
+        first.claim
+        == f"changing only sex changes the outcome of {'at least ' * lower_bound}40.0 % of inputs"
+    )
 
 
 def test_a_search_with_few_variants_finds_lower_bounds():
@@ -34,7 +41,9 @@ def test_a_search_with_few_variants_finds_lower_bounds():
 
 
 def test_sets_that_need_no_test_are_told_by_the_set_they_follow_from():
-    """Why a set is in its state is a sentence for people, but for the one word that says that it was tested."""
+    """Why a set is in its state is a sentence for people, but for the one word that says that it
+    was tested.
+    """
     found = made("subsets, group")
     details = deepcopy(dict(found.details))
     reworded = 0

@@ -1,4 +1,6 @@
-"""The lattice of sets against brute force: what follows from what, and a search that ends with the true border."""
+"""The lattice of sets against brute force: what follows from what, and a search that ends with the
+true border.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,16 @@ NAMES = tuple("abcdefghijklmnopqrst")
 
 @st.composite
 def monotone(draw, least=3, most=7):
-    """A score of every set of a few features that never falls when features are added: the highest of some parts."""
+    """A score of every set of a few features that never falls when features are added: the highest
+    of some parts.
+    """
     features = draw(st.integers(least, most))
     parts = draw(
         st.lists(
-            st.tuples(st.integers(1, 2**features - 1), st.sampled_from([0.05, 0.2, 0.49, 0.5, 0.51, 0.8, 1.0])),
+            st.tuples(
+                st.integers(1, 2**features - 1),
+                st.sampled_from([0.05, 0.2, 0.49, 0.5, 0.51, 0.8, 1.0]),
+            ),
             max_size=8,
         )
     )
@@ -33,7 +40,10 @@ def monotone(draw, least=3, most=7):
 
 
 def scored(features, parts):
-    return [max((value for part, value in parts if part & mask == part), default=0.0) for mask in range(2**features)]
+    return [
+        max((value for part, value in parts if part & mask == part), default=0.0)
+        for mask in range(2**features)
+    ]
 
 
 def found(state, value=0.5):
@@ -45,7 +55,9 @@ def judged(score, limit):
 
 
 def settle(lattice, scores, limit, *, varieties=None, most=math.inf, margin=0.05):
-    """Test sets by their true scores, as the search does, until nothing is open; return those tested, in order."""
+    """Test sets by their true scores, as the search does, until nothing is open; return those
+    tested, in order.
+    """
     border = Border(lattice, limit, margin, varieties or [1.0] * len(lattice.names), most)
     order = []
     while batch := border.batch():
@@ -60,11 +72,17 @@ def settle(lattice, scores, limit, *, varieties=None, most=math.inf, margin=0.05
 
 
 def smallest(masks):
-    return {mask for mask in masks if not any(other != mask and other & mask == other for other in masks)}
+    return {
+        mask
+        for mask in masks
+        if not any(other != mask and other & mask == other for other in masks)
+    }
 
 
 def largest(masks):
-    return {mask for mask in masks if not any(other != mask and other & mask == mask for other in masks)}
+    return {
+        mask for mask in masks if not any(other != mask and other & mask == mask for other in masks)
+    }
 
 
 def wanted(lattice):
@@ -102,10 +120,16 @@ def test_what_follows_from_tests_in_any_order(scores, depth, data):
         lattice.add(mask, found(told[mask], scores[mask]))
         states = expected(lattice, told)
         assert {mask: State(int(lattice.states[mask])) for mask in states} == states
-        assert set(np.flatnonzero(lattice.open).tolist()) == {mask for mask in states if states[mask] == State.OPEN}
-        assert set(lattice.minimal()) == smallest([one for one in states if states[one] == State.ABOVE])
+        assert set(np.flatnonzero(lattice.open).tolist()) == {
+            mask for mask in states if states[mask] == State.OPEN
+        }
+        assert set(lattice.minimal()) == smallest(
+            [one for one in states if states[one] == State.ABOVE]
+        )
         for state in (State.BELOW, State.UNDECIDED, State.NOT_SHOWN):
-            assert set(lattice.maximal(state)) == largest([one for one in states if states[one] == state])
+            assert set(lattice.maximal(state)) == largest(
+                [one for one in states if states[one] == state]
+            )
     if told:
         check_table(lattice, told, expected(lattice, told))
 
@@ -114,13 +138,16 @@ def check_table(lattice, told, states):
     """Check what is written down: every set once, with a reason that really is one."""
     rows = lattice.to_dict()
     assert [row["about"] for row in rows] == [
-        list(lattice.members(mask)) for mask in sorted(states, key=lambda mask: (mask.bit_count(), mask))
+        list(lattice.members(mask))
+        for mask in sorted(states, key=lambda mask: (mask.bit_count(), mask))
     ]
     for row in rows:
         mask = sum(1 << lattice.names.index(name) for name in row["about"])
         state = states[mask]
         assert row["state"] == WORDS[state].removeprefix("implied ")
-        source = None if row["of"] is None else sum(1 << lattice.names.index(name) for name in row["of"])
+        source = (
+            None if row["of"] is None else sum(1 << lattice.names.index(name) for name in row["of"])
+        )
         if state is State.IMPLIED_ABOVE:
             assert row["because"] == WHY[state] == "superset of a discriminating set"
             assert told[source] is State.ABOVE
@@ -146,7 +173,9 @@ def test_levels_add_up(scores, depth, limit):
             lattice.add(mask, judged(scores[mask], limit))
     rows = lattice.levels()
     for row in rows:
-        assert sum(row[word] for word in WORDS.values()) == math.comb(len(lattice.names), row["size"])
+        assert sum(row[word] for word in WORDS.values()) == math.comb(
+            len(lattice.names), row["size"]
+        )
     for state, word in WORDS.items():
         assert sum(row[word] for row in rows) == lattice.count(state)
     assert lattice.count(*WORDS) == lattice.total == len(wanted(lattice))
@@ -155,7 +184,9 @@ def test_levels_add_up(scores, depth, limit):
 @given(st.integers(1, 7), st.data(), st.booleans())
 @settings(max_examples=examples(60), deadline=None)
 def test_sets_over_and_under_are_counted_as_by_hand(features, data, over):
-    chosen = np.array(data.draw(st.lists(st.booleans(), min_size=2**features, max_size=2**features)))
+    chosen = np.array(
+        data.draw(st.lists(st.booleans(), min_size=2**features, max_size=2**features))
+    )
     border = Border(Lattice(NAMES[:features]), 0.5, 0.05, [2.0] * features, 100)
     sets = np.flatnonzero(chosen).tolist()
     counts = [
@@ -195,7 +226,9 @@ SHAPES = {
     "everything": [(1 << bit, 1.0) for bit in range(FEATURES)],
     "one feature": [(0b100, 0.9)],
     "only all together": [(FULL, 1.0)],
-    "every pair": [((1 << a) | (1 << b), 1.0) for a, b in itertools.combinations(range(FEATURES), 2)],
+    "every pair": [
+        ((1 << a) | (1 << b), 1.0) for a, b in itertools.combinations(range(FEATURES), 2)
+    ],
     "the middle": [(mask, 1.0) for mask in range(FULL) if mask.bit_count() == 4],
     "at the limit": [(0b1, 0.5), (0b110, 0.5)],
     "a misleading start": [(1 << bit, 0.49) for bit in range(FEATURES)],
@@ -210,7 +243,9 @@ def test_no_shape_of_the_border_misleads_the_search(shape):
     order = settle(lattice, scores, 0.5)
     assert not lattice.open.any()
     assert len(order) <= lattice.total
-    assert set(lattice.minimal()) == smallest([mask for mask in range(1, FULL + 1) if scores[mask] >= 0.5])
+    assert set(lattice.minimal()) == smallest(
+        [mask for mask in range(1, FULL + 1) if scores[mask] >= 0.5]
+    )
 
 
 @pytest.mark.parametrize(
@@ -226,11 +261,16 @@ def test_no_shape_of_the_border_misleads_the_search(shape):
 def test_far_fewer_sets_are_tested_than_there_are(name, chances, most):
     """Ten features that act independently have 1,023 sets."""
     weights = -np.log1p(-np.array(chances))
-    scores = [float(-np.expm1(-sum(weights[bit] for bit in range(10) if mask >> bit & 1))) for mask in range(1024)]
+    scores = [
+        float(-np.expm1(-sum(weights[bit] for bit in range(10) if mask >> bit & 1)))
+        for mask in range(1024)
+    ]
     lattice = Lattice(NAMES[:10])
     order = settle(lattice, scores, 0.75)
     assert not lattice.open.any()
-    assert set(lattice.minimal()) == smallest([mask for mask in range(1, 1024) if scores[mask] >= 0.75])
+    assert set(lattice.minimal()) == smallest(
+        [mask for mask in range(1, 1024) if scores[mask] >= 0.75]
+    )
     border = len(lattice.minimal()) + len(lattice.maximal(State.BELOW))
     assert border <= len(order) <= most, name
 
@@ -239,7 +279,10 @@ def test_a_set_that_follows_later_is_no_longer_undecided():
     lattice = Lattice(("a", "b", "c"))
     lattice.add(0b011, found(State.UNDECIDED))
     lattice.add(0b110, found(State.NOT_SHOWN))
-    assert (lattice.maximal(State.UNDECIDED), lattice.maximal(State.NOT_SHOWN)) == ([0b011], [0b110])
+    assert (lattice.maximal(State.UNDECIDED), lattice.maximal(State.NOT_SHOWN)) == (
+        [0b011],
+        [0b110],
+    )
     lattice.add(0b001, found(State.ABOVE, 0.9))
     assert lattice.states[0b011] == State.IMPLIED_ABOVE
     lattice.add(0b100, found(State.ABOVE, 0.9))

@@ -1,4 +1,6 @@
-"""Lattices drawn: what is computed is asserted without drawing, what is drawn on figures that nobody sees."""
+"""Lattices drawn: what is computed is asserted without drawing, what is drawn on figures that
+nobody sees.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ matplotlib.use("Agg")
 
 
 def lattice_table(among, minimal=(), cleared=(), undecided=()):
-    """Return the lattice of these sets as `subsets` tells it; what follows from none of them is not tested."""
+    """Return the lattice of these sets as `subsets` tells it; what follows from none of them is not
+    tested.
+    """
     sets, levels = [], []
     tested = {"discriminating": minimal, "cleared": cleared, "undecided": undecided}
     states = {frozenset(names): state for state, listed in tested.items() for names in listed}
@@ -36,12 +40,29 @@ def lattice_table(among, minimal=(), cleared=(), undecided=()):
                 counted = "implied cleared"
             level[counted or "not tested"] += 1
             if state:
-                sets.append({"about": list(names), "state": state, "because": because, "of": None, "value": value})
+                sets.append(
+                    {
+                        "about": list(names),
+                        "state": state,
+                        "because": because,
+                        "of": None,
+                        "value": value,
+                    }
+                )
         levels.append({"size": size, **level})
-    return {"among": list(among), "limit": 0.75, "kind": "causal", "tests": 3, "sets": sets, "levels": levels}
+    return {
+        "among": list(among),
+        "limit": 0.75,
+        "kind": "causal",
+        "tests": 3,
+        "sets": sets,
+        "levels": levels,
+    }
 
 
-SMALL = lattice_table(["sex", "race", "age"], [("sex", "race")], [("sex", "age")], [("race", "age")])
+SMALL = lattice_table(
+    ["sex", "race", "age"], [("sex", "race")], [("sex", "age")], [("race", "age")]
+)
 
 
 def test_drawing_leaves_the_global_state_alone(ax):
@@ -72,12 +93,24 @@ def test_a_tested_superset_of_a_discriminating_set_is_not_minimal_and_tested_nei
     table = lattice_table(["sex", "race"], [("sex",), ("sex", "race")], [("race",)])
     lattice = Lattice.from_table(table)
     assert lattice.minimal == (("sex",),)
-    assert [node.state for node in lattice.nodes] == ["discriminating", "cleared", "implied discriminating"]
+    assert [node.state for node in lattice.nodes] == [
+        "discriminating",
+        "cleared",
+        "implied discriminating",
+    ]
     assert sorted(lattice.edges) == [(0, 2), (1, 2)]
 
 
 def names(count: int) -> list[str]:
-    return ["sex", "race", "age", "education", "education-num", "marital-status", *(f"x{i}" for i in range(20))][:count]
+    return [
+        "sex",
+        "race",
+        "age",
+        "education",
+        "education-num",
+        "marital-status",
+        *(f"x{i}" for i in range(20)),
+    ][:count]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 6])
@@ -86,7 +119,9 @@ def test_small_lattices_are_drawn_whole(count, plotted):
     table = lattice_table(among, [tuple(among[:2])], [tuple(among[1:])])
     display = plotted(result(job="subsets", details={"lattice": table}))
     assert isinstance(display, LatticeDisplay)
-    markers = sum(len(drawn.get_offsets()) for drawn in display.ax_.collections if drawn.get_label() in LABELS)
+    markers = sum(
+        len(drawn.get_offsets()) for drawn in display.ax_.collections if drawn.get_label() in LABELS
+    )
     assert markers == 2**count - 1
     assert not cut(display)
     assert overlapping(display) == []
@@ -99,8 +134,12 @@ def overlapping(display) -> list[tuple[str, str]]:
     """Return the labels of sets that cover each other."""
     from matplotlib.text import Annotation
 
-    boxes = [(text.get_text(), text.get_window_extent()) for text in display.figure_.findobj(Annotation)]
-    return [(a, b) for (a, one), (b, other) in itertools.combinations(boxes, 2) if one.overlaps(other)]
+    boxes = [
+        (text.get_text(), text.get_window_extent()) for text in display.figure_.findobj(Annotation)
+    ]
+    return [
+        (a, b) for (a, one), (b, other) in itertools.combinations(boxes, 2) if one.overlaps(other)
+    ]
 
 
 def test_large_lattices_are_bars_and_a_list(plotted, ax):
@@ -115,19 +154,29 @@ def test_large_lattices_are_bars_and_a_list(plotted, ax):
     bars = [bar for bar in display.ax_.patches if bar.get_width() > 0]
     assert len(bars) == sum(level[state] > 0 for level in table["levels"] for state in STATES)
     assert not cut(display)
-    narrow = result(job="subsets", details={"lattice": lattice_table(names(6), [("sex",)])}).plot(ax=ax)
-    assert "features in a set (number of sets)" in texts(narrow)  # no room for 20 labels side by side
+    narrow = result(job="subsets", details={"lattice": lattice_table(names(6), [("sex",)])}).plot(
+        ax=ax
+    )
+    assert "features in a set (number of sets)" in texts(
+        narrow
+    )  # no room for 20 labels side by side
     render(narrow)
 
 
 @given(st.lists(st.integers(0, 200_000), min_size=7, max_size=7))
 def test_no_state_disappears_from_its_bar(counts):
     widths = bar_widths(dict(zip(STATES, counts, strict=True)))
-    assert all((width >= 0.035) == (count > 0) for width, count in zip(widths.values(), counts, strict=True))
+    assert all(
+        (width >= 0.035) == (count > 0)
+        for width, count in zip(widths.values(), counts, strict=True)
+    )
     assert sum(widths.values()) == pytest.approx(1.0 if any(counts) else 0.0)
 
 
-@given(st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=6, unique=True), st.integers(3, 9))
+@given(
+    st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=6, unique=True),
+    st.integers(3, 9),
+)
 def test_short_names_are_short_and_never_the_same(given_names, width):
     short = short_names(given_names, width)
     assert list(short) == given_names
@@ -151,4 +200,6 @@ def test_several_outputs_have_a_panel_each(plotted, ax):
 
 
 def test_subsets_without_a_lattice_are_scores():
-    assert isinstance(display_of(result(Finding("c", ("sex",), estimate(0.3), 0.05), job="subsets")), RatesDisplay)
+    assert isinstance(
+        display_of(result(Finding("c", ("sex",), estimate(0.3), 0.05), job="subsets")), RatesDisplay
+    )

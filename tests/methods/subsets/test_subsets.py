@@ -1,4 +1,6 @@
-"""subsets against brute force: the true minimal sets, no claim that is wrong, budgets kept, nothing cleared unseen."""
+"""subsets against brute force: the true minimal sets, no claim that is wrong, budgets kept, nothing
+cleared unseen.
+"""
 
 from __future__ import annotations
 
@@ -47,17 +49,27 @@ def truth(frame, outcomes, kind, names=None, weights=None):
     columns, found = list(frame.columns), {}
     names = columns if names is None else list(names)
     table = frame.assign(outcome=np.asarray(outcomes))
-    weight = pd.Series(np.ones(len(frame)) if weights is None else np.asarray(weights, dtype=float), frame.index)
+    weight = pd.Series(
+        np.ones(len(frame)) if weights is None else np.asarray(weights, dtype=float), frame.index
+    )
     for size in range(1, len(names) + 1):
         for subset in itertools.combinations(names, size):
             rest = [name for name in columns if name not in subset]
             if kind == "causal":
-                classes = table.groupby(rest)["outcome"] if rest else table.groupby(lambda _: 0)["outcome"]
-                found[frozenset(subset)] = float((weight * (classes.transform("nunique") > 1)).sum() / weight.sum())
+                classes = (
+                    table.groupby(rest)["outcome"]
+                    if rest
+                    else table.groupby(lambda _: 0)["outcome"]
+                )
+                found[frozenset(subset)] = float(
+                    (weight * (classes.transform("nunique") > 1)).sum() / weight.sum()
+                )
             else:
                 keys = [table[name] for name in subset]
                 sizes = weight.groupby(keys).sum()
-                rates = ((weight * table["outcome"].astype(float)).groupby(keys).sum() / sizes)[sizes > 0]
+                rates = ((weight * table["outcome"].astype(float)).groupby(keys).sum() / sizes)[
+                    sizes > 0
+                ]
                 found[frozenset(subset)] = float(rates.max() - rates.min())
     return found
 
@@ -86,17 +98,24 @@ def states(result, output=""):
 
 
 def failing(result, output=""):
-    return {frozenset(f.about) for f in result.findings if f.verdict == "fail" and f.output == output}
+    return {
+        frozenset(f.about) for f in result.findings if f.verdict == "fail" and f.output == output
+    }
 
 
 def check(result, scores, limit, *, near=0.0, output=""):
-    """Check that everything claimed is true, that undecided sets are near the limit, and that nothing is left out."""
+    """Check that everything claimed is true, that undecided sets are near the limit, and that
+    nothing is left out.
+    """
     found = states(result, output)
     assert set(found) == set(scores)
     for one, state in found.items():
         if abs(scores[one] - limit) < 1e-9:
             continue
-        said = f"{sorted(one)} is {state} ({entries(result, output)[one]['because']}) at {scores[one]:.4f}"
+        said = (
+            f"{sorted(one)} is {state} ({entries(result, output)[one]['because']}) at"
+            f" {scores[one]:.4f}"
+        )
         if state == "discriminating":
             assert scores[one] >= limit, said
         elif state == "cleared":
@@ -104,7 +123,9 @@ def check(result, scores, limit, *, near=0.0, output=""):
         else:
             assert state == "undecided", said
             assert abs(scores[one] - limit) <= near, said
-    if "undecided" not in found.values() and not any(abs(score - limit) < 1e-9 for score in scores.values()):
+    if "undecided" not in found.values() and not any(
+        abs(score - limit) < 1e-9 for score in scores.values()
+    ):
         assert failing(result, output) == minimal(scores, limit)
 
 
@@ -123,8 +144,12 @@ def linear(seed, names=NAMES):
     jitter = rng.permutation(10) / 4
 
     def model(people):
-        total = sum(weight * people[name].to_numpy() for weight, name in zip(weights, names, strict=True))
-        return np.asarray(total + (jitter[people["rest"].to_numpy()] if "rest" in people else 0) > bar)
+        total = sum(
+            weight * people[name].to_numpy() for weight, name in zip(weights, names, strict=True)
+        )
+        return np.asarray(
+            total + (jitter[people["rest"].to_numpy()] if "rest" in people else 0) > bar
+        )
 
     return model
 
@@ -145,7 +170,10 @@ def test_exact_sets_are_those_of_brute_force(space, kind, limit, seed, chance):
     favourable = np.random.default_rng(seed).random(len(points)) < chance
     answers = dict(zip(map(bytes, points.copy(order="C")), favourable, strict=True))
     subject = eh.Subject(
-        lambda people: np.array([answers[bytes(row)] for row in space.encode(people).copy(order="C")]), space
+        lambda people: np.array(
+            [answers[bytes(row)] for row in space.encode(people).copy(order="C")]
+        ),
+        space,
     )
     result = eh.subsets(subject, kind=kind, limit=limit, exact=True)
     frame = pd.DataFrame(points, columns=list(space.names))
@@ -165,7 +193,9 @@ def test_exact_sets_are_those_of_brute_force(space, kind, limit, seed, chance):
 
 
 def test_a_score_that_equals_the_limit_is_over_it():
-    """7 of 10 and 4 of 10 differ by 0.3, whatever the last bit of a float says (Def. 3.9: score >= limit)."""
+    """7 of 10 and 4 of 10 differ by 0.3, whatever the last bit of a float says (Def. 3.9: score >=
+    limit).
+    """
     space = eh.Space([eh.category("a", [0, 1]), eh.integer("k", 0, 9)])
 
     def model(people):
@@ -207,13 +237,19 @@ def test_no_claim_about_all_inputs_is_wrong(kind, seed):
     model = linear(seed)
     scores = uniform_truth(SPACE, model, kind, NAMES)
     limit = gap(scores) if kind == "group" else [0.2, 0.4, 0.6, 0.75][seed % 4]
-    result = eh.subsets(model, SPACE, kind=kind, among=NAMES, limit=limit, level=LEVEL, exact=False, seed=seed)
+    result = eh.subsets(
+        model, SPACE, kind=kind, among=NAMES, limit=limit, level=LEVEL, exact=False, seed=seed
+    )
     check(result, scores, limit, near=0.1)
     assert result.stop in (eh.StopReason.DECIDED, eh.StopReason.MARGIN)
-    assert all("simultaneous over 15 sets" in finding.estimate.method for finding in result.findings)
+    assert all(
+        "simultaneous over 15 sets" in finding.estimate.method for finding in result.findings
+    )
 
 
-CONSTRAINED = eh.Space(SPACE.features, constraints=["not (a == 1 and b == 1)", "not (c == 1 and rest > 4)"])
+CONSTRAINED = eh.Space(
+    SPACE.features, constraints=["not (a == 1 and b == 1)", "not (c == 1 and rest > 4)"]
+)
 
 
 @pytest.mark.parametrize("kind", ["causal", "group"])
@@ -228,7 +264,9 @@ def test_no_claim_under_constraints_is_wrong_and_no_invalid_input_is_asked(kind,
 
     scores = uniform_truth(CONSTRAINED, inner, kind, NAMES)
     limit = gap(scores) if kind == "group" else [0.3, 0.6][seed % 2]
-    result = eh.subsets(model, CONSTRAINED, kind=kind, among=NAMES, limit=limit, level=LEVEL, exact=False, seed=seed)
+    result = eh.subsets(
+        model, CONSTRAINED, kind=kind, among=NAMES, limit=limit, level=LEVEL, exact=False, seed=seed
+    )
     check(result, scores, limit, near=0.1)
 
 
@@ -242,7 +280,9 @@ def test_groups_that_no_input_is_in_are_not_compared():
     result = eh.subsets(model, space, kind="group", among=NAMES, limit=0.5, exact=False)
     assert result.verdict == "pass"
     some = eh.profile({"b": {0: 1, 2: 1}})  # nobody has b = 1
-    result = eh.subsets(lambda people: people["b"] == 1, SPACE, kind="group", among=NAMES, limit=0.5, sampler=some)
+    result = eh.subsets(
+        lambda people: people["b"] == 1, SPACE, kind="group", among=NAMES, limit=0.5, sampler=some
+    )
     assert result.verdict == "pass"
 
 
@@ -259,7 +299,12 @@ def skewed(seed, size=400):
 def counted(frame):
     """How many of some rows each input of the space is."""
     every = SPACE.decode(SPACE.enumerate())
-    return every, every.merge(frame.value_counts().rename("n").reset_index(), how="left").fillna({"n": 0})["n"]
+    return (
+        every,
+        every.merge(frame.value_counts().rename("n").reset_index(), how="left").fillna({"n": 0})[
+            "n"
+        ],
+    )
 
 
 @pytest.mark.parametrize("seed", first_of(2))
@@ -271,7 +316,9 @@ def test_given_rows_are_a_population(seed):
     group = eh.subsets(model, SPACE, kind="group", sampler=eh.rows(frame), **options)
     assert group.stop is eh.StopReason.ENUMERATED
     check(group, truth(frame, model(frame), "group", NAMES), limit)
-    weighted = eh.subsets(model, SPACE, kind="group", sampler=eh.rows(frame, weights=weights), **options)
+    weighted = eh.subsets(
+        model, SPACE, kind="group", sampler=eh.rows(frame, weights=weights), **options
+    )
     check(weighted, truth(frame, model(frame), "group", NAMES, weights), limit)
 
     twins = eh.subsets(model, SPACE, sampler=eh.rows(frame, twins="rows"), **options)
@@ -288,14 +335,21 @@ def test_given_rows_are_a_population(seed):
 @pytest.mark.parametrize("seed", first_of(2))
 def test_a_profile_is_a_population(kind, seed):
     model, every = linear(seed), SPACE.decode(SPACE.enumerate())
-    pairs = [(0, 0, 0.4), (1, 0, 0.1), (1, 1, 0.3), (0, 2, 0.2)]  # of a and b, which depend on each other
+    pairs = [
+        (0, 0, 0.4),
+        (1, 0, 0.1),
+        (1, 1, 0.3),
+        (0, 2, 0.2),
+    ]  # of a and b, which depend on each other
     joint = {(a, b): weight for a, b, weight in pairs}
     weights = [joint.get(pair, 0.0) for pair in zip(every["a"], every["b"], strict=True)]
     weights = np.array(weights) * np.where(every["c"] == 0, 0.8, 0.2) * (every["d"] != 1)
     scores = truth(every, model(every), kind, NAMES, weights)
     limit = gap(scores) if kind == "group" else [0.3, 0.6][seed]
     some = eh.profile({("a", "b"): pairs, "c": {0: 0.8, 1: 0.2}, "d": {0: 1, 2: 1}})
-    result = eh.subsets(model, SPACE, kind=kind, among=NAMES, limit=limit, level=LEVEL, sampler=some, seed=seed)
+    result = eh.subsets(
+        model, SPACE, kind=kind, among=NAMES, limit=limit, level=LEVEL, sampler=some, seed=seed
+    )
     check(result, scores, limit, near=0.1)
 
 
@@ -326,7 +380,13 @@ def test_binned_features_are_varied_by_their_bins(kind, seed):
 
     def decide(people, place):
         band = np.digitize(people["age"], [20, 60])
-        return weights[0] * people["a"] + weights[1] * place + weights[2] * band + weights[3] * people["d"] > bar
+        return (
+            weights[0] * people["a"]
+            + weights[1] * place
+            + weights[2] * band
+            + weights[3] * people["d"]
+            > bar
+        )
 
     every = cells.decode(cells.enumerate())
     outcomes = decide(every, every["w"])
@@ -344,9 +404,16 @@ def test_binned_features_are_varied_by_their_bins(kind, seed):
 
 @pytest.mark.parametrize("seed", range(2))
 def test_an_effect_between_the_middles_of_bins_is_not_cleared(seed):
-    """The score of a and b is 0.2: whoever weighs over 80; the middles of the bins are 25 and 75, where nothing is."""
+    """The score of a and b is 0.2: whoever weighs over 80; the middles of the bins are 25 and 75,
+    where nothing is.
+    """
     space = eh.Space(
-        [eh.category("a", [0, 1]), eh.category("b", [0, 1]), eh.real("w", 0, 100, bins=2), eh.category("c", [0, 1])]
+        [
+            eh.category("a", [0, 1]),
+            eh.category("b", [0, 1]),
+            eh.real("w", 0, 100, bins=2),
+            eh.category("c", [0, 1]),
+        ]
     )
 
     def model(people):
@@ -354,14 +421,18 @@ def test_an_effect_between_the_middles_of_bins_is_not_cleared(seed):
 
     result = eh.subsets(model, space, limit=0.15, margin=0.02, level=LEVEL, seed=seed)
     found = states(result)
-    for one in itertools.chain.from_iterable(itertools.combinations("abc", size) for size in (2, 3)):
+    for one in itertools.chain.from_iterable(
+        itertools.combinations("abc", size) for size in (2, 3)
+    ):
         if {"a", "b"} <= set(one):
             assert found[frozenset(one)] == "discriminating"
     assert found[frozenset("a")] == found[frozenset("b")] == "cleared"
 
 
 def test_bins_that_leave_inputs_out_are_refused_where_groups_are_compared():
-    """Whoever is in no bin would count for a set without the feature, and not for a larger one that has it."""
+    """Whoever is in no bin would count for a set without the feature, and not for a larger one that
+    has it.
+    """
     features = [eh.category("a", [0, 1]), eh.category("b", [0, 1])]
     part = eh.Space([*features, eh.integer("age", 0, 99, bins=(0, 20, 40))])
 
@@ -369,8 +440,14 @@ def test_bins_that_leave_inputs_out_are_refused_where_groups_are_compared():
         return (people["a"] == 1) & (people["b"] == 1) & (people["age"] > 39)
 
     for exact in (True, False):
-        refused(UsageError, partial(eh.subsets, model, part, kind="group", limit=0.5, exact=exact), "'age'")
-    assert failing(eh.subsets(model, part, kind="group", among=["a", "b"], limit=0.5)) == {frozenset("ab")}
+        refused(
+            UsageError,
+            partial(eh.subsets, model, part, kind="group", limit=0.5, exact=exact),
+            "'age'",
+        )
+    assert failing(eh.subsets(model, part, kind="group", among=["a", "b"], limit=0.5)) == {
+        frozenset("ab")
+    }
     assert states(eh.subsets(model, part, limit=0.5))[frozenset("ab")] == "discriminating"
     whole = eh.Space([*features, eh.integer("age", 0, 99, bins=(0, 40, 99))])
     result = eh.subsets(model, whole, kind="group", limit=0.5)
@@ -379,7 +456,10 @@ def test_bins_that_leave_inputs_out_are_refused_where_groups_are_compared():
 
 def test_each_output_has_its_own_lattice():
     def model(people):
-        return {"grant": (people["a"] == 1) & (people["rest"] < 9), "rate": 10 * people["b"] + people["rest"] // 9}
+        return {
+            "grant": (people["a"] == 1) & (people["rest"] < 9),
+            "rate": 10 * people["b"] + people["rest"] // 9,
+        }
 
     subject = eh.Subject(model, SPACE, outputs=["grant", "rate"], differs={"rate": 5})
     for exact in (None, False):
@@ -394,7 +474,9 @@ def test_each_output_has_its_own_lattice():
 
 
 def grades(people):
-    return np.select([people["a"] + people["b"] > 2, people["a"] + people["b"] > 0], ["high", "middle"], "low")
+    return np.select(
+        [people["a"] + people["b"] > 2, people["a"] + people["b"] > 0], ["high", "middle"], "low"
+    )
 
 
 def test_a_multiclass_subject_has_causal_scores_of_any_change():
@@ -417,7 +499,9 @@ def test_a_multiclass_subject_has_group_scores_of_each_label(exact):
     for label, output in zip(labels, tables, strict=True):
         check(result, scores[label], limit, near=0.1, output=output)
         assert label in output
-        assert all(label in finding.claim for finding in result.findings if finding.output == output)
+        assert all(
+            label in finding.claim for finding in result.findings if finding.output == output
+        )
     one = eh.Subject(grades, SPACE, labels=labels, positive=["middle", "high"])
     result = eh.subsets(one, kind="group", among=names, limit=limit, exact=exact, level=LEVEL)
     check(result, truth(every, grades(every) != "low", "group", names), limit, near=0.1)
@@ -482,8 +566,12 @@ def test_pruning_never_falls_when_the_limit_does():
 
 
 def test_a_causal_score_bounds_the_group_score_where_features_are_independent():
-    """Theorem 4.3: people whose outcome depends on no feature of a set cannot make its groups differ."""
-    result = eh.subsets(lambda people: people["number"] % 2 == 0, WIDE, kind="group", among=NAMES, limit=0.2)
+    """Theorem 4.3: people whose outcome depends on no feature of a set cannot make its groups
+    differ.
+    """
+    result = eh.subsets(
+        lambda people: people["number"] % 2 == 0, WIDE, kind="group", among=NAMES, limit=0.2
+    )
     assert set(states(result).values()) == {"cleared"}
     assert CAUSAL in {entry["because"] for entry in entries(result).values()}
     for entry in entries(result).values():
@@ -496,8 +584,14 @@ def test_a_causal_score_bounds_the_group_score_where_features_are_independent():
 
 @pytest.mark.parametrize("how", ["rows", "constraints", "profile"])
 def test_a_causal_score_bounds_nothing_where_features_are_correlated(how):
-    """The software looks at income alone, so the causal score of sex is 0; but sex and income go together."""
-    features = [eh.category("sex", ["F", "M"]), eh.category("income", ["low", "high"]), eh.integer("number", 0, 99_999)]
+    """The software looks at income alone, so the causal score of sex is 0; but sex and income go
+    together.
+    """
+    features = [
+        eh.category("sex", ["F", "M"]),
+        eh.category("income", ["low", "high"]),
+        eh.integer("number", 0, 99_999),
+    ]
     space = eh.Space(features, constraints=[TIED] if how == "constraints" else [])
     sampler: Any = None
     if how == "rows":
@@ -529,7 +623,9 @@ def hidden(result):
 
 
 def test_flips_are_found_among_more_variants_than_are_asked():
-    result = eh.subsets(lambda people: people["x"] > 499, MANY, among=["a", "x"], limit=0.75, variants=16)
+    result = eh.subsets(
+        lambda people: people["x"] > 499, MANY, among=["a", "x"], limit=0.75, variants=16
+    )
     assert failing(result) == {frozenset("x")}
     (finding,) = [finding for finding in result.findings if finding.verdict == "fail"]
     assert "lower bound" in finding.estimate.method
@@ -543,13 +639,19 @@ def test_flips_are_found_among_more_variants_than_are_asked():
 
 @pytest.mark.parametrize("kind", ["causal", "group"])
 @pytest.mark.parametrize(
-    "model", [lambda people: people["x"] == 7, lambda people: people["y"] % 2 == 0], ids=["rare", "none"]
+    "model",
+    [lambda people: people["x"] == 7, lambda people: people["y"] % 2 == 0],
+    ids=["rare", "none"],
 )
 def test_what_is_not_tried_is_not_shown_and_never_cleared(kind, model):
     """Changing x to 7 flips everybody, but few of a thousand values are tried."""
     result = eh.subsets(model, MANY, kind=kind, among=["a", "x"], limit=0.75, variants=16)
     found = states(result)
-    assert found == {frozenset("a"): "cleared", frozenset("x"): "not shown", frozenset("ax"): "not shown"}
+    assert found == {
+        frozenset("a"): "cleared",
+        frozenset("x"): "not shown",
+        frozenset("ax"): "not shown",
+    }
     for one in ("x", "ax"):
         assert entries(result)[frozenset(one)]["high"] in (1.0, None)
     assert [finding.about for finding in hidden(result)] == [("a", "x")]
@@ -557,7 +659,9 @@ def test_what_is_not_tried_is_not_shown_and_never_cleared(kind, model):
     assert finding.verdict == result.verdict == "undecided"
     assert finding.estimate.high == 1.0
     assert finding.estimate.low < 0.75
-    assert any("more variants than were tried" in note and "not a pass" in note for note in result.notes)
+    assert any(
+        "more variants than were tried" in note and "not a pass" in note for note in result.notes
+    )
     assert result.exit_code == 3
     assert any("not shown" in line for line in lines(result))
 
@@ -574,7 +678,9 @@ def test_raising_variants_settles_what_was_not_shown():
 
 
 def test_an_undecided_set_has_an_interval_even_where_its_ends_miss_each_other():
-    """The lower end rests on a few variants of many draws, the upper one on all variants of some of them."""
+    """The lower end rests on a few variants of many draws, the upper one on all variants of some of
+    them.
+    """
     estimate = Judge(0.5, 0.05, 0.95, 7, 6).undecided(0.6, (700, 1000), (20, 100)).estimate
     assert estimate.low <= estimate.value <= estimate.high
 
@@ -593,14 +699,18 @@ def test_a_set_within_a_discriminating_one_is_not_lost_among_many_variants():
 
 
 def half(people):
-    return (people["a"] == 1) & (people["number"] < 40_000) | (people["b"] == 1) & (people["number"] > 80_000)
+    return (people["a"] == 1) & (people["number"] < 40_000) | (people["b"] == 1) & (
+        people["number"] > 80_000
+    )
 
 
 def scaled(people):
     return people["a"] * 10.0 + people["w"] / 10
 
 
-GRADED = eh.Space([eh.category("a", [0, 1]), eh.real("w", 0, 100, bins=4), eh.integer("number", 0, 9999)])
+GRADED = eh.Space(
+    [eh.category("a", [0, 1]), eh.real("w", 0, 100, bins=4), eh.integer("number", 0, 9999)]
+)
 RUNS: dict[str, tuple[Any, eh.Space, dict[str, Any], dict[str, Any]]] = {
     "causal": (half, WIDE, {}, {}),
     "group": (half, WIDE, {}, {"kind": "group", "among": NAMES}),
@@ -609,7 +719,12 @@ RUNS: dict[str, tuple[Any, eh.Space, dict[str, Any], dict[str, Any]]] = {
     "enumerated": (lambda people: people["a"] == 1, bits(6), {}, {}),
     "wald": (half, WIDE, {}, {"interval": "wald", "among": NAMES}),
     "wald group": (half, WIDE, {}, {"interval": "wald", "kind": "group", "among": NAMES}),
-    "graded": (scaled, GRADED, {"differs": lambda a, b: np.minimum(np.abs(a - b) / 20, 1)}, {"among": ["a", "w"]}),
+    "graded": (
+        scaled,
+        GRADED,
+        {"differs": lambda a, b: np.minimum(np.abs(a - b) / 20, 1)},
+        {"among": ["a", "w"]},
+    ),
     "outputs": (
         lambda people: {"one": half(people), "two": people["c"] == 1},
         WIDE,
@@ -634,7 +749,9 @@ def test_the_query_budget_is_never_exceeded(run, queries):
     subject = eh.Subject(counting, space, memo=False, **of_subject)
     result = eh.subsets(subject, limit=0.3, budget=eh.Budget(queries=queries), **options)
     assert result.spent.queries <= queries
-    if "wald" not in run:  # which reads ahead of its looks, so that more is asked than the result rests on
+    if (
+        "wald" not in run
+    ):  # which reads ahead of its looks, so that more is asked than the result rests on
         assert asked <= subject.asked <= queries
     assert result.spent.executed == subject.executed == asked
     tables = [table_of(result, output) for output in subject.outputs or [""]]
@@ -661,7 +778,9 @@ def test_sets_that_a_budget_leaves_open_are_undecided():
 
 def test_too_few_queries_for_enumeration_are_refused():
     def run(**options):
-        return eh.subsets(lambda people: people["a"] == 1, bits(8), budget=eh.Budget(queries=200), **options)
+        return eh.subsets(
+            lambda people: people["a"] == 1, bits(8), budget=eh.Budget(queries=200), **options
+        )
 
     refused(UsageError, lambda: run(exact=True), "256", "queries")
     frame = bits(8).decode(bits(8).enumerate())
@@ -702,14 +821,19 @@ class Interrupted:
 
 @pytest.mark.parametrize("run", ["causal", "group", "wald", "wald group", "outputs"])
 def test_an_interrupt_keeps_what_is_known(run):
-    """As soon as a set is settled, an interrupt at any later call returns what there is, and claims nothing else."""
+    """As soon as a set is settled, an interrupt at any later call returns what there is, and claims
+    nothing else.
+    """
     model, space, of_subject, options = RUNS[run]
     names, limit = of_subject.get("outputs", [""]), 0.8 if run == "group" else 0.3
 
     def search(at=math.inf):
         software = Interrupted(model, at)
         subject = eh.Subject(software, space, memo=False, **of_subject)
-        return eh.subsets(subject, limit=limit, margin=0.1, **{**options, "among": ["a", "b", "c"]}), software
+        return (
+            eh.subsets(subject, limit=limit, margin=0.1, **{**options, "among": ["a", "b", "c"]}),
+            software,
+        )
 
     whole, software = search()
     settled: list[int] = []
@@ -717,14 +841,21 @@ def test_an_interrupt_keeps_what_is_known(run):
         try:
             result, stopped = search(at)
         except KeyboardInterrupt:
-            assert not settled, f"call {at} of {software.calls} lost what was known at call {settled[0]}"
+            assert not settled, (
+                f"call {at} of {software.calls} lost what was known at call {settled[0]}"
+            )
             continue
-        if stopped.calls < at:  # how far is read ahead follows the clock, and so does the number of calls
+        if (
+            stopped.calls < at
+        ):  # how far is read ahead follows the clock, and so does the number of calls
             continue
         assert result.stop is eh.StopReason.INTERRUPTED
         assert result.verdict in ("undecided", "fail")
         for output in names:
-            if "outputs" in result.details["lattice"] and output not in result.details["lattice"]["outputs"]:
+            if (
+                "outputs" in result.details["lattice"]
+                and output not in result.details["lattice"]["outputs"]
+            ):
                 continue
             for one, state in states(result, output).items():
                 if state in ("discriminating", "cleared"):
@@ -748,7 +879,9 @@ def test_same_seed_same_bytes(kind, tmp_path, monkeypatch):
 
     def run(seed=3, n_jobs=1, **options):
         subject = eh.Subject(half, WIDE, **options)
-        return eh.subsets(subject, kind=kind, among=["a", "b", "c"], limit=0.8, seed=seed, n_jobs=n_jobs)
+        return eh.subsets(
+            subject, kind=kind, among=["a", "b", "c"], limit=0.8, seed=seed, n_jobs=n_jobs
+        )
 
     first = run(memo=False)
     for other in (
@@ -806,7 +939,15 @@ def test_wald_follows_algorithm_3(kind, seed):
     scores = uniform_truth(SPACE, model, kind, NAMES)
     limit = gap(scores)  # since Wald's interval does not hold its level next to a score
     result = eh.subsets(
-        model, SPACE, kind=kind, among=NAMES, limit=limit, interval="wald", margin=0.02, level=0.999, seed=seed
+        model,
+        SPACE,
+        kind=kind,
+        among=NAMES,
+        limit=limit,
+        interval="wald",
+        margin=0.02,
+        level=0.999,
+        seed=seed,
     )
     check(result, scores, limit)
     for one, entry in entries(result).items():
@@ -815,10 +956,14 @@ def test_wald_follows_algorithm_3(kind, seed):
         else:
             assert entry["because"] == "tested"
             assert entry["n"] > 30
-            assert entry["value"] == pytest.approx(scores[one], abs=0.2)  # at 0 hits it stops at once
+            assert entry["value"] == pytest.approx(
+                scores[one], abs=0.2
+            )  # at 0 hits it stops at once
     assert all(finding.estimate.method == "wald" for finding in result.findings)
     for finding in result.findings:
-        expected = {"discriminating": "fail", "cleared": "pass"}[states(result)[frozenset(finding.about)]]
+        expected = {"discriminating": "fail", "cleared": "pass"}[
+            states(result)[frozenset(finding.about)]
+        ]
         assert finding.verdict == expected
 
 
@@ -829,7 +974,9 @@ def test_wald_goes_from_small_sets_to_large_ones_and_measures_each_by_itself():
     order = [frozenset(one) for size in (1, 2, 3, 4) for one in itertools.combinations(NAMES, size)]
     seen = set()
     for queries in (200, 500, 1000, 2000):
-        result = eh.subsets(model, WIDE, among=NAMES, interval="wald", budget=eh.Budget(queries=queries))
+        result = eh.subsets(
+            model, WIDE, among=NAMES, interval="wald", budget=eh.Budget(queries=queries)
+        )
         tested = [one for one in order if states(result)[one] != "not tested"]
         assert tested == order[: len(tested)]
         seen.add(len(tested))
@@ -841,8 +988,12 @@ def test_wald_goes_from_small_sets_to_large_ones_and_measures_each_by_itself():
 
 
 def test_wald_verdicts_agree_with_what_is_said_of_the_sets():
-    """Scores next to the limit are still sorted to one side, as the paper does; the finding must not say otherwise."""
-    space = eh.Space([eh.category("a", [0, 1]), eh.category("b", [0, 1]), eh.integer("number", 0, 99_999)])
+    """Scores next to the limit are still sorted to one side, as the paper does; the finding must
+    not say otherwise.
+    """
+    space = eh.Space(
+        [eh.category("a", [0, 1]), eh.category("b", [0, 1]), eh.integer("number", 0, 99_999)]
+    )
     for seed in range(3):
         result = eh.subsets(
             lambda people: (people["a"] == 1) & (people["number"] < 51_000),
@@ -853,14 +1004,26 @@ def test_wald_verdicts_agree_with_what_is_said_of_the_sets():
             seed=seed,
         )
         for finding in result.findings:
-            expected = {"discriminating": "fail", "cleared": "pass"}[states(result)[frozenset(finding.about)]]
-            assert finding.verdict == expected, f"{finding.about} is called {expected} in the lattice"
+            expected = {"discriminating": "fail", "cleared": "pass"}[
+                states(result)[frozenset(finding.about)]
+            ]
+            assert finding.verdict == expected, (
+                f"{finding.about} is called {expected} in the lattice"
+            )
 
 
 def test_wald_clears_a_feature_with_one_group():
-    space = eh.Space([eh.category("one", ["only"]), eh.category("b", [0, 1]), eh.integer("number", 0, 99_999)])
+    space = eh.Space(
+        [eh.category("one", ["only"]), eh.category("b", [0, 1]), eh.integer("number", 0, 99_999)]
+    )
     for interval in (None, "wald"):
-        result = eh.subsets(lambda people: people["b"] == 1, space, kind="group", among=["one", "b"], interval=interval)
+        result = eh.subsets(
+            lambda people: people["b"] == 1,
+            space,
+            kind="group",
+            among=["one", "b"],
+            interval=interval,
+        )
         assert states(result)[frozenset(["one"])] == "cleared"
         assert failing(result) == {frozenset("b")}
 
@@ -909,9 +1072,18 @@ def test_what_cannot_be_searched_is_refused():
     sample = eh.rows(frame, sample_of="everybody")
     choices: list[dict[str, Any]] = [{}, {"kind": "group"}, {"interval": "wald"}]
     for options in choices:
-        refused(UsageError, partial(eh.subsets, half, WIDE, sampler=sample, **options), "leave out sample_of")
+        refused(
+            UsageError,
+            partial(eh.subsets, half, WIDE, sampler=sample, **options),
+            "leave out sample_of",
+        )
     many = eh.Space([eh.category(f"x{i}", [0, 1]) for i in range(21)])
-    refused(UsageError, lambda: eh.subsets(lambda people: people["x0"] == 1, many), "21 features", "among")
+    refused(
+        UsageError,
+        lambda: eh.subsets(lambda people: people["x0"] == 1, many),
+        "21 features",
+        "among",
+    )
     continuous = eh.Space([eh.category("a", [0, 1]), eh.real("w", 0, 1)])
     for kind in ("causal", "group"):
         refused(
@@ -922,7 +1094,9 @@ def test_what_cannot_be_searched_is_refused():
         )
     assert eh.subsets(lambda people: people["w"] > 2, continuous, among="a").verdict == "pass"
     binned = eh.Space([eh.category("a", [0, 1]), eh.real("w", 0, 1, bins=3)])
-    refused(SpaceError, lambda: eh.subsets(lambda people: people["w"] > 0, binned, exact=True), "inputs")
+    refused(
+        SpaceError, lambda: eh.subsets(lambda people: people["w"] > 0, binned, exact=True), "inputs"
+    )
     rng = np.random.default_rng(0)
     with pytest.raises(NotDeterministic):
         eh.subsets(lambda people: rng.random(len(people)) > 0.5, WIDE)
@@ -933,13 +1107,25 @@ def test_depth_and_among_bound_the_sets():
     assert max(map(len, states(result))) == 2
     assert len(states(result)) == 15
     assert result.verdict == "pass"  # only three together differ
-    assert eh.subsets(parity, bits(5), kind="group", depth=3, among=["a", "b", "c"]).verdict == "fail"
-    assert [row["size"] for row in table_of(eh.subsets(parity, bits(3), depth=9))["levels"]] == [1, 2, 3]
+    assert (
+        eh.subsets(parity, bits(5), kind="group", depth=3, among=["a", "b", "c"]).verdict == "fail"
+    )
+    assert [row["size"] for row in table_of(eh.subsets(parity, bits(3), depth=9))["levels"]] == [
+        1,
+        2,
+        3,
+    ]
     assert set(states(eh.subsets(parity, bits(3), among="b"))) == {frozenset("b")}
 
 
 def test_features_that_the_software_does_not_take_are_left_out_unless_named():
-    space = eh.Space([eh.category("a", [0, 1]), eh.category("diary", [0, 1], passed=False), eh.category("b", [0, 1])])
+    space = eh.Space(
+        [
+            eh.category("a", [0, 1]),
+            eh.category("diary", [0, 1], passed=False),
+            eh.category("b", [0, 1]),
+        ]
+    )
 
     def model(people):
         return people["a"] == 1
@@ -951,10 +1137,14 @@ def test_features_that_the_software_does_not_take_are_left_out_unless_named():
 
 
 def test_given_rows_may_have_more_possible_groups_than_are_ever_listed():
-    """Four features of a hundred values have 100 million groups, but 600 rows are in at most 600 of them."""
+    """Four features of a hundred values have 100 million groups, but 600 rows are in at most 600 of
+    them.
+    """
     space = eh.Space([eh.integer(name, 0, 99) for name in NAMES])
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame(np.repeat(40 * rng.integers(0, 3, (60, 4)), 10, axis=0), columns=list(NAMES))
+    frame = pd.DataFrame(
+        np.repeat(40 * rng.integers(0, 3, (60, 4)), 10, axis=0), columns=list(NAMES)
+    )
 
     def model(people):
         return people[list(NAMES)].sum(axis=1) > 150
@@ -975,12 +1165,16 @@ RESULTS = {
     "three": lambda kind: eh.subsets(adds_up, WIDE, kind=kind, among=["a", "b", "c"], limit=0.55),
     "eight": lambda kind: eh.subsets(adds_up, EIGHT, kind=kind, among=list("abcdefgh"), limit=0.55),
     "enumerated": lambda kind: eh.subsets(parity, bits(4), kind=kind, limit=0.4),
-    "cut": lambda kind: eh.subsets(adds_up, EIGHT, kind=kind, limit=0.55, exact=False, budget=eh.Budget(queries=900)),
+    "cut": lambda kind: eh.subsets(
+        adds_up, EIGHT, kind=kind, limit=0.55, exact=False, budget=eh.Budget(queries=900)
+    ),
 }
 
 
 @pytest.mark.parametrize("kind", ["causal", "group"])
-@pytest.mark.parametrize("name", [pytest.param("three", marks=pytest.mark.slow), "eight", "enumerated", "cut"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("three", marks=pytest.mark.slow), "eight", "enumerated", "cut"]
+)
 def test_a_result_reads_replays_and_comes_back(name, kind, tmp_path):
     jsonschema = pytest.importorskip("jsonschema")
     plt = pytest.importorskip("matplotlib.pyplot")
@@ -993,16 +1187,25 @@ def test_a_result_reads_replays_and_comes_back(name, kind, tmp_path):
     assert again.details == result.details
     assert len(result.to_frame()) == len(result.findings)
     told = lines(result)
-    assert told[:-1] == lines(again)[:-1]  # the last line tells the time, which is rounded when it is written
+    assert (
+        told[:-1] == lines(again)[:-1]
+    )  # the last line tells the time, which is rounded when it is written
     result.plot()
     plt.close("all")
     check_findings(result)
 
 
 def check_findings(result):
-    """Check that findings agree with the lattice, and that their cases replay and change only what is at issue."""
+    """Check that findings agree with the lattice, and that their cases replay and change only what
+    is at issue.
+    """
     found = states(result)
-    verdicts = {"discriminating": "fail", "cleared": "pass", "undecided": "undecided", "not shown": "undecided"}
+    verdicts = {
+        "discriminating": "fail",
+        "cleared": "pass",
+        "undecided": "undecided",
+        "not shown": "undecided",
+    }
     for finding in result.findings:
         if not finding.about:
             assert finding.verdict == "undecided"
@@ -1011,7 +1214,10 @@ def check_findings(result):
         entry = entries(result)[frozenset(finding.about)]
         assert entry["value"] == finding.estimate.value
         assert entry["n"] == finding.estimate.n
-        model = eh.Subject(parity if len(result.space["features"]) == 4 else adds_up, eh.Space.from_dict(result.space))
+        model = eh.Subject(
+            parity if len(result.space["features"]) == 4 else adds_up,
+            eh.Space.from_dict(result.space),
+        )
         for case in finding.cases:
             assert set(case.changed) <= set(finding.about)
             assert case.changed
@@ -1046,10 +1252,17 @@ def test_claims_say_what_is_known_of_smaller_sets():
 
 def test_a_program_is_asked_each_input_once(tmp_path):
     log, program = tmp_path / "log", tmp_path / "decide.sh"
-    program.write_text(f'echo "$*" >> {log}\nif [ "$1" = M ] && [ "$3" -ge 2 ]; then echo yes; else echo no; fi\n')
-    space = eh.Space([eh.category("sex", ["F", "M"]), eh.category("race", ["a", "b"]), eh.integer("grade", 1, 3)])
+    program.write_text(
+        f'echo "$*" >> {log}\nif [ "$1" = M ] && [ "$3" -ge 2 ]; then echo yes; else echo no; fi\n'
+    )
+    space = eh.Space(
+        [eh.category("sex", ["F", "M"]), eh.category("race", ["a", "b"]), eh.integer("grade", 1, 3)]
+    )
     with eh.Subject.command(
-        ["/bin/sh", str(program), "{sex}", "{race}", "{grade}"], space, positive="yes", ledger=tmp_path / "l"
+        ["/bin/sh", str(program), "{sex}", "{race}", "{grade}"],
+        space,
+        positive="yes",
+        ledger=tmp_path / "l",
     ) as subject:
         causal = eh.subsets(subject, limit=0.6)
         group = eh.subsets(subject, kind="group", limit=0.6)
@@ -1060,11 +1273,15 @@ def test_a_program_is_asked_each_input_once(tmp_path):
     check(group, truth(frame, outcomes, "group"), 0.6)
     asked = pd.Series(log.read_text().splitlines()).value_counts()
     assert len(asked) == 12
-    # The check that answers do not change asks again what it draws, on purpose, and nothing else is asked twice.
+    # The check that answers do not change asks again what it draws, on purpose, and nothing else is
+    # asked twice.
     assert asked.max() <= 2
     assert asked.sum() == subject.executed
     with eh.Subject.command(
-        ["/bin/sh", str(program), "{sex}", "{race}", "{grade}"], space, positive="yes", ledger=tmp_path / "l"
+        ["/bin/sh", str(program), "{sex}", "{race}", "{grade}"],
+        space,
+        positive="yes",
+        ledger=tmp_path / "l",
     ) as warm:
         assert eh.subsets(warm, limit=0.6).digest == causal.digest
         assert warm.executed == 0

@@ -1,4 +1,6 @@
-"""The benchmark's Themis: the counter that asks in batches executes the very tests of the published procedure."""
+"""The benchmark's Themis: the counter that asks in batches executes the very tests of the published
+procedure.
+"""
 
 from __future__ import annotations
 

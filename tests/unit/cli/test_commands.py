@@ -1,4 +1,6 @@
-"""The verbs of the command line: which checks run with which settings, and real programs from measure to replay."""
+"""The verbs of the command line: which checks run with which settings, and real programs from
+measure to replay.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +47,13 @@ FAIR = 'if [ "$3" -gt 60 ]; then echo yes; else echo no; fi'
 def project(tmp_path):
     """Write evenhand.toml, a program in shell, and a module beside it."""
 
-    def write(subject: str = COMMAND, checks: str = "", space: str = SPACE, body: str = BIASED) -> Any:
+    def write(
+        subject: str = COMMAND, checks: str = "", space: str = SPACE, body: str = BIASED
+    ) -> Any:
         (tmp_path / "evenhand.toml").write_text(subject + space + textwrap.dedent(checks))
-        (tmp_path / "verb_rules.py").write_text("def decide(people):\n    return (people['sex'] == 'M').astype(int)\n")
+        (tmp_path / "verb_rules.py").write_text(
+            "def decide(people):\n    return (people['sex'] == 'M').astype(int)\n"
+        )
         program(tmp_path, body)
         return tmp_path
 
@@ -93,7 +99,9 @@ def fake(monkeypatch, project):
         def write(self, path: str) -> None:
             self.call["suite"] = path
 
-    def call(*arguments: str, estimates: tuple[float, ...] = (0.0,)) -> tuple[int, list[dict[str, Any]]]:
+    def call(
+        *arguments: str, estimates: tuple[float, ...] = (0.0,)
+    ) -> tuple[int, list[dict[str, Any]]]:
         calls: list[dict[str, Any]] = []
 
         def verb(subject: eh.Subject, space: None = None, **settings: Any) -> Result:
@@ -103,7 +111,9 @@ def fake(monkeypatch, project):
             estimate = Estimate(value, value if high == value else 0.0, high, 9, 0.95, "exact")
             found = Finding("found", ("sex",), estimate, 0.1)
             spent, about = Spent(1, 1, 0.0), subject.space.to_dict()
-            return Result("measure", [found], 0, spent, StopReason.DECIDED, about, tests=Tests(settings))
+            return Result(
+                "measure", [found], 0, spent, StopReason.DECIDED, about, tests=Tests(settings)
+            )
 
         monkeypatch.setattr(f"evenhand.methods.{arguments[0]}.{arguments[0]}.{arguments[0]}", verb)
         return main(arguments), calls
@@ -112,7 +122,10 @@ def fake(monkeypatch, project):
 
 
 def test_measure_passes_its_options_on(fake):
-    command = "measure --over sex --over race,age --kind group --limit .1 --margin .02 --level .9 --interval wald"
+    command = (
+        "measure --over sex --over race,age --kind group --limit .1 --margin .02 --level .9"
+        " --interval wald"
+    )
     command += " --queries 100 --seconds 9 --seed 7 --n-jobs 2 --no-exact --suite s.csv"
     code, (call,) = fake(*command.split())
     assert code == 0
@@ -216,9 +229,14 @@ def test_checks_with_equal_settings_are_one_run(project, given, runs):
 def test_jobs_have_their_own_checks_and_none_is_one_run_with_defaults(project):
     folder = project(checks=CHECKS)
     config = Config.load(folder / "evenhand.toml")
-    assert settings_of(config, "subsets", {}) == [{"among": ["sex", "race"], "limit": 0.5, "depth": 2}]
+    assert settings_of(config, "subsets", {}) == [
+        {"among": ["sex", "race"], "limit": 0.5, "depth": 2}
+    ]
     assert settings_of(Config.load(project() / "evenhand.toml"), "measure", {"limit": None}) == [{}]
-    whole = '[[checks]]\njob = "measure"\nlimit = 0.1\n[[checks]]\njob = "measure"\nover = ["sex"]\nlimit = 0.1\n'
+    whole = (
+        '[[checks]]\njob = "measure"\nlimit = 0.1\n[[checks]]\njob = "measure"\nover ='
+        ' ["sex"]\nlimit = 0.1\n'
+    )
     runs = settings_of(Config.load(project(checks=whole) / "evenhand.toml"), "measure", {})
     assert runs == [{"limit": 0.1}, {"limit": 0.1, "over": [("sex",)]}]
 
@@ -243,7 +261,9 @@ def test_a_wrong_check_is_refused_whichever_job_runs(project, check, words):
     config = Config.load(project(checks=f"[[checks]]\n{check}\n") / "evenhand.toml")
     refused(ConfigError, lambda: checks_of(config), "evenhand.toml", "check 1", words)
     for job in ("measure", "subsets"):
-        refused(ConfigError, partial(plans_of_job, config, job, {}), "evenhand.toml", "check 1", words)
+        refused(
+            ConfigError, partial(plans_of_job, config, job, {}), "evenhand.toml", "check 1", words
+        )
 
 
 def test_checks_that_are_no_tables(project):
@@ -256,7 +276,9 @@ def test_checks_that_are_no_tables(project):
     ("estimates", "code"),
     [((0.0, 0.0), 0), ((0.0, 0.5), 3), ((0.5, 0.2), 1), ((0.2, 0.0), 1)],
 )
-def test_the_exit_code_is_the_worst_of_all_runs_and_each_has_its_file(fake, tmp_path, project, estimates, code):
+def test_the_exit_code_is_the_worst_of_all_runs_and_each_has_its_file(
+    fake, tmp_path, project, estimates, code
+):
     project(FUNCTION, checks=CHECKS)
     found, calls = fake("measure", "--json", "out.json", "--suite", "s.csv.gz", estimates=estimates)
     assert found == code
@@ -298,7 +320,10 @@ def test_all_tests_of_themis_settings_run(run, project, tmp_path):
     assert group.worst.estimate.value == 0
     assert [result.worst.about for result in (causal, group)] == [("Sex",), ("Race",)]
     runs = settings_of(Config.load(tmp_path / "settings.xml"), "subsets", {})
-    assert [(settings["kind"], settings["limit"]) for settings in runs] == [("group", 0.4), ("causal", 0.4)]
+    assert [(settings["kind"], settings["limit"]) for settings in runs] == [
+        ("group", 0.4),
+        ("causal", 0.4),
+    ]
 
 
 def test_themis_search_runs_as_subsets(run, project, tmp_path):
@@ -313,7 +338,9 @@ def test_from_measure_to_replay_with_a_shell_script(run, project, tmp_path):
     folder = project()
     done = run("measure", "--margin", "0.12", "--suite", "sex.csv", "--json", "out.json", expect=0)
     assert "changing only sex changes the outcome of" in done
-    assert pd.read_csv(tmp_path / "sex.csv", dtype=str)["test.over"].unique().tolist() == ['["sex"]']
+    assert pd.read_csv(tmp_path / "sex.csv", dtype=str)["test.over"].unique().tolist() == [
+        '["sex"]'
+    ]
 
     again = run("replay", "sex.csv", "--limit", "0.1", expect=1)
     assert "; 0 of " in again
@@ -329,7 +356,10 @@ def test_from_measure_to_replay_with_a_shell_script(run, project, tmp_path):
 
 
 def test_a_group_score_of_a_shell_script(run, project):
-    project(space=SPACE.replace("high = 90", "high = 60"), body='if [ "$1" = M ]; then echo yes; else echo no; fi')
+    project(
+        space=SPACE.replace("high = 90", "high = 60"),
+        body='if [ "$1" = M ]; then echo yes; else echo no; fi',
+    )
     done = run("measure", "--kind", "group", "--limit", "0.3", expect=1)
     assert "FAIL" in done
     assert "sex M" in done
@@ -350,7 +380,9 @@ int main(int argc, char **argv) {
 def compiled(folder, limit: int) -> None:
     (folder / "decide.c").write_text(C_PROGRAM)
     (folder / "decide").unlink(missing_ok=True)
-    subprocess.run(["cc", f"-DLIMIT={limit}", "-o", "decide", "decide.c"], cwd=folder, check=True, timeout=60)
+    subprocess.run(
+        ["cc", f"-DLIMIT={limit}", "-o", "decide", "decide.c"], cwd=folder, check=True, timeout=60
+    )
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler here")
@@ -410,14 +442,40 @@ def test_a_kind_in_the_config_that_there_is_not(run, project):
     assert "did you mean 'causal'" in run("measure", expect=2)
 
 
-@pytest.mark.parametrize(("positive", "values"), [("1", "01"), ("yes", ["no", "yes"]), ("True", ["False", "True"])])
+@pytest.mark.parametrize(
+    ("positive", "values"), [("1", "01"), ("yes", ["no", "yes"]), ("True", ["False", "True"])]
+)
 def test_recorded_decisions(run, tmp_path, positive, values):
-    rows = [f"{'FM'[i % 2]},{'ab'[i % 3 == 0]},{values[int(i % 2 == 1 or i % 10 == 0)]}" for i in range(400)]
+    rows = [
+        f"{'FM'[i % 2]},{'ab'[i % 3 == 0]},{values[int(i % 2 == 1 or i % 10 == 0)]}"
+        for i in range(400)
+    ]
     (tmp_path / "log.csv").write_text("\n".join(["sex,race,y", *rows]))
-    arguments = ["measure-log", "log.csv", "--outcome", "y", "--positive", positive, "--over", "sex", "--over", "race"]
+    arguments = [
+        "measure-log",
+        "log.csv",
+        "--outcome",
+        "y",
+        "--positive",
+        positive,
+        "--over",
+        "sex",
+        "--over",
+        "race",
+    ]
     done = run(*arguments, "--limit", "0.5", "--json", "out.json", expect=1)
     assert "FAIL" in done
     result = Result.from_json(tmp_path / "out.json")
     assert {finding.about for finding in result.findings} == {("sex",), ("race",)}
     assert json.loads((tmp_path / "out.json").read_text())["findings"][0]["estimate"]["value"] > 0.7
-    run("measure-log", "log.csv", "--outcome", "y", "--positive", positive, "--over", "sex", expect=0)
+    run(
+        "measure-log",
+        "log.csv",
+        "--outcome",
+        "y",
+        "--positive",
+        positive,
+        "--over",
+        "sex",
+        expect=0,
+    )

@@ -52,7 +52,9 @@ def test_a_model_a_program_an_address_and_a_function_are_told_apart(folder):
     assert subject_lines("m.onnx", here) == ['onnx = "m.onnx"']
     first, second = subject_lines("m.pkl", here)
     assert first == 'estimator = "m.pkl"'
-    assert second.startswith("# allow_pickle = true")  # loading it runs code, so the user must say so
+    assert second.startswith(
+        "# allow_pickle = true"
+    )  # loading it runs code, so the user must say so
     assert subject_lines("decide", here) == ['command = ["./decide", "{*}"]  # all values in order']
     assert subject_lines("loans.model:decide", here) == ['function = "loans.model:decide"']
     refused(UsageError, lambda: subject_lines("no.skops", here), "no.skops", "m.skops")
@@ -63,7 +65,9 @@ def test_a_model_a_program_an_address_and_a_function_are_told_apart(folder):
 
 def test_a_saved_model_is_asked_and_then_audited(capsys):
     encode = make_column_transformer((OneHotEncoder(), ["sex"]), remainder="passthrough")
-    model = make_pipeline(encode, LogisticRegression(max_iter=1000)).fit(PEOPLE[["sex", "income"]], PEOPLE["granted"])
+    model = make_pipeline(encode, LogisticRegression(max_iter=1000)).fit(
+        PEOPLE[["sex", "income"]], PEOPLE["granted"]
+    )
     save_model(model, "model.skops")
     assert init("model.skops", "--positive", "yes") == 0
     said = capsys.readouterr().out

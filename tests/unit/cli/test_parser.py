@@ -1,4 +1,6 @@
-"""The parser that is made of what commands declare: a help for everything, examples that parse, the nearest option."""
+"""The parser that is made of what commands declare: a help for everything, examples that parse, the
+nearest option.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ NAMES = [command.name for command, _ in commands()]
 
 def parsers() -> dict[str, Any]:
     """Return the parser of each command."""
-    (below,) = [action for action in build()._actions if isinstance(action, argparse._SubParsersAction)]
+    (below,) = [
+        action for action in build()._actions if isinstance(action, argparse._SubParsersAction)
+    ]
     return dict(below.choices)
 
 
@@ -63,7 +67,9 @@ def test_everything_that_a_command_takes_has_a_help_text(name, capsys):
         assert action.help, f"{name}: {action.dest} has no help text"
         if action.dest != "help":
             assert not action.help.endswith("."), f"{name}: {action.dest}"
-            assert action.help[0] == action.help[0].lower() or action.help.split()[0].isupper(), action.help
+            assert action.help[0] == action.help[0].lower() or action.help.split()[0].isupper(), (
+                action.help
+            )
     assert main([name, "--help"]) == 0
     text = capsys.readouterr().out
     for action in parser._actions:
@@ -119,7 +125,9 @@ def test_a_wrong_option_names_the_nearest_of_its_command(arguments, nearest, cap
     assert f"; did you mean {nearest}?; see {program} --help" in line
 
 
-@pytest.mark.parametrize("arguments", ["audit --limt 0.1", "data list --limit 3", "replay a.json --over sex"])
+@pytest.mark.parametrize(
+    "arguments", ["audit --limt 0.1", "data list --limit 3", "replay a.json --over sex"]
+)
 def test_an_option_of_another_command_is_not_offered(arguments, capsys):
     line = told(*arguments.split(), capsys=capsys)
     assert "did you mean" not in line
@@ -136,7 +144,10 @@ def test_an_option_of_another_command_is_not_offered(arguments, capsys):
         ("data", "required: ACTION"),
         ("data fetch", "data fetch needs the name of a data set"),
         ("data list adult", "run: evenhand data fetch adult"),
-        ("measure one.toml two.toml", "unrecognized arguments: two.toml; see evenhand measure --help"),
+        (
+            "measure one.toml two.toml",
+            "unrecognized arguments: two.toml; see evenhand measure --help",
+        ),
         ("measure-log", "required: DATA, --outcome, --over"),
         ("report", "required: RESULT.json"),
         ("measure --limit", "--limit: expected one argument"),
@@ -152,4 +163,7 @@ def test_a_parser_of_a_package_that_is_not_here_keeps_its_own_words(capsys):
     with pytest.raises(SystemExit) as stop:
         parser.parse_args(["--bogus"])
     assert stop.value.code == 2
-    assert capsys.readouterr().err == "evenhand: unrecognized arguments: --bogus; see evenhand --help\n"
+    assert (
+        capsys.readouterr().err
+        == "evenhand: unrecognized arguments: --bogus; see evenhand --help\n"
+    )

@@ -1,4 +1,6 @@
-"""Checks of a configuration: what Python takes they take, and what is wrong is refused in the same words."""
+"""Checks of a configuration: what Python takes they take, and what is wrong is refused in the same
+words.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,13 @@ from = "people.csv"
 target = "good"
 protected = ["sex", "race"]
 """
-MODULE = "def decide(people):\n    return (people['income'] + 15 * (people['sex'] == 'M') > 25).astype(int)\n"
-TEXTS = '[subject]\nfunction = "checks_rules:decide"\n[texts]\nfrom = "people.csv"\ncolumn = "sex"\n'
+MODULE = (
+    "def decide(people):\n    return (people['income'] + 15 * (people['sex'] == 'M') >"
+    " 25).astype(int)\n"
+)
+TEXTS = (
+    '[subject]\nfunction = "checks_rules:decide"\n[texts]\nfrom = "people.csv"\ncolumn = "sex"\n'
+)
 IN_PYTHON_ALONE = {"keep_tests", "y_true", "protected", "frame", "outcome", "scored", "population"}
 """Keywords of verbs that the run, the rows or the software itself answer, and no check."""
 
@@ -55,9 +62,19 @@ def write(tmp_path, monkeypatch):
 @pytest.mark.parametrize("job", jobs())
 def test_a_check_may_say_all_that_the_verb_of_its_job_takes(job):
     verb = verb_for(job, texts=False)
-    asked = set(verb.options.python) - {"subject", "space", "sampler", "budget", "seed", "n_jobs", "progress"}
+    asked = set(verb.options.python) - {
+        "subject",
+        "space",
+        "sampler",
+        "budget",
+        "seed",
+        "n_jobs",
+        "progress",
+    }
     known = set(verb.checks.toml)
-    assert asked - known - IN_PYTHON_ALONE <= {"positive"}  # which the software has, unless a check may say it
+    assert asked - known - IN_PYTHON_ALONE <= {
+        "positive"
+    }  # which the software has, unless a check may say it
     assert {"queries", "seconds"} <= known or not verb.bounds
 
 
@@ -67,8 +84,14 @@ def test_a_check_may_say_all_that_the_verb_of_its_job_takes(job):
         ('job = "impact"\nintersections = false', {"intersections": False}),
         ('job = "impact"\nleast_ratio = 0.8\nsupport = 0.1', {"least_ratio": 0.8, "support": 0.1}),
         ('job = "compare"\noverwrite = "label"\nlabel = 0', {"overwrite": "label", "label": 0}),
-        ('job = "compare"\ndegrees = [0.1, 0.5]\ntest_size = 0.3', {"degrees": [0.1, 0.5], "test_size": 0.3}),
-        ('job = "compare"\nline = "monte-carlo"\nrepetitions = 9', {"line": "monte-carlo", "repetitions": 9}),
+        (
+            'job = "compare"\ndegrees = [0.1, 0.5]\ntest_size = 0.3',
+            {"degrees": [0.1, 0.5], "test_size": 0.3},
+        ),
+        (
+            'job = "compare"\nline = "monte-carlo"\nrepetitions = 9',
+            {"line": "monte-carlo", "repetitions": 9},
+        ),
         ('job = "mine"\ntop = 3\ntreatment = "rows"', {"top": 3, "treatment": "rows"}),
         ('job = "mine"\nbins = { income = [10, 20] }', {"bins": {"income": [10, 20]}}),
     ],
@@ -93,7 +116,8 @@ def test_what_python_takes_a_file_takes(write, check, settings):
 )
 def test_a_key_that_there_is_not_is_refused_in_the_same_words(write, check, words):
     lines = [
-        f"{key} = {str(value).lower() if isinstance(value, bool) else repr(value)}" for key, value in check.items()
+        f"{key} = {str(value).lower() if isinstance(value, bool) else repr(value)}"
+        for key, value in check.items()
     ]
     file = write("[[checks]]\n" + "\n".join(lines) + "\n")
     written = refused(ConfigError, lambda: checks_of(Config.load(file)), str(file), words)
@@ -117,15 +141,21 @@ def test_a_value_of_another_kind_is_refused(write, check, words):
     refused(ConfigError, lambda: checks_of(Config.load(file)), "evenhand.toml", "check 1", words)
 
 
-def test_files_that_checks_name_are_seen_from_the_folder_of_the_configuration(write, tmp_path, monkeypatch):
-    file = write('[[checks]]\njob = "search"\nstart = "people.csv"\n[[checks]]\njob = "impact"\ndata = "people.csv"\n')
+def test_files_that_checks_name_are_seen_from_the_folder_of_the_configuration(
+    write, tmp_path, monkeypatch
+):
+    file = write(
+        '[[checks]]\njob = "search"\nstart = "people.csv"\n[[checks]]\njob = "impact"\ndata ='
+        ' "people.csv"\n'
+    )
     (tmp_path / "below").mkdir()
     monkeypatch.chdir(tmp_path / "below")
     search, impact = checks_of(Config.load(file))
     assert search.settings["start"] == impact.settings["data"] == str(tmp_path / "people.csv")
     assert eh.audit(file, budget=eh.Budget(queries=200)).checks[1].settings["data"] == "people.csv"
     kinds = {
-        job: [option.name for option in verb_for(job, texts=False).checks if option.kind is FILE] for job in jobs()
+        job: [option.name for option in verb_for(job, texts=False).checks if option.kind is FILE]
+        for job in jobs()
     }
     assert kinds == {job: [] for job in jobs()} | {"search": ["start"], "mine": ["data"]} | {
         job: ["data"] for job in ("impact", "compare")
@@ -134,18 +164,30 @@ def test_files_that_checks_name_are_seen_from_the_folder_of_the_configuration(wr
 
 def test_what_goes_with_tables_alone_is_refused_for_texts_and_the_other_way_round(write):
     texts = write('[[checks]]\njob = "mine"\nbins = 3\n', TEXTS)
-    refused(ConfigError, lambda: checks_of(Config.load(texts)), "bins = 3", "[texts] declares texts")
+    refused(
+        ConfigError, lambda: checks_of(Config.load(texts)), "bins = 3", "[texts] declares texts"
+    )
     tables = write('[[checks]]\njob = "mine"\nkind = "causal"\n')
-    refused(ConfigError, lambda: checks_of(Config.load(tables)), "kind = 'causal'", "there is no [texts] table")
+    refused(
+        ConfigError,
+        lambda: checks_of(Config.load(tables)),
+        "kind = 'causal'",
+        "there is no [texts] table",
+    )
 
 
 def test_a_check_that_the_command_line_cannot_change_is_left_as_it_is(write):
-    config = Config.load(write('[[checks]]\njob = "impact"\nleast_ratio = 0.9\nintersections = false\n'))
+    config = Config.load(
+        write('[[checks]]\njob = "impact"\nleast_ratio = 0.9\nintersections = false\n')
+    )
     (plan,) = plans_of_job(config, "impact", {"level": None})
     assert plan.settings == {"least_ratio": 0.9, "intersections": False}
 
 
-COMPARE = '[[checks]]\njob = "compare"\nover = ["sex"]\ntruth = "good"\noutcomes = ["other"]\nresamples = 100\n'
+COMPARE = (
+    '[[checks]]\njob = "compare"\nover = ["sex"]\ntruth = "good"\noutcomes = ["other"]\nresamples ='
+    " 100\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +209,12 @@ def test_checks_of_compare_are_run_by_its_command_as_by_an_audit(write, capsys, 
         return
     assert "against blind overwriting of original" in printed.out
     found = eh.Comparison.from_json("told.json")
-    check: dict[str, Any] = {"job": "compare", "truth": "good", "outcomes": ["other"], "over": ["sex"]}
+    check: dict[str, Any] = {
+        "job": "compare",
+        "truth": "good",
+        "outcomes": ["other"],
+        "over": ["sex"],
+    }
     if "race" in arguments:
         check["over"] = ["race"]
     else:

@@ -50,7 +50,9 @@ def allows(table: Any) -> bool:
 def test_the_schema_that_is_shipped_is_up_to_date():
     file = Path(schema.__file__).parent / "schema" / schema.FILE
     made = schema.written(schema.config_schema(own=True))
-    assert file.read_text(encoding="utf-8") == made, "write it again: python -m evenhand.config.schema"
+    assert file.read_text(encoding="utf-8") == made, (
+        "write it again: python -m evenhand.config.schema"
+    )
     assert schema.shipped() == schema.config_schema(own=True)
     Draft202012Validator.check_schema(SCHEMA)
 
@@ -98,7 +100,11 @@ def test_the_demonstration_and_what_init_writes_are_allowed(tmp_path):
     text = file.read_text(encoding="utf-8")
     VALIDATOR.validate(tomllib.loads(text))
     # Lines that are to be switched on by taking away the mark are right, too.
-    extra = text.replace("# [repair]", "[repair]").replace("# over", "over").replace('# output = "', 'output = "')
+    extra = (
+        text.replace("# [repair]", "[repair]")
+        .replace("# over", "over")
+        .replace('# output = "', 'output = "')
+    )
     VALIDATOR.validate(tomllib.loads(extra))
 
 
@@ -113,12 +119,17 @@ def checks(texts: bool) -> list[Any]:
             verb = VERBS[verb.for_texts]
         elif texts:
             continue
-        found += [pytest.param(job, option, texts, id=f"{verb.name} {option.name}") for option in verb.checks]
+        found += [
+            pytest.param(job, option, texts, id=f"{verb.name} {option.name}")
+            for option in verb.checks
+        ]
     return found
 
 
 @pytest.mark.parametrize(("job", "option", "texts"), [*checks(texts=False), *checks(texts=True)])
-def test_a_check_takes_what_the_schema_allows_and_nothing_else(job: str, option: Option, texts: bool):
+def test_a_check_takes_what_the_schema_allows_and_nothing_else(
+    job: str, option: Option, texts: bool
+):
     rest = {"texts": {"from": "x.csv", "column": "x"}} if texts else {}
     taken = 0
     for value in (*option.choices, *VALUES):
@@ -145,14 +156,24 @@ def software(texts: bool) -> list[Any]:
     for kind in kinds_in_files(texts=texts):
         adapter = ADAPTERS[kind]
         shared = SHARED.without("outputs") if texts else SHARED
-        for option in [adapter.value, *shared, *(text_options(adapter) if texts else adapter.options)]:
+        for option in [
+            adapter.value,
+            *shared,
+            *(text_options(adapter) if texts else adapter.options),
+        ]:
             assert option is not None
-            found.append(pytest.param(kind, option, texts, id=f"{kind} {option.name}{' of texts' * texts}"))
+            found.append(
+                pytest.param(kind, option, texts, id=f"{kind} {option.name}{' of texts' * texts}")
+            )
     return found
 
 
-@pytest.mark.parametrize(("kind", "option", "texts"), [*software(texts=False), *software(texts=True)])
-def test_software_takes_what_the_schema_allows_and_nothing_else(kind: str, option: Option, texts: bool):
+@pytest.mark.parametrize(
+    ("kind", "option", "texts"), [*software(texts=False), *software(texts=True)]
+)
+def test_software_takes_what_the_schema_allows_and_nothing_else(
+    kind: str, option: Option, texts: bool
+):
     value = ADAPTERS[kind].value
     assert value is not None
     usual = next(one for one in ("x", ["x"]) if value.kind.fits(one))
@@ -179,13 +200,17 @@ def test_exactly_one_kind_of_software_is_allowed():
     assert not allows({"subject": {"http": "http://127.0.0.1/", "onnx": "model.onnx"}})
     assert not allows({"subject": {"positive": 1}})
     assert not allows({"subject": {"torch": "x"}})
-    assert not allows({"subject": {"http": "http://127.0.0.1/"}, "texts": {"from": "x.csv", "column": "x"}})
+    assert not allows(
+        {"subject": {"http": "http://127.0.0.1/"}, "texts": {"from": "x.csv", "column": "x"}}
+    )
 
 
 # A repair: for every option, all kinds of values
 
 
-@pytest.mark.parametrize("option", list(VERBS["repair"].options.without("target")), ids=lambda option: option.name)
+@pytest.mark.parametrize(
+    "option", list(VERBS["repair"].options.without("target")), ids=lambda option: option.name
+)
 def test_a_repair_takes_what_the_schema_allows_and_nothing_else(option):
     for value in (*option.choices, *VALUES):
         table = {"repair": {option.name: value}}
@@ -212,9 +237,13 @@ def refusal(call: Any) -> str:
 @pytest.fixture
 def load(tmp_path):
     """Load all that a configuration declares besides software and checks."""
-    people = pd.DataFrame({"sex": ["F", "M"] * 20, "age": range(20, 60), "y": [0, 1] * 20, "w": [1.0] * 40})
+    people = pd.DataFrame(
+        {"sex": ["F", "M"] * 20, "age": range(20, 60), "y": [0, 1] * 20, "w": [1.0] * 40}
+    )
     people.to_csv(tmp_path / "loans.csv", index=False)
-    pd.DataFrame({"comment": ["a gay man"], "bad": [1]}).to_csv(tmp_path / "comments.csv", index=False)
+    pd.DataFrame({"comment": ["a gay man"], "bad": [1]}).to_csv(
+        tmp_path / "comments.csv", index=False
+    )
     (tmp_path / "terms.toml").write_text('[gender]\nterms = ["gay", "straight", "lesbian"]\n')
 
     def call(text: str) -> None:
@@ -240,14 +269,23 @@ INFERRED = '[space]\nfrom = "loans.csv"\n'
         f'[space]\nprotected = ["sex"]\nconstraints = ["age < 80"]\n{FEATURES}',
         INFERRED,
         f'{INFERRED}target = "y"\n[space.features.age]\nhigh = 99\nbins = 3\n',
-        f'{INFERRED}[space.features.age]\npassed = false\n[space.features.x]\nkind = "category"\nlevels = [1, "b"]\n',
+        (
+            f"{INFERRED}[space.features.age]\npassed = false\n[space.features.x]\nkind ="
+            ' "category"\nlevels = [1, "b"]\n'
+        ),
         f"{INFERRED}[space.features.age]\nbins = [20, 40, 59]\n",
         '[space.features.rate]\nkind = "real"\nlow = 0\nhigh = 1\nstep = 0.5\n',
         f'{INFERRED}[population]\nrows = "loans.csv"\nweights = "w"\ntwins = "rows"\n',
         f'{INFERRED}[population]\nrows = "loans.csv"\nsample_of = "applicants"\n',
         f'{INFERRED}[population]\nprofile = "loans.csv"\njoint = [["sex", "age"]]\n',
-        f"{FEATURES}[population.weights]\nsex = {{ F = 1, M = 2 }}\nage = [[18, 29, 0.4], [30, 90, 0.6]]\n",
-        f'{FEATURES}[[population.joint_weights]]\nfeatures = ["sex", "age"]\nrows = [["F", 20, 1], ["M", 30, 2]]\n',
+        (
+            f"{FEATURES}[population.weights]\nsex = {{ F = 1, M = 2 }}\nage = [[18, 29, 0.4], [30,"
+            " 90, 0.6]]\n"
+        ),
+        (
+            f'{FEATURES}[[population.joint_weights]]\nfeatures = ["sex", "age"]\nrows = [["F", 20,'
+            ' 1], ["M", 30, 2]]\n'
+        ),
         TEXTS,
         f'{TEXTS}lexicon = "terms.toml"\nwithout = ["gay"]\n',
     ],

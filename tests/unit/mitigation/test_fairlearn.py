@@ -1,4 +1,6 @@
-"""Fairlearn's methods: real effect on planted bias, any frame and label, the same answers for the same seed."""
+"""Fairlearn's methods: real effect on planted bias, any frame and label, the same answers for the
+same seed.
+"""
 
 from __future__ import annotations
 
@@ -46,13 +48,20 @@ def planted(n: int, groups: str = "fm", seed: int = 0) -> tuple[Any, Any]:
         }
     )
     favour = frame["sex"].map(GROUPS).to_numpy(dtype=float)
-    merit = (frame["age"].to_numpy() - 40) / 10 + (frame["job"] == "smith") + favour + draw.logistic(0, 0.5, n)
+    merit = (
+        (frame["age"].to_numpy() - 40) / 10
+        + (frame["job"] == "smith")
+        + favour
+        + draw.logistic(0, 0.5, n)
+    )
     return frame, np.where(merit > 0.7, "yes", "no")
 
 
 def pipeline(*, aware: bool = True, last: Any = None) -> Any:
     worded = ["sex", "job"] if aware else ["job"]
-    columns = make_column_transformer((OneHotEncoder(sparse_output=False), worded), (StandardScaler(), ["age"]))
+    columns = make_column_transformer(
+        (OneHotEncoder(sparse_output=False), worded), (StandardScaler(), ["age"])
+    )
     return make_pipeline(columns, last or LogisticRegression(solver="newton-cholesky"))
 
 
@@ -77,9 +86,13 @@ def numpy_state() -> Any:
 
 
 def gap(answers: Any, frame: Any, truth: Any = None) -> float:
-    """Return by how much the groups' shares of "yes" differ, among those with a true label if one is given."""
+    """Return by how much the groups' shares of "yes" differ, among those with a true label if one
+    is given.
+    """
     rows = np.ones(len(answers), dtype=bool) if truth is None else truth
-    rates = [np.mean(answers[rows & (frame["sex"] == sex)] == "yes") for sex in sorted(set(frame["sex"]))]
+    rates = [
+        np.mean(answers[rows & (frame["sex"] == sex)] == "yes") for sex in sorted(set(frame["sex"]))
+    ]
     return float(max(rates) - min(rates))
 
 
@@ -113,8 +126,12 @@ def test_more_than_two_groups(kind):
     people, labels = planted(900, "fmx")
     others, _ = planted(2000, "fmx", seed=1)
     before = gap(pipeline().fit(people, labels).predict(others), others)
-    settings = {GridSearch: {"grid_size": 25, "grid_limit": 0.6, "constraint_weight": 0.9}}.get(kind, {})
-    after = gap(made(kind, estimator=pipeline(), **settings).fit(people, labels).predict(others), others)
+    settings = {GridSearch: {"grid_size": 25, "grid_limit": 0.6, "constraint_weight": 0.9}}.get(
+        kind, {}
+    )
+    after = gap(
+        made(kind, estimator=pipeline(), **settings).fit(people, labels).predict(others), others
+    )
     assert before > 0.4
     assert after < 0.75 * before
 
@@ -152,13 +169,18 @@ def test_the_same_seed_gives_the_same_answers_and_no_generator_is_touched(kind):
     "kind",
     [
         ThresholdOptimiser,
-        *(pytest.param(kind, marks=pytest.mark.slow) for kind in (ExponentiatedGradient, GridSearch)),
+        *(
+            pytest.param(kind, marks=pytest.mark.slow)
+            for kind in (ExponentiatedGradient, GridSearch)
+        ),
         CorrelationRemover,
     ],
 )
 def test_any_frame(kind):
     polars, arrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
-    settings = {"estimator": pipeline()} | ({"max_iter": 2} if kind is ExponentiatedGradient else {})
+    settings = {"estimator": pipeline()} | (
+        {"max_iter": 2} if kind is ExponentiatedGradient else {}
+    )
     pandas = made(kind, **settings).fit(WORDED, LABELS).predict(UNSEEN)
     for engine in (polars.from_pandas, arrow.Table.from_pandas):
         answers = made(kind, **settings).fit(engine(WORDED), LABELS).predict(engine(UNSEEN))
@@ -168,7 +190,11 @@ def test_any_frame(kind):
 
 @pytest.mark.parametrize(
     ("kind", "labels"),
-    [*((kind, (2, 1)) for kind in CLASSES), (ThresholdOptimiser, (False, True)), (CorrelationRemover, (False, True))],
+    [
+        *((kind, (2, 1)) for kind in CLASSES),
+        (ThresholdOptimiser, (False, True)),
+        (CorrelationRemover, (False, True)),
+    ],
 )
 def test_any_labels(kind, labels):
     given = np.array(labels)[(LABELS == "yes").astype(int)]
@@ -191,7 +217,7 @@ def test_a_method_is_cloned_copied_and_pickled(kind):
 
 
 class Spy(LogisticRegression):  # type: ignore[misc]
-    seen: set[str] = set()  # noqa: RUF012 (shared by all copies)
+    seen: set[str] = set()  # noqa: RUF012
 
     def fit(self, X, y, sample_weight=None):  # noqa: N803
         Spy.seen |= set(X.columns)
@@ -211,7 +237,9 @@ class Spy(LogisticRegression):  # type: ignore[misc]
 def test_an_unaware_model_sees_no_protected_column(kind, aware):
     Spy.seen = set()
     settings = {"max_iter": 2} if kind is ExponentiatedGradient else {}
-    made(kind, estimator=Spy(), aware=aware, **settings).fit(PEOPLE[:150], LABELS[:150]).predict(OTHERS[:50])
+    made(kind, estimator=Spy(), aware=aware, **settings).fit(PEOPLE[:150], LABELS[:150]).predict(
+        OTHERS[:50]
+    )
     assert Spy.seen == ({"sex", "smith", "age"} if aware else {"smith", "age"})
 
 
@@ -228,7 +256,11 @@ def test_thresholds_are_those_of_fairlearn():
     theirs = ThresholdOptimizer(estimator=pipeline(), predict_method="predict_proba")
     theirs.fit(WORDED, (LABELS == "yes").astype(int), sensitive_features=PEOPLE["sex"])
     answers = theirs.predict(UNSEEN, sensitive_features=OTHERS["sex"], random_state=7)
-    ours = made(ThresholdOptimiser, estimator=pipeline(), random_state=7).fit(WORDED, LABELS).predict(UNSEEN)
+    ours = (
+        made(ThresholdOptimiser, estimator=pipeline(), random_state=7)
+        .fit(WORDED, LABELS)
+        .predict(UNSEEN)
+    )
     assert ((ours == "yes") == answers).all()
 
 
@@ -237,7 +269,11 @@ def test_reductions_are_those_of_fairlearn():
 
     name = {"sample_weight_name": "logisticregression__sample_weight"}
     mixture = reductions.ExponentiatedGradient(
-        pipeline(), reductions.DemographicParity(difference_bound=0.05), eps=0.05, max_iter=3, **name
+        pipeline(),
+        reductions.DemographicParity(difference_bound=0.05),
+        eps=0.05,
+        max_iter=3,
+        **name,
     )
     grid = reductions.GridSearch(pipeline(), reductions.EqualizedOdds(), grid_size=8, **name)
     with warnings.catch_warnings():
@@ -245,21 +281,28 @@ def test_reductions_are_those_of_fairlearn():
         for theirs in (mixture, grid):
             theirs.fit(WORDED, (LABELS == "yes").astype(int), sensitive_features=PEOPLE["sex"])
     method = made(ExponentiatedGradient, estimator=pipeline(), eps=0.05, max_iter=3, random_state=7)
-    assert ((method.fit(WORDED, LABELS).predict(UNSEEN) == "yes") == mixture.predict(UNSEEN, random_state=7)).all()
+    assert (
+        (method.fit(WORDED, LABELS).predict(UNSEEN) == "yes")
+        == mixture.predict(UNSEEN, random_state=7)
+    ).all()
     method = made(GridSearch, estimator=pipeline(), constraint="odds", grid_size=8)
     assert ((method.fit(WORDED, LABELS).predict(UNSEEN) == "yes") == grid.predict(UNSEEN)).all()
 
 
 def test_constant_models_of_fairlearn_take_the_weights_meant_for_a_pipeline():
-    # Weighed a little towards parity all rows get the label 1, and Fairlearn makes a constant model of them.
+    # Weighed a little towards parity all rows get the label 1, and Fairlearn makes a constant model
+    # of them.
     frame = pd.DataFrame({"sex": [0] * 10 + [1] * 30, "age": [*range(10), *range(30)]})
-    method = made(GridSearch, estimator=make_pipeline(LogisticRegression()), positive=1, grid_limit=1.0)
+    method = made(
+        GridSearch, estimator=make_pipeline(LogisticRegression()), positive=1, grid_limit=1.0
+    )
     assert method.fit(frame, [0] + [1] * 39).predict(frame).mean() > 0.8
 
 
 def test_eps_is_a_trade_off():
     gaps = [
-        gap(made(ExponentiatedGradient, eps=eps).fit(PEOPLE, LABELS).predict(OTHERS), OTHERS) for eps in (0.005, 0.3)
+        gap(made(ExponentiatedGradient, eps=eps).fit(PEOPLE, LABELS).predict(OTHERS), OTHERS)
+        for eps in (0.005, 0.3)
     ]
     assert gaps[0] < gaps[1] / 2
 
@@ -274,16 +317,22 @@ def test_constraint_weight_is_a_trade_off():
 
 def test_alpha_of_the_correlation_remover_is_a_trade_off():
     frame, labels = planted(2000, seed=3)
-    frame["height"] = 165 + 10 * (frame["sex"] == "m") + np.random.default_rng(0).normal(0, 5, len(frame))
+    frame["height"] = (
+        165 + 10 * (frame["sex"] == "m") + np.random.default_rng(0).normal(0, 5, len(frame))
+    )
     rest = ["job", "height", "age"]
     plain = make_pipeline(
-        make_column_transformer((OneHotEncoder(sparse_output=False), ["job"]), (StandardScaler(), ["height", "age"])),
+        make_column_transformer(
+            (OneHotEncoder(sparse_output=False), ["job"]), (StandardScaler(), ["height", "age"])
+        ),
         LogisticRegression(),
     )
     answers = {
-        alpha: CorrelationRemover(plain, over="sex", positive="yes", aware=False, alpha=alpha)
-        .fit(frame, labels)
-        .predict(frame)
+        alpha: (
+            CorrelationRemover(plain, over="sex", positive="yes", aware=False, alpha=alpha)
+            .fit(frame, labels)
+            .predict(frame)
+        )
         for alpha in (0.0, 0.5, 1.0)
     }
     gaps = [gap(answer, frame) for answer in answers.values()]
@@ -293,11 +342,14 @@ def test_alpha_of_the_correlation_remover_is_a_trade_off():
 
 
 def test_what_is_left_is_uncorrelated_and_holds_no_trace_of_the_group():
-    # The pipeline makes columns of sex itself; were their rounding errors left, the tree would split on them.
+    # The pipeline makes columns of sex itself; were their rounding errors left, the tree would
+    # split on them.
     frame, labels = planted(1000, "fmx")
     tree = pipeline(last=DecisionTreeClassifier(random_state=0))
     method = made(CorrelationRemover, estimator=tree).fit(frame, labels)
-    rest = method._remover.transform(method._columns(method.roles_.codes(frame), method._numbers(frame)))
+    rest = method._remover.transform(
+        method._columns(method.roles_.codes(frame), method._numbers(frame))
+    )
     assert rest.shape[1] == 4
     for sex in GROUPS:
         side = (frame["sex"] == sex).to_numpy(dtype=float)
@@ -313,9 +365,13 @@ def test_the_correlation_remover_encodes_by_itself_for_a_bare_estimator(estimato
 
 def test_the_correlation_remover_takes_sparse_columns():
     sparse = make_pipeline(
-        make_column_transformer((OneHotEncoder(), ["sex", "job", "age"]), sparse_threshold=1.0), LogisticRegression()
+        make_column_transformer((OneHotEncoder(), ["sex", "job", "age"]), sparse_threshold=1.0),
+        LogisticRegression(),
     )
-    assert set(made(CorrelationRemover, estimator=sparse).fit(WORDED, LABELS).predict(UNSEEN)) == {"yes", "no"}
+    assert set(made(CorrelationRemover, estimator=sparse).fit(WORDED, LABELS).predict(UNSEEN)) == {
+        "yes",
+        "no",
+    }
 
 
 def test_a_fitted_model_is_shared_and_not_trained_again():
@@ -337,7 +393,11 @@ def test_several_protected_columns_are_one_group_each_combination():
     method = made(ThresholdOptimiser, over=["sex", "smith"]).fit(PEOPLE, LABELS)
     assert len(method.roles_.groups) == 4
     answers = method.predict(OTHERS) == "yes"
-    rates = [answers[(OTHERS["sex"] == sex) & (OTHERS["smith"] == smith)].mean() for sex in (0, 1) for smith in (0, 1)]
+    rates = [
+        answers[(OTHERS["sex"] == sex) & (OTHERS["smith"] == smith)].mean()
+        for sex in (0, 1)
+        for smith in (0, 1)
+    ]
     assert max(rates) - min(rates) < 0.15
 
 
@@ -363,7 +423,11 @@ def test_bad_use_is_told_in_a_sentence(kind):
         (ExponentiatedGradient, {"eps": True}, ("eps = True",)),
         (ExponentiatedGradient, {"max_iter": 2.5}, ("max_iter = 2.5", "whole number of 1 or more")),
         (ExponentiatedGradient, {"random_state": -1}, ("random_state = -1",)),
-        (ExponentiatedGradient, {"estimator": make_pipeline(KNeighborsClassifier())}, ("sample_weight",)),
+        (
+            ExponentiatedGradient,
+            {"estimator": make_pipeline(KNeighborsClassifier())},
+            ("sample_weight",),
+        ),
         (GridSearch, {"constraint": None}, ("constraint = None",)),
         (GridSearch, {"grid_size": 1}, ("grid_size = 1", "2 or more")),
         (GridSearch, {"constraint_weight": 1.5}, ("constraint_weight = 1.5", "from 0 to 1")),
@@ -397,7 +461,9 @@ def test_without_fairlearn_the_extra_is_named(kind, monkeypatch):
     for module in [name for name in sys.modules if name.partition(".")[0] == "fairlearn"]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "fairlearn", None)
-    said = refused(MissingExtra, lambda: made(kind).fit(PEOPLE, LABELS), kind.__name__, "pip install")
+    said = refused(
+        MissingExtra, lambda: made(kind).fit(PEOPLE, LABELS), kind.__name__, "pip install"
+    )
     assert f"evenhand[{kind.extra}]" in said
 
 
@@ -431,11 +497,19 @@ class TestAdversarial:
         """Fairlearn takes its direction out of the gradient even with alpha 0."""
         shuffled = WORDED.assign(sex=np.random.default_rng(1).permutation(WORDED["sex"]))
         answers = [
-            made(AdversarialClassifier, alpha=0.0, aware=False).fit(frame, LABELS).predict(UNSEEN).tolist()
+            made(AdversarialClassifier, alpha=0.0, aware=False)
+            .fit(frame, LABELS)
+            .predict(UNSEEN)
+            .tolist()
             for frame in (WORDED, shuffled)
         ]
         assert answers[0] == answers[1]
-        against = made(AdversarialClassifier, alpha=1.0, aware=False).fit(WORDED, LABELS).predict(UNSEEN).tolist()
+        against = (
+            made(AdversarialClassifier, alpha=1.0, aware=False)
+            .fit(WORDED, LABELS)
+            .predict(UNSEEN)
+            .tolist()
+        )
         assert against != answers[0]
 
     def test_the_seed_decides_and_the_users_generators_are_untouched(self):
@@ -446,7 +520,10 @@ class TestAdversarial:
         threads = torch.get_num_threads()
         before = numpy_state(), torch.get_rng_state().tolist()
         chances = [
-            made(AdversarialClassifier, random_state=seed).fit(WORDED, LABELS)._network._raw_predict(np.eye(6)).tolist()
+            made(AdversarialClassifier, random_state=seed)
+            .fit(WORDED, LABELS)
+            ._network._raw_predict(np.eye(6))
+            .tolist()
             for seed in (3, 3, 4)
         ]
         assert chances[0] == chances[1] != chances[2]
@@ -456,12 +533,16 @@ class TestAdversarial:
     @pytest.mark.parametrize("constraint", ["spd", "odds"])
     def test_more_than_two_groups(self, constraint):
         people, labels = planted(900, "fmx")
-        answers = made(AdversarialClassifier, constraint=constraint).fit(people, labels).predict(people)
+        answers = (
+            made(AdversarialClassifier, constraint=constraint).fit(people, labels).predict(people)
+        )
         assert set(answers) == {"yes", "no"}
 
     def test_a_network_that_stops_learning_is_not_spoilt(self):
         """With large steps units die, and Fairlearn divides 0 by 0 in single precision."""
-        answers = made(AdversarialClassifier, learning_rate=0.3, alpha=5.0, epochs=20).fit(WORDED, LABELS)
+        answers = made(AdversarialClassifier, learning_rate=0.3, alpha=5.0, epochs=20).fit(
+            WORDED, LABELS
+        )
         assert set(answers.predict(UNSEEN)) <= {"yes", "no"}
 
     def test_any_frame_any_labels_and_copies(self):
@@ -488,11 +569,15 @@ class TestAdversarial:
         ],
     )
     def test_bad_settings_are_told_in_a_sentence(self, settings, words):
-        refused(UsageError, lambda: made(AdversarialClassifier, **settings).fit(WORDED, LABELS), *words)
+        refused(
+            UsageError, lambda: made(AdversarialClassifier, **settings).fit(WORDED, LABELS), *words
+        )
 
     def test_missing_values_and_unknown_groups_are_refused(self):
         gaps = WORDED.assign(age=WORDED["age"].where(WORDED["age"] > 21))
-        refused(DataError, lambda: made(AdversarialClassifier).fit(gaps, LABELS), "'age'", "missing")
+        refused(
+            DataError, lambda: made(AdversarialClassifier).fit(gaps, LABELS), "'age'", "missing"
+        )
         fitted = made(AdversarialClassifier).fit(WORDED, LABELS)
         refused(DataError, lambda: fitted.predict(UNSEEN.assign(sex="x")), "'x'")
 

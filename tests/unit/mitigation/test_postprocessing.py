@@ -1,4 +1,6 @@
-"""Reweighing and the methods that change a model's answers: what they do, and that AIF360 does the same."""
+"""Reweighing and the methods that change a model's answers: what they do, and that AIF360 does the
+same.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ LIBRARY = [
 ]
 METHODS = LIGHT + LIBRARY
 MODEL = make_pipeline(
-    make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["sex", "job"]), remainder="passthrough"),
+    make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), ["sex", "job"]), remainder="passthrough"
+    ),
     StandardScaler(with_mean=False),
     LogisticRegression(),
 )
@@ -66,7 +70,9 @@ class Told:
 
 @cache
 def people(rows: int = 3000, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return people of whom men are hired more often, by their job, their points and for no reason at all."""
+    """Return people of whom men are hired more often, by their job, their points and for no reason
+    at all.
+    """
     rng = np.random.default_rng(seed)
     man = rng.random(rows) < 0.6
     frame = pd.DataFrame(
@@ -81,12 +87,16 @@ def people(rows: int = 3000, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def told(seed: int, rows: int, decimals: int) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return people with the chances that a model is said to give them, with many ties if there are few decimals."""
+    """Return people with the chances that a model is said to give them, with many ties if there are
+    few decimals.
+    """
     rng = np.random.default_rng(seed)
     man = rng.random(rows) < 0.6
     hired = rng.random(rows) < 0.3 + 0.2 * man
     chance = np.round(np.clip(0.35 * hired + 0.5 * rng.random(rows) + 0.1 * man, 0, 1), decimals)
-    return pd.DataFrame({"sex": np.where(man, "m", "f"), "chance": chance}), np.where(hired, "yes", "no")
+    return pd.DataFrame({"sex": np.where(man, "m", "f"), "chance": chance}), np.where(
+        hired, "yes", "no"
+    )
 
 
 def calibrated(rows: int = 4000) -> tuple[pd.DataFrame, np.ndarray]:
@@ -111,13 +121,22 @@ def fitted(method, options, **more):
 
 def bias(frame, labels, answers) -> dict[str, float]:
     """Return how far apart both sexes are, by metric."""
-    man, true, yes = np.asarray(frame["sex"]) == "m", np.asarray(labels) == "yes", np.asarray(answers) == "yes"
+    man, true, yes = (
+        np.asarray(frame["sex"]) == "m",
+        np.asarray(labels) == "yes",
+        np.asarray(answers) == "yes",
+    )
 
     def apart(where):
         return float(yes[~man & where].mean() - yes[man & where].mean())
 
     spd, eod, false = apart(np.ones(len(yes), dtype=bool)), apart(true), apart(~true)
-    return {"spd": abs(spd), "eod": abs(eod), "aod": abs(eod + false) / 2, "odds": abs(eod) + abs(false)}
+    return {
+        "spd": abs(spd),
+        "eod": abs(eod),
+        "aod": abs(eod + false) / 2,
+        "odds": abs(eod) + abs(false),
+    }
 
 
 @pytest.mark.parametrize(("method", "options"), METHODS)
@@ -140,7 +159,9 @@ def test_the_same_seed_gives_the_same_answers_and_leaves_numpys_generator_alone(
     expected = np.random.random()
     np.random.seed(4)
     one, other = fitted(method, options, random_state=1), fitted(method, options, random_state=1)
-    assert one.predict(frame).tolist() == other.predict(frame).tolist() == one.predict(frame).tolist()
+    assert (
+        one.predict(frame).tolist() == other.predict(frame).tolist() == one.predict(frame).tolist()
+    )
     assert np.random.random() == expected
 
 
@@ -176,12 +197,17 @@ def test_frames_of_other_engines_are_answered_alike(method, options, engine):
     columns = {name: frame[name].tolist() for name in frame}
     other = library.DataFrame(columns) if engine == "polars" else library.table(columns)
     tree = Points()
-    ours, theirs = (method(tree, over="sex", positive="yes", **options).fit(rows, labels) for rows in (frame, other))
+    ours, theirs = (
+        method(tree, over="sex", positive="yes", **options).fit(rows, labels)
+        for rows in (frame, other)
+    )
     assert theirs.predict(other).tolist() == ours.predict(frame).tolist()
 
 
 class Points(LogisticRegression):  # type: ignore[misc]
-    """A model of the points alone, whatever the engine of the frame, which remembers the columns that it saw."""
+    """A model of the points alone, whatever the engine of the frame, which remembers the columns
+    that it saw.
+    """
 
     def fit(self, rows, y, sample_weight=None):
         self.seen_ = list(getattr(rows, "column_names", None) or rows.columns)
@@ -199,11 +225,15 @@ def test_a_model_that_is_not_aware_never_sees_the_protected_column(method, optio
     needs_library(method)
     frame, labels = people()
     for aware, seen in ((True, ["sex", "job", "points"]), (False, ["job", "points"])):
-        made = method(Points(), over="sex", positive="yes", aware=aware, **options).fit(frame, labels)
+        made = method(Points(), over="sex", positive="yes", aware=aware, **options).fit(
+            frame, labels
+        )
         assert made.model_.seen_ == seen
     refused(
         DataError,
-        lambda: method(Points(), over="sex", positive="yes", aware=False, **options).fit(frame[["sex"]], labels),
+        lambda: method(Points(), over="sex", positive="yes", aware=False, **options).fit(
+            frame[["sex"]], labels
+        ),
         "aware=False",
     )
 
@@ -232,7 +262,11 @@ def test_weights_make_group_and_label_independent(rows):
     if len(set(side.tolist())) < 2 or len(set(label.tolist())) < 2:
         return
     frame = pd.DataFrame({"side": side})
-    weights = Reweighing(DecisionTreeClassifier(), over="side", privileged=True).fit(frame, label).weights_
+    weights = (
+        Reweighing(DecisionTreeClassifier(), over="side", privileged=True)
+        .fit(frame, label)
+        .weights_
+    )
     for one in (False, True):
         for other in (False, True):
             cell = (side == one) & (label == other)
@@ -246,11 +280,15 @@ def test_weights_are_those_of_the_library():
     frame, labels = people()
     library = aif360("algorithms.preprocessing", "a test").Reweighing(UNPRIVILEGED, PRIVILEGED)
     rows = dataset(np.empty((len(frame), 0)), labels == "yes", frame.sex == "m")
-    assert np.array_equal(library.fit_transform(rows).instance_weights, fitted(Reweighing, {}).weights_)
+    assert np.array_equal(
+        library.fit_transform(rows).instance_weights, fitted(Reweighing, {}).weights_
+    )
 
 
 def grid(frame, labels, metric, bound, thresholds, margins):
-    """Return threshold and margin by trying one pair after the other, as the paper's pseudo-code does."""
+    """Return threshold and margin by trying one pair after the other, as the paper's pseudo-code
+    does.
+    """
     man, true, chance = frame.sex == "m", labels == "yes", frame.chance
     tried = []
     for threshold in np.linspace(0.01, 0.99, thresholds):
@@ -276,9 +314,18 @@ def test_threshold_and_margin_are_those_of_trying_them_all(metric, decimals):
     for seed in range(3):
         frame, labels = told(seed, 150, decimals)
         made = RejectOption(
-            Told(), over="sex", positive="yes", privileged="m", metric=metric, thresholds=11, margins=5, prefit=True
+            Told(),
+            over="sex",
+            positive="yes",
+            privileged="m",
+            metric=metric,
+            thresholds=11,
+            margins=5,
+            prefit=True,
         ).fit(frame, labels)
-        assert (made.threshold_, made.margin_, made.satisfied_) == grid(frame, labels, metric, 0.05, 11, 5)
+        assert (made.threshold_, made.margin_, made.satisfied_) == grid(
+            frame, labels, metric, 0.05, 11, 5
+        )
 
 
 @pytest.mark.heavy
@@ -288,7 +335,14 @@ def test_threshold_and_margin_are_those_of_the_library(metric, decimals):
     pytest.importorskip("aif360", reason="needs AIF360")
     frame, labels = told(decimals, 400, decimals)
     made = RejectOption(
-        Told(), over="sex", positive="yes", metric=metric, thresholds=16, margins=7, bound=0.04, prefit=True
+        Told(),
+        over="sex",
+        positive="yes",
+        metric=metric,
+        thresholds=16,
+        margins=7,
+        bound=0.04,
+        prefit=True,
     ).fit(frame, labels)
     truth, man = dataset(np.empty((400, 0)), labels == "yes", frame.sex == "m"), frame.sex == "m"
     said = dataset(np.empty((400, 0)), frame.chance > 0.5, man, scores=frame.chance)
@@ -310,29 +364,41 @@ def test_threshold_and_margin_are_those_of_the_library(metric, decimals):
 
 def test_a_tighter_bound_costs_accuracy():
     frame, labels = people()
-    scores = [fitted(RejectOption, {}, bound=bound).score(frame, labels) for bound in (1.0, 0.2, 0.0001)]
+    scores = [
+        fitted(RejectOption, {}, bound=bound).score(frame, labels) for bound in (1.0, 0.2, 0.0001)
+    ]
     assert scores[0] > scores[1] > scores[2]
 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("cost", ["fnr", "fpr", "weighted"])
 def test_replaced_chances_make_the_cost_equal(cost):
-    """The equation that Pleiss and others solve: the mean cost of the better side rises to that of the other."""
+    """The equation that Pleiss and others solve: the mean cost of the better side rises to that of
+    the other.
+    """
     pytest.importorskip("aif360", reason="needs AIF360")
     frame, labels = calibrated()
-    made = CalibratedOdds(Told(), over="sex", positive="yes", cost=cost, prefit=True).fit(frame, labels)
+    made = CalibratedOdds(Told(), over="sex", positive="yes", cost=cost, prefit=True).fit(
+        frame, labels
+    )
     man, true = (frame.sex == "m").to_numpy(), labels == "yes"
 
     def costs(side, chance):
         misses = (1 - chance)[side & true].mean()
         alarms = chance[side & ~true].mean()
         base = true[side].mean()
-        return {"fnr": misses, "fpr": alarms, "weighted": 0.5 * (alarms * (1 - base) + misses * base)}[cost]
+        return {
+            "fnr": misses,
+            "fpr": alarms,
+            "weighted": 0.5 * (alarms * (1 - base) + misses * base),
+        }[cost]
 
     expected = []
     for side, share in zip((~man, man), made.replaced_, strict=True):
         own = frame.chance.to_numpy()
-        expected.append((1 - share) * costs(side, own) + share * costs(side, np.full(4000, true[side].mean())))
+        expected.append(
+            (1 - share) * costs(side, own) + share * costs(side, np.full(4000, true[side].mean()))
+        )
     assert min(made.replaced_) == 0 < max(made.replaced_) < 1
     assert expected[0] == pytest.approx(expected[1])
     changed = made.predict(frame) != np.where(frame.chance >= 0.5, "yes", "no")
@@ -344,7 +410,9 @@ def test_replaced_chances_make_the_cost_equal(cost):
 def test_where_no_share_makes_the_cost_equal_all_are_replaced():
     pytest.importorskip("aif360", reason="needs AIF360")
     frame, labels = told(3, 4000, 6)
-    made = CalibratedOdds(Told(), over="sex", positive="yes", cost="fpr", prefit=True).fit(frame, labels)
+    made = CalibratedOdds(Told(), over="sex", positive="yes", cost="fpr", prefit=True).fit(
+        frame, labels
+    )
     assert made.replaced_.tolist() == [1, 0]
     assert set(made.predict(frame)[frame.sex == "f"]) == {"no"}
     same = np.tile([0.2, 0.2, 0.8, 0.8], 50)
@@ -363,7 +431,8 @@ def test_flips_equalise_the_odds_and_no_other_flips_cost_less():
     rates = np.array([[yes[side & ~true].mean(), yes[side & true].mean()] for side in (~man, man)])
     after = made.chances_[:, :1] * rates + made.chances_[:, 1:] * (1 - rates)
     assert after[0] == pytest.approx(after[1])
-    # Both sides can reach the same pair of rates only within both of their parallelograms; try many pairs.
+    # Both sides can reach the same pair of rates only within both of their parallelograms; try many
+    # pairs.
     steps = np.linspace(0, 1, 201)
     kept, given_ = (grid.ravel() for grid in np.meshgrid(steps, steps))
     false, hit = (kept[:, None] * rates[0] + given_[:, None] * (1 - rates[0])).T
@@ -385,8 +454,15 @@ def test_a_fitted_model_is_shared_and_not_trained_again(method, options):
     copy = clone(made)
     assert copy.estimator is model
     assert copy.fit(frame, labels).predict(frame).tolist() == made.predict(frame).tolist()
-    refused(UsageError, lambda: clone(made).set_params(validation=0.5).fit(frame, labels), "prefit=True", "validation")
-    refused(UsageError, lambda: made.set_params(estimator=clone(model)).fit(frame, labels), "not fitted")
+    refused(
+        UsageError,
+        lambda: clone(made).set_params(validation=0.5).fit(frame, labels),
+        "prefit=True",
+        "validation",
+    )
+    refused(
+        UsageError, lambda: made.set_params(estimator=clone(model)).fit(frame, labels), "not fitted"
+    )
     refused(UsageError, lambda: made.set_params(estimator=None).fit(frame, labels), "estimator")
 
 
@@ -421,14 +497,21 @@ def test_rows_kept_for_validation_are_kept_from_the_model():
 @pytest.mark.parametrize("estimator", [LinearSVC(), RidgeClassifier()])
 def test_a_model_with_margins_only_is_enough(estimator):
     frame, labels = people()
-    made = RejectOption(estimator, over="sex", positive="no", aware=False).fit(frame.drop(columns="job"), labels)
+    made = RejectOption(estimator, over="sex", positive="no", aware=False).fit(
+        frame.drop(columns="job"), labels
+    )
     plain = made.model_.predict(frame[["points"]])
-    assert bias(frame, labels, made.predict(frame.drop(columns="job")))["spd"] < bias(frame, labels, plain)["spd"] / 2
+    assert (
+        bias(frame, labels, made.predict(frame.drop(columns="job")))["spd"]
+        < bias(frame, labels, plain)["spd"] / 2
+    )
 
 
 def test_several_columns_and_privileged_groups():
     frame, _ = people()
-    made = fitted(RejectOption, {}, over=["sex", "job"], privileged={"sex": "m", "job": ["crafts", "care"]})
+    made = fitted(
+        RejectOption, {}, over=["sex", "job"], privileged={"sex": "m", "job": ["crafts", "care"]}
+    )
     assert made.roles_.privileged == (("m", "care"), ("m", "crafts"))
     assert made.predict(frame).tolist() == fitted(RejectOption, {}).predict(frame).tolist()
 
@@ -439,7 +522,9 @@ def test_what_cannot_be_used_is_named(method, options):
     frame, labels = people(200)
 
     def fit(estimator=MODEL, rows=frame, true=labels, **more):
-        return method(estimator, **({"over": "sex", "positive": "yes"} | options | more)).fit(rows, true)
+        return method(estimator, **({"over": "sex", "positive": "yes"} | options | more)).fit(
+            rows, true
+        )
 
     refused(UsageError, lambda: fit(over=None), "over=")
     refused(DataError, lambda: fit(over="sexx"), "did you mean 'sex'")
@@ -451,14 +536,18 @@ def test_what_cannot_be_used_is_named(method, options):
     refused(DataError, lambda: fit().predict(frame.assign(sex="x")), "sex 'x'")
     refused(UsageError, lambda: fit(validation=1.0), "validation = 1.0")
     refused(UsageError, lambda: fit(random_state=-1), "random_state = -1")
-    refused(DataError, lambda: fit(true=np.array(["no"] * 199 + ["yes"]), validation=0.999), "one label")
+    refused(
+        DataError, lambda: fit(true=np.array(["no"] * 199 + ["yes"]), validation=0.999), "one label"
+    )
     if options.get("metric") != "spd":
         true = np.where(frame.sex == "f", "no", labels)
         refused(DataError, lambda: fit(true=true), "unprivileged", "'yes'")
 
 
 def test_parameters_are_checked():
-    refused(UsageError, lambda: fitted(RejectOption, {"metric": "spdd"}), "'spdd'", "did you mean 'spd'")
+    refused(
+        UsageError, lambda: fitted(RejectOption, {"metric": "spdd"}), "'spdd'", "did you mean 'spd'"
+    )
     refused(UsageError, lambda: fitted(RejectOption, {"bound": -1}), "bound = -1")
     refused(UsageError, lambda: fitted(RejectOption, {"margins": 0}), "margins = 0")
     frame, labels = people(200)
@@ -466,7 +555,9 @@ def test_parameters_are_checked():
     refused(UsageError, lambda: odds.fit(frame, labels), "'fnrr'", "did you mean 'fnr'")
     mute = DecisionTreeClassifier().fit(frame[["points"]], labels == "yes")
     made = RejectOption(mute, over="sex", positive="yes", prefit=True)
-    refused(UsageError, lambda: made.fit(frame, labels), "knows the labels False, True", "'no', 'yes'")
+    refused(
+        UsageError, lambda: made.fit(frame, labels), "knows the labels False, True", "'no', 'yes'"
+    )
 
 
 def test_a_model_that_is_never_in_doubt_is_refused():
@@ -496,11 +587,14 @@ def test_adult(method, options, adult):
     texts = [name for name in frame if not pd.api.types.is_numeric_dtype(frame[name])]
     model = make_pipeline(
         make_column_transformer(
-            (OneHotEncoder(handle_unknown="ignore", min_frequency=20), texts), remainder=StandardScaler()
+            (OneHotEncoder(handle_unknown="ignore", min_frequency=20), texts),
+            remainder=StandardScaler(),
         ),
         LogisticRegression(max_iter=200),
     )
-    made = method(model, over="sex", positive=adult.positive, **options).fit(frame[:3000], labels[:3000])
+    made = method(model, over="sex", positive=adult.positive, **options).fit(
+        frame[:3000], labels[:3000]
+    )
     assert made.score(frame[3000:], labels[3000:]) > 0.6
     if options.get("metric") == "spd" or method is Reweighing:
         original, answers = made.model_.predict(frame[3000:]), made.predict(frame[3000:])

@@ -1,4 +1,6 @@
-"""Who is who: labels, groups and the privileged ones, from any frame; and what all mitigation methods share."""
+"""Who is who: labels, groups and the privileged ones, from any frame; and what all mitigation
+methods share.
+"""
 
 from __future__ import annotations
 
@@ -26,16 +28,24 @@ from evenhand.mitigation.roles import Roles
 from evenhand.runtime.errors import DataError, MissingExtra, UsageError
 from tests.support.helpers import examples, refused
 
-FRAME = pd.DataFrame({"sex": ["f", "f", "m", "m", "m"], "race": ["a", "b", "a", "b", "b"], "age": [1, 2, 3, 4, 5]})
+FRAME = pd.DataFrame(
+    {"sex": ["f", "f", "m", "m", "m"], "race": ["a", "b", "a", "b", "b"], "age": [1, 2, 3, 4, 5]}
+)
 LABELS = ["no", "yes", "no", "yes", "yes"]
-NAMES = st.lists(st.sampled_from(["sex", "race", "child", "score"]), min_size=1, max_size=3, unique=True)
+NAMES = st.lists(
+    st.sampled_from(["sex", "race", "child", "score"]), min_size=1, max_size=3, unique=True
+)
 COLUMNS = {
     "sex": st.sampled_from(["f", "m"]),
     "race": st.sampled_from(["a", "b", "c", ""]),
     "child": st.booleans(),
     "score": st.sampled_from([0.0, 0.5, -1.0]),
 }
-ROWS = st.lists(st.tuples(st.fixed_dictionaries(COLUMNS), st.sampled_from(["hired", "not"])), min_size=2, max_size=30)
+ROWS = st.lists(
+    st.tuples(st.fixed_dictionaries(COLUMNS), st.sampled_from(["hired", "not"])),
+    min_size=2,
+    max_size=30,
+)
 
 
 def engine(name: str, frame: pd.DataFrame):
@@ -54,7 +64,9 @@ def test_groups_and_labels_are_those_found_row_by_row(name, rows, over):
     frame, labels = pd.DataFrame([row for row, _ in rows]), [label for _, label in rows]
     groups = [tuple(row[column] for column in over) for row, _ in rows]
     if len(set(groups)) < 2 or len(set(labels)) < 2:
-        refused(DataError, lambda: Roles.of(engine(name, frame), labels, over=over, positive="hired"))
+        refused(
+            DataError, lambda: Roles.of(engine(name, frame), labels, over=over, positive="hired")
+        )
         return
     roles = Roles.of(engine(name, frame), labels, over=over, positive="hired")
     assert roles.groups == tuple(sorted(set(groups), key=repr))
@@ -62,11 +74,15 @@ def test_groups_and_labels_are_those_found_row_by_row(name, rows, over):
     assert roles.truth(labels).tolist() == [float(label == "hired") for label in labels]
     assert roles.labels(roles.truth(labels)).tolist() == labels
     hired = {
-        group: np.mean([label == "hired" for own, label in zip(groups, labels, strict=True) if own == group])
+        group: np.mean(
+            [label == "hired" for own, label in zip(groups, labels, strict=True) if own == group]
+        )
         for group in roles.groups
     }
     assert roles.privileged == (max(roles.groups, key=lambda group: hired[group]),)
-    assert roles.are_privileged(engine(name, frame)).tolist() == [group in roles.privileged for group in groups]
+    assert roles.are_privileged(engine(name, frame)).tolist() == [
+        group in roles.privileged for group in groups
+    ]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +112,10 @@ def test_the_privileged_can_be_named():
 
     assert privileged("sex", privileged="f") == (("f",),)
     assert privileged("age", privileged=[1, 2]) == ((1,), (2,))
-    assert privileged(["sex", "race"], privileged={"sex": "m", "race": ["a", "b"]}) == (("m", "a"), ("m", "b"))
+    assert privileged(["sex", "race"], privileged={"sex": "m", "race": ["a", "b"]}) == (
+        ("m", "a"),
+        ("m", "b"),
+    )
     refused(UsageError, lambda: privileged("sex", privileged="x"), "'x'", "'f', 'm'")
     refused(UsageError, lambda: privileged("sex", privileged=["f", "m"]), "nobody")
     refused(UsageError, lambda: privileged(["sex", "race"], privileged="m"), "mapping")
@@ -116,18 +135,32 @@ def test_what_cannot_be_used_is_named():
     refused(DataError, lambda: roles(labels=LABELS[:4]), "5 rows and 4 labels")
     refused(DataError, lambda: roles(labels=None), "one column")
     refused(DataError, lambda: roles(labels=np.array([LABELS, LABELS]).T), "shape (5, 2)")
-    refused(DataError, lambda: roles(frame=FRAME[FRAME.sex == "f"], labels=LABELS[:2]), "sex 'f'", "second group")
+    refused(
+        DataError,
+        lambda: roles(frame=FRAME[FRAME.sex == "f"], labels=LABELS[:2]),
+        "sex 'f'",
+        "second group",
+    )
     refused(DataError, lambda: roles(frame=np.zeros((5, 2))), "ndarray")
     refused(DataError, lambda: roles().truth(["yes", "oui"]), "'oui'")
-    refused(DataError, lambda: roles().codes(FRAME.replace({"sex": {"m": "x"}})), "sex 'x'", "no training row")
+    refused(
+        DataError,
+        lambda: roles().codes(FRAME.replace({"sex": {"m": "x"}})),
+        "sex 'x'",
+        "no training row",
+    )
 
 
 @pytest.mark.parametrize("value", [None, float("nan"), pd.NA])
 def test_missing_values_are_refused_with_the_row(value):
     frame = FRAME.assign(sex=pd.Series(["f", "f", "m", value, "m"], dtype=object))
-    refused(DataError, lambda: Roles.of(frame, LABELS, over="sex", positive="yes"), "'sex'", "row 3")
+    refused(
+        DataError, lambda: Roles.of(frame, LABELS, over="sex", positive="yes"), "'sex'", "row 3"
+    )
     labels = pd.Series(["no", "yes", value, "yes", "yes"], dtype=object)
-    refused(DataError, lambda: Roles.of(FRAME, labels, over="sex", positive="yes"), "labels", "row 2")
+    refused(
+        DataError, lambda: Roles.of(FRAME, labels, over="sex", positive="yes"), "labels", "row 2"
+    )
     roles = Roles.of(FRAME, LABELS, over="sex", positive="yes")
     refused(DataError, lambda: roles.codes(frame), "'sex'", "row 3")
     refused(DataError, lambda: roles.truth(labels), "labels", "row 2")
@@ -160,7 +193,9 @@ def test_numbers_refuse_what_is_missing():
         make_pipeline(StandardScaler(), GaussianNB()),
         make_pipeline(StandardScaler(), make_pipeline(StandardScaler(), GaussianNB())),
         GridSearchCV(GaussianNB(), {"var_smoothing": [1e-9]}, cv=2),
-        make_pipeline(StandardScaler(), GridSearchCV(GaussianNB(), {"var_smoothing": [1e-9]}, cv=2)),
+        make_pipeline(
+            StandardScaler(), GridSearchCV(GaussianNB(), {"var_smoothing": [1e-9]}, cv=2)
+        ),
     ],
 )
 def test_weights_reach_the_estimator_through_what_is_around_it(estimator):
@@ -185,7 +220,10 @@ def test_weights_reach_the_estimator_through_what_is_around_it(estimator):
     ],
 )
 def test_an_estimator_that_takes_no_weights_is_refused(estimator):
-    message = refused(UsageError, lambda: Reweighing(estimator, over="sex").fit(FRAME[["sex", "age"]], [0, 1, 0, 1, 1]))
+    message = refused(
+        UsageError,
+        lambda: Reweighing(estimator, over="sex").fit(FRAME[["sex", "age"]], [0, 1, 0, 1, 1]),
+    )
     assert "KNeighborsClassifier" in message
     assert "sample_weight" in message
 
@@ -217,7 +255,12 @@ def test_pandas_own_texts_are_put_back():
 def test_the_error_of_a_missing_library_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "aif360", None)
     monkeypatch.setitem(sys.modules, "aif360.datasets", None)
-    refused(MissingExtra, lambda: aif360("datasets", "EqualisedOdds"), "EqualisedOdds", "evenhand[aif360]")
+    refused(
+        MissingExtra,
+        lambda: aif360("datasets", "EqualisedOdds"),
+        "EqualisedOdds",
+        "evenhand[aif360]",
+    )
 
 
 @pytest.mark.heavy
@@ -232,8 +275,12 @@ root = logging.getLogger()
 print(root.handlers, root.filters, "TF_CPP_MIN_LOG_LEVEL" in os.environ)
 root.warning("my own")
 """
-    environment = {name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment)
+    environment = {
+        name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
+    )
     assert done.stdout == "[] [] False\n"
     assert "my own" in done.stderr
     assert "unavailable" not in done.stderr
@@ -243,7 +290,9 @@ root.warning("my own")
 def test_a_data_set_of_the_library_holds_what_it_is_given():
     pytest.importorskip("aif360", reason="needs AIF360")
     features, privileged = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([True, False])
-    made = dataset(features, [1, 0], privileged, scores=np.array([0.7, 0.2]), weights=np.array([1.0, 2.0]))
+    made = dataset(
+        features, [1, 0], privileged, scores=np.array([0.7, 0.2]), weights=np.array([1.0, 2.0])
+    )
     assert np.array_equal(made.features, np.column_stack([features, privileged]))
     assert made.labels.ravel().tolist() == [1, 0]
     assert made.scores.ravel().tolist() == [0.7, 0.2]

@@ -1,4 +1,6 @@
-"""tune: the value with the best area is found, judged on rows that took no part, and the same for any workers."""
+"""tune: the value with the best area is found, judged on rows that took no part, and the same for
+any workers.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ def test_the_curve_has_each_value_and_the_best_is_the_one_with_most_area(swept):
 
 def test_a_tuning_is_told_line_by_line_and_a_line_break_in_a_name_makes_no_line(swept):
     assert swept.told() == str(swept).splitlines()
-    standings = [replace(one, name=f"{one.name}\nbest: eta = 0") for one in swept.comparison.standings]
+    standings = [
+        replace(one, name=f"{one.name}\nbest: eta = 0") for one in swept.comparison.standings
+    ]
     broken = replace(swept, comparison=replace(swept.comparison, standings=standings))
     assert len(broken.to_text().splitlines()) == len(swept.to_text().splitlines())
 
@@ -73,13 +77,17 @@ def test_the_best_is_judged_alone_on_rows_that_took_no_part(people, swept):
 def test_rows_kept_are_in_no_split(people, monkeypatch):
     """What a row kept for the end holds changes nothing in the sweep."""
     frame, labels = people
-    first = tune(PrejudiceRemover(over="sex", positive="yes"), frame, labels, values=[10.0], splits=2)
+    first = tune(
+        PrejudiceRemover(over="sex", positive="yes"), frame, labels, values=[10.0], splits=2
+    )
     from evenhand.runtime.random_streams import stream
 
     kept = stream(0, "tune", "kept").permutation(len(labels))[: round(0.3 * len(labels))]
     changed = frame.copy()
     changed.loc[kept, "skill"] = 0.0
-    second = tune(PrejudiceRemover(over="sex", positive="yes"), changed, labels, values=[10.0], splits=2)
+    second = tune(
+        PrejudiceRemover(over="sex", positive="yes"), changed, labels, values=[10.0], splits=2
+    )
     assert first.comparison.digest == second.comparison.digest
     assert first.chosen is not None
     assert second.chosen is not None
@@ -87,7 +95,9 @@ def test_rows_kept_are_in_no_split(people, monkeypatch):
 
 
 def test_the_same_for_any_number_of_workers(people, swept):
-    other = tune(PrejudiceRemover(over="sex", positive="yes"), *people, values=ETAS, splits=5, n_jobs=2)
+    other = tune(
+        PrejudiceRemover(over="sex", positive="yes"), *people, values=ETAS, splits=5, n_jobs=2
+    )
     assert other.comparison.digest == swept.comparison.digest
     assert other.chosen is not None
     assert other.chosen.digest == swept.chosen.digest
@@ -95,7 +105,9 @@ def test_the_same_for_any_number_of_workers(people, swept):
 
 def test_a_method_with_an_estimator_is_compared_with_the_estimator_alone(people):
     method = RejectOption(model(), over="sex", positive="yes")
-    found = tune(method, *people, values=[0.01, 0.2], splits=3, bias="aod", performance="balanced accuracy")
+    found = tune(
+        method, *people, values=[0.01, 0.2], splits=3, bias="aod", performance="balanced accuracy"
+    )
     assert found.parameter == "bound"
     assert found.comparison.bias == "aod"
     from sklearn.base import clone
@@ -118,7 +130,9 @@ def test_a_method_with_an_estimator_is_compared_with_the_estimator_alone(people)
 def test_polars_frames_are_taken(people, swept):
     polars = pytest.importorskip("polars", reason="needs polars")
     frame = polars.DataFrame(people[0].to_dict("list"))
-    found = tune(PrejudiceRemover(over="sex", positive="yes"), frame, people[1], values=ETAS, splits=5)
+    found = tune(
+        PrejudiceRemover(over="sex", positive="yes"), frame, people[1], values=ETAS, splits=5
+    )
     assert found.best == swept.best
 
 
@@ -144,8 +158,16 @@ def test_a_tuning_survives_its_file(swept, chosen, tmp_path):
     found = swept if chosen else replace(swept, best=None, chosen=None)
     text = found.to_json(tmp_path / "tuning.json")
     table = json.loads(text)
-    assert (table["format"], table["job"], table["verdict"], table["stop"]) == (2, "tune", found.verdict, "completed")
-    for again in (Tuning.from_json(tmp_path / "tuning.json"), evidence_of(table, where="tuning.json")):
+    assert (table["format"], table["job"], table["verdict"], table["stop"]) == (
+        2,
+        "tune",
+        found.verdict,
+        "completed",
+    )
+    for again in (
+        Tuning.from_json(tmp_path / "tuning.json"),
+        evidence_of(table, where="tuning.json"),
+    ):
         assert isinstance(again, Tuning)
         assert again.to_json() == text
         assert again.digest == found.digest
@@ -155,7 +177,9 @@ def test_a_tuning_survives_its_file(swept, chosen, tmp_path):
         assert (again.exit_code, again.story()) == (found.exit_code, found.story())
         assert again.to_frame().equals(found.curve)
     assert (found.judged is found.chosen) is chosen
-    assert [finding.key for finding in found.findings] == [f"gain of {one.name}" for one in found.judged.standings]
+    assert [finding.key for finding in found.findings] == [
+        f"gain of {one.name}" for one in found.judged.standings
+    ]
 
 
 def test_files_that_are_no_tuning_are_refused(swept, tmp_path):
@@ -165,7 +189,10 @@ def test_files_that_are_no_tuning_are_refused(swept, tmp_path):
         ({"job": "compare"}, "this is no evenhand tuning"),
         ({"format": 3}, "tuning format 3 is not 2"),
         ({"chosen": 3}, "chosen: this is no evenhand comparison"),
-        ({"comparison": {**table["comparison"], "start": 3}}, "comparison: this evenhand comparison is damaged"),
+        (
+            {"comparison": {**table["comparison"], "start": 3}},
+            "comparison: this evenhand comparison is damaged",
+        ),
         ({"stop": "bored"}, "this evenhand tuning is damaged"),
     ):
         path.write_text(json.dumps({**table, **changes}))
@@ -200,7 +227,9 @@ def test_bad_input_is_one_sentence(people):
     refused(UsageError, asked(test_size=1.5), "test_size = 1.5")
     refused(DataError, asked(y=labels[1:]), "3,000 rows and 2,999 labels")
     refused(DataError, asked(PrejudiceRemover(over="sexx", positive="yes")), "did you mean 'sex'")
-    refused(UsageError, asked(RejectOption(over="sex", positive="yes")), "no estimator to compare with")
+    refused(
+        UsageError, asked(RejectOption(over="sex", positive="yes")), "no estimator to compare with"
+    )
 
 
 def test_it_draws_itself(swept):

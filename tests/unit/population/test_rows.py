@@ -1,4 +1,6 @@
-"""Populations: rows, profiles and the [population] table, compared with exact expectations and plain loops."""
+"""Populations: rows, profiles and the [population] table, compared with exact expectations and
+plain loops.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,25 @@ from tests.support.strategies import spaces
 
 SPACE = Space([category("sex", ["F", "M"]), integer("age", 18, 90)], protected=["sex"])
 TRIO = Space(
-    [category("sex", ["F", "M"]), integer("age", 0, 9, bins=(0, 5, 9)), category("race", ["green", "blue", "red"])],
+    [
+        category("sex", ["F", "M"]),
+        integer("age", 0, 9, bins=(0, 5, 9)),
+        category("race", ["green", "blue", "red"]),
+    ],
     constraints=["age >= 3 or sex == 'F'"],
 )
-PEOPLE = {"sex": ["F", "M", "F", "F"], "age": [40, 40, 50, 50], "granted": [1, 0, 1, 0], "w": [1.0, 0.0, 2.0, 1.0]}
-FRAMES = [pd.DataFrame(PEOPLE), pl.DataFrame(PEOPLE), pl.LazyFrame(PEOPLE), pd.DataFrame(PEOPLE).to_dict("records")]
+PEOPLE = {
+    "sex": ["F", "M", "F", "F"],
+    "age": [40, 40, 50, 50],
+    "granted": [1, 0, 1, 0],
+    "w": [1.0, 0.0, 2.0, 1.0],
+}
+FRAMES = [
+    pd.DataFrame(PEOPLE),
+    pl.DataFrame(PEOPLE),
+    pl.LazyFrame(PEOPLE),
+    pd.DataFrame(PEOPLE).to_dict("records"),
+]
 ENGINES = pytest.mark.parametrize("frame", FRAMES, ids=["pandas", "polars", "lazy", "records"])
 N = 20_000
 OPTIONS = settings(max_examples=examples(40), deadline=None)
@@ -47,11 +63,16 @@ def agrees(drawn: Any, expected: dict[Any, float]) -> None:
     seen = dict(zip(map(tuple, found.tolist()), counts.tolist(), strict=True))
     assert seen.keys() <= {point for point, chance in expected.items() if chance > 0}
     for point, chance in expected.items():
-        assert abs(seen.get(point, 0) - len(drawn) * chance) <= 6 * math.sqrt(len(drawn) * chance * (1 - chance)) + 1e-9
+        assert (
+            abs(seen.get(point, 0) - len(drawn) * chance)
+            <= 6 * math.sqrt(len(drawn) * chance * (1 - chance)) + 1e-9
+        )
 
 
 def inputs(space: Space) -> list[tuple[float, ...]]:
-    found = np.array(list(itertools.product(*(feature.values().tolist() for feature in space.features))))
+    found = np.array(
+        list(itertools.product(*(feature.values().tolist() for feature in space.features)))
+    )
     return list(map(tuple, found[space.valid(found)].tolist()))
 
 
@@ -77,7 +98,12 @@ def test_weights_are_a_column_or_a_sequence(frame):
     by_name = rows(frame, weights="w")
     assert by_name.population(SPACE) == "the 4 given rows, weighted by w"
     agrees(by_name.draw(N, rng(), SPACE), {(0, 40): 0.25, (0, 50): 0.75})
-    for given_ in ([1, 0, 2, 1], np.array([1, 0, 2, 1]), pd.Series([1, 0, 2, 1]), pl.Series([1, 0, 2, 1])):
+    for given_ in (
+        [1, 0, 2, 1],
+        np.array([1, 0, 2, 1]),
+        pd.Series([1, 0, 2, 1]),
+        pl.Series([1, 0, 2, 1]),
+    ):
         listed = rows(frame, weights=given_)
         assert listed.population(SPACE) == "the 4 given rows, weighted"
         assert (listed.draw(100, rng(), SPACE) == by_name.draw(100, rng(), SPACE)).all()
@@ -101,7 +127,9 @@ def test_groups_of_rows_are_drawn_and_empty_ones_named():
     assert weighted.empty(by_sex).tolist() == [False, True]  # the only man has no weight
     agrees(weighted.within(N, rng(), by_sex, 0), {(0, 40): 0.25, (0, 50): 0.75})
     refused(SpaceError, lambda: weighted.within(1, rng(), by_sex, 1), "no row", "'M'")
-    outside = Groups(Space([*SPACE.features[:1], integer("age", 18, 90, bins=(45, 60, 70))]), ("age",))
+    outside = Groups(
+        Space([*SPACE.features[:1], integer("age", 18, 90, bins=(45, 60, 70))]), ("age",)
+    )
     assert some.empty(outside).tolist() == [False, True]
     agrees(some.within(1000, rng(), outside, 0), {(0, 50): 1.0})
 
@@ -111,12 +139,21 @@ def test_groups_of_rows_are_drawn_and_empty_ones_named():
 def test_groups_of_rows_agree_with_the_groups_of_points(space, data):
     every = inputs(space)
     chosen = data.draw(st.lists(st.sampled_from(every), min_size=1, max_size=8))
-    weights = data.draw(st.none() | st.lists(st.integers(0, 3), min_size=len(chosen), max_size=len(chosen)).filter(any))
+    weights = data.draw(
+        st.none()
+        | st.lists(st.integers(0, 3), min_size=len(chosen), max_size=len(chosen)).filter(any)
+    )
     some = rows(space.records(np.array(chosen)), weights=weights)
-    groups = Groups(space, tuple(data.draw(st.lists(st.sampled_from(space.names), min_size=1, unique=True))))
+    groups = Groups(
+        space, tuple(data.draw(st.lists(st.sampled_from(space.names), min_size=1, unique=True)))
+    )
     place = groups.of(np.array(chosen))
     for group, empty in enumerate(some.empty(groups).tolist()):
-        mine = {p for p, g, w in zip(chosen, place, weights or [1] * len(chosen), strict=True) if g == group and w}
+        mine = {
+            p
+            for p, g, w in zip(chosen, place, weights or [1] * len(chosen), strict=True)
+            if g == group and w
+        }
         assert empty == (not mine)
         if mine:
             assert set(map(tuple, some.within(20, rng(), groups, group).tolist())) <= mine
@@ -141,7 +178,9 @@ class Unpicklable(pd.DataFrame):  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
-    "make", [lambda frame: rows(frame, weights="w"), lambda frame: profile(frame=frame)], ids=["rows", "profile"]
+    "make",
+    [lambda frame: rows(frame, weights="w"), lambda frame: profile(frame=frame)],
+    ids=["rows", "profile"],
 )
 def test_what_is_encoded_travels_without_its_frame(make):
     some = make(Unpicklable(PEOPLE))
@@ -152,12 +191,17 @@ def test_what_is_encoded_travels_without_its_frame(make):
     assert (draws.take(0, 100) == Draws(some, SPACE, 0, "a").take(0, 100)).all()
     some.empty(groups)
     within = pickle.loads(pickle.dumps(Draws(Within(some, groups, 0), SPACE, 0, "a", block=64)))
-    assert (within.take(30, 90) == Draws(Within(some, groups, 0), SPACE, 0, "a", block=64).take(30, 90)).all()
+    assert (
+        within.take(30, 90) == Draws(Within(some, groups, 0), SPACE, 0, "a", block=64).take(30, 90)
+    ).all()
     assert draws.sampler.population(SPACE) == text
     other = Space([category("sex", ["F", "M"])])
     refused(UsageError, lambda: draws.sampler.draw(1, rng(), other), "another space")
     assert len(some.draw(2, rng(), other)) == 2  # where the frame still is
-    assert (pickle.loads(pickle.dumps(make(FRAMES[0]))).draw(9, rng(), SPACE) == some.draw(9, rng(), SPACE)).all()
+    assert (
+        pickle.loads(pickle.dumps(make(FRAMES[0]))).draw(9, rng(), SPACE)
+        == some.draw(9, rng(), SPACE)
+    ).all()
 
 
 def test_rows_that_do_not_fit_are_refused():
@@ -166,8 +210,12 @@ def test_rows_that_do_not_fit_are_refused():
     refused(DataError, lambda: rows([]), "no rows")
     refused(UsageError, lambda: rows(None), "no rows")
     refused(DataError, lambda: rows({"sex": ["F"]}), "dict")
-    refused(DataError, lambda: rows(frame.assign(age=17)).population(SPACE), "'age' = 17", "18 to 90")
-    refused(DataError, lambda: rows(frame.assign(sex="D")).population(SPACE), "'sex' = 'D'", "'F', 'M'")
+    refused(
+        DataError, lambda: rows(frame.assign(age=17)).population(SPACE), "'age' = 17", "18 to 90"
+    )
+    refused(
+        DataError, lambda: rows(frame.assign(sex="D")).population(SPACE), "'sex' = 'D'", "'F', 'M'"
+    )
     refused(DataError, lambda: rows(frame.drop(columns="sex")).population(SPACE), "'sex'")
     strict = Space(SPACE.features, constraints=["age < 50"])
     refused(DataError, lambda: rows(frame).population(strict), "2 of 4 rows", "row 2", "'age': 50")
@@ -177,14 +225,21 @@ def test_options_of_rows_that_make_no_sense_are_refused():
     frame = FRAMES[0]
     assert rows(frame, sample_of="applicants of 2024").population(SPACE) == "applicants of 2024"
     refused(UsageError, lambda: rows(frame, twins="row"), "did you mean 'rows'")
-    refused(UsageError, lambda: rows(frame, twins="rows", sample_of="all"), "twins = 'rows'", "sample_of")
+    refused(
+        UsageError,
+        lambda: rows(frame, twins="rows", sample_of="all"),
+        "twins = 'rows'",
+        "sample_of",
+    )
     refused(UsageError, lambda: rows(frame, weights="w", sample_of="all"), "weights", "sample_of")
     refused(UsageError, lambda: rows(frame, sample_of=" "), "sample_of")
     refused(UsageError, lambda: rows(frame, sample_off="all"), "did you mean 'sample_of'")  # type: ignore[call-arg]
     refused(DataError, lambda: rows(frame, weights="ww"), "'ww'", "did you mean 'w'")
     refused(DataError, lambda: rows([{"sex": "F", "age": 20}], weights="w"), "record 0", "'w'")
     refused(DataError, lambda: rows(["F"], weights="w"), "record 0")
-    refused(DataError, lambda: rows(frame.assign(w=[1, None, 1, 1]), weights="w"), "missing", "row 1")
+    refused(
+        DataError, lambda: rows(frame.assign(w=[1, None, 1, 1]), weights="w"), "missing", "row 1"
+    )
     refused(UsageError, lambda: rows(frame, weights="sex"), "'F'", "no number")
     refused(UsageError, lambda: rows(frame, weights=[1, 2]), "2 weights for 4 rows")
     refused(UsageError, lambda: rows(frame, weights=[0] * 4), "all zero")
@@ -202,7 +257,9 @@ def test_options_of_rows_that_make_no_sense_are_refused():
 
 def test_levels_values_and_ranges_are_drawn_as_often_as_they_weigh():
     space = Space([category("sex", ["F", "M"]), integer("age", 0, 20, step=5), real("rate", 0, 1)])
-    some = profile({"sex": {"M": 3, "F": 1}, "age": {0: 0.5, 20: 1.5}, "rate": [(0, 0.5, 3), (0.5, 1, 1)]})
+    some = profile(
+        {"sex": {"M": 3, "F": 1}, "age": {0: 0.5, 20: 1.5}, "rate": [(0, 0.5, 3), (0.5, 1, 1)]}
+    )
     assert some.population(space) == "a profile with weights for sex, age, rate"
     drawn = some.draw(N, rng(), space)
     agrees(drawn[:, :2], {(0, 0): 1 / 16, (0, 20): 3 / 16, (1, 0): 3 / 16, (1, 20): 9 / 16})
@@ -245,7 +302,10 @@ def test_joint_weights_keep_features_together(given_):
 def test_a_frame_gives_marginal_and_joint_weights(frame):
     independent = profile(frame=frame)
     assert independent.population(SPACE) == "a profile of 4 rows"
-    agrees(independent.draw(N, rng(), SPACE), {(0, 40): 3 / 8, (0, 50): 3 / 8, (1, 40): 1 / 8, (1, 50): 1 / 8})
+    agrees(
+        independent.draw(N, rng(), SPACE),
+        {(0, 40): 3 / 8, (0, 50): 3 / 8, (1, 40): 1 / 8, (1, 50): 1 / 8},
+    )
     assert independent.separate(SPACE, ["sex"])
     together = profile(frame=frame, joint=[("sex", "age")])
     assert together.population(SPACE) == "a profile of 4 rows, sex and age jointly"
@@ -271,13 +331,18 @@ def test_constraints_leave_the_law_of_valid_inputs():
     some = profile(weights)
     assert some.population(TRIO) == "a profile with weights for sex, age, race; valid inputs only"
     chances = {
-        (s, a, r): (0.2, 0.8)[int(s)] * (0.15 if a < 4 else 0.4 / 6) * (1, 2, 0)[int(r)] for s, a, r in inputs(TRIO)
+        (s, a, r): (0.2, 0.8)[int(s)] * (0.15 if a < 4 else 0.4 / 6) * (1, 2, 0)[int(r)]
+        for s, a, r in inputs(TRIO)
     }
     agrees(some.draw(N, rng(), TRIO), normal(chances))
     groups = Groups(TRIO, ("age", "race"))
     place = groups.of(np.array(list(chances)))
     for group in range(len(groups)):
-        mine = {point: chance for (point, chance), at in zip(chances.items(), place, strict=True) if at == group}
+        mine = {
+            point: chance
+            for (point, chance), at in zip(chances.items(), place, strict=True)
+            if at == group
+        }
         if any(mine.values()):
             agrees(some.within(N, rng(), groups, group), normal(mine))
     assert some.empty(groups).tolist() == [False, False, True] * 2
@@ -286,24 +351,36 @@ def test_constraints_leave_the_law_of_valid_inputs():
 
 @st.composite
 def profiles(draw: Any, space: Space) -> tuple[Any, Any]:
-    """Weights for a small space, and the same for each value of each set of features, for plain loops."""
+    """Weights for a small space, and the same for each value of each set of features, for plain
+    loops.
+    """
     names, weights, chances = list(space.names), dict[Any, Any](), dict[Any, Any]()
     while names:
         taken = tuple(names.pop() for _ in range(draw(st.integers(1, min(2, len(names))))))
         features = [space.feature(name) for name in taken]
         every = list(itertools.product(*(feature.values().tolist() for feature in features)))
-        kinds = ["rows"] + ["uniform", *(["ranges"] if features[0].kind != "category" else [])] * (len(taken) == 1)
+        kinds = ["rows"] + ["uniform", *(["ranges"] if features[0].kind != "category" else [])] * (
+            len(taken) == 1
+        )
         kind = draw(st.sampled_from(kinds))
         if kind == "uniform":
             chances[taken] = dict.fromkeys(every, 1.0)
             continue
-        each = draw(st.lists(st.integers(0, 2), min_size=len(every), max_size=len(every)).filter(any))
+        each = draw(
+            st.lists(st.integers(0, 2), min_size=len(every), max_size=len(every)).filter(any)
+        )
         if kind == "ranges":
             cut = draw(st.integers(1, len(every)))
             parts = [part for part in (every[:cut], every[cut:]) if part]
             each = [1, *each][: len(parts)]
-            weights[taken] = [(*part[0], *part[-1], weight) for part, weight in zip(parts, each, strict=True)]
-            chances[taken] = {row: weight / len(part) for part, weight in zip(parts, each, strict=True) for row in part}
+            weights[taken] = [
+                (*part[0], *part[-1], weight) for part, weight in zip(parts, each, strict=True)
+            ]
+            chances[taken] = {
+                row: weight / len(part)
+                for part, weight in zip(parts, each, strict=True)
+                for row in part
+            }
         else:
             columns = zip(features, np.array(every).T, strict=True)
             labels = [feature.labels(column) for feature, column in columns]
@@ -316,14 +393,24 @@ def profiles(draw: Any, space: Space) -> tuple[Any, Any]:
 @given(spaces(most=3, constrained=True), st.data())
 def test_groups_of_a_profile_agree_with_a_loop_over_all_inputs(space, data):
     weights, chances = data.draw(profiles(space))
-    some = profile(weights or {space.names[0]: dict.fromkeys(space.features[0].labels(space.features[0].values()), 1)})
-    groups = Groups(space, tuple(data.draw(st.lists(st.sampled_from(space.names), min_size=1, unique=True))))
+    some = profile(
+        weights
+        or {space.names[0]: dict.fromkeys(space.features[0].labels(space.features[0].values()), 1)}
+    )
+    groups = Groups(
+        space, tuple(data.draw(st.lists(st.sampled_from(space.names), min_size=1, unique=True)))
+    )
     every = inputs(space)
     weight = {
-        point: math.prod(table[tuple(point[space.index(name)] for name in names)] for names, table in chances.items())
+        point: math.prod(
+            table[tuple(point[space.index(name)] for name in names)]
+            for names, table in chances.items()
+        )
         for point in every
     }
-    assume(any(weight.values()))  # a profile that contradicts the constraints is refused when it is drawn from
+    assume(
+        any(weight.values())
+    )  # a profile that contradicts the constraints is refused when it is drawn from
     place = dict(zip(every, groups.of(np.array(every)).tolist(), strict=True))
     for group, empty in enumerate(some.empty(groups).tolist()):
         mine = {point: weight[point] for point in every if place[point] == group and weight[point]}
@@ -343,19 +430,39 @@ def test_a_profile_under_bins_conditions_ranges_and_continuous_features():
     high = some.within(N, rng(), groups, 1)[:, 0]
     assert abs((high < 0.3).mean() - 0.5 / 3.5) < 0.01
     touching = Groups(Space([real("rate", 0, 1, bins=(0, 0.2, 0.4, 1))]), ("rate",))
-    assert some.empty(touching).tolist() == [True, False, True]  # a shared end has no weight by itself
+    assert some.empty(touching).tolist() == [
+        True,
+        False,
+        True,
+    ]  # a shared end has no weight by itself
 
 
 def test_constraints_that_leave_next_to_nothing_are_refused_with_the_numbers():
-    space = Space([integer("a", 0, 99_999), integer("b", 0, 99_999), integer("c", 0, 9)], constraints=["a == b"])
+    space = Space(
+        [integer("a", 0, 99_999), integer("b", 0, 99_999), integer("c", 0, 9)],
+        constraints=["a == b"],
+    )
     some = profile({"c": {0: 1}})
-    refused(RareInputs, lambda: some.draw(1000, rng(), space), "'a == b'", "accept only 10 of 1,0", "1 in 1,000")
+    refused(
+        RareInputs,
+        lambda: some.draw(1000, rng(), space),
+        "'a == b'",
+        "accept only 10 of 1,0",
+        "1 in 1,000",
+    )
     narrow = profile({"a": {5: 1}, "b": {5: 1, 6: 9}})
     assert set(map(tuple, narrow.draw(50, rng(), space)[:, :2].tolist())) == {(5.0, 5.0)}
 
 
 def test_mistakes_in_a_profile_are_named():
-    space = Space([*TRIO.features, real("rate", 0, 1), integer("five", 0, 20, step=5), category("weight", ["light"])])
+    space = Space(
+        [
+            *TRIO.features,
+            real("rate", 0, 1),
+            integer("five", 0, 20, step=5),
+            category("weight", ["light"]),
+        ]
+    )
 
     def wrong(weights: Any, *words: str, kind: Any = UsageError, **options: Any) -> None:
         refused(kind, lambda: profile(weights, **options).population(space), *words)
@@ -439,8 +546,7 @@ def test_a_table_declares_rows(load):
 
 
 def test_a_table_declares_a_profile(load):
-    some, space = load(
-        """
+    some, space = load("""
 [population]
 profile = "loans.csv"
 joint = [["sex", "age"]]
@@ -449,25 +555,28 @@ true = 1
 [population.weights.floor]
 1 = 3
 2 = 1
-"""
+""")
+    assert (
+        some.population(space)
+        == "a profile of 4 rows, sex and age jointly, with weights for member, floor"
     )
-    assert some.population(space) == "a profile of 4 rows, sex and age jointly, with weights for member, floor"
     drawn = some.draw(N, rng(), space)
     agrees(drawn[:, [0, 1]], {(0, 40): 0.25, (1, 40): 0.25, (0, 50): 0.5})
     agrees(drawn[:, [2, 3]], {(0, 0): 0.75, (0, 1): 0.25})
 
 
 def test_a_table_declares_ranges_and_joint_weights(load):
-    some, space = load(
-        """
+    some, space = load("""
 [population.weights]
 age = [[18, 29, 0.4], [30, 90, 0.6]]
 [[population.joint_weights]]
 features = ["sex", "floor"]
 rows = [["F", 1, 0.2], ["M", 3, 0.8]]
-"""
+""")
+    assert (
+        some.population(space)
+        == "a profile with weights for age, sex+floor; other features uniform"
     )
-    assert some.population(space) == "a profile with weights for age, sex+floor; other features uniform"
     drawn = some.draw(N, rng(), space)
     agrees(drawn[:, [0, 3]], {(0, 0): 0.2, (1, 2): 0.8})
     agrees((drawn[:, [1]] < 30).astype(float), {(1.0,): 0.4, (0.0,): 0.6})
@@ -494,10 +603,16 @@ rows = [["F", 1, 0.2], ["M", 3, 0.8]]
         ("[population.weights.sxe]\nF = 1", ["'sxe'", "did you mean 'sex'"]),
         ("[population.weights.sex]\nF = -1", ["-1"]),
         ("[[population.joint_weights]]\nfeatures = ['sex']", ["number 1", "rows"]),
-        ("[[population.joint_weights]]\nfeature = ['sex']", ["'feature'", "did you mean 'features'"]),
+        (
+            "[[population.joint_weights]]\nfeature = ['sex']",
+            ["'feature'", "did you mean 'features'"],
+        ),
         ("[population]\njoint_weights = [3]", ["number 1", "3"]),
         ("[population]\njoint_weights = [{features = [1], rows = [[1, 1]]}]", ["(1,)"]),
-        (2 * "[[population.joint_weights]]\nfeatures = ['sex']\nrows = [['F', 1]]\n", ["number 2", "sex"]),
+        (
+            2 * "[[population.joint_weights]]\nfeatures = ['sex']\nrows = [['F', 1]]\n",
+            ["number 2", "sex"],
+        ),
     ],
 )
 def test_mistakes_in_the_table_name_the_file(load, text, words):

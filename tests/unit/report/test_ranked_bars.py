@@ -23,12 +23,15 @@ def test_the_threshold_is_a_line_and_what_may_be_chance_a_hollow_bar(limit, sure
     Bars("a title", (), ("rows",), bars, limit=limit, sides=("less", "more")).draw(ax)
     legend = ax.get_legend()
     shown = [] if legend is None else legend.legend_handles
-    assert [isinstance(one, kind) for one, kind in zip(shown, handles, strict=True)] == [True] * len(handles)
+    assert [isinstance(one, kind) for one, kind in zip(shown, handles, strict=True)] == [
+        True
+    ] * len(handles)
 
 
 def test_rewording_the_legend_changes_no_handle(ax, monkeypatch):
     monkeypatch.setattr(
-        "evenhand.report.ranked_bars.number_text.limit", lambda limit, **how: "not a number, and not a line"
+        "evenhand.report.ranked_bars.number_text.limit",
+        lambda limit, **how: "not a number, and not a line",
     )
     bars = (Bar("sex F", -0.2, 0.1, 0.3, sure=False, beside=("90",)),)
     panel = Bars("a title", (), ("rows",), bars, limit=0.1, sides=("less", "more"))

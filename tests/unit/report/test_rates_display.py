@@ -1,4 +1,6 @@
-"""Rates drawn: what is computed is asserted without drawing, what is drawn on figures that nobody sees."""
+"""Rates drawn: what is computed is asserted without drawing, what is drawn on figures that nobody
+sees.
+"""
 
 from __future__ import annotations
 
@@ -65,14 +67,21 @@ def test_ratios_have_a_panel_of_their_own_with_a_floor_and_share_their_groups(pl
 def test_groups_are_sorted_and_the_empty_one_reads_as_undecided(plotted):
     display = plotted(result(Finding("differ", ("race",), estimate(0.4), 0.1, groups=GROUPS)))
     rows = display.groups[0].rows
-    assert [row.label for row in rows] == ["race a, n = 400", "race d, n = 400", "race b, n = 400", "race c, n = 0"]
+    assert [row.label for row in rows] == [
+        "race a, n = 400",
+        "race d, n = 400",
+        "race b, n = 400",
+        "race c, n = 0",
+    ]
     assert rows[-1].value is None
     assert texts(display).count("no data, undecided") == 1
 
 
 @given(known=st.integers(0, 60), empty=st.integers(0, 60), most=st.integers(4, 40))
 def test_no_group_disappears_without_a_word(known, empty, most):
-    groups = [group(str(i), (i * 37 % 61) / 61) for i in range(known)] + [group(f"e{i}", 0, 0) for i in range(empty)]
+    groups = [group(str(i), (i * 37 % 61) / 61) for i in range(known)] + [
+        group(f"e{i}", 0, 0) for i in range(empty)
+    ]
     shown = shown_groups(groups, most)
     drawn = [one for one in shown if isinstance(one, Group)]
     told = sum(int(one.split()[1]) for one in shown if isinstance(one, str))
@@ -87,7 +96,9 @@ def test_no_group_disappears_without_a_word(known, empty, most):
 
 
 def test_axes_given_get_the_groups_of_the_worst_finding_or_all_scores(ax):
-    scores = result(Finding("c", ("sex",), estimate(0.3), 0.05), Finding("c", ("age",), estimate(0.1), 0.05))
+    scores = result(
+        Finding("c", ("sex",), estimate(0.3), 0.05), Finding("c", ("age",), estimate(0.1), 0.05)
+    )
     display = scores.plot(ax=ax)
     assert display.ax_ is ax
     assert display.axes_ == (ax,)
@@ -105,26 +116,39 @@ def test_axes_given_get_the_groups_of_the_worst_finding_or_all_scores(ax):
 
 def test_very_many_rows_and_panels_are_cut_and_counted(plotted):
     names = [f"feature {i}" for i in range(MOST_ROWS + 5)]
-    display = display_of(result(*(Finding("c", (name,), estimate(0.3), 0.05) for name in names), job="mine"))
+    display = display_of(
+        result(*(Finding("c", (name,), estimate(0.3), 0.05) for name in names), job="mine")
+    )
     assert isinstance(display, RatesDisplay)
     assert len(display.scores[0].rows) == MOST_ROWS
     assert display.scores[0].rows[-1].instead == "… 6 more findings"
     groups = [(group("a", 0.1 * i), group("b", 0.05)) for i in range(MOST_PANELS + 2)]
-    drawn = plotted(result(*(Finding("c", ("race",), estimate(0.3), 0.05, groups=each) for each in groups)))
+    drawn = plotted(
+        result(*(Finding("c", ("race",), estimate(0.3), 0.05, groups=each) for each in groups))
+    )
     assert len(drawn.axes_) == 1 + MOST_PANELS
     assert "2 more findings have groups" in texts(drawn)
 
 
 def test_labels_are_taken_literally_and_long_ones_are_cut(plotted):
-    groups = (Group({"$x$": "$\\frac$"}, estimate(0.2)), Group({"name": "long " * 40}, estimate(0.4)))
-    display = plotted(result(Finding("costs $5 to $6 " * 9, ("$a$_{", "b" * 90), estimate(0.2), 0.1, groups=groups)))
+    groups = (
+        Group({"$x$": "$\\frac$"}, estimate(0.2)),
+        Group({"name": "long " * 40}, estimate(0.4)),
+    )
+    display = plotted(
+        result(
+            Finding("costs $5 to $6 " * 9, ("$a$_{", "b" * 90), estimate(0.2), 0.1, groups=groups)
+        )
+    )
     assert not cut(display)
     assert max(len(row.label) for row in display.groups[0].rows) < 60
 
 
 def test_a_result_without_findings_and_one_without_a_limit_are_drawn(plotted):
     assert "no findings" in texts(plotted(result()))
-    display = plotted(result(Finding("c", ("sex",), Estimate.exact(0, 4)), Finding("c", "a rule", estimate(0, 0))))
+    display = plotted(
+        result(Finding("c", ("sex",), Estimate.exact(0, 4)), Finding("c", "a rule", estimate(0, 0)))
+    )
     assert [row.label for row in display.scores[0].rows] == ["sex, n = 4", "a rule, n = 0"]
 
 

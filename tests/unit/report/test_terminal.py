@@ -1,4 +1,6 @@
-"""Results as text: golden texts for a pipe, and the same words with colour and lines that fit on a terminal."""
+"""Results as text: golden texts for a pipe, and the same words with colour and lines that fit on a
+terminal.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ from evenhand.statistics.estimate import Estimate, StopReason
 UNIFORM = "all inputs, uniformly"
 
 
-def estimate(value: float, low: float, high: float, n: int = 400, population: str = UNIFORM) -> Estimate:
+def estimate(
+    value: float, low: float, high: float, n: int = 400, population: str = UNIFORM
+) -> Estimate:
     return Estimate(value, low, high, n, 0.95, "exact", population)
 
 
@@ -39,7 +43,13 @@ def golden(shown: Result, text: str, **settings) -> None:
 CASE = Case({"sex": "F", "age": 30}, {"sex": "M", "age": 30}, ("deny", "approve"))
 MEASURE = result(
     "measure",
-    Finding("changing only sex changes the outcome", ("sex",), estimate(0.12, 0.1, 0.14), 0.05, (CASE, CASE)),
+    Finding(
+        "changing only sex changes the outcome",
+        ("sex",),
+        estimate(0.12, 0.1, 0.14),
+        0.05,
+        (CASE, CASE),
+    ),
     Finding("changing only age changes the outcome", ("age",), estimate(0.0, 0.0, 0.02), 0.05),
     Finding("race was not measured", ("race",), estimate(math.nan, 0.0, 1.0, 0), 0.05),
     notes=["a note"],
@@ -47,7 +57,11 @@ MEASURE = result(
 
 
 def group(value: float, n: int, **about) -> Group:
-    found = estimate(value, max(0.0, value - 0.05), min(1.0, value + 0.05), n) if n else estimate(math.nan, 0, 1, 0)
+    found = (
+        estimate(value, max(0.0, value - 0.05), min(1.0, value + 0.05), n)
+        if n
+        else estimate(math.nan, 0, 1, 0)
+    )
     return Group(about, found)
 
 
@@ -55,8 +69,22 @@ GROUPS = (group(0.4, 1200, sex="M"), group(0.1, 80, sex="F"), group(0, 0, sex="X
 COUNTS = {"implied discriminating": 0, "implied cleared": 0, "not shown": 0, "not tested": 0}
 
 
-def entry(about: str, state: str, because: str = "tested", of: str = "", value=None, low=None, high=None, n=0):
-    return {"about": about.split(), "state": state, "because": because, "of": of.split() or None} | {
+def entry(
+    about: str,
+    state: str,
+    because: str = "tested",
+    of: str = "",
+    value=None,
+    low=None,
+    high=None,
+    n=0,
+):
+    return {
+        "about": about.split(),
+        "state": state,
+        "because": because,
+        "of": of.split() or None,
+    } | {
         "value": value,
         "low": low,
         "high": high,
@@ -81,9 +109,24 @@ LATTICE = {
         entry("sex race age", "discriminating", SUPERSET, "sex race"),
     ],
     "levels": [
-        COUNTS | {"size": 1, "discriminating": 0, "cleared": 0, "implied cleared": 2, "undecided": 0, "not shown": 1},
+        COUNTS
+        | {
+            "size": 1,
+            "discriminating": 0,
+            "cleared": 0,
+            "implied cleared": 2,
+            "undecided": 0,
+            "not shown": 1,
+        },
         COUNTS | {"size": 2, "discriminating": 1, "cleared": 1, "undecided": 1},
-        COUNTS | {"size": 3, "discriminating": 0, "cleared": 0, "undecided": 0, "implied discriminating": 1},
+        COUNTS
+        | {
+            "size": 3,
+            "discriminating": 0,
+            "cleared": 0,
+            "undecided": 0,
+            "implied discriminating": 1,
+        },
     ],
 }
 SUBSETS = result(
@@ -114,7 +157,11 @@ def test_a_measure():
 
 def test_without_a_limit_there_is_no_verdict():
     golden(
-        result("measure", Finding("a claim", ("sex",), Estimate.exact(6, 24)), stop=StopReason.ENUMERATED),
+        result(
+            "measure",
+            Finding("a claim", ("sex",), Estimate.exact(6, 24)),
+            stop=StopReason.ENUMERATED,
+        ),
         """
         a claim
                   25.0 % (n = 24, enumerated)
@@ -125,7 +172,10 @@ def test_without_a_limit_there_is_no_verdict():
 
 def test_a_group_measure_shows_its_groups():
     golden(
-        result("measure", Finding("rates differ", ("sex",), estimate(0.3, 0.2, 0.4), 0.1, groups=GROUPS)),
+        result(
+            "measure",
+            Finding("rates differ", ("sex",), estimate(0.3, 0.2, 0.4), 0.1, groups=GROUPS),
+        ),
         """
         FAIL      rates differ
                   30.0 % (20.0 % to 40.0 %, 95 % level, n = 400, exact, population: all inputs, uniformly); limit 0.1
@@ -140,14 +190,29 @@ def test_a_group_measure_shows_its_groups():
 
 def test_a_log_with_a_ratio_tells_the_same_groups_once():
     rows = "2,000 rows"
-    exact = tuple(Group({"sex": name}, Estimate.exact(hits, 1000)) for name, hits in (("F", 1), ("M", 4)))
+    exact = tuple(
+        Group({"sex": name}, Estimate.exact(hits, 1000)) for name, hits in (("F", 1), ("M", 4))
+    )
     golden(
         result(
             "measure_log",
             Finding(
-                "the lowest rate is a quarter", ("sex",), estimate(0.25, 0.1, 0.5, 2000, rows), 0.8, (), exact, "", True
+                "the lowest rate is a quarter",
+                ("sex",),
+                estimate(0.25, 0.1, 0.5, 2000, rows),
+                0.8,
+                (),
+                exact,
+                "",
+                True,
             ),
-            Finding("rates differ", ("sex",), estimate(0.003, 0.001, 0.005, 2000, rows), 0.1, groups=exact),
+            Finding(
+                "rates differ",
+                ("sex",),
+                estimate(0.003, 0.001, 0.005, 2000, rows),
+                0.1,
+                groups=exact,
+            ),
             details={"rows": 2000},
         ),
         """
@@ -225,7 +290,9 @@ def test_several_outputs_are_told_one_after_the_other():
 def test_at_most_twelve_groups_are_listed(known, empty):
     groups = [group((i + 1) / 100, 50, country=f"c{i}") for i in range(known)]
     groups += [group(0, 0, country=f"e{i}") for i in range(empty)]
-    told = lines(result("measure", Finding("c", ("country",), estimate(0.5, 0.4, 0.6), groups=tuple(groups))))
+    told = lines(
+        result("measure", Finding("c", ("country",), estimate(0.5, 0.4, 0.6), groups=tuple(groups)))
+    )
     rows = [line for line in told if line.strip().startswith("country")]
     assert len(rows) == min(12, known + empty)
     assert "country c0 " in rows[0]
@@ -242,7 +309,9 @@ def test_cases_on_request_stand_side_by_side():
             age      30          30
             outcome  deny        approve  differs
     """
-    expected = [f"{'':10}{line}".rstrip() for line in textwrap.dedent(table).strip("\n").splitlines()]
+    expected = [
+        f"{'':10}{line}".rstrip() for line in textwrap.dedent(table).strip("\n").splitlines()
+    ]
     at = told.index(expected[0])
     assert told[at : at + 8] == expected * 2
     assert not any("for example" in line for line in told)
@@ -288,7 +357,10 @@ def test_lines_fit_the_terminal_and_words_stay_whole(width, shown):
 
 def test_long_labels_of_groups_give_way_to_the_numbers():
     groups = (group(0.2, 50, occupation="a very long name of an occupation " * 3), *GROUPS)
-    text = on(terminal(70), result("measure", Finding("c", ("x",), estimate(0.5, 0.4, 0.6), groups=groups)))
+    text = on(
+        terminal(70),
+        result("measure", Finding("c", ("x",), estimate(0.5, 0.4, 0.6), groups=groups)),
+    )
     assert all(len(line) <= 70 for line in without_codes(text).splitlines())
     assert "15.0 % to 25.0 %" in text
     assert "…" in text
@@ -303,8 +375,18 @@ def test_markup_and_codes_in_labels_stay_text():
     odd = {"[red]x": "[/bold]\x1b[2J", "emoji": ":smile:"}
     case = Case(odd, odd | {"emoji": ":wave:"}, ("a\nb", "c"))
     groups = (Group(odd, estimate(0.2, 0.1, 0.3)),)
-    found = Finding("changing only [red]x[/red]", ("[red]x",), estimate(0.2, 0.1, 0.3), 0.05, (case, case), groups)
-    for text in (on(terminal(200), result("measure", found)), "\n".join(lines(result("measure", found), cases=2))):
+    found = Finding(
+        "changing only [red]x[/red]",
+        ("[red]x",),
+        estimate(0.2, 0.1, 0.3),
+        0.05,
+        (case, case),
+        groups,
+    )
+    for text in (
+        on(terminal(200), result("measure", found)),
+        "\n".join(lines(result("measure", found), cases=2)),
+    ):
         assert "changing only [red]x[/red]" in text
         assert "[red]x [/bold]\\x1b[2J" in text
         assert ":smile:" in text

@@ -1,4 +1,6 @@
-"""Documents of format 1, as evenhand wrote them: they are read, told and written again as documents of format 2."""
+"""Documents of format 1, as evenhand wrote them: they are read, told and written again as documents
+of format 2.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,12 @@ OLD: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
 KEYS = {
     "measure_several_outputs": ["causal of sex for rate", "causal of sex for granted"],
     "measure_group": ["group of race"],
-    "measure_log_bins": ["rate ratio of sex", "rate ratio of age", "rate difference of sex", "rate difference of age"],
+    "measure_log_bins": [
+        "rate ratio of sex",
+        "rate ratio of age",
+        "rate difference of sex",
+        "rate difference of age",
+    ],
     "impact_of_scores": ["impact ratio of sex"],
     "search_few": ["witnesses of sex"],
     "search_every_input": ["witnesses of sex", "witnesses of race"],
@@ -36,8 +43,14 @@ KEYS = {
         "causal of race for rate",
     ],
     "mine_scores": [
-        'rate of [{"feature": "sex", "levels": ["F"]}, {"below": 55, "feature": "age", "high": 54, "low": 43}]',
-        'rate of [{"feature": "sex", "levels": ["F"]}, {"below": 67, "feature": "age", "high": 66, "low": 49}]',
+        (
+            'rate of [{"feature": "sex", "levels": ["F"]}, {"below": 55, "feature": "age", "high":'
+            ' 54, "low": 43}]'
+        ),
+        (
+            'rate of [{"feature": "sex", "levels": ["F"]}, {"below": 67, "feature": "age", "high":'
+            ' 66, "low": 49}]'
+        ),
         'rate of [{"feature": "sex", "levels": ["M"]}]',
         "rate of []",
     ],
@@ -94,7 +107,11 @@ def test_why_a_run_ended_is_a_name():
     assert {StopReason[name.upper()]: sentence for sentence, name in STOPS.items()} == {
         reason: str(reason) for reason in StopReason if reason is not StopReason.COMPLETED
     }
-    for name, stop in (("measure_group", "decided"), ("mine_text_model", "queries"), ("audit_checks", "completed")):
+    for name, stop in (
+        ("measure_group", "decided"),
+        ("mine_text_model", "queries"),
+        ("audit_checks", "completed"),
+    ):
         assert upgraded(OLD[name]["document"])["stop"] == stop
 
 

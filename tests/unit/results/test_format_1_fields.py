@@ -1,4 +1,6 @@
-"""What format 1 has in words alone is a field once it is read: cells of maps, kinds of intervals, notes, features."""
+"""What format 1 has in words alone is a field once it is read: cells of maps, kinds of intervals,
+notes, features.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def old(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("name", ["mine", "mine, tpr and fpr", "mine_log"])
 def test_cells_get_their_levels_and_where_their_bins_start(name):
     found = upgraded(old(name))["details"]["mine"]
-    assert [entry["maps"] for entry in found] == [entry["maps"] for entry in made(name).details["mine"]]
+    assert [entry["maps"] for entry in found] == [
+        entry["maps"] for entry in made(name).details["mine"]
+    ]
 
 
 @pytest.mark.parametrize("name", ["impact", "impact, scored"])
@@ -50,7 +54,9 @@ def test_notes_that_were_put_before_those_of_the_tables_are_told():
     table = old("impact")
     table["notes"] = ["3 rows were dropped", *table["notes"]]
     assert upgraded(table)["details"]["table_notes"] == [1, 5]
-    assert "note: 3 rows were dropped" in evidence_of(table, where="old.json").to_text().splitlines()
+    assert (
+        "note: 3 rows were dropped" in evidence_of(table, where="old.json").to_text().splitlines()
+    )
 
 
 @pytest.mark.parametrize("name", ["compare", "compare, splits"])
@@ -60,4 +66,6 @@ def test_resamples_are_told_from_splits(name):
 
 def test_checks_of_a_repair_get_the_feature_that_they_are_about():
     again: Any = evidence_of(old("repair"), where="old.json")
-    assert [check.about for check in again.checks] == [check.about for check in made("repair").checks]
+    assert [check.about for check in again.checks] == [
+        check.about for check in made("repair").checks
+    ]

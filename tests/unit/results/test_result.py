@@ -21,13 +21,26 @@ from evenhand.statistics.estimate import Amount, Witnesses
 def finding(low: float, high: float, limit: float | None = 0.1, name: str = "sex") -> Finding:
     estimate = eh.Estimate((low + high) / 2, low, high, 100, 0.95, "exact", "all inputs, uniformly")
     case = Case({"sex": "F", "age": 30}, {"sex": "M", "age": 30}, ("deny", "approve"))
-    return Finding(f"changing only {name} changes the outcome", (name,), estimate, limit, (case,), score="causal")
+    return Finding(
+        f"changing only {name} changes the outcome",
+        (name,),
+        estimate,
+        limit,
+        (case,),
+        score="causal",
+    )
 
 
 def result(*findings: Finding, seconds: float = 1.0, executed: int = 10) -> Result:
     space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90)], protected=["sex"])
     return Result(
-        "measure", findings, 7, Spent(20, executed, seconds), eh.StopReason.MARGIN, space.to_dict(), ["a note"]
+        "measure",
+        findings,
+        7,
+        Spent(20, executed, seconds),
+        eh.StopReason.MARGIN,
+        space.to_dict(),
+        ["a note"],
     )
 
 
@@ -103,7 +116,10 @@ def test_the_digest_ignores_what_a_run_cost_and_nothing_else():
     made = result(finding(0.2, 0.3))
     assert made.digest == result(finding(0.2, 0.3), seconds=9.0, executed=0).digest
     assert made.digest != result(finding(0.2, 0.31)).digest
-    assert made.digest != Result("measure", made.findings, 8, made.spent, made.stop, made.space, made.notes).digest
+    assert (
+        made.digest
+        != Result("measure", made.findings, 8, made.spent, made.stop, made.space, made.notes).digest
+    )
 
 
 def test_unwritable_missing_damaged_and_foreign_files(tmp_path):
@@ -144,14 +160,22 @@ def test_the_document_says_what_claims_used_to_say():
         (("sex",), "rate", "causal of sex for rate"),
         ("everybody", "", "causal of everybody"),
         (Rule(()), "", "causal of []"),
-        (Rule((Condition("sex", levels=("F",)),)), "rate", 'causal of [{"feature": "sex", "levels": ["F"]}] for rate'),
+        (
+            Rule((Condition("sex", levels=("F",)),)),
+            "rate",
+            'causal of [{"feature": "sex", "levels": ["F"]}] for rate',
+        ),
     ],
 )
 def test_a_key_says_what_was_measured_of_what(about, output, key):
     one = Finding("a claim", about, eh.Estimate.exact(1, 4), output=output, score="causal")
-    other = Finding("other words", about, eh.Estimate.exact(3, 9), 0.1, output=output, score="causal")
+    other = Finding(
+        "other words", about, eh.Estimate.exact(3, 9), 0.1, output=output, score="causal"
+    )
     assert one.key == other.key == key
-    assert Finding("a claim", about, eh.Estimate.exact(1, 4), output=output, score="group").key != key
+    assert (
+        Finding("a claim", about, eh.Estimate.exact(1, 4), output=output, score="group").key != key
+    )
 
 
 def test_a_finding_may_have_a_key_a_detail_and_a_verdict_of_its_own():
@@ -197,7 +221,9 @@ def test_every_unit_goes_through_json_and_the_schema_keeps_them_apart(estimate, 
 def test_only_what_kept_its_tests_writes_a_suite(tmp_path):
     made = result(finding(0.2, 0.3))
     for one in (made, Result.from_dict(json.loads(made.to_json()))):
-        with pytest.raises(UsageError, match="this measure kept no tests; measure with keep_tests=True"):
+        with pytest.raises(
+            UsageError, match="this measure kept no tests; measure with keep_tests=True"
+        ):
             one.to_suite(tmp_path / "tests.csv")
     assert not list(tmp_path.iterdir())
 
@@ -228,7 +254,13 @@ def test_to_frame_has_a_row_per_finding():
 
 
 def test_budget_refuses_nonsense_and_the_meter_counts():
-    for wrong in ({"queries": 0}, {"queries": -1}, {"seconds": 0}, {"findings": True}, {"queries": "many"}):
+    for wrong in (
+        {"queries": 0},
+        {"queries": -1},
+        {"seconds": 0},
+        {"findings": True},
+        {"queries": "many"},
+    ):
         with pytest.raises(UsageError, match="budget"):
             Budget(**wrong)
     heard: list[object] = []

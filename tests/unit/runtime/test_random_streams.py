@@ -1,4 +1,5 @@
 """Named random streams: reproducible, independent, and told apart by every part of their name."""
+
 # mypy: disable-error-code="arg-type,list-item"
 # Wrong arguments are what these tests are about.
 
@@ -38,16 +39,26 @@ def test_every_part_of_the_name_counts():
         ("a\x1fb",),
     ]
     names += [("a", ""), ("", "a"), ('a", "b',)]
-    seen = {(seed, name): tuple(stream(seed, *name).integers(0, 2**62, 4)) for seed in (0, 1, 11) for name in names}
+    seen = {
+        (seed, name): tuple(stream(seed, *name).integers(0, 2**62, 4))
+        for seed in (0, 1, 11)
+        for name in names
+    }
     for one, other in itertools.combinations(seen, 2):
         assert seen[one] != seen[other], (one, other)
 
 
 def test_the_same_in_another_process():
-    code = "from evenhand.runtime.random_streams import stream; print(stream(5, 'measure', 2).integers(0, 2**62))"
+    code = (
+        "from evenhand.runtime.random_streams import stream; print(stream(5, 'measure',"
+        " 2).integers(0, 2**62))"
+    )
     outputs = {
         subprocess.run(
-            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
         ).stdout
         for seed in ("1", "2")
     }
@@ -55,7 +66,9 @@ def test_the_same_in_another_process():
 
 
 def test_neighbouring_streams_do_not_correlate():
-    numbers = np.array([stream(seed, "x", block).random(2000) for seed in range(4) for block in range(4)])
+    numbers = np.array(
+        [stream(seed, "x", block).random(2000) for seed in range(4) for block in range(4)]
+    )
     correlation = np.corrcoef(numbers) - np.eye(16)
     assert np.abs(correlation).max() < 0.12
     assert abs(numbers.mean() - 0.5) < 0.01

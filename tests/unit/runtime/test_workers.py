@@ -1,4 +1,5 @@
 """The same answers in the same order for any number of workers."""
+
 # mypy: disable-error-code="arg-type,list-item"
 # Wrong arguments are what these tests are about.
 

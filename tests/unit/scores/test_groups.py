@@ -23,7 +23,9 @@ from tests.support.strategies import spaces
 
 @st.composite
 def binned(draw: Any, feature: Feature) -> Feature:
-    """The feature with bins, sometimes: a number of them, or edges that may leave values outside or hit them."""
+    """The feature with bins, sometimes: a number of them, or edges that may leave values outside or
+    hit them.
+    """
     if feature.kind == "category" or not draw(st.booleans()):
         return feature
     ends = [feature.low, feature.high, *feature.values().tolist(), (feature.low + feature.high) / 2]
@@ -37,14 +39,18 @@ def binned(draw: Any, feature: Feature) -> Feature:
 def grouped(draw: Any) -> Groups:
     """Groups of some features of a small space with constraints and bins."""
     space = draw(spaces(most=3, constrained=True))
-    space = Space([draw(binned(feature)) for feature in space.features], space.protected, space.constraints)
+    space = Space(
+        [draw(binned(feature)) for feature in space.features], space.protected, space.constraints
+    )
     names = draw(st.lists(st.sampled_from(space.names), min_size=1, unique=True))
     return Groups(space, tuple(names))
 
 
 def every(space: Space) -> list[tuple[float, ...]]:
     """Every valid input of a small space."""
-    found = np.array(list(itertools.product(*(feature.values().tolist() for feature in space.features))))
+    found = np.array(
+        list(itertools.product(*(feature.values().tolist() for feature in space.features)))
+    )
     return list(map(tuple, found[space.valid(found)].tolist()))
 
 
@@ -55,7 +61,10 @@ def cell_of(feature: Feature, value: float) -> int:
     edges = feature.edges().tolist()
     if value == edges[-1]:
         return len(edges) - 2
-    return next((cell for cell, (low, high) in enumerate(itertools.pairwise(edges)) if low <= value < high), -1)
+    return next(
+        (cell for cell, (low, high) in enumerate(itertools.pairwise(edges)) if low <= value < high),
+        -1,
+    )
 
 
 def members(groups: Groups) -> dict[int, set[tuple[float, ...]]]:
@@ -91,8 +100,12 @@ def test_a_group_is_exactly_its_valid_inputs(groups):
             continue
         blocks = groups.within(group)
         assert blocks is not None
-        found = np.zeros((math.prod(len(block.table()) for block in blocks), len(groups.space.features)))
-        for row, parts in enumerate(itertools.product(*(block.table().tolist() for block in blocks))):
+        found = np.zeros(
+            (math.prod(len(block.table()) for block in blocks), len(groups.space.features))
+        )
+        for row, parts in enumerate(
+            itertools.product(*(block.table().tolist() for block in blocks))
+        ):
             for block, part in zip(blocks, parts, strict=True):
                 found[row, list(block.columns)] = part
         assert sorted(map(tuple, found.tolist())) == sorted(points)
@@ -108,7 +121,9 @@ def test_moving_changes_the_group_and_nothing_else(groups):
     spans = [set(np.flatnonzero(~np.isnan(low)).tolist()) for low, _ in groups.spans]
     for group in range(len(groups)):
         # A bin between two values of a stepped feature has nobody to move to.
-        if all(cell in real_cells for cell, real_cells in zip(groups.cells(group), spans, strict=True)):
+        if all(
+            cell in real_cells for cell, real_cells in zip(groups.cells(group), spans, strict=True)
+        ):
             moved = groups.move(points, group)
             assert (groups.of(moved) == group).all()
             assert (moved[:, others] == points[:, others]).all()
@@ -120,11 +135,15 @@ def test_moving_changes_the_group_and_nothing_else(groups):
 @given(grouped())
 def test_labels_are_the_users_and_tell_groups_apart(groups):
     labels = [groups.label(group) for group in range(len(groups))]
-    degenerate = any(groups.space.feature(name).low == groups.space.feature(name).high for name in groups.names)
+    degenerate = any(
+        groups.space.feature(name).low == groups.space.feature(name).high for name in groups.names
+    )
     assume(not degenerate)
     assert len({tuple(map(repr, label.values())) for label in labels}) == len(groups)
     for group, points in members(groups).items():
-        for record in groups.space.records(np.array(sorted(points)))[:3] if group >= 0 and points else []:
+        for record in (
+            groups.space.records(np.array(sorted(points)))[:3] if group >= 0 and points else []
+        ):
             for name in groups.names:
                 if groups.space.feature(name).bins is None:
                     assert labels[group][name] == record[name]
@@ -171,7 +190,12 @@ def test_wide_ranges_are_never_listed():
     assert (groups.of(groups.draw(1000, np.random.default_rng(0), 2)) == 2).all()
     assert not uniform().empty(groups).any()
     plain = Space([integer("income", 0, 2**52), integer("more", 0, 2**52)])
-    refused(SpaceError, lambda: Groups(plain, ("income",)), "income 4,503,599,627,370,497", f"{MOST_GROUPS:,}")
+    refused(
+        SpaceError,
+        lambda: Groups(plain, ("income",)),
+        "income 4,503,599,627,370,497",
+        f"{MOST_GROUPS:,}",
+    )
     refused(SpaceError, lambda: Groups(plain, ("income", "more")), "2e+31 groups")
 
 
@@ -186,8 +210,14 @@ def test_a_step_that_no_decimal_holds_stays_on_its_grid():
 @pytest.mark.parametrize(
     ("feature", "labels"),
     [
-        (integer("x", 0, 2_000_000, bins=(0, 1_234_567, 1_234_568)), ["0 to under 1234567", "1234567 to 1234568"]),
-        (integer("x", 0, 100, bins=3), ["0 to under 33.3333", "33.3333 to under 66.6667", "66.6667 to 100"]),
+        (
+            integer("x", 0, 2_000_000, bins=(0, 1_234_567, 1_234_568)),
+            ["0 to under 1234567", "1234567 to 1234568"],
+        ),
+        (
+            integer("x", 0, 100, bins=3),
+            ["0 to under 33.3333", "33.3333 to under 66.6667", "66.6667 to 100"],
+        ),
         (real("x", 0, 1e-8, bins=2), ["0 to under 5e-09", "5e-09 to 1e-08"]),
     ],
 )
@@ -202,7 +232,9 @@ def test_a_constraint_that_fails_is_not_an_empty_group():
             raise ValueError("only men")
         return frame["age"] > 20
 
-    groups = Groups(Space([category("sex", ["F", "M"]), integer("age", 18, 90)], constraints=[strict]), ("sex",))
+    groups = Groups(
+        Space([category("sex", ["F", "M"]), integer("age", 18, 90)], constraints=[strict]), ("sex",)
+    )
     assert groups.inhabited(0)
     refused(SpaceError, lambda: groups.inhabited(1), "only men")
 
@@ -213,13 +245,22 @@ def test_that_a_group_is_empty_is_told_by_the_error_and_not_by_its_words(monkeyp
             super().__init__("Übersetzung")
 
     monkeypatch.setattr("evenhand.space.blocks.NoInputs", Reworded)
-    space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)], constraints=["sex == 'F' and age > 20"])
+    space = Space(
+        [category("sex", ["F", "M"]), integer("age", 18, 90)],
+        constraints=["sex == 'F' and age > 20"],
+    )
     groups = Groups(space, ("sex",))
     assert [groups.inhabited(group) for group in range(2)] == [True, False]
 
 
 def test_what_is_wrong_is_said():
-    space = Space([category("sex", ["F", "M"]), real("rate", 0, 1), integer("age", 0, 9, step=5, bins=(0, 1, 2, 9))])
+    space = Space(
+        [
+            category("sex", ["F", "M"]),
+            real("rate", 0, 1),
+            integer("age", 0, 9, step=5, bins=(0, 1, 2, 9)),
+        ]
+    )
     refused(UsageError, lambda: Groups(space, ("sexx",)), "sexx", "did you mean 'sex'")
     refused(SpaceError, lambda: Groups(space, ("rate",)), "continuous", "bins")
     groups = Groups(space, ("age",))

@@ -1,4 +1,5 @@
 """Neighbours of rows: as a plain loop makes them, whatever batches and workers they are asked in."""
+
 # mypy: disable-error-code="arg-type"
 # Wrong arguments are part of what these tests are about.
 
@@ -119,18 +120,36 @@ def test_means_of_categories_reals_grids_and_constraints():
     itself = (asked.reshape(neighbours.cost, 200, -1) == points).all(axis=2)
     assert itself.sum() > 20, "constraints and ends leave rows as they are"
     assert MIXED.valid(asked).all()
-    assert neighbours.means(points)[:40].tolist() == [by_hand(neighbours, row) for row in points[:40]]
+    assert neighbours.means(points)[:40].tolist() == [
+        by_hand(neighbours, row) for row in points[:40]
+    ]
 
 
 def test_what_is_at_issue_protected_or_not_passed_is_never_changed():
-    assert [MIXED.names[at] for at in neighbours_of(MIXED, ["sex"]).free] == ["age", "town", "rate", "share"]
-    assert [MIXED.names[at] for at in neighbours_of(MIXED, ["age", "race"]).free] == ["sex", "town", "rate", "share"]
+    assert [MIXED.names[at] for at in neighbours_of(MIXED, ["sex"]).free] == [
+        "age",
+        "town",
+        "rate",
+        "share",
+    ]
+    assert [MIXED.names[at] for at in neighbours_of(MIXED, ["age", "race"]).free] == [
+        "sex",
+        "town",
+        "rate",
+        "share",
+    ]
     message = refused(UsageError, lambda: neighbours_of(MIXED, ["aeg"]), "'aeg'")
     assert "age" in message
 
 
 def test_a_range_that_ends_between_two_steps_ends_at_the_last_of_them():
-    space = Space([category("sex", ["F", "M"]), integer("age", 18, 36, step=5), real("rate", 0, 0.38, step=0.1)])
+    space = Space(
+        [
+            category("sex", ["F", "M"]),
+            integer("age", 18, 36, step=5),
+            real("rate", 0, 0.38, step=0.1),
+        ]
+    )
     neighbours = neighbours_of(space, ["sex"])
     asked = neighbours.every(np.array([[0.0, 33.0, 0.3], [0.0, 18.0, 0.2]]))
     assert asked.tolist() == [
@@ -140,7 +159,9 @@ def test_a_range_that_ends_between_two_steps_ends_at_the_last_of_them():
 
 
 def test_every_free_feature_counts_the_same():
-    space = Space([category("sex", ["F", "M"]), category("town", ["a", "b", "c", "d"]), integer("age", 0, 9)])
+    space = Space(
+        [category("sex", ["F", "M"]), category("town", ["a", "b", "c", "d"]), integer("age", 0, 9)]
+    )
     subject = Subject(lambda people: people["town"] == "a", space, positive=True)
     neighbours = Neighbours.of(View(subject), ["sex"])
     assert neighbours.means(np.array([[0.0, 0.0, 5.0], [0.0, 1.0, 5.0]])).tolist() == [0.5, 1 / 6]
@@ -148,10 +169,16 @@ def test_every_free_feature_counts_the_same():
 
 def test_a_row_with_nothing_to_change_is_its_own_neighbour():
     space = Space([category("sex", ["F", "M"]), integer("age", 0, 9)], protected=["age"])
-    neighbours = Neighbours.of(View(Subject(lambda people: people["age"] > 4, space, positive=True)), ["sex"])
+    neighbours = Neighbours.of(
+        View(Subject(lambda people: people["age"] > 4, space, positive=True)), ["sex"]
+    )
     points = np.array([[0.0, 4.0], [1.0, 5.0]])
     assert (neighbours.cost, neighbours.asks(7)) == (1, 1)
-    assert neighbours.means(points).tolist() == neighbours.means(points, draws=7).tolist() == [0.0, 1.0]
+    assert (
+        neighbours.means(points).tolist()
+        == neighbours.means(points, draws=7).tolist()
+        == [0.0, 1.0]
+    )
     assert neighbours.drawn(points, np.random.default_rng(0)).tolist() == points.tolist()
     assert neighbours.view.subject.asked == 4
 
@@ -160,7 +187,11 @@ def test_a_category_of_one_level_stays_as_it_is():
     space = Space([category("sex", ["F", "M"]), category("town", ["a"]), integer("age", 0, 9)])
     neighbours = neighbours_of(space, ["sex"])
     assert neighbours.cost == 3
-    assert neighbours.every(np.array([[0.0, 0.0, 0.0]])).tolist() == [[0, 0, 0], [0, 0, 0], [0, 0, 1]]
+    assert neighbours.every(np.array([[0.0, 0.0, 0.0]])).tolist() == [
+        [0, 0, 0],
+        [0, 0, 0],
+        [0, 0, 1],
+    ]
 
 
 @pytest.mark.parametrize("draws", [None, 1, 3, 40])
@@ -171,7 +202,10 @@ def test_means_depend_on_no_batch(draws, options, monkeypatch):
     points = MIXED.draw(60, np.random.default_rng(1))
     whole = neighbours.means(points, draws=draws, seed=3, first=10)
     edges = [0, 1, 2, 31, 59, 60]
-    parts = [neighbours.means(points[a:b], draws=draws, seed=3, first=10 + a) for a, b in itertools.pairwise(edges)]
+    parts = [
+        neighbours.means(points[a:b], draws=draws, seed=3, first=10 + a)
+        for a, b in itertools.pairwise(edges)
+    ]
     assert np.concatenate(parts).tobytes() == whole.tobytes()
     monkeypatch.setattr(module, "ROWS_AT_ONCE", 100)
     assert neighbours.means(points, draws=draws, seed=3, first=10).tobytes() == whole.tobytes()
@@ -193,7 +227,9 @@ def test_random_neighbours_are_as_likely_as_they_count():
             other = row[0].copy()
             other[position] = value
             kept = other if MIXED.valid(other[None])[0] else row[0]
-            expected[tuple(kept)] = expected.get(tuple(kept), 0.0) + 1 / len(neighbours.free) / len(beside)
+            expected[tuple(kept)] = expected.get(tuple(kept), 0.0) + 1 / len(neighbours.free) / len(
+                beside
+            )
     found, counts = np.unique(drawn, axis=0, return_counts=True)
     assert {tuple(other) for other in found} == set(expected)
     for other, count in zip(found, counts, strict=True):
@@ -209,11 +245,21 @@ def test_means_over_random_neighbours_approach_those_over_all():
 
 @pytest.mark.parametrize("draws", [0, -1, 1.5, True, "2"])
 def test_a_wrong_number_of_draws_is_named(draws):
-    refused(UsageError, lambda: neighbours_of(MIXED, ["sex"]).means(np.zeros((1, 7)), draws=draws), f"{draws!r}")
+    refused(
+        UsageError,
+        lambda: neighbours_of(MIXED, ["sex"]).means(np.zeros((1, 7)), draws=draws),
+        f"{draws!r}",
+    )
 
 
 def walked(neighbours: Neighbours, points: Any, order: Any, **options: Any) -> Any:
-    given: dict[str, Any] = {"draws": None, "seed": 0, "meter": Meter(), "workers": Workers(), "task": "mine"}
+    given: dict[str, Any] = {
+        "draws": None,
+        "seed": 0,
+        "meter": Meter(),
+        "workers": Workers(),
+        "task": "mine",
+    }
     return walk(neighbours, points, order=order, **(given | options))
 
 
@@ -248,14 +294,21 @@ def test_a_walk_ends_within_its_queries():
     assert means.tobytes() == neighbours.means(points[order[:123]]).tobytes()
     meter = Meter(Budget(queries=9 * 500))
     assert walked(neighbours, points, order, meter=meter)[2] is None
-    refused(UsageError, lambda: walked(neighbours, points, order, meter=meter), "0 queries are left", "takes 9")
+    refused(
+        UsageError,
+        lambda: walked(neighbours, points, order, meter=meter),
+        "0 queries are left",
+        "takes 9",
+    )
     assert walked(neighbours, points, order[:0], meter=meter)[2] is None
 
 
 def test_a_walk_that_is_late_keeps_what_it_has():
     neighbours = neighbours_of(MIXED, ["sex"])
     points = MIXED.draw(5000, np.random.default_rng(3))
-    rows, means, stop = walked(neighbours, points, np.arange(5000), meter=Meter(Budget(seconds=1e-9)))
+    rows, means, stop = walked(
+        neighbours, points, np.arange(5000), meter=Meter(Budget(seconds=1e-9))
+    )
     assert stop is StopReason.SECONDS
     assert 0 < len(rows) <= 256
     assert means.tobytes() == neighbours.means(points[: len(rows)]).tobytes()
@@ -292,7 +345,10 @@ def test_workers_share_a_walk_and_find_the_same(draws, monkeypatch):
     monkeypatch.setattr(module, "WORTH_SHARING", 0.0)
     points = MIXED.draw(3000, np.random.default_rng(3))
     order = np.random.default_rng(4).permutation(3000)
-    alone, together = neighbours_of(MIXED, ["sex"], memo=False), neighbours_of(MIXED, ["sex"], memo=False)
+    alone, together = (
+        neighbours_of(MIXED, ["sex"], memo=False),
+        neighbours_of(MIXED, ["sex"], memo=False),
+    )
     maps: list[int] = []
 
     def noted(function, tasks):

@@ -1,4 +1,6 @@
-"""Suites: the same tests are read back, whatever the labels look like; a file that does not fit is refused."""
+"""Suites: the same tests are read back, whatever the labels look like; a file that does not fit is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def same(one: test_suite.Tests, other: test_suite.Tests) -> None:
     assert np.array_equal(one.own, other.own)
 
 
-def causal(space: Space, points: np.ndarray, over: tuple[str, ...], outcomes: np.ndarray) -> test_suite.Tests:
+def causal(
+    space: Space, points: np.ndarray, over: tuple[str, ...], outcomes: np.ndarray
+) -> test_suite.Tests:
     """Every variant of every point, and the points themselves, with given outcomes taken in turn."""
     rows = np.concatenate([points, space.variants(points, over)])
     draw = np.tile(np.arange(len(points)), len(rows) // len(points))
@@ -49,7 +53,10 @@ def causal(space: Space, points: np.ndarray, over: tuple[str, ...], outcomes: np
 @st.composite
 def suites(draw: st.DrawFn) -> tuple[Space, list[test_suite.Tests]]:
     space = draw(spaces(continuous=True))
-    space = Space([feature for feature in space.features if feature.name not in ("outcome",)] or [integer("x", 0, 3)])
+    space = Space(
+        [feature for feature in space.features if feature.name not in ("outcome",)]
+        or [integer("x", 0, 3)]
+    )
     rng = np.random.default_rng(draw(st.integers(0, 99)))
     listed = [feature.name for feature in space.features if np.isfinite(feature.size)]
     parts = []
@@ -57,7 +64,11 @@ def suites(draw: st.DrawFn) -> tuple[Space, list[test_suite.Tests]]:
     dtype = draw(OUTCOMES)[0]
     for kind in kinds:
         points = space.draw(draw(st.integers(1, 5)), rng)
-        values = [value for kept, value in draw(st.lists(OUTCOMES, min_size=3, max_size=9)) if kept is dtype]
+        values = [
+            value
+            for kept, value in draw(st.lists(OUTCOMES, min_size=3, max_size=9))
+            if kept is dtype
+        ]
         outcomes = np.array(values or ([""] if dtype is object else [1]), dtype=dtype)
         if kind == "causal" and listed:
             parts.append(causal(space, points, (draw(st.sampled_from(listed)),), outcomes))
@@ -65,20 +76,28 @@ def suites(draw: st.DrawFn) -> tuple[Space, list[test_suite.Tests]]:
             numbers = np.arange(len(points))
             every = np.ones(len(points), dtype=np.bool_)
             parts.append(
-                test_suite.Tests("group", space.names, points, np.resize(outcomes, len(points)), numbers, every)
+                test_suite.Tests(
+                    "group", space.names, points, np.resize(outcomes, len(points)), numbers, every
+                )
             )
-    return space, parts[:1] if len({(part.kind, part.over) for part in parts}) < len(parts) else parts
+    return space, (
+        parts[:1] if len({(part.kind, part.over) for part in parts}) < len(parts) else parts
+    )
 
 
 def test_infinite_outcomes_of_one_score_leave_those_of_another_numbers(tmp_path):
     space, one = Space([integer("x", 0, 3)]), np.ones(1, dtype=np.bool_)
     parts = [
-        test_suite.Tests(kind, ("x",), np.zeros((1, 1)), np.array([value]), np.zeros(1, dtype=np.int64), one)
+        test_suite.Tests(
+            kind, ("x",), np.zeros((1, 1)), np.array([value]), np.zeros(1, dtype=np.int64), one
+        )
         for kind, value in (("causal", 1.0), ("group", -np.inf))
     ]
     for suffix in SUFFIXES:
         test_suite.write_suite(tmp_path / f"tests{suffix}", space, parts)
-        for read, written in zip(test_suite.read_suite(tmp_path / f"tests{suffix}", space), parts, strict=True):
+        for read, written in zip(
+            test_suite.read_suite(tmp_path / f"tests{suffix}", space), parts, strict=True
+        ):
             same(read, written)
 
 
@@ -97,7 +116,10 @@ def test_a_suite_is_read_back_as_it_was_written(made, suffix, tmp_path_factory):
 
 ODD = Space(
     [
-        category("a,b", ["01", "1", "True", "NA", "None", "", "nan", '"1"', "a\r\nb", "\ufeffx", "é", " 1"]),
+        category(
+            "a,b",
+            ["01", "1", "True", "NA", "None", "", "nan", '"1"', "a\r\nb", "\ufeffx", "é", " 1"],
+        ),
         category("mixed", [1, "1", "true", 2.5, "2.5"]),
         category("truth", [True, False]),
         category("number", [3, 1, -2]),
@@ -112,7 +134,10 @@ ODD = Space(
 def test_levels_that_look_like_something_else_come_back_as_themselves(tmp_path, suffix):
     points = ODD.draw(200, np.random.default_rng(1))
     tests = causal(
-        ODD, points, ("a,b", "mixed"), np.array(["1", "yes", "true", "", "NA", '"', "1.0", "a,b"], dtype=object)
+        ODD,
+        points,
+        ("a,b", "mixed"),
+        np.array(["1", "yes", "true", "", "NA", '"', "1.0", "a,b"], dtype=object),
     )
     test_suite.write_suite(tmp_path / f"odd{suffix}", ODD, [tests])
     (found,) = test_suite.read_suite(tmp_path / f"odd{suffix}", ODD)
@@ -120,11 +145,24 @@ def test_levels_that_look_like_something_else_come_back_as_themselves(tmp_path, 
 
 
 def test_a_csv_suite_reads_as_a_person_would_write_it(tmp_path):
-    space = Space([category("sex", ["F", "M"]), category("zip", ["01", "02"]), integer("age", 0, 9)])
-    tests = causal(space, np.array([[0.0, 1.0, 5.0]]), ("sex",), np.array(["no", "1"], dtype=object))
+    space = Space(
+        [category("sex", ["F", "M"]), category("zip", ["01", "02"]), integer("age", 0, 9)]
+    )
+    tests = causal(
+        space, np.array([[0.0, 1.0, 5.0]]), ("sex",), np.array(["no", "1"], dtype=object)
+    )
     test_suite.write_suite(tmp_path / "sex.csv", space, [tests])
     frame = pd.read_csv(tmp_path / "sex.csv", dtype=str)
-    assert list(frame.columns) == ["sex", "zip", "age", "outcome", "test.kind", "test.over", "test.draw", "test.own"]
+    assert list(frame.columns) == [
+        "sex",
+        "zip",
+        "age",
+        "outcome",
+        "test.kind",
+        "test.over",
+        "test.draw",
+        "test.own",
+    ]
     assert frame.iloc[0].tolist() == ["F", "02", "5", "no", "causal", '["sex"]', "0", "True"]
     assert frame["outcome"].tolist() == ["no", '"1"', "no"]
 
@@ -134,7 +172,9 @@ def test_several_outputs_have_a_column_each(tmp_path, suffix):
     outcomes = np.zeros(4, dtype=[("grant", object), ("rate", np.float64), ("ok", np.bool_)])
     outcomes["grant"], outcomes["rate"] = ["yes", "no", "1", "no"], [0.1, 1e300, 0.1 + 0.2, -0.0]
     points = np.array([[0, 1], [1, 2], [0, 3], [1, 4]], dtype=np.float64)
-    tests = test_suite.Tests("group", ("sex",), points, outcomes, np.arange(4), np.ones(4, dtype=np.bool_))
+    tests = test_suite.Tests(
+        "group", ("sex",), points, outcomes, np.arange(4), np.ones(4, dtype=np.bool_)
+    )
     test_suite.write_suite(tmp_path / f"x{suffix}", SPACE, [tests])
     same(tests, test_suite.read_suite(tmp_path / f"x{suffix}", SPACE)[0])
 
@@ -142,11 +182,19 @@ def test_several_outputs_have_a_column_each(tmp_path, suffix):
 def test_truth_values_beside_numbers_are_numbers_and_texts_are_refused(tmp_path):
     points = np.array([[0, 1], [1, 2]], dtype=np.float64)
     every = np.ones(2, dtype=np.bool_)
-    mixed = test_suite.Tests("group", ("sex",), points, np.array([True, 2], dtype=object), np.arange(2), every)
+    mixed = test_suite.Tests(
+        "group", ("sex",), points, np.array([True, 2], dtype=object), np.arange(2), every
+    )
     test_suite.write_suite(tmp_path / "x.csv", SPACE, [mixed])
     assert test_suite.read_suite(tmp_path / "x.csv", SPACE)[0].outcomes.tolist() == [1, 2]
-    wrong = test_suite.Tests("group", ("sex",), points, np.array(["a", 2], dtype=object), np.arange(2), every)
-    refused(UsageError, lambda: test_suite.write_suite(tmp_path / "x.csv", SPACE, [wrong]), "texts and numbers")
+    wrong = test_suite.Tests(
+        "group", ("sex",), points, np.array(["a", 2], dtype=object), np.arange(2), every
+    )
+    refused(
+        UsageError,
+        lambda: test_suite.write_suite(tmp_path / "x.csv", SPACE, [wrong]),
+        "texts and numbers",
+    )
     assert test_suite.read_suite(tmp_path / "x.csv", SPACE)[0].outcomes.tolist() == [1, 2]
     assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]
 
@@ -165,7 +213,12 @@ def test_a_write_that_fails_leaves_the_old_suite_and_nothing_else(tmp_path, monk
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(pd.DataFrame, "to_csv", full)
-    refused(UsageError, lambda: test_suite.write_suite(file, SPACE, [small(2)]), "sex.csv", "No space left")
+    refused(
+        UsageError,
+        lambda: test_suite.write_suite(file, SPACE, [small(2)]),
+        "sex.csv",
+        "No space left",
+    )
     assert file.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["sex.csv"]
 
@@ -180,17 +233,23 @@ def test_a_write_that_fails_leaves_the_old_suite_and_nothing_else(tmp_path, monk
 )
 def test_a_path_that_cannot_be_written_is_refused(tmp_path, name, words):
     (tmp_path / "folder.csv").mkdir()
-    refused(UsageError, lambda: test_suite.write_suite(tmp_path / name, SPACE, [small()]), name, words)
+    refused(
+        UsageError, lambda: test_suite.write_suite(tmp_path / name, SPACE, [small()]), name, words
+    )
     refused(UsageError, lambda: test_suite.check_suite(tmp_path / name, SPACE), name, words)
 
 
 @pytest.mark.parametrize("name", ["outcome", "test.kind", "test.over", "test.draw", "test.own"])
 def test_a_feature_with_the_name_of_a_column_is_refused(tmp_path, name):
     space = Space([integer(name, 0, 3)])
-    refused(UsageError, lambda: test_suite.check_suite(tmp_path / "x.csv", space), repr(name), "rename")
+    refused(
+        UsageError, lambda: test_suite.check_suite(tmp_path / "x.csv", space), repr(name), "rename"
+    )
     refused(
         UsageError,
-        lambda: test_suite.check_suite(tmp_path / "x.csv", Space([integer("outcome.a", 0, 1)]), ["a"]),
+        lambda: test_suite.check_suite(
+            tmp_path / "x.csv", Space([integer("outcome.a", 0, 1)]), ["a"]
+        ),
         "rename",
     )
 
@@ -237,7 +296,12 @@ def edited(tmp_path: Path, **changes: object) -> Path:
     test_suite.write_suite(tmp_path / "good.csv", SPACE, [small()])
     frame = pd.read_csv(tmp_path / "good.csv", dtype=str)
     for name, value in changes.items():
-        column = {"own": "test.own", "draw": "test.draw", "over": "test.over", "kind": "test.kind"}.get(name, name)
+        column = {
+            "own": "test.own",
+            "draw": "test.draw",
+            "over": "test.over",
+            "kind": "test.kind",
+        }.get(name, name)
         if value is None:
             del frame[column]
         else:
@@ -269,15 +333,27 @@ def edited(tmp_path: Path, **changes: object) -> Path:
     ],
 )
 def test_a_damaged_suite_is_refused(tmp_path, changes, words):
-    refused(DataError, lambda: test_suite.read_suite(edited(tmp_path, **changes), SPACE), "bad.csv", words)
+    refused(
+        DataError,
+        lambda: test_suite.read_suite(edited(tmp_path, **changes), SPACE),
+        "bad.csv",
+        words,
+    )
 
 
 def test_files_that_are_no_suites(tmp_path):
-    refused(DataError, lambda: test_suite.read_suite(tmp_path / "none.csv", SPACE), "none.csv", "cannot be read")
+    refused(
+        DataError,
+        lambda: test_suite.read_suite(tmp_path / "none.csv", SPACE),
+        "none.csv",
+        "cannot be read",
+    )
     (tmp_path / "empty.csv").write_text("")
     refused(DataError, lambda: test_suite.read_suite(tmp_path / "empty.csv", SPACE), "empty.csv")
     (tmp_path / "text.parquet").write_text("sex,age")
-    refused(DataError, lambda: test_suite.read_suite(tmp_path / "text.parquet", SPACE), "text.parquet")
+    refused(
+        DataError, lambda: test_suite.read_suite(tmp_path / "text.parquet", SPACE), "text.parquet"
+    )
     (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00")
     refused(DataError, lambda: test_suite.read_suite(tmp_path / "bytes.csv", SPACE), "bytes.csv")
     file = edited(tmp_path)
@@ -292,14 +368,25 @@ def test_parquet_without_pyarrow_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError):
         importlib.import_module("pyarrow")
-    refused(MissingExtra, lambda: test_suite.write_suite(tmp_path / "x.parquet", SPACE, [small()]), "evenhand[arrow]")
-    refused(MissingExtra, lambda: test_suite.read_suite(tmp_path / "sex.parquet", SPACE), "evenhand[arrow]")
+    refused(
+        MissingExtra,
+        lambda: test_suite.write_suite(tmp_path / "x.parquet", SPACE, [small()]),
+        "evenhand[arrow]",
+    )
+    refused(
+        MissingExtra,
+        lambda: test_suite.read_suite(tmp_path / "sex.parquet", SPACE),
+        "evenhand[arrow]",
+    )
 
 
 def test_columns_in_another_order_and_dictionaries_are_read(tmp_path):
     test_suite.write_suite(tmp_path / "sex.parquet", SPACE, [small("yes")])
     frame = pd.read_parquet(tmp_path / "sex.parquet")
-    frame["sex"], frame["outcome"] = frame["sex"].astype("category"), frame["outcome"].astype("category")
+    frame["sex"], frame["outcome"] = (
+        frame["sex"].astype("category"),
+        frame["outcome"].astype("category"),
+    )
     frame[frame.columns[::-1]].to_parquet(tmp_path / "other.parquet")
     same(
         test_suite.read_suite(tmp_path / "sex.parquet", SPACE)[0],

@@ -1,4 +1,6 @@
-"""Twins: the staged search finds what asking every variant finds, and what it asks depends on the point alone."""
+"""Twins: the staged search finds what asking every variant finds, and what it asks depends on the
+point alone.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ from tests.support.helpers import examples
 from tests.support.strategies import spaces
 
 SPACE = eh.Space(
-    [eh.integer("age", 18, 90), eh.category("sex", ["F", "M"]), eh.integer("income", 0, 9)], protected=["age"]
+    [eh.integer("age", 18, 90), eh.category("sex", ["F", "M"]), eh.integer("income", 0, 9)],
+    protected=["age"],
 )
 
 
@@ -49,17 +52,26 @@ def test_ranks_are_an_order_with_the_ends_first(n):
 @given(spaces(most=3), st.data())
 @settings(max_examples=examples(20), deadline=None)
 def test_outward_is_an_order_of_all_assignments(space, data):
-    names = tuple(data.draw(st.permutations(space.names)))[: data.draw(st.integers(1, len(space.names)))]
+    names = tuple(data.draw(st.permutations(space.names)))[
+        : data.draw(st.integers(1, len(space.names)))
+    ]
     order = outward(space, names)
     table = space.assignments(names)
     assert sorted(order.tolist()) == list(range(len(table)))
-    # An extreme of every feature comes first, and no combination of extremes after one of middles only.
+    # An extreme of every feature comes first, and no combination of extremes after one of middles
+    # only.
     assert order[0] == 0
     if all(space.feature(name).size > 2 for name in names):
         ends = [{0.0, feature.size - 1} for feature in map(space.feature, names)]
         places = list(itertools.product(*(range(int(space.feature(name).size)) for name in names)))
-        extreme = [all(at in end for at, end in zip(places[row], ends, strict=True)) for row in order.tolist()]
-        middle = [all(at not in end for at, end in zip(places[row], ends, strict=True)) for row in order.tolist()]
+        extreme = [
+            all(at in end for at, end in zip(places[row], ends, strict=True))
+            for row in order.tolist()
+        ]
+        middle = [
+            all(at not in end for at, end in zip(places[row], ends, strict=True))
+            for row in order.tolist()
+        ]
         assert max(np.flatnonzero(extreme)) < min(np.flatnonzero(middle))
 
 
@@ -79,7 +91,11 @@ def test_stages_hold_every_assignment_once_and_grow():
     assert sorted(seen) == sorted(SPACE.assignments(("age", "income")).tolist())
 
 
-CONSTRAINTS: list[tuple[str, ...]] = [(), ("age > 30 or sex == 'F'",), ("age == 40 or age == 41", "income > 2")]
+CONSTRAINTS: list[tuple[str, ...]] = [
+    (),
+    ("age > 30 or sex == 'F'",),
+    ("age == 40 or age == 41", "income > 2"),
+]
 
 
 @pytest.mark.parametrize("constraints", CONSTRAINTS)
@@ -89,7 +105,9 @@ CONSTRAINTS: list[tuple[str, ...]] = [(), ("age > 30 or sex == 'F'",), ("age == 
 def test_the_staged_search_finds_what_asking_everything_finds(constraints, differs, seed, names):
     space = eh.Space(SPACE.features, constraints=constraints)
     rng = np.random.default_rng(seed)
-    table = np.where(rng.random((73, 2, 10)) < rng.choice([0.002, 0.05, 0.5]), rng.integers(0, 6, (73, 2, 10)), 0)
+    table = np.where(
+        rng.random((73, 2, 10)) < rng.choice([0.002, 0.05, 0.5]), rng.integers(0, 6, (73, 2, 10)), 0
+    )
 
     def decide(people):
         return table[people["age"] - 18, (people["sex"] == "M").astype(int), people["income"]]
@@ -155,7 +173,9 @@ def test_batches_change_nothing(monkeypatch):
 
 
 def test_what_a_draw_costs_depends_on_nothing_but_the_draw(monkeypatch, tmp_path):
-    monkeypatch.setattr("evenhand.scores.sampling_loop.WAVE_SECONDS", 0.0)  # all waves but the first are shared
+    monkeypatch.setattr(
+        "evenhand.scores.sampling_loop.WAVE_SECONDS", 0.0
+    )  # all waves but the first are shared
 
     def signed(people):
         (tmp_path / str(os.getpid())).touch()
@@ -189,7 +209,9 @@ def test_the_query_budget_is_never_exceeded(queries, constrained):
         return decide_by_age(people)
 
     try:
-        found = eh.measure(counted, space, margin=0.01, exact=False, budget=eh.Budget(queries=queries))
+        found = eh.measure(
+            counted, space, margin=0.01, exact=False, budget=eh.Budget(queries=queries)
+        )
     except UsageError as error:
         assert queries < 82
         assert "one draw takes 74" in str(error)
@@ -200,9 +222,13 @@ def test_the_query_budget_is_never_exceeded(queries, constrained):
 
 
 def test_dear_software_is_asked_less(tmp_path):
-    """A real program, one process per input: it is not run for variants that cannot change what is known."""
+    """A real program, one process per input: it is not run for variants that cannot change what is
+    known.
+    """
     log, program = tmp_path / "log", tmp_path / "decide.sh"
-    program.write_text(f'echo "$1 $2" >> {log}\nif [ "$1" -gt 50 ]; then echo yes; else echo no; fi\n')
+    program.write_text(
+        f'echo "$1 $2" >> {log}\nif [ "$1" -gt 50 ]; then echo yes; else echo no; fi\n'
+    )
     space = eh.Space([eh.integer("age", 18, 90), eh.integer("id", 1, 1000)], protected=["age"])
     subject = eh.Subject.command(["/bin/sh", os.fspath(program), "{age}", "{id}"], space, memo=True)
     found = eh.measure(subject, margin=0.3)
@@ -255,7 +281,9 @@ def test_a_suite_of_dear_software_stays_within_the_budget(tmp_path):
 @settings(max_examples=examples(15), deadline=None)
 def test_farthest_is_the_farthest_of_the_class(differs, outcomes, data):
     view = view_of(lambda people: people["age"], differs=differs)
-    rows = data.draw(st.lists(st.tuples(st.sampled_from(outcomes), st.integers(0, 3)), min_size=1, max_size=25))
+    rows = data.draw(
+        st.lists(st.tuples(st.sampled_from(outcomes), st.integers(0, 3)), min_size=1, max_size=25)
+    )
     values, ids = np.array([value for value, _ in rows]), np.array([number for _, number in rows])
     ids = np.unique(ids, return_inverse=True)[1]
     found = farthest(view, values, ids)

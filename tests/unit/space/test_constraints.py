@@ -110,22 +110,37 @@ NUMBERS: st.SearchStrategy[str] = st.deferred(
         | st.integers(-30, 30).map(str)
         | st.sampled_from(["0.25", "0.5", "-1.75"])
         | st.tuples(NUMBERS, st.sampled_from("+-*"), NUMBERS).map("({0[0]} {0[1]} {0[2]})".format)
-        | st.tuples(NUMBERS, st.sampled_from("/%"), st.integers(1, 9)).map("({0[0]} {0[1]} {0[2]})".format)
+        | st.tuples(NUMBERS, st.sampled_from("/%"), st.integers(1, 9)).map(
+            "({0[0]} {0[1]} {0[2]})".format
+        )
         | NUMBERS.map("(-{})".format)
     )
 )
 TRUTHS: st.SearchStrategy[str] = st.deferred(
     lambda: (
         st.sampled_from(
-            ["owns", "True", "sex == 'F'", "sex != other", 'sex in [\'M\', "it\'s \\"x\\""]', "other not in ['X']"]
+            [
+                "owns",
+                "True",
+                "sex == 'F'",
+                "sex != other",
+                'sex in [\'M\', "it\'s \\"x\\""]',
+                "other not in ['X']",
+            ]
         )
-        | st.lists(st.tuples(st.sampled_from(["<", "<=", ">", ">="]), NUMBERS), min_size=1, max_size=3).flatmap(
-            lambda tail: NUMBERS.map(lambda head: head + "".join(f" {op} {side}" for op, side in tail))
+        | st.lists(
+            st.tuples(st.sampled_from(["<", "<=", ">", ">="]), NUMBERS), min_size=1, max_size=3
+        ).flatmap(
+            lambda tail: NUMBERS.map(
+                lambda head: head + "".join(f" {op} {side}" for op, side in tail)
+            )
         )
-        | st.tuples(NUMBERS, st.sampled_from(["in", "not in"]), st.lists(st.integers(-3, 25), max_size=3)).map(
-            "{0[0]} {0[1]} {0[2]}".format
+        | st.tuples(
+            NUMBERS, st.sampled_from(["in", "not in"]), st.lists(st.integers(-3, 25), max_size=3)
+        ).map("{0[0]} {0[1]} {0[2]}".format)
+        | st.tuples(TRUTHS, st.sampled_from(["and", "or"]), TRUTHS).map(
+            "({0[0]} {0[1]} {0[2]})".format
         )
-        | st.tuples(TRUTHS, st.sampled_from(["and", "or"]), TRUTHS).map("({0[0]} {0[1]} {0[2]})".format)
         | TRUTHS.map("not ({})".format)
     )
 )
@@ -252,18 +267,29 @@ def test_backquotes_cannot_be_confused_with_a_feature_of_our_own_making():
     features = [integer("_quoted_0", 0, 5), integer("quoted_0", 0, 5), integer("a b", 0, 1)]
     found = Constraint.parse("`a b` == 1 and _quoted_0 > 3 and quoted_0 < 2", features)
     assert set(found.touches) == {"a b", "_quoted_0", "quoted_0"}
-    assert found.mask(np.array([[4.0, 1.0, 1.0], [4.0, 1.0, 0.0], [3.0, 1.0, 1.0]])).tolist() == [True, False, False]
+    assert found.mask(np.array([[4.0, 1.0, 1.0], [4.0, 1.0, 0.0], [3.0, 1.0, 1.0]])).tolist() == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_a_backquote_inside_a_text_is_a_character():
     features = [category("x", ["`a`", "b"]), category("a", ["`"])]
-    assert Constraint.parse("x == '`a`' and a == \"`\"", features).mask(np.zeros((1, 2))).tolist() == [True]
+    assert Constraint.parse("x == '`a`' and a == \"`\"", features).mask(
+        np.zeros((1, 2))
+    ).tolist() == [True]
 
 
-@pytest.mark.parametrize("name", ["it's", 'a"b', "a\nb", "is", "None", "é", "日本", "x+y", "<b>", " ", "\\"])
+@pytest.mark.parametrize(
+    "name", ["it's", 'a"b', "a\nb", "is", "None", "é", "日本", "x+y", "<b>", " ", "\\"]
+)
 def test_any_name_works_in_backquotes(name):
     feature = integer(name, 0, 3)
-    assert Constraint.parse(f"`{name}` > 1", [feature]).mask(np.array([[1.0], [2.0]])).tolist() == [False, True]
+    assert Constraint.parse(f"`{name}` > 1", [feature]).mask(np.array([[1.0], [2.0]])).tolist() == [
+        False,
+        True,
+    ]
 
 
 def test_touches_says_which_features_matter():

@@ -51,10 +51,25 @@ def round_trip(frame: Any, **options: Any) -> Space:
 
 
 PANDAS_TEXT = [object, "str", "string[python]", "string[pyarrow]", "category"]
-PANDAS_TEXT += [pd.ArrowDtype(kind) for kind in (pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string()))]
-PANDAS_WHOLE = ["int8", "uint8", "int16", "int32", "int64", "uint64", "float16", "float32", "float64"]
+PANDAS_TEXT += [
+    pd.ArrowDtype(kind)
+    for kind in (pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string()))
+]
+PANDAS_WHOLE = [
+    "int8",
+    "uint8",
+    "int16",
+    "int32",
+    "int64",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+]
 PANDAS_WHOLE += ["Int8", "UInt8", "Int64", "Float32", "Float64"]
-PANDAS_WHOLE += [pd.ArrowDtype(kind) for kind in (pa.int8(), pa.uint64(), pa.float32(), pa.float64())]
+PANDAS_WHOLE += [
+    pd.ArrowDtype(kind) for kind in (pa.int8(), pa.uint64(), pa.float32(), pa.float64())
+]
 
 
 @pytest.mark.parametrize("dtype", PANDAS_TEXT, ids=str)
@@ -67,9 +82,13 @@ def test_pandas_texts(dtype, beside):
     assert set(space.features[0].levels) == set(LABELS)
 
 
-@pytest.mark.parametrize("dtype", ["bool", "boolean", object, "category", pd.ArrowDtype(pa.bool_())], ids=str)
+@pytest.mark.parametrize(
+    "dtype", ["bool", "boolean", object, "category", pd.ArrowDtype(pa.bool_())], ids=str
+)
 def test_pandas_truth_values(dtype):
-    space = round_trip(pd.DataFrame({"x": pd.Series([True, False, True], dtype=dtype), "t": ["a", "b", "c"]}))
+    space = round_trip(
+        pd.DataFrame({"x": pd.Series([True, False, True], dtype=dtype), "t": ["a", "b", "c"]})
+    )
     assert space.features[0].levels == (False, True)
     assert all(type(level) is bool for level in space.features[0].levels)
 
@@ -81,19 +100,33 @@ def test_pandas_whole_numbers(dtype, beside):
     if beside:
         frame["t"] = ["a", "b", "c"]
     space = round_trip(frame)
-    assert (space.features[0].kind, space.features[0].low, space.features[0].high) == ("integer", 1, 7)
+    assert (space.features[0].kind, space.features[0].low, space.features[0].high) == (
+        "integer",
+        1,
+        7,
+    )
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "Float32", "Float64", pd.ArrowDtype(pa.float32())], ids=str)
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float64", "Float32", "Float64", pd.ArrowDtype(pa.float32())], ids=str
+)
 def test_numbers_written_with_few_decimals_keep_their_step(dtype):
-    space = round_trip(pd.DataFrame({"x": pd.Series([0.1, 0.7, 0.3], dtype=dtype), "t": ["a", "b", "c"]}))
+    space = round_trip(
+        pd.DataFrame({"x": pd.Series([0.1, 0.7, 0.3], dtype=dtype), "t": ["a", "b", "c"]})
+    )
     feature = space.features[0]
     assert (feature.kind, feature.low, feature.high, feature.step) == ("real", 0.1, 0.7, 0.1)
 
 
 @pytest.mark.parametrize(
     ("values", "step"),
-    [([0.1, 0.25], 0.01), ([0.125, 1000.5], 0.001), ([-0.5, 0.5], 0.1), ([0.1234, 1], None), ([1 / 3, 1], None)],
+    [
+        ([0.1, 0.25], 0.01),
+        ([0.125, 1000.5], 0.001),
+        ([-0.5, 0.5], 0.1),
+        ([0.1234, 1], None),
+        ([1 / 3, 1], None),
+    ],
 )
 def test_step_inference(values, step):
     feature = round_trip(pd.DataFrame({"x": values})).features[0]
@@ -109,7 +142,9 @@ def test_continuous_columns_of_any_width(dtype):
 @pytest.mark.parametrize("ordered", [False, True])
 @pytest.mark.parametrize("levels", [["z", "unused", "a"], [3, 1, 2], [2.5, 1.0], [True, False]])
 def test_pandas_categories_keep_their_order_and_those_no_row_has(levels, ordered):
-    frame = pd.DataFrame({"x": pd.Categorical([levels[0], levels[-1]], categories=levels, ordered=ordered)})
+    frame = pd.DataFrame(
+        {"x": pd.Categorical([levels[0], levels[-1]], categories=levels, ordered=ordered)}
+    )
     assert round_trip(frame).features[0].levels == tuple(levels)
 
 
@@ -123,7 +158,10 @@ POLARS = [
     pl.Series("x", LABELS, dtype=pl.Categorical),
     pl.Series("x", ["b", "a"] * 5, dtype=pl.Enum(["unused", "b", "a"])),
     pl.Series("x", [True, False] * 5),
-    *(pl.Series("x", [5, 1] * 5, dtype=kind) for kind in (pl.Int8, pl.UInt8, pl.Int32, pl.UInt64, pl.Float32)),
+    *(
+        pl.Series("x", [5, 1] * 5, dtype=kind)
+        for kind in (pl.Int8, pl.UInt8, pl.Int32, pl.UInt64, pl.Float32)
+    ),
     *(pl.Series("x", [0.1, 0.7] * 5, dtype=kind) for kind in (pl.Float32, pl.Float64)),
     pl.Series("x", [decimal.Decimal("1.25"), decimal.Decimal("1.50")] * 5),
 ]
@@ -134,16 +172,24 @@ def test_polars(column):
     space = round_trip(pl.DataFrame([column, pl.Series("a b", range(10))]))
     if column.dtype == pl.Enum:
         assert space.features[0].levels == ("unused", "b", "a")
-    assert Space.from_frame(pl.DataFrame([column]).lazy()) == Space.from_frame(pl.DataFrame([column]))
+    assert Space.from_frame(pl.DataFrame([column]).lazy()) == Space.from_frame(
+        pl.DataFrame([column])
+    )
 
 
 ARROW = [
     *(pa.array(LABELS, kind) for kind in (pa.string(), pa.large_string(), pa.string_view())),
-    *(pa.array(LABELS, pa.dictionary(kind, pa.string())) for kind in (pa.int8(), pa.uint16(), pa.int32())),
+    *(
+        pa.array(LABELS, pa.dictionary(kind, pa.string()))
+        for kind in (pa.int8(), pa.uint16(), pa.int32())
+    ),
     pa.array(LABELS, pa.dictionary(pa.int32(), pa.large_string(), ordered=True)),
     pa.array([5, 3] * 5, pa.dictionary(pa.int32(), pa.int64())),
     pa.array([True, False] * 5),
-    *(pa.array([5, 1] * 5, kind) for kind in (pa.int8(), pa.uint8(), pa.int32(), pa.uint64(), pa.float32())),
+    *(
+        pa.array([5, 1] * 5, kind)
+        for kind in (pa.int8(), pa.uint8(), pa.int32(), pa.uint64(), pa.float32())
+    ),
     *(pa.array([0.1, 0.7] * 5, kind) for kind in (pa.float32(), pa.float64())),
 ]
 
@@ -175,7 +221,9 @@ def test_pyarrow_chunks_with_dictionaries_of_their_own():
     ),
     st.sampled_from(["pandas", "polars", "pyarrow"]),
 )  # fmt: skip
-@example({"a": ("real", [0.0, 281474976710656.4])}, "pandas")  # beyond the steps of a grid that can be counted
+@example(
+    {"a": ("real", [0.0, 281474976710656.4])}, "pandas"
+)  # beyond the steps of a grid that can be counted
 @settings(max_examples=examples(150), deadline=None)
 def test_any_frame_comes_back(columns, engine):
     plain = {name: values for name, (_, values) in columns.items()}
@@ -198,7 +246,12 @@ def test_any_frame_comes_back(columns, engine):
 
 
 def test_the_same_data_are_the_same_space_in_every_engine():
-    plain = {"sex": ["F", "M", "F"], "age": [20, 30, 90], "rate": [0.1, 0.25, 0.5], "owns": [True, False, True]}
+    plain = {
+        "sex": ["F", "M", "F"],
+        "age": [20, 30, 90],
+        "rate": [0.1, 0.25, 0.5],
+        "owns": [True, False, True],
+    }
     frames = [pd.DataFrame(plain), pl.DataFrame(plain), pa.table(plain)]
     assert len({Space.from_frame(frame, protected=["sex"]).digest for frame in frames}) == 1
 
@@ -206,7 +259,12 @@ def test_the_same_data_are_the_same_space_in_every_engine():
 def test_a_frame_can_be_encoded_in_another_engine_than_it_came_from():
     plain = {"sex": ["F", "M"], "age": [20, 30]}
     space = Space.from_frame(pd.DataFrame(plain))
-    for frame in (pl.DataFrame(plain), pa.table(plain), pl.DataFrame(plain).lazy(), [{"sex": "F", "age": 20.0}] * 2):
+    for frame in (
+        pl.DataFrame(plain),
+        pa.table(plain),
+        pl.DataFrame(plain).lazy(),
+        [{"sex": "F", "age": 20.0}] * 2,
+    ):
         assert space.encode(frame).shape == (2, 2)
 
 
@@ -296,13 +354,19 @@ def test_target_overrides_and_columns_that_are_not_passed():
         not_passed="sex",
     )
     assert space.names == ("sex", "age", "rate") and space.protected == ("sex",)
-    assert (space.feature("age").high, space.feature("rate").high, space.feature("rate").step) == (99, 1, 0.01)
+    assert (space.feature("age").high, space.feature("rate").high, space.feature("rate").step) == (
+        99,
+        1,
+        0.01,
+    )
     assert space.feature("sex").levels == ("F", "M", "X") and space.passed == (1, 2)
     assert list(space.native(space.draw(3, np.random.default_rng(0))).columns) == ["age", "rate"]
 
 
 def test_numbers_as_categories():
-    space = Space.from_frame(PEOPLE, features={"age": {"kind": "category"}, "y": {"levels": [0, 1, 2]}})
+    space = Space.from_frame(
+        PEOPLE, features={"age": {"kind": "category"}, "y": {"levels": [0, 1, 2]}}
+    )
     assert space.feature("age").levels == (18, 90)
     same(PEOPLE, space.decode(space.encode(PEOPLE)))
 
@@ -338,8 +402,18 @@ def test_a_declared_range_is_never_wrapped_or_cut(column, table, dtype):
     ],
 )
 def test_levels_that_the_column_cannot_hold_are_refused(column, levels):
-    frame = pl.DataFrame({"x": column}) if isinstance(column, pl.Series) else pd.DataFrame({"x": column})
-    refused(DataError, lambda: Space.from_frame(frame, features={"x": {"levels": levels}}), "'x'", levels[-1], "dtype")
+    frame = (
+        pl.DataFrame({"x": column})
+        if isinstance(column, pl.Series)
+        else pd.DataFrame({"x": column})
+    )
+    refused(
+        DataError,
+        lambda: Space.from_frame(frame, features={"x": {"levels": levels}}),
+        "'x'",
+        levels[-1],
+        "dtype",
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
 """One feature: what it can be, how it is drawn, what it refuses."""
+
 # mypy: disable-error-code="arg-type,list-item"
 # Wrong arguments are what these tests are about.
 
@@ -13,7 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.runtime.errors import SpaceError
-from evenhand.space.feature import Feature, category, combinations, count, decimals_of, integer, product, real
+from evenhand.space.feature import (
+    Feature,
+    category,
+    combinations,
+    count,
+    decimals_of,
+    integer,
+    product,
+    real,
+)
 from tests.support.helpers import examples, refused
 from tests.support.strategies import features
 
@@ -53,7 +63,11 @@ def test_draws_stay_in_the_domain_and_reach_both_halves(feature):
     if feature.kind != "category":
         assert feature.low <= values.min() <= values.max() <= feature.high
     if feature.size >= 2:
-        middle = (len(feature.levels) - 1) / 2 if feature.kind == "category" else (feature.low + feature.high) / 2
+        middle = (
+            (len(feature.levels) - 1) / 2
+            if feature.kind == "category"
+            else (feature.low + feature.high) / 2
+        )
         assert (values <= middle).any() and (values >= middle).any()
         assert abs((values <= middle).mean() - 0.5) < 0.2
 
@@ -244,4 +258,12 @@ def test_numbers_of_inputs_stay_exact_and_readable():
 
 
 def test_decimals_of():
-    assert [decimals_of(number) for number in (0, 1, 0.5, 0.125, 1e-7, 1e20, -0.25)] == [0, 0, 1, 3, 7, 0, 2]
+    assert [decimals_of(number) for number in (0, 1, 0.5, 0.125, 1e-7, 1e20, -0.25)] == [
+        0,
+        0,
+        1,
+        3,
+        7,
+        0,
+        2,
+    ]

@@ -1,4 +1,6 @@
-"""Rules: one form for each subgroup, the same inputs whichever way it is asked, and sentences for what is wrong."""
+"""Rules: one form for each subgroup, the same inputs whichever way it is asked, and sentences for
+what is wrong.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ PEOPLE = Space(
 
 @st.composite
 def condition(draw: Any, feature: Feature) -> Condition:
-    """A condition that some value meets; the ends of a range may lie between values and beyond them."""
+    """A condition that some value meets; the ends of a range may lie between values and beyond
+    them.
+    """
     if feature.kind == "category":
         levels = draw(st.lists(st.sampled_from(feature.levels), min_size=1))
         return Condition(feature.name, levels=tuple(levels))
@@ -38,7 +42,9 @@ def condition(draw: Any, feature: Feature) -> Condition:
     one, other = sorted(draw(st.lists(st.sampled_from(values), min_size=2, max_size=2)))
     half = (feature.step or 1.0) / 2
     low = draw(st.sampled_from([None, one, one - half, -float("inf")]))
-    return Condition(feature.name, low, draw(st.sampled_from([None, other, other + half, float("inf")])))
+    return Condition(
+        feature.name, low, draw(st.sampled_from([None, other, other + half, float("inf")]))
+    )
 
 
 @st.composite
@@ -62,7 +68,9 @@ def met(conditions: list[Condition], point: tuple[float, ...], space: Space) -> 
         if feature.kind == "category":
             if feature.levels[int(value)] not in one.levels:
                 return False
-        elif (one.low is not None and value < one.low) or (one.high is not None and value > one.high):
+        elif (one.low is not None and value < one.low) or (
+            one.high is not None and value > one.high
+        ):
             return False
     return True
 
@@ -72,7 +80,9 @@ def met(conditions: list[Condition], point: tuple[float, ...], space: Space) -> 
 def test_a_rule_holds_the_inputs_that_meet_its_conditions(case):
     space, conditions, rule = case
     points = every(space)
-    assert rule.mask(np.array(points), space).tolist() == [met(conditions, point, space) for point in points]
+    assert rule.mask(np.array(points), space).tolist() == [
+        met(conditions, point, space) for point in points
+    ]
 
 
 @settings(max_examples=examples(50), deadline=None)
@@ -122,7 +132,11 @@ def test_draws_are_valid_and_meet_the_rule(case):
     space, _, rule = case
     inside = [point for point in every(space) if rule.mask(np.array([point]), space)[0]]
     if not inside:
-        refused(RareInputs, lambda: rule.draw(5, np.random.default_rng(0), space), "the constraints leave next to no")
+        refused(
+            RareInputs,
+            lambda: rule.draw(5, np.random.default_rng(0), space),
+            "the constraints leave next to no",
+        )
         return
     drawn = rule.draw(40, np.random.default_rng(0), space)
     assert drawn.shape == (40, len(space.features))
@@ -130,7 +144,9 @@ def test_draws_are_valid_and_meet_the_rule(case):
 
 
 def test_draws_are_uniform_over_the_valid_inputs_of_a_rule():
-    space = Space([category("a", list("wxyz")), integer("b", 0, 9)], constraints=["not (a == 'x' and b < 5)"])
+    space = Space(
+        [category("a", list("wxyz")), integer("b", 0, 9)], constraints=["not (a == 'x' and b < 5)"]
+    )
     rule = Rule.of(space, [Condition("a", levels=("x", "z")), Condition("b", low=3, high=6)])
     drawn = rule.draw(60_000, np.random.default_rng(1), space)
     found, counts = np.unique(drawn, axis=0, return_counts=True)
@@ -159,7 +175,11 @@ def test_one_seed_draws_the_same():
         ([], "everybody"),
         ([Condition("age", 0, 100)], "everybody"),
         (
-            [Condition("income", low=3000), Condition("sex", levels=("Other", "F")), Condition("age", 18.0, 25)],
+            [
+                Condition("income", low=3000),
+                Condition("sex", levels=("Other", "F")),
+                Condition("age", 18.0, 25),
+            ],
             "sex F or Other, age at most 25, income at least 3,000",
         ),
         ([Condition("age", 20, 25)], "age 20 to 25"),
@@ -168,7 +188,10 @@ def test_one_seed_draws_the_same():
         ([Condition("race", levels=("Black",))], "race Black"),
         ([Condition("sex", levels=("F", "M", "Other"))], "sex not Unknown"),
         ([Condition("rate", 0.12, 0.61)], "rate 0.15 to 0.6"),
-        ([Condition("income", np.float64(11_999.5), np.float64(13_000.7))], "income 12,000 to 13,000"),
+        (
+            [Condition("income", np.float64(11_999.5), np.float64(13_000.7))],
+            "income 12,000 to 13,000",
+        ),
     ],
 )
 def test_the_text_of_a_rule(conditions, text):
@@ -181,7 +204,13 @@ def test_what_does_not_fit_is_said():
         return lambda: Rule.of(PEOPLE, conditions)
 
     refused(UsageError, of(Condition("agee", low=3)), "unknown feature 'agee'", "'age'")
-    refused(UsageError, of(Condition("race", levels=("white",))), "'race'", "no level 'white'", "did you mean 'White'")
+    refused(
+        UsageError,
+        of(Condition("race", levels=("white",))),
+        "'race'",
+        "no level 'white'",
+        "did you mean 'White'",
+    )
     refused(UsageError, of(Condition("race")), "'race'", "names no level")
     refused(UsageError, of(Condition("race", low=1)), "low = 1", "category")
     refused(UsageError, of(Condition("age", levels=("18",))), "'age'", "number")
@@ -192,12 +221,19 @@ def test_what_does_not_fit_is_said():
     refused(UsageError, of(Condition("age", low=91)), "no value of 'age'", "18 to 90")
     refused(UsageError, of(Condition("age", low=10**400)), "no value of 'age'")
     refused(UsageError, of(Condition("rate", 0.51, 0.54)), "no value of 'rate'")
-    refused(UsageError, of(Condition("age", high=30), Condition("age", low=40)), "no value of 'age'")
+    refused(
+        UsageError, of(Condition("age", high=30), Condition("age", low=40)), "no value of 'age'"
+    )
     one, other = Condition("race", levels=("White",)), Condition("race", levels=("Black",))
     refused(UsageError, of(one, other), "no level of 'race'")
     refused(UsageError, lambda: Rule.from_dict({}), "list of conditions")
     refused(UsageError, lambda: Rule.from_dict({"conditions": ["age"]}), "names a feature")
-    refused(UsageError, lambda: Rule.from_dict({"conditions": [{"feature": "age", "lo": 3}]}), "'lo'", "did you mean")
+    refused(
+        UsageError,
+        lambda: Rule.from_dict({"conditions": [{"feature": "age", "lo": 3}]}),
+        "'lo'",
+        "did you mean",
+    )
 
 
 def test_a_constraint_that_fails_is_reported_as_itself():
@@ -205,10 +241,16 @@ def test_a_constraint_that_fails_is_reported_as_itself():
         raise RuntimeError("no")
 
     space = Space([integer("a", 0, 9), integer("b", 0, 2)], constraints=[broken])
-    refused(SpaceError, lambda: Rule.of(space, [Condition("a", low=3)]).draw(3, np.random.default_rng(0), space), "no")
+    refused(
+        SpaceError,
+        lambda: Rule.of(space, [Condition("a", low=3)]).draw(3, np.random.default_rng(0), space),
+        "no",
+    )
 
 
-def test_that_constraints_leave_next_to_nothing_is_told_by_the_error_and_not_by_its_words(monkeypatch):
+def test_that_constraints_leave_next_to_nothing_is_told_by_the_error_and_not_by_its_words(
+    monkeypatch,
+):
     class Reworded(RareInputs):
         def __init__(self, message: str) -> None:
             super().__init__("Übersetzung")
@@ -216,7 +258,11 @@ def test_that_constraints_leave_next_to_nothing_is_told_by_the_error_and_not_by_
     monkeypatch.setattr("evenhand.space.distribution.RareInputs", Reworded)
     space = Space([integer("a", 0, 9), integer("b", 0, 2)], constraints=["a < 3"])
     rule = Rule.of(space, [Condition("a", low=3)])
-    refused(RareInputs, lambda: rule.draw(3, np.random.default_rng(0), space), "next to no input with a at least 3")
+    refused(
+        RareInputs,
+        lambda: rule.draw(3, np.random.default_rng(0), space),
+        "next to no input with a at least 3",
+    )
 
 
 # Ends that are not included
@@ -224,14 +270,20 @@ def test_that_constraints_leave_next_to_nothing_is_told_by_the_error_and_not_by_
 
 @st.composite
 def half_open(draw: Any) -> tuple[Space, list[Condition]]:
-    """A space, and ranges of its numbers of which some ends are not included, between values and beyond them too."""
+    """A space, and ranges of its numbers of which some ends are not included, between values and
+    beyond them too.
+    """
     space = draw(spaces(most=3, continuous=True))
     numbers = [feature for feature in space.features if feature.kind != "category"]
     found = []
     for feature in draw(st.lists(st.sampled_from(numbers), max_size=3)) if numbers else ():
-        values = feature.values().tolist() if np.isfinite(feature.size) else [feature.low, feature.high]
+        values = (
+            feature.values().tolist() if np.isfinite(feature.size) else [feature.low, feature.high]
+        )
         half = (feature.step or 1.0) / 2
-        ends = st.sampled_from([*values, *(value + half for value in values), values[0] - 9 * half, float("inf")])
+        ends = st.sampled_from(
+            [*values, *(value + half for value in values), values[0] - 9 * half, float("inf")]
+        )
         low, below = draw(st.none() | ends), draw(ends)
         assume(low is None or low < below)
         found.append(Condition(feature.name, low=low, below=below))
@@ -313,5 +365,7 @@ def test_ends_that_are_not_included_and_do_not_fit():
     refused(UsageError, of(Condition("age", below="x")), "below = 'x'")  # type: ignore[arg-type]
     refused(UsageError, of(Condition("age", below=18)), "no value of 'age'")
     refused(UsageError, of(Condition("age", below=-float("inf"))), "no value of 'age'")
-    refused(UsageError, of(Condition("age", low=50), Condition("age", below=50)), "no value of 'age'")
+    refused(
+        UsageError, of(Condition("age", low=50), Condition("age", below=50)), "no value of 'age'"
+    )
     refused(UsageError, of(Condition("rate", low=0.51, below=0.54)), "no value of 'rate'")

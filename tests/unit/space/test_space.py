@@ -1,4 +1,5 @@
 """A space: what it refuses, how it is counted, drawn, listed and varied, against brute force."""
+
 # mypy: disable-error-code="arg-type,list-item"
 # Wrong arguments are what these tests are about.
 
@@ -25,7 +26,11 @@ from evenhand.space.space import Space
 from tests.support.helpers import examples, refused
 from tests.support.strategies import every, spaces
 
-SEX, AGE, OWNS = category("sex", ["F", "M"]), integer("age", 18, 25), category("owns", ["yes", "no"])
+SEX, AGE, OWNS = (
+    category("sex", ["F", "M"]),
+    integer("age", 18, 25),
+    category("owns", ["yes", "no"]),
+)
 LOAN = Space([SEX, AGE, OWNS], ["sex"], ["not (age < 21 and owns == 'yes')"])
 
 
@@ -118,9 +123,13 @@ UNIFORM = [
     LOAN,
     Space([integer("a", -3, 3), integer("b", -3, 3)], constraints=["a <= b"]),
     Space(
-        [integer("a", 0, 9, step=3), real("b", 0, 1, step=0.25), SEX], constraints=["a * b < 3", "sex == 'F' or a > 0"]
+        [integer("a", 0, 9, step=3), real("b", 0, 1, step=0.25), SEX],
+        constraints=["a * b < 3", "sex == 'F' or a > 0"],
     ),
-    Space([integer("a", 0, 5), integer("b", 0, 5), integer("c", 0, 2)], constraints=["a == b", "b != c"]),
+    Space(
+        [integer("a", 0, 5), integer("b", 0, 5), integer("c", 0, 2)],
+        constraints=["a == b", "b != c"],
+    ),
     Space([SEX, AGE], constraints=[lambda frame: (frame["age"] % 3 == 0) | (frame["sex"] == "F")]),
 ]
 
@@ -162,7 +171,9 @@ def test_variants_are_every_assignment_of_every_point_in_order(space, data):
     points = space.draw(3, rng())
     table = space.assignments(over)
     listed = [tuple(row) for row in table.tolist()]
-    assert listed == list(itertools.product(*(space.feature(name).values().tolist() for name in over)))
+    assert listed == list(
+        itertools.product(*(space.feature(name).values().tolist() for name in over))
+    )
     found = space.variants(points, over)
     assert found.shape == (len(table) * 3, len(space.features))
     for j, assignment in enumerate(listed):
@@ -179,17 +190,22 @@ def test_every_point_is_its_own_variant(space, data):
     over = data.draw(st.lists(st.sampled_from(space.names), min_size=1, unique=True))
     points = space.draw(5, rng())
     own = space.own(points, over)
-    assert np.array_equal(space.variants(points, over).reshape(-1, 5, len(space.features))[own, range(5)], points)
+    assert np.array_equal(
+        space.variants(points, over).reshape(-1, 5, len(space.features))[own, range(5)], points
+    )
 
 
 def test_over_may_be_one_name():
-    assert np.array_equal(LOAN.variants(LOAN.draw(4, rng()), "sex"), LOAN.variants(LOAN.draw(4, rng()), ["sex"]))
+    assert np.array_equal(
+        LOAN.variants(LOAN.draw(4, rng()), "sex"), LOAN.variants(LOAN.draw(4, rng()), ["sex"])
+    )
 
 
 def test_continuous_features_are_varied_by_their_bins():
     space = Space([real("r", 0, 1, bins=4), real("s", 0, 1), SEX])
     point = np.array([[0.3, 0.1, 1.0]])
-    # The point's own value comes first: without it, a larger set would have fewer variants than a smaller one.
+    # The point's own value comes first: without it, a larger set would have fewer variants than a
+    # smaller one.
     assert space.variants(point, ["r", "sex"])[:, 0].tolist() == [
         value for value in (0.3, 0.125, 0.375, 0.625, 0.875) for _ in range(2)
     ]
@@ -246,7 +262,10 @@ def test_spaces_of_any_number_of_features_can_be_counted_and_described():
     assert large.size == 100**200
     assert "1.0e+400 inputs" in str(large)
     assert Space([*large.features, real("r", 0, 1)]).size == math.inf
-    single = Space([category(f"c{i}", [0]) for i in range(70)] + [AGE], constraints=[lambda frame: frame["age"] > 20])
+    single = Space(
+        [category(f"c{i}", [0]) for i in range(70)] + [AGE],
+        constraints=[lambda frame: frame["age"] > 20],
+    )
     assert single.size == 5 and single.enumerate().shape == (5, 71)
 
 
@@ -283,13 +302,23 @@ def test_variants_may_break_constraints_and_valid_tells_which():
     ],
 )
 def test_a_function_that_is_no_constraint(function, words):
-    refused(SpaceError, lambda: Space([SEX, AGE], constraints=[function]).size, "constraint", "<lambda>", *words)
+    refused(
+        SpaceError,
+        lambda: Space([SEX, AGE], constraints=[function]).size,
+        "constraint",
+        "<lambda>",
+        *words,
+    )
 
 
 @pytest.mark.parametrize("dtype", ["str", "string[python]", "string[pyarrow]", object, "category"])
 def test_a_function_sees_the_users_own_frame(dtype):
-    frame = pd.DataFrame({"sex": pd.Series(["F", "M"], dtype=dtype), "age": pd.Series([18, 25], dtype="Int8")})
-    space = Space.from_frame(frame, constraints=[lambda people: (people["sex"] == "F") | (people["age"] > 20)])
+    frame = pd.DataFrame(
+        {"sex": pd.Series(["F", "M"], dtype=dtype), "age": pd.Series([18, 25], dtype="Int8")}
+    )
+    space = Space.from_frame(
+        frame, constraints=[lambda people: (people["sex"] == "F") | (people["age"] > 20)]
+    )
     assert space.size == 13
 
 
@@ -341,7 +370,10 @@ print(space.digest)
 """
     outputs = {
         subprocess.run(
-            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
         ).stdout
         for seed in ("1", "2", "3")
     }

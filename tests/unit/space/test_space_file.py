@@ -1,4 +1,6 @@
-"""Spaces from TOML and from the settings of the original Themis, and every way in which such a file can be wrong."""
+"""Spaces from TOML and from the settings of the original Themis, and every way in which such a file
+can be wrong.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ def test_features_from_data_and_from_the_file(tmp_path):
 
 def test_features_from_the_file_alone(tmp_path):
     space = eh.Space.from_toml(str(write(tmp_path, DECLARED)))
-    assert space == eh.Space([eh.category("sex", ["F", "M"]), eh.real("capital-gain", 0, 1, step=0.5)], ["sex"])
+    assert space == eh.Space(
+        [eh.category("sex", ["F", "M"]), eh.real("capital-gain", 0, 1, step=0.5)], ["sex"]
+    )
 
 
 def test_pyproject_and_a_byte_order_mark(tmp_path):
@@ -75,7 +79,9 @@ def test_paths_are_relative_to_the_file(tmp_path, monkeypatch):
     folder.mkdir()
     file = write(folder, TOML)
     monkeypatch.chdir(tmp_path)
-    assert eh.Space.from_toml(file).size == eh.Space.from_toml(Path("config") / "evenhand.toml").size
+    assert (
+        eh.Space.from_toml(file).size == eh.Space.from_toml(Path("config") / "evenhand.toml").size
+    )
 
 
 @pytest.mark.parametrize(
@@ -121,7 +127,9 @@ def test_every_wrong_file_is_named_in_one_sentence(tmp_path, text, words):
     refused(ConfigError, lambda: eh.Space.from_toml(file), str(file), *words)
 
 
-@pytest.mark.parametrize("text", ["[project]\n", "tool = 3\n", "[tool]\nevenhand = 3\n", "[tool.evenhand]\n"])
+@pytest.mark.parametrize(
+    "text", ["[project]\n", "tool = 3\n", "[tool]\nevenhand = 3\n", "[tool.evenhand]\n"]
+)
 def test_a_pyproject_without_our_table(tmp_path, text):
     file = write(tmp_path, text, "pyproject.toml")
     refused(ConfigError, lambda: read_space(file), str(file), "tool.evenhand")
@@ -136,14 +144,22 @@ def test_missing_values_in_the_data_are_located(tmp_path):
 def test_files_that_cannot_be_read(tmp_path):
     write(tmp_path, DECLARED)
     missing = tmp_path / "evenhnd.toml"
-    refused(ConfigError, lambda: read_toml(missing), str(missing), "no such file", "did you mean 'evenhand.toml'?")
+    refused(
+        ConfigError,
+        lambda: read_toml(missing),
+        str(missing),
+        "no such file",
+        "did you mean 'evenhand.toml'?",
+    )
     alone = tmp_path / "empty" / "evenhand.toml"
     refused(ConfigError, lambda: read_toml(alone), str(alone), "evenhand init")
     refused(ConfigError, lambda: read_toml(tmp_path), str(tmp_path), "cannot be read")
     binary = tmp_path / "binary.toml"
     binary.write_bytes(b"\xff\xfe\x00")
     refused(ConfigError, lambda: read_toml(binary), str(binary), "UTF-8")
-    refused(ConfigError, lambda: read_space(tmp_path / "settings.xml"), "settings.xml", "no such file")
+    refused(
+        ConfigError, lambda: read_space(tmp_path / "settings.xml"), "settings.xml", "no such file"
+    )
     (tmp_path / "binary.xml").write_bytes(b"\xff\xfe\x00")
     refused(ConfigError, lambda: read_space(tmp_path / "binary.xml"), "binary.xml", "UTF-8")
 
@@ -191,9 +207,30 @@ def test_the_settings_of_themis(tmp_path):
     )  # fmt: skip
     assert found.space.protected == ("Sex", "Race") and found.space.size == 20
     assert found.tests == (
-        {"job": "measure", "kinds": ["group"], "over": ["Sex"], "limit": None, "level": 0.998, "margin": 0.0002},
-        {"job": "measure", "kinds": ["causal"], "over": ["Sex", "Race"], "limit": None, "level": 0.9, "margin": 0.1},
-        {"job": "subsets", "kinds": ["group", "causal"], "over": [], "limit": 0.2, "level": 0.99, "margin": 0.01},
+        {
+            "job": "measure",
+            "kinds": ["group"],
+            "over": ["Sex"],
+            "limit": None,
+            "level": 0.998,
+            "margin": 0.0002,
+        },
+        {
+            "job": "measure",
+            "kinds": ["causal"],
+            "over": ["Sex", "Race"],
+            "limit": None,
+            "level": 0.9,
+            "margin": 0.1,
+        },
+        {
+            "job": "subsets",
+            "kinds": ["group", "causal"],
+            "over": [],
+            "limit": 0.2,
+            "level": 0.99,
+            "margin": 0.01,
+        },
     )
     with pytest.raises(AttributeError):
         found.seed = 3  # type: ignore[misc]
@@ -201,7 +238,9 @@ def test_the_settings_of_themis(tmp_path):
 
 def test_a_themis_file_may_leave_out_command_seed_and_tests(tmp_path):
     short = THEMIS[: THEMIS.index("<tests>")] + "</settings>"
-    short = short.replace("<seed>42</seed>", "").replace('<command>python "my software.py"</command>', "<command/>")
+    short = short.replace("<seed>42</seed>", "").replace(
+        '<command>python "my software.py"</command>', "<command/>"
+    )
     found = read_themis(write(tmp_path, short, "settings.xml"))
     assert (found.command, found.seed, found.tests, found.space.protected) == ((), 0, (), ())
 
@@ -222,9 +261,21 @@ def test_a_themis_file_may_leave_out_command_seed_and_tests(tmp_path):
         ),
         ("<value>Male</value><value>Female</value>", "", ["'Sex'", "levels is empty"]),
         ("<value>Male</value>", "<value>Female</value>", ["'Sex'", "'Female'", "twice"]),
-        ("<lowerbound>2</lowerbound>", "<lowerbound>7</lowerbound>", ["'Age'", "low = 7", "high = 6"]),
-        ("<lowerbound>2</lowerbound>", "<lowerbound>2.5</lowerbound>", ["bounds/lowerbound", "'2.5'", "whole"]),
-        ("<lowerbound>2</lowerbound>", "<lowerbound>two</lowerbound>", ["bounds/lowerbound", "'two'", "not a number"]),
+        (
+            "<lowerbound>2</lowerbound>",
+            "<lowerbound>7</lowerbound>",
+            ["'Age'", "low = 7", "high = 6"],
+        ),
+        (
+            "<lowerbound>2</lowerbound>",
+            "<lowerbound>2.5</lowerbound>",
+            ["bounds/lowerbound", "'2.5'", "whole"],
+        ),
+        (
+            "<lowerbound>2</lowerbound>",
+            "<lowerbound>two</lowerbound>",
+            ["bounds/lowerbound", "'two'", "not a number"],
+        ),
         ("<lowerbound>2</lowerbound>", "", ["<input> has no <bounds/lowerbound>"]),
         ("<seed>42</seed>", "<seed>4x</seed>", ["<seed>", "'4x'"]),
         ("<seed>42</seed>", "<seed>inf</seed>", ["<seed>", "'inf'"]),
@@ -234,7 +285,11 @@ def test_a_themis_file_may_leave_out_command_seed_and_tests(tmp_path):
             "group_discriminaton",
             ["'group_discriminaton'", "did you mean 'group_discrimination'?"],
         ),
-        ("<input_name>Sex</input_name></i_fields>", "<input_name>Sexx</input_name></i_fields>", ["'Sexx'", "'Sex'"]),
+        (
+            "<input_name>Sex</input_name></i_fields>",
+            "<input_name>Sexx</input_name></i_fields>",
+            ["'Sexx'", "'Sex'"],
+        ),
         ("<conf>.998</conf>", "<conf>high</conf>", ["<conf>", "'high'"]),
         ("<margin>.0002</margin>", "", ["<test> has no <margin>"]),
         ("<threshold>.2</threshold>", "", ["<test> has no <threshold>"]),

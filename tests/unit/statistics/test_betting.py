@@ -1,4 +1,6 @@
-"""Limits for means of bounded variables: against the definition, the level they hold, and how narrow they are."""
+"""Limits for means of bounded variables: against the definition, the level they hold, and how
+narrow they are.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 UNIT = st.floats(0, 1) | st.sampled_from([0.0, 1.0, 0.5])
-SAMPLES = st.integers(1, 40).flatmap(lambda n: st.lists(st.lists(UNIT, min_size=n, max_size=n), min_size=1, max_size=4))
+SAMPLES = st.integers(1, 40).flatmap(
+    lambda n: st.lists(st.lists(UNIT, min_size=n, max_size=n), min_size=1, max_size=4)
+)
 TAILS = st.sampled_from([0.5, 0.1, 0.025, 1e-3, 1e-8])
 
 
@@ -119,11 +123,17 @@ def test_limits_are_narrow_where_values_hardly_vary():
 
 
 def test_few_values_and_equal_ones():
-    assert [limit.tolist() for limit in bet(np.empty((3, 0)), 0.1, low=-1)] == [[-1.0] * 3, [1.0] * 3]
+    assert [limit.tolist() for limit in bet(np.empty((3, 0)), 0.1, low=-1)] == [
+        [-1.0] * 3,
+        [1.0] * 3,
+    ]
     assert [limit.shape for limit in bet(np.empty((0, 5)), 0.1)] == [(0,), (0,)]
     assert [limit.tolist() for limit in bet([[1.0]], 0.025)] == [[0.0], [1.0]]
     for value in (0.0, 0.3, 1.0):
-        widths = [float(np.diff(np.ravel(bet(np.full((1, size), value), 0.025)))[0]) for size in (5, 50, 500)]
+        widths = [
+            float(np.diff(np.ravel(bet(np.full((1, size), value), 0.025)))[0])
+            for size in (5, 50, 500)
+        ]
         assert widths == sorted(widths, reverse=True)
         assert widths[-1] < 0.02
 

@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 
     from evenhand.statistics.intervals import Floats
 
-ONE_SAMPLE = [intervals.clopper_pearson, intervals.wilson, intervals.wald, confidence_sequences.mixture]
+ONE_SAMPLE = [
+    intervals.clopper_pearson,
+    intervals.wilson,
+    intervals.wald,
+    confidence_sequences.mixture,
+]
 counts = st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 levels = st.floats(0.5, 0.9999)
 
@@ -28,7 +33,11 @@ levels = st.floats(0.5, 0.9999)
 def binomial(n: int, p: Floats) -> Floats:
     k = np.arange(n + 1)
     p = p[:, None]
-    return np.asarray(np.exp(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) + xlogy(k, p) + xlog1py(n - k, -p)))
+    return np.asarray(
+        np.exp(
+            gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) + xlogy(k, p) + xlog1py(n - k, -p)
+        )
+    )
 
 
 @pytest.mark.parametrize(
@@ -48,7 +57,9 @@ def test_clopper_pearson_against_scipy(k, n, level, low, high):
     assert found == pytest.approx((reference.low, reference.high), abs=1e-10)
     assert found == pytest.approx((low, high), abs=2e-3)
     reference = binomtest(k, n).proportion_ci(level, "wilson")
-    assert intervals.wilson(k, n, level) == pytest.approx((reference.low, reference.high), abs=1e-10)
+    assert intervals.wilson(k, n, level) == pytest.approx(
+        (reference.low, reference.high), abs=1e-10
+    )
 
 
 def test_wald_is_the_papers_formula():
@@ -89,7 +100,10 @@ def test_counting_misses_mirrors_the_limits(count, level):
 @given(counts, st.floats(0.5, 0.999))
 def test_the_price_of_looking_at_any_time_is_width(count, level):
     k, n = count
-    exact, always = intervals.clopper_pearson(k, n, level), confidence_sequences.mixture(k, n, level)
+    exact, always = (
+        intervals.clopper_pearson(k, n, level),
+        confidence_sequences.mixture(k, n, level),
+    )
     assert always[0] <= exact[0] + 1e-9
     assert exact[1] <= always[1] + 1e-9
 
@@ -124,7 +138,9 @@ def test_mixture_grades_are_no_wider_than_their_rounding():
 
 
 GRID = np.unique(
-    np.concatenate([np.linspace(0, 1, 51), [0.001, 0.005, 0.01, 0.03], 1 - np.array([0.001, 0.005, 0.03])])
+    np.concatenate(
+        [np.linspace(0, 1, 51), [0.001, 0.005, 0.01, 0.03], 1 - np.array([0.001, 0.005, 0.03])]
+    )
 )
 
 
@@ -210,7 +226,9 @@ def test_by_group_is_simultaneous():
     alone = intervals.clopper_pearson([3, 30], 40, 0.95)
     assert np.all(low < alone[0])
     assert np.all(high > alone[1])
-    assert intervals.by_group([3], [40], 0.95)[0][0] == pytest.approx(intervals.clopper_pearson(3, 40, 0.95)[0])
+    assert intervals.by_group([3], [40], 0.95)[0][0] == pytest.approx(
+        intervals.clopper_pearson(3, 40, 0.95)[0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -242,13 +260,17 @@ def test_enumeration_is_certain():
 
 
 def test_estimates_read_well():
-    assert str(Estimate(0.123, 0.101, 0.148, 2048, 0.95, "exact")) == (
-        "12.3 % (10.1 % to 14.8 %, 95 % level, n = 2,048, exact)"
+    assert (
+        str(Estimate(0.123, 0.101, 0.148, 2048, 0.95, "exact"))
+        == "12.3 % (10.1 % to 14.8 %, 95 % level, n = 2,048, exact)"
     )
-    assert str(Estimate(0.001, 0.0005, 0.0017, 9000, 0.999, "exact", "rows")) == (
-        "0.10 % (0.05 % to 0.17 %, 99.9 % level, n = 9,000, exact, population: rows)"
+    assert (
+        str(Estimate(0.001, 0.0005, 0.0017, 9000, 0.999, "exact", "rows"))
+        == "0.10 % (0.05 % to 0.17 %, 99.9 % level, n = 9,000, exact, population: rows)"
     )
-    assert str(Estimate(math.nan, 0.0, 1.0, 0, 0.95, "exact")).startswith("unknown (0.0 % to 100.0 %")
+    assert str(Estimate(math.nan, 0.0, 1.0, 0, 0.95, "exact")).startswith(
+        "unknown (0.0 % to 100.0 %"
+    )
     assert str(Estimate.exact(0, 8)) == "0.0 % (n = 8, enumerated)"
     assert str(StopReason.MARGIN) == "the margin was reached"
 
@@ -279,7 +301,14 @@ def test_estimates_survive_json(estimate):
     ],
 )
 def test_impossible_estimates_are_refused(wrong):
-    good: dict[str, Any] = {"value": 0.2, "low": 0.1, "high": 0.3, "n": 9, "level": 0.95, "method": "exact"}
+    good: dict[str, Any] = {
+        "value": 0.2,
+        "low": 0.1,
+        "high": 0.3,
+        "n": 9,
+        "level": 0.95,
+        "method": "exact",
+    }
     with pytest.raises(UsageError):
         Estimate(**{**good, **wrong})
     with pytest.raises(UsageError, match="limit"):

@@ -19,7 +19,9 @@ from tests.support.helpers import examples
 GRID = np.array([0.0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97, 1.0])
 counts = st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 groups = st.lists(
-    st.integers(0, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), min_size=2, max_size=6
+    st.integers(0, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))),
+    min_size=2,
+    max_size=6,
 )
 
 
@@ -35,7 +37,15 @@ def above(k1: float, n1: float, k2: float, n2: float, tail: float) -> float:
 
 
 @pytest.mark.parametrize(
-    "sample", [(12, 40, 30, 40), (1, 5, 0, 5), (5, 5, 3, 20), (20, 20, 20, 20), (3, 2000, 70, 90), (70, 90, 3, 2000)]
+    "sample",
+    [
+        (12, 40, 30, 40),
+        (1, 5, 0, 5),
+        (5, 5, 3, 20),
+        (20, 20, 20, 20),
+        (3, 2000, 70, 90),
+        (70, 90, 3, 2000),
+    ],
 )
 @pytest.mark.parametrize("tail", [0.025, 0.0005])
 def test_the_limit_is_the_quantile_of_the_melded_ratio(sample, tail):
@@ -110,7 +120,9 @@ def test_leaving_out_hopeless_pairs_changes_nothing(found):
     low, high = ratios.impact_ratio(k, n, 1 - alpha)
     high_tail, low_tail = intervals.spread_tails(m, alpha)
     assert low == pytest.approx(min(1.0, min(limit(*pair, low_tail) for pair in pairs)), rel=1e-5)
-    assert high == pytest.approx(1 / max(1.0, max(limit(*pair, high_tail) for pair in pairs)), rel=1e-5)
+    assert high == pytest.approx(
+        1 / max(1.0, max(limit(*pair, high_tail) for pair in pairs)), rel=1e-5
+    )
     lows, highs = ratios.ratios_to_best(k, n, 1 - alpha)
     for g in range(m):
         others = [h for h in range(m) if h != g]
@@ -124,7 +136,9 @@ def outcomes(sizes):
 
 
 def worst_miss(sizes, wrong):
-    """The largest P(wrong) over rates on a grid; `wrong` tells for given rates which outcomes mislead."""
+    """The largest P(wrong) over rates on a grid; `wrong` tells for given rates which outcomes
+    mislead.
+    """
     worst = 0.0
     for rates in itertools.product([0.0, 0.02, 0.1, 0.5, 0.9, 1.0], repeat=len(sizes)):
         if max(rates) > 0:
@@ -136,7 +150,8 @@ def worst_miss(sizes, wrong):
 
 
 @pytest.mark.parametrize(
-    ("sizes", "level"), [((12, 4), 0.8), ((12, 4), 0.95), ((4, 5, 6), 0.8), ((4, 5, 6), 0.95), ((3, 2, 2, 2), 0.8)]
+    ("sizes", "level"),
+    [((12, 4), 0.8), ((12, 4), 0.95), ((4, 5, 6), 0.8), ((4, 5, 6), 0.95), ((3, 2, 2, 2), 0.8)],
 )
 def test_groups_hold_their_level_by_enumeration(sizes, level):
     k = outcomes(sizes)
@@ -202,7 +217,9 @@ def test_shapes_and_wrong_input():
     assert low.shape == high.shape == (4,)
     low, high = ratios.ratios_to_best(np.full((4, 3), 5), 10, 0.9)
     assert low.shape == high.shape == (4, 3)
-    assert ratios.ratio(3, 10, 4, 12, 0.9)[0] == pytest.approx(ratios.ratio([[3]], 10, [4, 5], 12, 0.9)[0][0, 0])
+    assert ratios.ratio(3, 10, 4, 12, 0.9)[0] == pytest.approx(
+        ratios.ratio([[3]], 10, [4, 5], 12, 0.9)[0][0, 0]
+    )
     for call in (ratios.impact_ratio, ratios.ratios_to_best):
         with pytest.raises(UsageError, match="two groups"):
             call([3], [10], 0.95)
@@ -213,7 +230,9 @@ def test_shapes_and_wrong_input():
 def test_a_contrast_shares_its_error_and_leaves_the_unknown_open():
     hits, size = np.array([30.0, 12.0, 0.0, 0.0]), np.array([40.0, 40.0, 0.0, 0.0])
     contrast = ratios.Contrast(hits, size, 0.95, among=4)
-    assert contrast.difference().low == pytest.approx(intervals.spread([30, 12, 0], [40, 40, 0], 0.9875)[0])
+    assert contrast.difference().low == pytest.approx(
+        intervals.spread([30, 12, 0], [40, 40, 0], 0.9875)[0]
+    )
     assert (contrast.difference().high, contrast.ratio().low) == (1.0, 0.0)
     assert [estimate.n for estimate in contrast.rates()] == [40, 40, 0, 0]
     assert math.isnan(contrast.to_best()[3].value)

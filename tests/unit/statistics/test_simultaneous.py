@@ -1,4 +1,6 @@
-"""A group against everyone else: the bounds lie around the limits, and all limits together hold their level."""
+"""A group against everyone else: the bounds lie around the limits, and all limits together hold
+their level.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,15 @@ def groups(draw, *, graded=None):
     """How sure to be, and hits and sizes of some groups and of everyone else."""
     graded = draw(st.booleans()) if graded is None else graded
     sure = Sure(
-        draw(st.sampled_from([0.5, 0.9, 0.95, 0.999])), draw(st.sampled_from([1, 7, 2020, 10**7])), graded=graded
+        draw(st.sampled_from([0.5, 0.9, 0.95, 0.999])),
+        draw(st.sampled_from([1, 7, 2020, 10**7])),
+        graded=graded,
     )
-    n = draw(st.lists(st.integers(1, 5000), min_size=2, max_size=6).filter(lambda sizes: len(sizes) % 2 == 0))
+    n = draw(
+        st.lists(st.integers(1, 5000), min_size=2, max_size=6).filter(
+            lambda sizes: len(sizes) % 2 == 0
+        )
+    )
     shares = [draw(st.sampled_from([0.0, 1.0, 0.5]) | st.floats(0, 1)) for _ in n]
     size = np.array(n, dtype=float)
     hits = size * np.array(shares)
@@ -53,7 +61,9 @@ def test_the_difference_lies_in_the_box_and_the_box_under_the_ceiling(case):
 
 
 def test_the_ceiling_holds_for_every_count_of_small_groups():
-    """The closed form is no approximation: over a whole grid of counts, graded ones at their least favourable."""
+    """The closed form is no approximation: over a whole grid of counts, graded ones at their least
+    favourable.
+    """
     for n1, n2 in [(1, 1), (1, 400), (3, 20), (60, 60), (20, 3000)]:
         k1, k2 = np.meshgrid(np.linspace(0, n1, 41), np.linspace(0, n2, 41))
         for graded in (False, True):
@@ -83,7 +93,10 @@ def test_one_group_has_the_limits_of_a_pair_at_half_the_error():
 
 
 def test_more_groups_more_doubt_and_graded_values_still_more():
-    widths = [np.ptp(sure.difference(30, 100, 50, 100)) for sure in (Sure(0.95), Sure(0.95, 50), Sure(0.95, 5000))]
+    widths = [
+        np.ptp(sure.difference(30, 100, 50, 100))
+        for sure in (Sure(0.95), Sure(0.95, 50), Sure(0.95, 5000))
+    ]
     assert widths == sorted(widths)
     few, many = Sure(0.95, 50), Sure(0.95, 50, graded=True)
     assert np.ptp(many.difference(30, 100, 50, 100)) > np.ptp(few.difference(30, 100, 50, 100))
@@ -189,7 +202,9 @@ def betas(mean, size, rng):
     ids=["even", "rare", "mixed", "far apart"],
 )
 def test_differences_rates_and_ratios_hold_together(rates, graded):
-    """Cells of different rates, groups of a few people and of many, and everybody is in several groups."""
+    """Cells of different rates, groups of a few people and of many, and everybody is in several
+    groups.
+    """
     rng, runs, level = np.random.default_rng(5), 40, 0.8
     sizes = np.tile([2, 5, 12, 40, 3, 30], 4)
     sure = Sure(level, len(RULES), graded=graded)
@@ -198,7 +213,8 @@ def test_differences_rates_and_ratios_hold_together(rates, graded):
     truth1, truth2 = (RULES * sizes) @ rates / n1, (~RULES * sizes) @ rates / n2
     if graded:
         drawn = np.stack(
-            [betas(rate, (runs, n), rng).sum(axis=1) for rate, n in zip(rates, sizes, strict=True)], axis=1
+            [betas(rate, (runs, n), rng).sum(axis=1) for rate, n in zip(rates, sizes, strict=True)],
+            axis=1,
         )
     else:
         drawn = rng.binomial(sizes, rates, (runs, 24)).astype(float)
@@ -210,7 +226,12 @@ def test_differences_rates_and_ratios_hold_together(rates, graded):
     apart = truth1 - truth2
     missed = (low > apart + 1e-9) | (high < apart - 1e-9)
     (low1, high1), (low2, high2) = sure.rate(k1, n1), sure.rate(k2, n2)
-    missed |= (low1 > truth1 + 1e-9) | (high1 < truth1 - 1e-9) | (low2 > truth2 + 1e-9) | (high2 < truth2 - 1e-9)
+    missed |= (
+        (low1 > truth1 + 1e-9)
+        | (high1 < truth1 - 1e-9)
+        | (low2 > truth2 + 1e-9)
+        | (high2 < truth2 - 1e-9)
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = truth1 / truth2
         missed |= (low1 / high2 > ratio + 1e-9) | (high1 / low2 < ratio - 1e-9)
@@ -223,5 +244,7 @@ def test_the_simulation_sees_limits_that_are_not_corrected():
     n1 = (RULES * sizes).sum(axis=1).astype(float)
     drawn = rng.binomial(sizes, 0.5, (runs, 24)).astype(float)
     k1, k2 = drawn @ RULES.T, drawn @ ~RULES.T
-    low, high = Sure(0.6).difference(k1, np.broadcast_to(n1, k1.shape), k2, np.broadcast_to(720 - n1, k1.shape))
+    low, high = Sure(0.6).difference(
+        k1, np.broadcast_to(n1, k1.shape), k2, np.broadcast_to(720 - n1, k1.shape)
+    )
     assert not plausible(int(((low > 0) | (high < 0)).any(axis=1).sum()), runs, 0.6)

@@ -75,8 +75,12 @@ def test_judgements_are_coherent(plan, count, last):
     if judged.stop is StopReason.DECIDED:
         assert estimate.verdict(plan.limit) is not Verdict.UNDECIDED
     if judged.stop is StopReason.MARGIN:
-        assert max(estimate.high - estimate.value, estimate.value - estimate.low) <= plan.margin + 1e-9
-    assert (int(plan.first_stop([hits], [n])) == 0) == (judged.stop in (StopReason.DECIDED, StopReason.MARGIN))
+        assert (
+            max(estimate.high - estimate.value, estimate.value - estimate.low) <= plan.margin + 1e-9
+        )
+    assert (int(plan.first_stop([hits], [n])) == 0) == (
+        judged.stop in (StopReason.DECIDED, StopReason.MARGIN)
+    )
 
 
 @settings(deadline=None)
@@ -84,7 +88,9 @@ def test_judgements_are_coherent(plan, count, last):
 def test_the_margin_is_not_missed(count):
     plan = Plan(0.95, 0.05)
     judged = plan.judge(*count)
-    reach = max(judged.estimate.high - judged.estimate.value, judged.estimate.value - judged.estimate.low)
+    reach = max(
+        judged.estimate.high - judged.estimate.value, judged.estimate.value - judged.estimate.low
+    )
     if abs(reach - 0.05) > 1e-9:
         assert (judged.stop is StopReason.MARGIN) == (reach < 0.05)
 
@@ -100,7 +106,9 @@ def test_one_hit_fails_a_limit_of_zero_and_no_hit_never_passes_it():
 
 
 @pytest.mark.parametrize(
-    "plan", [*PLANS, SpreadPlan(groups=3), SpreadPlan(limit=0.1), SpreadPlan(interval="wald")], ids=str
+    "plan",
+    [*PLANS, SpreadPlan(groups=3), SpreadPlan(limit=0.1), SpreadPlan(interval="wald")],
+    ids=str,
 )
 def test_nothing_seen_is_nothing_known(plan):
     hits = [0] * plan.groups if isinstance(plan, SpreadPlan) else 0
@@ -119,7 +127,9 @@ def test_the_error_is_shared_out_and_never_exceeded():
 
 def test_a_budget_alone_gives_the_textbook_interval():
     judged = Plan(margin=None).judge(3, 40, last=True)
-    assert (judged.estimate.low, judged.estimate.high) == pytest.approx(intervals.clopper_pearson(3, 40, 0.95))
+    assert (judged.estimate.low, judged.estimate.high) == pytest.approx(
+        intervals.clopper_pearson(3, 40, 0.95)
+    )
     assert (judged.estimate.method, judged.stop) == ("exact", StopReason.QUERIES)
 
 
@@ -185,8 +195,12 @@ def test_spread_judgements_are_coherent(plan, data, n, last):
     if judged.stop is StopReason.DECIDED:
         assert estimate.verdict(plan.limit) is not Verdict.UNDECIDED
     if judged.stop is StopReason.MARGIN and plan.method != "wald":
-        assert max(estimate.high - estimate.value, estimate.value - estimate.low) <= plan.margin + 1e-6
-    assert (int(plan.first_stop([hits], [n])) == 0) == (judged.stop in (StopReason.DECIDED, StopReason.MARGIN))
+        assert (
+            max(estimate.high - estimate.value, estimate.value - estimate.low) <= plan.margin + 1e-6
+        )
+    assert (int(plan.first_stop([hits], [n])) == 0) == (
+        judged.stop in (StopReason.DECIDED, StopReason.MARGIN)
+    )
 
 
 def test_spread_plans_decide_both_ways():

@@ -1,4 +1,6 @@
-"""study on the command line: a real study, what it prints and writes, and what a user may get wrong."""
+"""study on the command line: a real study, what it prints and writes, and what a user may get
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,15 @@ def folder(tmp_path: Path, monkeypatch: Any) -> Path:
 def test_a_study_prints_its_tables_and_goes_on_where_it_was(folder, capsys):
     assert main(["study", "--json", "out.json"]) == 0
     first = capsys.readouterr().out
-    for word in ("(Table 4)", "(Table 5)", "(Table 6)", "(Table 7)", "reweighing", "prejudice-remover", "on 3 splits"):
+    for word in (
+        "(Table 4)",
+        "(Table 5)",
+        "(Table 6)",
+        "(Table 7)",
+        "reweighing",
+        "prejudice-remover",
+        "on 3 splits",
+    ):
         assert word in first
     assert (folder / "study.sqlite").exists()
     tables = json.loads((folder / "out.json").read_text())
@@ -63,7 +73,9 @@ def test_a_study_prints_its_tables_and_goes_on_where_it_was(folder, capsys):
     assert sum(shares) == pytest.approx(1.0)
     assert rows["reweighing"]["cases"] == 3
     assert main(["study"]) == 0
-    assert capsys.readouterr().out == first, "a study that is finished prints the same, seconds and all"
+    assert capsys.readouterr().out == first, (
+        "a study that is finished prints the same, seconds and all"
+    )
     assert main(["study", "--seed", "5"]) == 2
     assert "seed" in capsys.readouterr().err
 

@@ -43,7 +43,9 @@ def test_each_method_has_a_finding_by_each_bias():
     assert [finding.key for finding in study.findings] == [
         f"{bias} gain of ages, sex, DT, {method}" for bias in ("spd", "aod") for method in METHODS
     ]
-    assert [finding.about for finding in study.findings][:2] == [("ages", "sex", "DT", name) for name in METHODS]
+    assert [finding.about for finding in study.findings][:2] == [
+        ("ages", "sex", "DT", name) for name in METHODS
+    ]
     assert {(finding.score, finding.unit) for finding in study.findings} == {
         ("spd gain", "amount"),
         ("aod gain", "amount"),
@@ -59,7 +61,9 @@ def test_each_method_has_a_finding_by_each_bias():
 
 def test_the_gate_is_that_of_any_evidence():
     study = found()
-    worst = min(study.findings, key=lambda one: ["fail", "undecided", "pass"].index(str(one.verdict)))
+    worst = min(
+        study.findings, key=lambda one: ["fail", "undecided", "pass"].index(str(one.verdict))
+    )
     assert study.verdict == worst.verdict
     assert study.exit_code == {"pass": 0, "fail": 1, "undecided": 3}[str(study.verdict)]
     assert (study.level, study.seed, study.stop) == (0.95, 0, eh.StopReason.COMPLETED)
@@ -73,20 +77,34 @@ def test_a_study_survives_its_file(tmp_path):
     study = found()
     text = study.to_json(tmp_path / "study.json")
     table = json.loads(text)
-    assert (table["format"], table["job"], table["stop"], table["level"]) == (2, "study", "completed", 0.95)
+    assert (table["format"], table["job"], table["stop"], table["level"]) == (
+        2,
+        "study",
+        "completed",
+        0.95,
+    )
     assert [one["title"].partition(",")[0] for one in table["tables"]] == [
         *["Share of cases in each region"] * 3,
         *["Region or area of each method"] * 2,
     ]
-    assert [finding["key"] for finding in table["findings"]] == [finding.key for finding in study.findings]
-    for again in (StudyResult.from_json(tmp_path / "study.json"), evidence_of(table, where="study.json")):
+    assert [finding["key"] for finding in table["findings"]] == [
+        finding.key for finding in study.findings
+    ]
+    for again in (
+        StudyResult.from_json(tmp_path / "study.json"),
+        evidence_of(table, where="study.json"),
+    ):
         assert isinstance(again, StudyResult)
         assert again.to_json() == text
         assert again.digest == study.digest
         assert again.findings == study.findings
         assert again.tables == study.tables
         assert again.to_text() == study.to_text()
-        assert (again.splits, again.fits, again.test_size) == (study.splits, study.fits, study.test_size)
+        assert (again.splits, again.fits, again.test_size) == (
+            study.splits,
+            study.fits,
+            study.test_size,
+        )
         assert str(again) == str(study)
 
 
@@ -119,7 +137,11 @@ class Unlucky(DecisionTreeClassifier):  # type: ignore[misc]
 def _with_failure() -> Cases:
     frame = pd.DataFrame({"sex": [0, 1] * 200, "age": range(400)})
     task = Task("ages", frame, frame["age"] > 150 + 100 * frame["sex"], True, {"sex": 0})
-    return run(Study([task], [Model("DT", Unlucky(max_depth=2))], [Entry(name) for name in METHODS], splits=2))
+    return run(
+        Study(
+            [task], [Model("DT", Unlucky(max_depth=2))], [Entry(name) for name in METHODS], splits=2
+        )
+    )
 
 
 @pytest.mark.parametrize(

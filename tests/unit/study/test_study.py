@@ -40,10 +40,18 @@ from tests.support.paths import BESIDE, ROOT
 def people(rows: int = 240, seed: int = 0) -> tuple[pd.DataFrame, list[str]]:
     """Draw people whose skill counts, and whose sex and region should not."""
     rng = np.random.default_rng(seed)
-    sex, region = rng.choice(["f", "m"], rows), rng.choice(["east", "north", "west"], rows, p=[0.3, 0.2, 0.5])
+    sex, region = (
+        rng.choice(["f", "m"], rows),
+        rng.choice(["east", "north", "west"], rows, p=[0.3, 0.2, 0.5]),
+    )
     skill = rng.normal(size=rows) + 0.8 * (sex == "m") + 0.4 * (region == "west")
     labels = np.where(skill + rng.normal(scale=0.4, size=rows) > 0.4, "yes", "no")
-    return pd.DataFrame({"sex": sex, "region": region, "skill": skill, "noise": rng.normal(size=rows)}), labels.tolist()
+    return (
+        pd.DataFrame(
+            {"sex": sex, "region": region, "skill": skill, "noise": rng.normal(size=rows)}
+        ),
+        labels.tolist(),
+    )
 
 
 def task(name: str = "people", rows: int = 240, **changes: object) -> Task:
@@ -76,8 +84,22 @@ class Same(Mitigation):
     kind: ClassVar[str] = "pre"
     code: ClassVar[str] = "SM"
 
-    def __init__(self, estimator=None, *, over=None, positive=None, privileged=None, aware=True, random_state=0):
-        self.estimator, self.over, self.positive, self.privileged = estimator, over, positive, privileged
+    def __init__(
+        self,
+        estimator=None,
+        *,
+        over=None,
+        positive=None,
+        privileged=None,
+        aware=True,
+        random_state=0,
+    ):
+        self.estimator, self.over, self.positive, self.privileged = (
+            estimator,
+            over,
+            positive,
+            privileged,
+        )
         self.aware, self.random_state = aware, random_state
 
     def _fit(self, frame, truth):
@@ -97,7 +119,9 @@ class Lift(Same):
         self, estimator=None, *, over=None, positive=None, privileged=None, aware=True, by=0.2, prefit=False,
         random_state=0,
     ):  # fmt: skip
-        super().__init__(estimator, over=over, positive=positive, privileged=privileged, aware=aware)
+        super().__init__(
+            estimator, over=over, positive=positive, privileged=privileged, aware=aware
+        )
         self.by, self.prefit, self.random_state = by, prefit, random_state
 
     def _fit(self, frame, truth):
@@ -106,7 +130,9 @@ class Lift(Same):
         self._chances(self.model_, frame)
 
     def _decide(self, frame):
-        return self._chances(self.model_, frame) > 0.5 - self.by * ~self.roles_.are_privileged(frame)
+        return self._chances(self.model_, frame) > 0.5 - self.by * ~self.roles_.are_privileged(
+            frame
+        )
 
 
 class Coin(Mitigation):
@@ -116,7 +142,9 @@ class Coin(Mitigation):
     code: ClassVar[str] = "CO"
     off: ClassVar[dict[str, float]] = {"strength": 0.0}
 
-    def __init__(self, *, over=None, positive=None, privileged=None, aware=True, strength=0.5, random_state=0):
+    def __init__(
+        self, *, over=None, positive=None, privileged=None, aware=True, strength=0.5, random_state=0
+    ):
         self.over, self.positive, self.privileged, self.aware = over, positive, privileged, aware
         self.strength, self.random_state = strength, random_state
 
@@ -132,8 +160,16 @@ class Coin(Mitigation):
 class Broken(Same):
     """Fails on the splits in which the seed is divisible by `every`."""
 
-    def __init__(self, estimator=None, *, every=1, over=None, positive=None, privileged=None, random_state=0):
-        super().__init__(estimator, over=over, positive=positive, privileged=privileged, random_state=random_state)
+    def __init__(
+        self, estimator=None, *, every=1, over=None, positive=None, privileged=None, random_state=0
+    ):
+        super().__init__(
+            estimator,
+            over=over,
+            positive=positive,
+            privileged=privileged,
+            random_state=random_state,
+        )
         self.every = every
 
     def _fit(self, frame, truth):
@@ -147,7 +183,11 @@ def tree(depth: int = 3) -> Tree:
 
 
 def small(**changes: Any) -> Study:
-    methods = [Entry("same", factory=Same), Entry("lift", factory=Lift), Entry("coin", factory=Coin)]
+    methods = [
+        Entry("same", factory=Same),
+        Entry("lift", factory=Lift),
+        Entry("coin", factory=Coin),
+    ]
     parts: dict[str, Any] = {
         "tasks": [task()],
         "models": [Model("tree", tree())],
@@ -160,7 +200,15 @@ def small(**changes: Any) -> Study:
 def told(cases: studies.Cases) -> list[tuple[object, ...]]:
     """Return all of the cases but for the seconds."""
     return [
-        (case.task, case.protected, case.model, case.method, case.split, case.error, str(case.counts))
+        (
+            case.task,
+            case.protected,
+            case.model,
+            case.method,
+            case.split,
+            case.error,
+            str(case.counts),
+        )
         for case in cases.cases
     ]
 
@@ -179,7 +227,8 @@ def test_tables_count_the_test_rows_of_each_split_by_hand():
             case = next(
                 case
                 for case in cases.cases
-                if (case.protected, case.model, case.method, case.split) == (column, "tree", name, split)
+                if (case.protected, case.model, case.method, case.split)
+                == (column, "tree", name, split)
             )
             expected: Counter[Any] = Counter(
                 zip(
@@ -205,20 +254,29 @@ def test_a_comparison_is_that_of_the_predictions_themselves():
     one = study.tasks[0]
     for split in range(5):
         train, test, seed = one.split(split, 0.3, 0)
-        known: dict[str, Any] = {"over": "sex", "positive": "yes", "privileged": "m", "random_state": seed}
+        known: dict[str, Any] = {
+            "over": "sex",
+            "positive": "yes",
+            "privileged": "m",
+            "random_state": seed,
+        }
         for name, made in (
             ("original", tree()),
             ("same", Same(tree(), **known)),
             ("lift", Lift(tree(), **known)),
         ):
-            outcomes[name].append(made.fit(one.frame.take(train), one.labels[train]).predict(one.frame.take(test)))
+            outcomes[name].append(
+                made.fit(one.frame.take(train), one.labels[train]).predict(one.frame.take(test))
+            )
         truths.append(one.labels[test])
         groups.append(one.frame.take(test)[["sex"]])
     for bias in ("spd", "aod", "eod"):
         by_hand = compare(outcomes, truths, groups, bias=bias, positive="yes")
         found = cases.comparison("people", "sex", "tree", bias=bias)
         assert found.region == by_hand.region
-        assert [str(standing) for standing in found.standings] == [str(standing) for standing in by_hand.standings]
+        assert [str(standing) for standing in found.standings] == [
+            str(standing) for standing in by_hand.standings
+        ]
         assert found.baseline.performance == pytest.approx(by_hand.baseline.performance)
         assert found.baseline.bias == pytest.approx(by_hand.baseline.bias)
         assert found.baseline.label == by_hand.baseline.label
@@ -237,7 +295,12 @@ def test_a_model_is_fitted_once_for_each_split_and_asked_once_about_the_same_row
     FITS.clear()
     methods = [Entry(f"lift {by}", factory=Lift, settings={"by": by}) for by in (0.1, 0.2, 0.3)]
     run(Study([task()], [Model("tree", tree(2))], methods, splits=2))
-    assert FITS == {"fit": 2, "predict": 2, "proba": 4, "shared": 12}  # training rows and test rows, in two splits
+    assert FITS == {
+        "fit": 2,
+        "predict": 2,
+        "proba": 4,
+        "shared": 12,
+    }  # training rows and test rows, in two splits
 
 
 def test_a_method_that_keeps_columns_from_the_model_trains_its_own():
@@ -253,10 +316,15 @@ def test_a_method_with_a_model_of_its_own_is_trained_once_for_each_column_and_sp
     FITS.clear()
     cases = run(small(models=[Model("tree", tree()), Model("stump", tree(1))], splits=3))
     coins = {name: number for name, number in FITS.items() if name.startswith("coin")}
-    assert coins == {f"coin {column} {strength}": 3 for column in ("sex", "region") for strength in (0.0, 0.5)}
+    assert coins == {
+        f"coin {column} {strength}": 3 for column in ("sex", "region") for strength in (0.0, 0.5)
+    }
     found = cases.comparison("people", "sex", "coin")
     assert [standing.name for standing in found.standings] == ["coin"]
-    assert [standing.name for standing in cases.comparison("people", "sex", "tree").standings] == ["same", "lift"]
+    assert [standing.name for standing in cases.comparison("people", "sex", "tree").standings] == [
+        "same",
+        "lift",
+    ]
     alone = run(small(models=[], methods=[Entry("coin", factory=Coin)]))
     assert {case.model for case in alone.cases} == {"coin"}
 
@@ -273,17 +341,35 @@ def test_cases_are_the_same_for_any_number_of_workers_and_leave_the_generator_al
 
 
 def test_a_seed_that_the_user_gave_stays():
-    fixed, free = DecisionTreeClassifier(random_state=7, max_features=1), DecisionTreeClassifier(max_features=1)
+    fixed, free = (
+        DecisionTreeClassifier(random_state=7, max_features=1),
+        DecisionTreeClassifier(max_features=1),
+    )
     frame, labels = people()
-    numbers = Task("n", frame[["skill", "noise"]].assign(sex=(frame["sex"] == "m") * 1), labels, "yes", {"sex": 1})
-    cases = run(Study([numbers], [Model("fixed", fixed), Model("free", free)], [Entry("same", factory=Same)], splits=3))
+    numbers = Task(
+        "n",
+        frame[["skill", "noise"]].assign(sex=(frame["sex"] == "m") * 1),
+        labels,
+        "yes",
+        {"sex": 1},
+    )
+    cases = run(
+        Study(
+            [numbers],
+            [Model("fixed", fixed), Model("free", free)],
+            [Entry("same", factory=Same)],
+            splits=3,
+        )
+    )
     for split in range(3):
         train, test, seed = numbers.split(split, 0.3, 0)
         for name, state in (("fixed", 7), ("free", seed)):
             own = DecisionTreeClassifier(random_state=state, max_features=1)
             own.fit(numbers.frame.take(train), numbers.labels[train])
             right = own.predict(numbers.frame.take(test)) == numbers.labels[test]
-            case = next(c for c in cases.cases if (c.model, c.method, c.split) == (name, "original", split))
+            case = next(
+                c for c in cases.cases if (c.model, c.method, c.split) == (name, "original", split)
+            )
             assert case.counts is not None
             assert np.trace(case.counts.sum(axis=0)) == right.sum()
     assert fixed.random_state == 7
@@ -296,12 +382,20 @@ def test_a_method_that_fails_is_told_of_and_the_study_goes_on():
     cases = run(small(methods=methods))
     assert {case.method for case in cases.failed} == {"broken"}
     assert {case.error for case in cases.failed} == {"RuntimeError: no luck with this split"}
-    assert cases.failures == ("broken failed in 8 of 8 cases on people: RuntimeError: no luck with this split",)
+    assert cases.failures == (
+        "broken failed in 8 of 8 cases on people: RuntimeError: no luck with this split",
+    )
     found = cases.comparison("people", "sex", "tree")
     assert found.region.keys() == {"same"}
-    assert "broken failed in 4 of 4 splits and is left out: RuntimeError: no luck with this split" in found.notes
+    assert (
+        "broken failed in 4 of 4 splits and is left out: RuntimeError: no luck with this split"
+        in found.notes
+    )
     refused(
-        NothingToCompare, lambda: cases.comparison("people", "sex", "tree", methods=["broken"]), "4 of 4", "no luck"
+        NothingToCompare,
+        lambda: cases.comparison("people", "sex", "tree", methods=["broken"]),
+        "4 of 4",
+        "no luck",
     )
 
 
@@ -315,16 +409,24 @@ class Odd(Same):
 def test_labels_that_are_none_are_told_of():
     cases = run(small(methods=[Entry("odd", factory=Odd)], splits=1))
     one, other = (str(case.error) for case in cases.failed)
-    assert one == "72 predictions for 72 rows, among them ['maybe'], are not one of 'no' and 'yes' for each row"
+    assert (
+        one == "72 predictions for 72 rows, among them ['maybe'], are not one of 'no' and 'yes' for"
+        " each row"
+    )
     assert other.startswith("1 predictions for 72 rows")
 
 
 def test_splits_in_which_a_method_failed_are_left_out_for_all():
     one = task()
     seeds = [one.split(split, 0.3, 0)[2] for split in range(8)]
-    every = next(number for number in range(2, 50) if 1 <= sum(seed % number == 0 for seed in seeds) <= 3)
+    every = next(
+        number for number in range(2, 50) if 1 <= sum(seed % number == 0 for seed in seeds) <= 3
+    )
     lost = sum(seed % every == 0 for seed in seeds)
-    methods = [Entry("same", factory=Same), Entry("broken", factory=Broken, settings={"every": every})]
+    methods = [
+        Entry("same", factory=Same),
+        Entry("broken", factory=Broken, settings={"every": every}),
+    ]
     cases = run(small(methods=methods, splits=8))
     found = cases.comparison("people", "sex", "tree")
     assert found.runs == 8 - lost
@@ -333,13 +435,18 @@ def test_splits_in_which_a_method_failed_are_left_out_for_all():
 
 
 def test_an_original_that_fails_takes_its_methods_with_it():
-    cases = run(small(models=[Model("bare", LogisticRegression()), Model("tree", tree())], splits=2))
+    cases = run(
+        small(models=[Model("bare", LogisticRegression()), Model("tree", tree())], splits=2)
+    )
     assert {case.model for case in cases.failed} == {"bare"}
     lifted = next(case for case in cases.failed if case.method == "lift")
     assert lifted.error is not None
     assert lifted.error.startswith("the original failed: ValueError: ")
     refused(
-        NothingToCompare, lambda: cases.comparison("people", "sex", "bare"), "original failed in 2 of 2", "ValueError"
+        NothingToCompare,
+        lambda: cases.comparison("people", "sex", "bare"),
+        "original failed in 2 of 2",
+        "ValueError",
     )
     assert cases.comparison("people", "sex", "tree").runs == 2
 
@@ -347,7 +454,12 @@ def test_an_original_that_fails_takes_its_methods_with_it():
 def test_a_missing_library_is_named_before_anything_is_fitted(monkeypatch):
     FITS.clear()
     monkeypatch.setattr(catalogue, "find_spec", lambda name: None)
-    study = Study([task()], [Model("tree", Tree())], [Entry("same", factory=Same), Entry("calibrated-fnr")], splits=1)
+    study = Study(
+        [task()],
+        [Model("tree", Tree())],
+        [Entry("same", factory=Same), Entry("calibrated-fnr")],
+        splits=1,
+    )
     refused(MissingExtra, lambda: run(study), "calibrated-fnr", "evenhand[aif360]")
     assert not FITS
 
@@ -355,12 +467,19 @@ def test_a_missing_library_is_named_before_anything_is_fitted(monkeypatch):
 def test_wrong_entries_and_studies_are_refused():
     refused(UsageError, lambda: Entry("reweighting"), "reweighing")
     refused(UsageError, lambda: Entry("a", key="reweighing", settings={"etta": 1}), "etta")
-    refused(UsageError, lambda: Entry("a", key="reweighing", settings={"over": "sex"}), "over", "the study sets")
+    refused(
+        UsageError,
+        lambda: Entry("a", key="reweighing", settings={"over": "sex"}),
+        "over",
+        "the study sets",
+    )
     refused(UsageError, lambda: Entry("a", factory=Lift, settings={"bye": 1}), "bye")
     refused(UsageError, lambda: small(tasks=[]), "data set")
     refused(UsageError, lambda: small(models=[]), "at least one model")
     refused(UsageError, lambda: small(tasks=[task(), task()]), "'people'", "more than one data set")
-    refused(UsageError, lambda: small(models=[Model("tree", tree()), Model("tree", tree())]), "'tree'")
+    refused(
+        UsageError, lambda: small(models=[Model("tree", tree()), Model("tree", tree())]), "'tree'"
+    )
     refused(UsageError, lambda: small(models=[Model("same", tree())]), "'same'")
     refused(UsageError, lambda: small(models=[Model("original", tree())]), "original")
     refused(UsageError, lambda: small(models=[Model("", tree())]), "no name")
@@ -374,7 +493,12 @@ def test_wrong_entries_and_studies_are_refused():
     refused(UsageError, lambda: cases.comparison("peopel", "sex", "tree"), "'people'")
     refused(UsageError, lambda: cases.comparison("people", "sexe", "tree"), "'sex'")
     refused(UsageError, lambda: cases.comparison("people", "sex", "treee"), "'tree'", "'coin'")
-    refused(UsageError, lambda: cases.comparison("people", "sex", "tree", methods=["coin"]), "'coin'", "'lift'")
+    refused(
+        UsageError,
+        lambda: cases.comparison("people", "sex", "tree", methods=["coin"]),
+        "'coin'",
+        "'lift'",
+    )
 
 
 def test_wrong_tasks_are_refused():
@@ -396,7 +520,9 @@ def test_columns_of_many_values_become_two_for_all():
     one = task(region=["north", "west"])
     assert one.ground.protected == {"sex": ("m", "f"), "region": ("north or west", "other")}
     frame, _ = people()
-    assert one.frame["region"].tolist() == ["other" if r == "east" else "north or west" for r in frame["region"]]
+    assert one.frame["region"].tolist() == [
+        "other" if r == "east" else "north or west" for r in frame["region"]
+    ]
     assert one.frame["sex"].tolist() == frame["sex"].tolist()
 
 
@@ -410,7 +536,12 @@ def test_frames_of_any_engine_give_the_same_cases(engine):
     assert told(run(small(tasks=[there], splits=2))) == told(run(small(splits=2)))
 
 
-@given(rows=st.integers(2, 40), size=st.floats(0.01, 0.99), seed=st.integers(0, 5), number=st.integers(0, 3))
+@given(
+    rows=st.integers(2, 40),
+    size=st.floats(0.01, 0.99),
+    seed=st.integers(0, 5),
+    number=st.integers(0, 3),
+)
 def test_a_split_takes_each_row_once(rows, size, seed, number):
     frame = pd.DataFrame({"sex": [0, 1] * 20}).head(rows)
     one = Task("t", frame, [0, 1] * (rows // 2) + [0] * (rows % 2), 1, {"sex": 1})
@@ -425,7 +556,9 @@ def test_a_split_takes_each_row_once(rows, size, seed, number):
 @pytest.mark.parametrize("name", MODELS)
 def test_models_take_texts_numbers_gaps_and_levels_that_are_new(name):
     frame, labels = people()
-    frame["region"] = frame["region"].mask(frame["region"] == "north")  # no text, a level like any other
+    frame["region"] = frame["region"].mask(
+        frame["region"] == "north"
+    )  # no text, a level like any other
     fitted = model(name).fit(frame, labels)
     later = frame.head(3).assign(region=["south", "west", None])
     assert set(fitted.predict(later)) <= {"yes", "no"}
@@ -444,7 +577,8 @@ def test_answers_that_are_remembered_cannot_be_spoilt():
     assert repr(shared).startswith("Pipeline(")
 
 
-# ---------------------------------------------------------------------------------------------------- the store
+# ----------------------------------------------------------------------------------------------------
+# the store
 
 
 def test_a_store_gives_back_what_was_run_and_runs_nothing_twice(tmp_path):
@@ -465,7 +599,10 @@ def test_a_store_gives_back_what_was_run_and_runs_nothing_twice(tmp_path):
     assert (loaded.splits, loaded.tasks, loaded.methods, loaded.models) == (
         6, more.tasks, more.methods, more.models
     )  # fmt: skip
-    assert loaded.comparison("people", "region", "coin").digest == more.comparison("people", "region", "coin").digest
+    assert (
+        loaded.comparison("people", "region", "coin").digest
+        == more.comparison("people", "region", "coin").digest
+    )
 
 
 def test_a_store_of_another_study_is_refused_by_what_differs(tmp_path, monkeypatch):
@@ -474,7 +611,14 @@ def test_a_store_of_another_study_is_refused_by_what_differs(tmp_path, monkeypat
 
     def of(*words: str, **changes: object) -> None:
         other = small(**({"splits": 1} | changes))
-        refused(LedgerError, lambda: run(other, store), "a.sqlite", "another study", "name another store", *words)
+        refused(
+            LedgerError,
+            lambda: run(other, store),
+            "a.sqlite",
+            "another study",
+            "name another store",
+            *words,
+        )
 
     of("its seed is 0, not 3", seed=3)
     of("its test_size is 0.3, not 0.4", test_size=0.4)
@@ -514,7 +658,12 @@ def slow() -> Study:
     frame, labels = people()
     numbers = frame[["skill", "noise"]].assign(sex=(frame["sex"] == "m") * 1)
     methods = [Entry("same", factory=Same), Entry("lift", factory=Lift)]
-    return Study([Task("people", numbers, labels, "yes", {"sex": 1})], [Model("slow", Slow())], methods, splits=8)
+    return Study(
+        [Task("people", numbers, labels, "yes", {"sex": 1})],
+        [Model("slow", Slow())],
+        methods,
+        splits=8,
+    )
 
 
 def test_a_killed_study_goes_on_where_it_was(tmp_path, monkeypatch):
@@ -569,10 +718,14 @@ def test_progress_tells_the_share_by_time_and_what_is_left():
     share, note = studies._progress({units[0]: [case], units[1]: [slow]}, units, 2)
     assert share == 0.5
     assert note.endswith("about 3 min left")
-    assert studies._progress({unit: [case] for unit in units}, units, 2) == (1.0, "4 of 4 fits of a model")
+    assert studies._progress({unit: [case] for unit in units}, units, 2) == (
+        1.0,
+        "4 of 4 fits of a model",
+    )
 
 
-# ------------------------------------------------------------------------------------------------ the real thing
+# ------------------------------------------------------------------------------------------------
+# the real thing
 
 
 def test_the_german_credit_data_with_real_methods(tmp_path):
@@ -581,11 +734,16 @@ def test_the_german_credit_data_with_real_methods(tmp_path):
         pytest.skip("needs german.csv.gz in EVENHAND_DATA or ../shared/data")
     data = eh.datasets.load("german", path=folder)
     women = data.features["personal_status_sex"].isin(["A92", "A95"])
-    frame = data.features.drop(columns="personal_status_sex").assign(sex=np.where(women, "female", "male"))
+    frame = data.features.drop(columns="personal_status_sex").assign(
+        sex=np.where(women, "female", "male")
+    )
     german = Task("german", frame, data.labels, 1, {"sex": "male"})
     names = ["reweighing", "reject-option-spd", "prejudice-remover"]
     study = Study(
-        [german], [Model("LR", model("LR")), Model("DT", model("DT"))], [Entry(name) for name in names], splits=2
+        [german],
+        [Model("LR", model("LR")), Model("DT", model("DT"))],
+        [Entry(name) for name in names],
+        splits=2,
     )
     cases = run(study, tmp_path / "german.sqlite")
     assert not cases.failed

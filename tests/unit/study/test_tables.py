@@ -1,4 +1,6 @@
-"""The paper's tables from a small study, against counts by hand, and the numbers that the paper printed."""
+"""The paper's tables from a small study, against counts by hand, and the numbers that the paper
+printed.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,18 @@ from evenhand.study.study import Entry, Model, Study, Task, run
 from tests.support.helpers import refused
 
 SPLITS = 8
-SHORT = {"lose-lose": "lose-lose", "poor trade-off": "poor", "inverted trade-off": "inverted", "win-win": "win-win"}
+SHORT = {
+    "lose-lose": "lose-lose",
+    "poor trade-off": "poor",
+    "inverted trade-off": "inverted",
+    "win-win": "win-win",
+}
 
 
 class Nudge(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Gives the favourable label to some of those who are not privileged, or takes it away from all others."""
+    """Gives the favourable label to some of those who are not privileged, or takes it away from all
+    others.
+    """
 
     kind: ClassVar[str] = "post"
 
@@ -36,7 +45,12 @@ class Nudge(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, estimator=None, *, over=None, positive=None, privileged=None, share=0.2, sides=(1,), fails=0,
         prefit=False, random_state=0,
     ):  # fmt: skip
-        self.estimator, self.over, self.positive, self.privileged = estimator, over, positive, privileged
+        self.estimator, self.over, self.positive, self.privileged = (
+            estimator,
+            over,
+            positive,
+            privileged,
+        )
         self.share, self.sides, self.fails, self.prefit = share, sides, fails, prefit
         self.random_state = random_state
 
@@ -53,7 +67,9 @@ class Nudge(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         drawn = rng.random(len(told)) < self.share
         behind = np.asarray(X[self.over] != self.privileged)
         for side in self.sides:
-            told[drawn & (behind if side > 0 else ~behind)] = self.positive if side > 0 else self.other_
+            told[drawn & (behind if side > 0 else ~behind)] = (
+                self.positive if side > 0 else self.other_
+            )
         return told
 
 
@@ -69,8 +85,14 @@ class Alone(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X, y):  # noqa: N803
         how = {"over": self.over, "positive": self.positive, "privileged": self.privileged}
-        inner = LogisticRegression() if len(X) > 150 else DummyClassifier(strategy="uniform", random_state=0)
-        self.nudge_ = Nudge(inner, **how, share=self.strength, random_state=self.random_state).fit(X, y)
+        inner = (
+            LogisticRegression()
+            if len(X) > 150
+            else DummyClassifier(strategy="uniform", random_state=0)
+        )
+        self.nudge_ = Nudge(inner, **how, share=self.strength, random_state=self.random_state).fit(
+            X, y
+        )
         return self
 
     def predict(self, X):  # noqa: N803
@@ -82,7 +104,9 @@ def people(name: str, rows: int, seed: int, *columns: str, noise: float = 1.0) -
     rng = np.random.default_rng(seed)
     protected = pd.DataFrame({column: rng.integers(0, 2, rows) for column in columns})
     skill = rng.normal(size=rows)
-    score = skill + protected.sum(axis=1).to_numpy() * 0.8 - 0.3 + noise * rng.normal(size=rows) * 0.7
+    score = (
+        skill + protected.sum(axis=1).to_numpy() * 0.8 - 0.3 + noise * rng.normal(size=rows) * 0.7
+    )
     frame = protected.assign(skill=skill + 0.3 * rng.normal(size=rows), other=rng.normal(size=rows))
     return Task(name, frame, np.where(score > 0, "yes", "no"), "yes", dict.fromkeys(columns, 1))
 
@@ -112,7 +136,10 @@ def study() -> Cases:
 def right_and_bias(counts: Any, column: int, bias: str) -> tuple[float, float]:
     """Accuracy and bias of one table, with groups by one of the protected columns, the long way."""
     combinations = [(0, 0), (0, 1), (1, 0), (1, 1)] if len(counts) == 4 else [(0,), (1,)]
-    groups = [sum(counts[at] for at, one in enumerate(combinations) if one[column] == side) for side in (0, 1)]
+    groups = [
+        sum(counts[at] for at, one in enumerate(combinations) if one[column] == side)
+        for side in (0, 1)
+    ]
     accuracy = sum(group[label, label] for group in groups for label in (0, 1)) / counts.sum()
     if bias == "spd":
         return accuracy, abs(np.subtract(*(group[:, 1].sum() / group.sum() for group in groups)))
@@ -121,7 +148,9 @@ def right_and_bias(counts: Any, column: int, bias: str) -> tuple[float, float]:
 
 
 def region(point: tuple[float, float], start: tuple[float, float], end: float) -> str:
-    """The paper's section 4.2 for a straight line from the original to the majority label for everyone."""
+    """The paper's section 4.2 for a straight line from the original to the majority label for
+    everyone.
+    """
     (right, bias), (right0, bias0) = point, start
     if right > right0 + 1e-9:
         return "win-win" if bias < bias0 - 1e-9 else "inverted trade-off"
@@ -133,13 +162,18 @@ def region(point: tuple[float, float], start: tuple[float, float], end: float) -
 
 def by_hand(cases: Cases, bias: str) -> list[tuple[str, str, str, str, str]]:
     """Model, task, column, method and region of every run that counts."""
-    told = {(c.task, c.protected, c.model, c.method, c.split): c.counts for c in cases.cases if c.counts is not None}
+    told = {
+        (c.task, c.protected, c.model, c.method, c.split): c.counts
+        for c in cases.cases
+        if c.counts is not None
+    }
     found = []
     for task, column in cases.pairs:
         at = list(cases.tasks[task].protected).index(column)
         for model in (*cases.models, "alone"):
             first = [
-                told[task, column if model == "alone" else None, model, ORIGINAL, split] for split in range(SPLITS)
+                told[task, column if model == "alone" else None, model, ORIGINAL, split]
+                for split in range(SPLITS)
             ]
             truth = np.sum([counts.sum(axis=(0, 2)) for counts in first], axis=0)
             most = int(np.argmax(truth))
@@ -148,10 +182,18 @@ def by_hand(cases: Cases, bias: str) -> list[tuple[str, str, str, str, str]]:
             if np.mean([right for right, _ in starts]) <= np.mean(ends):
                 continue
             for method in cases.methods:
-                splits = [split for split in range(SPLITS) if (task, column, model, method, split) in told]
+                splits = [
+                    split for split in range(SPLITS) if (task, column, model, method, split) in told
+                ]
                 if 2 * len(splits) > SPLITS:
-                    points = {s: right_and_bias(told[task, column, model, method, s], at, bias) for s in splits}
-                    found += [(model, task, column, method, region(points[s], starts[s], ends[s])) for s in splits]
+                    points = {
+                        s: right_and_bias(told[task, column, model, method, s], at, bias)
+                        for s in splits
+                    }
+                    found += [
+                        (model, task, column, method, region(points[s], starts[s], ends[s]))
+                        for s in splits
+                    ]
     return found
 
 
@@ -159,7 +201,9 @@ def counted(table: tables.Table) -> dict[str, dict[str, int]]:
     frame = table.frame
     assert frame[list(REGIONS)].sum(axis=1)[frame["cases"] > 0].to_numpy() == pytest.approx(1.0)
     return {
-        name: {one: round(row[one] * row["cases"]) for one in REGIONS if row[one] * row["cases"] > 1e-6}
+        name: {
+            one: round(row[one] * row["cases"]) for one in REGIONS if row[one] * row["cases"] > 1e-6
+        }
         for name, row in frame.iterrows()
     }
 
@@ -180,7 +224,9 @@ def test_shares_by_model_and_task_are_those_counted_by_hand_over_both_biases():
     cases = study()
     hand = by_hand(cases, "spd") + by_hand(cases, "aod")
     expected = {model: Counter(one[4] for one in hand if one[0] == model) for model in cases.models}
-    expected |= {f"{t} {p}": Counter(one[4] for one in hand if one[1:3] == (t, p)) for t, p in cases.pairs}
+    expected |= {
+        f"{t} {p}": Counter(one[4] for one in hand if one[1:3] == (t, p)) for t, p in cases.pairs
+    }
     assert counted(tables.regions_by_model_and_task(cases)) == expected
     alone = tables.regions_by_model_and_task(cases, "spd").frame
     assert alone.loc["DT", "cases"] == sum(one[0] == "DT" for one in by_hand(cases, "spd"))
@@ -196,7 +242,9 @@ def test_areas_are_those_of_the_mean_point(bias):
         together = cases.comparison(task, column, model, bias, methods=steady, level=1 - 0.05 / 2)
         apart = cases.comparison(task, column, model, bias, methods=["flaky"], level=1 - 0.05 / 2)
         if not any(case.method == "flaky" for case in cases.failed if case.task == task):
-            together = apart = cases.comparison(task, column, model, bias, methods=[*steady, "flaky"])
+            together = apart = cases.comparison(
+                task, column, model, bias, methods=[*steady, "flaky"]
+            )
         for name, cell in found.frame[model, task, column].items():
             if name == "broken":
                 assert cell == "NA"
@@ -219,8 +267,13 @@ def test_what_is_left_out_is_said_once_for_each_combination():
     dice = [line for line in found.left_out if line.startswith("dice sex, LR")]
     assert len(dice) == 1
     assert "nothing to give up" in dice[0]
-    assert sum("broken failed in 8 of 8 splits" in line for line in found.left_out) == len(found.frame.columns)
-    assert any(line.startswith("compas sex, LR, flaky: ") and "splits are left out" in line for line in found.notes)
+    assert sum("broken failed in 8 of 8 splits" in line for line in found.left_out) == len(
+        found.frame.columns
+    )
+    assert any(
+        line.startswith("compas sex, LR, flaky: ") and "splits are left out" in line
+        for line in found.notes
+    )
     assert not any("alone" in line for line in (*found.left_out, *found.notes))
 
 
@@ -256,7 +309,9 @@ def test_a_study_of_methods_with_their_own_model_alone_or_of_none():
     assert len(tables.regions_by_model_and_task(hopeless).left_out) >= 1
 
 
-def test_why_a_combination_is_left_out_is_told_without_its_place_however_the_error_is_worded(monkeypatch):
+def test_why_a_combination_is_left_out_is_told_without_its_place_however_the_error_is_worded(
+    monkeypatch,
+):
     before = tables.areas(study()).left_out
     monkeypatch.setattr(NothingToCompare, "__str__", lambda error: "Übersetzung")
     assert tables.areas(study()).left_out == before
@@ -267,7 +322,12 @@ def test_why_a_combination_is_left_out_is_told_without_its_place_however_the_err
 
 def test_a_score_that_is_none_is_refused_and_not_told_as_left_out():
     refused(UsageError, lambda: tables.areas(study(), "sdp"), "sdp", "spd")
-    refused(UsageError, lambda: tables.regions_by_method(study(), performance="acuracy"), "acuracy", "accuracy")
+    refused(
+        UsageError,
+        lambda: tables.regions_by_method(study(), performance="acuracy"),
+        "acuracy",
+        "accuracy",
+    )
     refused(UsageError, lambda: published_numbers.areas("eod"), "eod", "spd", "aod")
 
 
@@ -286,8 +346,13 @@ def test_ours_and_the_papers_stand_beside_each_other_where_both_have_numbers():
     cells = tables.beside(areas, published_numbers.areas("aod"))
     known = [place for place in cells.columns if "[" in cells.loc["EO", place]]
     assert known == [place for place in areas.frame.columns if place[1] != "dice"]
-    assert cells.loc["EO", ("LR", "adult", "sex")] == f"{areas.marked.loc['EO', ('LR', 'adult', 'sex')]} [0.169]"
-    tasks = tables.beside(tables.regions_by_model_and_task(cases), published_numbers.regions_by_model_and_task())
+    assert (
+        cells.loc["EO", ("LR", "adult", "sex")]
+        == f"{areas.marked.loc['EO', ('LR', 'adult', 'sex')]} [0.169]"
+    )
+    tasks = tables.beside(
+        tables.regions_by_model_and_task(cases), published_numbers.regions_by_model_and_task()
+    )
     known = [name for name in tasks.index if "[" in tasks.loc[name, "win-win"]]
     assert known == ["LR", "DT", "adult sex", "adult race", "compas sex"]
     own = tables.beside(tables.areas_own_model(cases), published_numbers.areas_own_model("spd"))
@@ -301,7 +366,10 @@ def test_the_papers_shares_add_up_and_their_mean_is_that_of_all_cases(bias):
     assert frame.shape == (13, 5)
     assert frame.sum(axis=1).between(0.9899, 1.0101).all()
     # Of each method that takes a model there are 700 cases; PR was run on two tasks, AD on five.
-    weights = [{"prejudice-remover": 100, "adversarial-debiasing": 250}.get(name, 700) for name in frame.index[:-1]]
+    weights = [
+        {"prejudice-remover": 100, "adversarial-debiasing": 250}.get(name, 700)
+        for name in frame.index[:-1]
+    ]
     mean = np.average(frame.iloc[:-1], axis=0, weights=weights)
     assert mean == pytest.approx(frame.loc["Mean"], abs=0.0101)
     both = sum(published_numbers.regions_by_method(one).iloc[:-1] for one in ("spd", "aod")) / 2
@@ -315,7 +383,9 @@ def test_numbers_of_the_paper_that_were_checked_by_eye():
     spd, aod = (published_numbers.regions_by_method(bias) for bias in ("spd", "aod"))
     assert (spd.loc["lfr"] * 100).round().tolist() == [19, 48, 0, 20, 13]
     assert (aod.loc["adversarial-debiasing"] * 100).round().tolist() == [55, 5, 15, 17, 8]
-    assert (published_numbers.regions_by_model_and_task().loc["compas race"] * 100).round().tolist() == [
+    assert (
+        published_numbers.regions_by_model_and_task().loc["compas race"] * 100
+    ).round().tolist() == [
         26,
         8,
         15,
@@ -328,9 +398,12 @@ def test_numbers_of_the_paper_that_were_checked_by_eye():
     assert areas.loc["calibrated-fnr", ("LR", "adult", "sex")] == "0.014"
     assert areas.loc["calibrated-fpr", ("SVM", "german", "sex")] == "0.063"
     assert areas.loc["optimised-preprocessing", ("DT", "compas", "race")] == "inverted"
-    assert published_numbers.areas("aod").loc["reject-option-aod", ("SVM", "adult", "race")] == "0.001"
+    assert (
+        published_numbers.areas("aod").loc["reject-option-aod", ("SVM", "adult", "race")] == "0.001"
+    )
     assert (areas == "0.274").sum().sum() == 1
-    # Section 6.2 says that 102 of 120 pairs, alike but for the protected feature, share a region; printed are 100.
+    # Section 6.2 says that 102 of 120 pairs, alike but for the protected feature, share a region;
+    # printed are 100.
     pairs = [
         (row[model, task, "sex"], row[model, task, "race"])
         for bias in ("spd", "aod")
@@ -349,5 +422,9 @@ def test_numbers_of_the_paper_that_were_checked_by_eye():
 
 
 def test_methods_of_the_paper_are_those_of_the_catalogue():
-    assert {catalogue.METHODS[key].code: key for key in published_numbers.METHODS.values()} == published_numbers.METHODS
-    assert {entry.key for entry in catalogue.METHODS.values() if entry.paper} == set(published_numbers.METHODS.values())
+    assert {
+        catalogue.METHODS[key].code: key for key in published_numbers.METHODS.values()
+    } == published_numbers.METHODS
+    assert {entry.key for entry in catalogue.METHODS.values() if entry.paper} == set(
+        published_numbers.METHODS.values()
+    )

@@ -30,7 +30,9 @@ SOURCE = ROOT / "src"
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX processes")
 
 
-def opened(path: str | Path, *, space: str = "space-1", subject: str = "model-1", timeout: float = 30.0) -> Ledger:
+def opened(
+    path: str | Path, *, space: str = "space-1", subject: str = "model-1", timeout: float = 30.0
+) -> Ledger:
     return Ledger(path, space=space, subject=subject, timeout=timeout)
 
 
@@ -257,9 +259,12 @@ except LedgerError as error:
 
 
 @needs_posix
-@pytest.mark.parametrize("case", ["read-only file", "read-only folder", "new file", "unreachable folder"])
+@pytest.mark.parametrize(
+    "case", ["read-only file", "read-only folder", "new file", "unreachable folder"]
+)
 def test_what_cannot_be_written_is_refused_at_opening(case):
-    # Not tmp_path: pytest keeps that for its owner alone, and the process without privileges must reach the file.
+    # Not tmp_path: pytest keeps that for its owner alone, and the process without privileges must
+    # reach the file.
     with tempfile.TemporaryDirectory() as outer:
         Path(outer).chmod(0o755)
         folder = Path(outer) / "runs"
@@ -354,7 +359,9 @@ with Ledger(path, space="space-1", subject="model-1") as ledger:
 
 def test_two_processes_share_a_file_from_the_first_opening(tmp_path):
     path = tmp_path / "a.db"
-    processes = [script(SHARE, path, name, stdin=subprocess.PIPE) for name in ("one", "two", "three")]
+    processes = [
+        script(SHARE, path, name, stdin=subprocess.PIPE) for name in ("one", "two", "three")
+    ]
     time.sleep(0.3)
     for process in processes:
         assert process.stdin is not None
@@ -366,7 +373,11 @@ def test_two_processes_share_a_file_from_the_first_opening(tmp_path):
     assert integrity(path) == "ok"
     with opened(path) as ledger:
         assert len(ledger) == 40 * 50 + 50
-        assert set(ledger.known([b"%d" % i for i in range(2050)]).values()) <= {"one", "two", "three"}
+        assert set(ledger.known([b"%d" % i for i in range(2050)]).values()) <= {
+            "one",
+            "two",
+            "three",
+        }
 
 
 def test_threads_share_one_ledger(tmp_path):

@@ -1,4 +1,5 @@
 """What differs, what is no outcome, and what a run may spend."""
+
 # mypy: disable-error-code="arg-type,list-item"
 # Wrong arguments are what these tests are about.
 
@@ -12,7 +13,14 @@ import pytest
 
 from evenhand.runtime import errors
 from evenhand.runtime.budget import Budget, Meter, Progress
-from evenhand.runtime.errors import BadOutcome, EvenhandError, MissingExtra, UsageError, clip, nearest
+from evenhand.runtime.errors import (
+    BadOutcome,
+    EvenhandError,
+    MissingExtra,
+    UsageError,
+    clip,
+    nearest,
+)
 from evenhand.runtime.values import as_outcomes, parse_outcome
 from evenhand.subject.memo import Memo
 from evenhand.subject.outcome_check import Answers
@@ -22,9 +30,15 @@ from tests.support.helpers import refused
 
 def test_labels_differ_or_do_not():
     assert distance(None, np.array(["a", "b"]), np.array(["a", "c"])).tolist() == [False, True]
-    assert distance(None, np.array([1, 2], object), np.array([1, "2"], object)).tolist() == [False, True]
+    assert distance(None, np.array([1, 2], object), np.array([1, "2"], object)).tolist() == [
+        False,
+        True,
+    ]
     assert distance(None, np.array(["1"]), np.array([1])).tolist() == [True]
-    assert distance(None, np.array([[1, 2], [3, 4]]), np.array([1, 4])).tolist() == [[False, True], [True, False]]
+    assert distance(None, np.array([[1, 2], [3, 4]]), np.array([1, 4])).tolist() == [
+        [False, True],
+        [True, False],
+    ]
 
 
 def test_gamma_is_a_strict_bound_for_every_kind_of_number():
@@ -36,14 +50,21 @@ def test_gamma_is_a_strict_bound_for_every_kind_of_number():
 
 
 def test_a_distance_function_is_graded():
-    half = distance(lambda a, b: np.where(a == b, 0, 0.5), np.array(["x", "y"]), np.array(["x", "x"]))
+    half = distance(
+        lambda a, b: np.where(a == b, 0, 0.5), np.array(["x", "y"]), np.array(["x", "x"])
+    )
     assert half.tolist() == [0.0, 0.5] and half.dtype == np.float64
     assert distance(lambda a, b: a != b, np.array([1]), np.array([2])).dtype == np.bool_
 
 
 @pytest.mark.parametrize("differs", [-1, math.nan, True, "0.1", [0.1]])
 def test_a_wrong_rule_is_named(differs):
-    refused(UsageError, lambda: check_differs(differs), f"differs = {differs!r}", "None, a number of 0 or more")
+    refused(
+        UsageError,
+        lambda: check_differs(differs),
+        f"differs = {differs!r}",
+        "None, a number of 0 or more",
+    )
 
 
 def test_a_right_rule_is_kept():
@@ -65,11 +86,22 @@ def test_a_right_rule_is_kept():
     ],
 )
 def test_a_distance_function_that_gives_no_distance(function, words):
-    refused(UsageError, lambda: distance(function, np.array([1, 2]), np.array([1, 3])), "differs", *words)
+    refused(
+        UsageError,
+        lambda: distance(function, np.array([1, 2]), np.array([1, 3])),
+        "differs",
+        *words,
+    )
 
 
 def test_gamma_needs_numbers():
-    refused(UsageError, lambda: distance(0.1, np.array(["a"]), np.array(["b"])), "0.1", "numeric", "texts")
+    refused(
+        UsageError,
+        lambda: distance(0.1, np.array(["a"]), np.array(["b"])),
+        "0.1",
+        "numeric",
+        "texts",
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,7 +127,11 @@ def test_missing_values_of_pandas_are_missing():
     import pandas as pd
 
     for missing in (pd.NA, pd.NaT):
-        refused(BadOutcome, lambda: Answers("loan").check(np.array([missing, 1], object), 2), "to 1 of 2")  # noqa: B023
+        refused(
+            BadOutcome,
+            lambda: Answers("loan").check(np.array([missing, 1], object), 2),  # noqa: B023
+            "to 1 of 2",
+        )
 
 
 def test_objects_are_unpacked_and_labels_kept_apart():
@@ -108,12 +144,25 @@ def test_objects_are_unpacked_and_labels_kept_apart():
 
 def test_labels_and_positive_are_compared_with_the_answers():
     answers = Answers("loan", labels=("yes", "no"))
-    message = refused(BadOutcome, lambda: answers.check(np.array(["yes", "noo"]), 2), "'noo'", "did you mean 'no'?")
+    message = refused(
+        BadOutcome,
+        lambda: answers.check(np.array(["yes", "noo"]), 2),
+        "'noo'",
+        "did you mean 'no'?",
+    )
     assert "loan" in message
     refused(
-        BadOutcome, lambda: Answers("loan", positive="1").check(np.array([1, 0]), 2), "positive = '1'", "answered 1"
+        BadOutcome,
+        lambda: Answers("loan", positive="1").check(np.array([1, 0]), 2),
+        "positive = '1'",
+        "answered 1",
     )
-    refused(BadOutcome, lambda: Answers("loan", positive=1).check(np.array(["1"]), 1), "positive = 1", "'1'")
+    refused(
+        BadOutcome,
+        lambda: Answers("loan", positive=1).check(np.array(["1"]), 1),
+        "positive = 1",
+        "'1'",
+    )
     assert Answers("loan", positive=True).check(np.array([1, 0]), 2).tolist() == [1, 0]
     assert Answers("loan", positive="yes").check(np.array([], object), 0).tolist() == []
 
@@ -178,7 +227,11 @@ def test_a_memo_tells_the_cost_of_an_answer_from_the_cost_of_a_call():
     cheap.observe(0.05, 100_000)
     cheap.observe(10.0, 64)
     assert not cheap.on, "decided once"
-    assert Memo(wanted=None, dear=True).on and Memo(wanted=True, dear=False).on and not Memo(wanted=False, dear=True).on
+    assert (
+        Memo(wanted=None, dear=True).on
+        and Memo(wanted=True, dear=False).on
+        and not Memo(wanted=False, dear=True).on
+    )
 
 
 def test_a_pickled_memo_forgets():
@@ -188,7 +241,11 @@ def test_a_pickled_memo_forgets():
 
 
 def every_error() -> list[type[EvenhandError]]:
-    return [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, EvenhandError)]
+    return [
+        kind
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and issubclass(kind, EvenhandError)
+    ]
 
 
 @pytest.mark.parametrize("kind", every_error())

@@ -23,7 +23,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 import evenhand as eh
 from evenhand.config.file import Config
-from evenhand.runtime.errors import BadOutcome, ConfigError, LedgerError, NotDeterministic, UsageError
+from evenhand.runtime.errors import (
+    BadOutcome,
+    ConfigError,
+    LedgerError,
+    NotDeterministic,
+    UsageError,
+)
 from evenhand.subject.outcome_meaning import Meaning
 from evenhand.subject.outputs import packed, reply_of
 from evenhand.subject.subject import Subject
@@ -74,7 +80,10 @@ def test_large_batches_and_types_that_change_between_them(monkeypatch):
 
     def answer(frame: Any) -> Any:
         ages = frame["age"].tolist()
-        return {"decision": [age > 20 for age in ages], "rate": [age if ages[0] else age / 4 for age in ages]}
+        return {
+            "decision": [age > 20 for age in ages],
+            "rate": [age if ages[0] else age / 4 for age in ages],
+        }
 
     for memo in (False, True):
         found = Subject(answer, SPACE, outputs=BOTH, memo=memo).decide(POINTS)
@@ -87,22 +96,43 @@ def test_large_batches_and_types_that_change_between_them(monkeypatch):
     [
         (lambda frame: {"decision": frame["age"]}, ["no output 'rate', but 'decision'"]),
         (lambda frame: {}, ["no output 'decision', but nothing"]),
-        (lambda frame: pd.DataFrame({"decision": frame["age"], "Rate": 1}), ["no output 'rate'", "'Rate'"]),
+        (
+            lambda frame: pd.DataFrame({"decision": frame["age"], "Rate": 1}),
+            ["no output 'rate'", "'Rate'"],
+        ),
         (lambda frame: pd.DataFrame(np.ones((30, 2))), ["column name 0 is no text"]),
-        (lambda frame: np.ones((30, 3)), ["shape (30, 3)", "'decision', 'rate'", "one column per output"]),
+        (
+            lambda frame: np.ones((30, 3)),
+            ["shape (30, 3)", "'decision', 'rate'", "one column per output"],
+        ),
         (lambda frame: np.ones(30), ["shape (30,)", "'decision', 'rate'"]),
         (lambda frame: 1, ["shape ()"]),
-        (lambda frame: (np.ones(30), np.ones(30)), ["neither by name nor a list of 'decision', 'rate'"]),
+        (
+            lambda frame: (np.ones(30), np.ones(30)),
+            ["neither by name nor a list of 'decision', 'rate'"],
+        ),
         (lambda frame: [("yes", 1, 2)] * 30, ["('yes', 1, 2)", "length 3"]),
         (lambda frame: [{"decision": "yes"}] * 30, ["{'decision': 'yes'}", "no output 'rate'"]),
         (lambda frame: [("yes", None)] * 30, ["None is no outcome", "'rate'"]),
         (lambda frame: [("yes", [1])] * 30, ["[1] is no outcome", "'rate'"]),
         (lambda frame: {"decision": frame["age"], "rate": [1, 2]}, ["(2,)", "'rate'", "30 inputs"]),
         (lambda frame: {"decision": frame["age"], "rate": np.ones((30, 2))}, ["(30, 2)", "'rate'"]),
-        (lambda frame: {"decision": [[1]] * 30, "rate": frame["age"]}, ["'decision'", "[1]", "text, a number"]),
-        (lambda frame: {"decision": frame["age"], "rate": np.full(30, np.nan)}, ["output 'rate'", "nan", "30 of 30"]),
-        (lambda frame: {"decision": frame["age"], "rate": [None] + [1] * 29}, ["output 'rate'", "1 of 30"]),
-        (lambda frame: {"decision": frame["age"], "rate": ["a"] + [1] * 29}, ["output 'rate'", "beside numbers"]),
+        (
+            lambda frame: {"decision": [[1]] * 30, "rate": frame["age"]},
+            ["'decision'", "[1]", "text, a number"],
+        ),
+        (
+            lambda frame: {"decision": frame["age"], "rate": np.full(30, np.nan)},
+            ["output 'rate'", "nan", "30 of 30"],
+        ),
+        (
+            lambda frame: {"decision": frame["age"], "rate": [None] + [1] * 29},
+            ["output 'rate'", "1 of 30"],
+        ),
+        (
+            lambda frame: {"decision": frame["age"], "rate": ["a"] + [1] * 29},
+            ["output 'rate'", "beside numbers"],
+        ),
     ],
 )
 def test_answers_that_do_not_fit(answer, words):
@@ -110,7 +140,12 @@ def test_answers_that_do_not_fit(answer, words):
 
 
 def test_software_with_one_output_says_how_to_name_more():
-    refused(BadOutcome, lambda: Subject(lambda f: np.ones((30, 2)), SPACE).decide(POINTS), "(30, 2)", "outputs=[")
+    refused(
+        BadOutcome,
+        lambda: Subject(lambda f: np.ones((30, 2)), SPACE).decide(POINTS),
+        "(30, 2)",
+        "outputs=[",
+    )
     refused(BadOutcome, lambda: Subject(lambda f: [[1, 2]] * 30, SPACE).decide(POINTS), "[1, 2]")
 
 
@@ -174,7 +209,9 @@ def test_views_know_what_is_said_of_their_output():
     assert [view.name for view in (decision, rate)] == BOTH
     assert decision.differs is None and rate.differs == 0.9
     assert decision.positive == "yes" and callable(rate.positive)
-    assert decision.labels == decision.classes == ("yes", "no") and rate.labels is rate.classes is None
+    assert (
+        decision.labels == decision.classes == ("yes", "no") and rate.labels is rate.classes is None
+    )
     yes, rates = decision.decide(POINTS), rate.decide(POINTS)
     assert yes.flags.c_contiguous and rates.flags.c_contiguous and rates.dtype == np.float64
     assert decision.favourable(yes).tolist() == [age > 20 for age in AGES]
@@ -183,8 +220,13 @@ def test_views_know_what_is_said_of_their_output():
     assert rate.distance(rates[:-1], rates[1:]).any() == np.False_
     assert rate.distance(rates[:-2], rates[2:]).all()
     assert decision.distance(yes[:-1], yes[1:]).sum() == 1
-    refused(UsageError, lambda: subject.favourable(subject.decide(POINTS)), "several outputs", "view")
-    graded = View(Subject(loan, SPACE, outputs=BOTH, differs={"rate": lambda a, b: np.abs(a - b) / 50}), "rate")
+    refused(
+        UsageError, lambda: subject.favourable(subject.decide(POINTS)), "several outputs", "view"
+    )
+    graded = View(
+        Subject(loan, SPACE, outputs=BOTH, differs={"rate": lambda a, b: np.abs(a - b) / 50}),
+        "rate",
+    )
     assert graded.graded and not View(graded.subject, "decision").graded
 
 
@@ -242,20 +284,30 @@ def test_a_ledger_keeps_records_exactly(tmp_path, memo):
         assert first == [(2 * age, values[age]) for age in range(len(values))]
     with Subject(answer, SPACE, outputs=BOTH, ledger=tmp_path / "a.db", memo=memo) as subject:
         again = ask(subject)
-        assert [(type(a), type(b), str(b)) for a, b in again] == [(type(a), type(b), str(b)) for a, b in first]
+        assert [(type(a), type(b), str(b)) for a, b in again] == [
+            (type(a), type(b), str(b)) for a, b in first
+        ]
         subject.need_deterministic(POINTS[1:2])
         assert subject.executed == 0
 
 
 def test_a_ledger_of_other_outputs_is_refused(tmp_path):
     def ask(outputs: list[str] | None) -> None:
-        with Subject(lambda f: np.ones((30, 2)), SPACE, outputs=outputs, ledger=tmp_path / "a.db", identity="x") as s:
+        with Subject(
+            lambda f: np.ones((30, 2)),
+            SPACE,
+            outputs=outputs,
+            ledger=tmp_path / "a.db",
+            identity="x",
+        ) as s:
             s.decide(POINTS)
 
     ask(BOTH)
     ask(BOTH)
     for other in (["rate", "decision"], None):
-        refused(LedgerError, lambda: ask(other), "another subject", "outputs 'decision', 'rate' of x")  # noqa: B023
+        refused(
+            LedgerError, lambda: ask(other), "another subject", "outputs 'decision', 'rate' of x"  # noqa: B023
+        )
 
 
 def test_a_crash_keeps_the_records_before_it(tmp_path, monkeypatch):
@@ -298,7 +350,9 @@ LINES = "for line in sys.stdin: print(json.dumps(answer(json.loads(line)['age'])
 def test_a_command_prints_json(tmp_path, form):
     argv = [*script(tmp_path, PRINTED.replace("FORM", form) + ONCE), "{age}", "{sex}"]
     points = POINTS[[1, 20, 21, 29]]
-    with Subject.command(argv, SPACE, outputs=BOTH, positive={"decision": "yes"}, ledger=tmp_path / "a.db") as subject:
+    with Subject.command(
+        argv, SPACE, outputs=BOTH, positive={"decision": "yes"}, ledger=tmp_path / "a.db"
+    ) as subject:
         assert subject.decide(points).tolist() == [EXPECTED[age] for age in (1, 20, 21, 29)]
         assert views_of(subject)[0].favourable(subject.decide(points)["decision"]).tolist() == [
             False,
@@ -336,11 +390,21 @@ def test_programs_that_print_something_else(tmp_path, printed, words):
 
 def test_names_of_outcomes_are_json_where_the_program_prints_json(tmp_path):
     argv = script(tmp_path, PRINTED.replace("FORM", '["1", 1]') + LINES)
-    with Subject.stream(argv, SPACE, outputs=BOTH, positive={"decision": "1", "rate": 1}) as subject:
-        assert [view.favourable(view.decide(POINTS)).all() for view in views_of(subject)] == [True, True]
+    with Subject.stream(
+        argv, SPACE, outputs=BOTH, positive={"decision": "1", "rate": 1}
+    ) as subject:
+        assert [view.favourable(view.decide(POINTS)).all() for view in views_of(subject)] == [
+            True,
+            True,
+        ]
     with Subject.stream(argv, SPACE, outputs=BOTH, positive={"decision": 1}) as subject:
         refused(BadOutcome, lambda: subject.decide(POINTS), "output 'decision'", "positive = 1")
-    refused(UsageError, lambda: Subject.stream(argv, SPACE, positive=["1", "b"]), "[1, 'b']", "texts beside numbers")
+    refused(
+        UsageError,
+        lambda: Subject.stream(argv, SPACE, positive=["1", "b"]),
+        "[1, 'b']",
+        "texts beside numbers",
+    )
 
 
 @pytest.mark.parametrize("form", [OBJECT, ARRAY])
@@ -393,7 +457,10 @@ def by_name(person: Any) -> Any:
     ("answer", "single"),
     [
         (lambda body: [by_name(person) for person in body["inputs"]], False),
-        (lambda body: {"outcomes": [list(EXPECTED[person["age"]]) for person in body["inputs"]]}, False),
+        (
+            lambda body: {"outcomes": [list(EXPECTED[person["age"]]) for person in body["inputs"]]},
+            False,
+        ),
         (by_name, True),
         (lambda person: list(EXPECTED[person["age"]]), True),
         (lambda person: {"outcome": by_name(person)}, True),
@@ -405,7 +472,9 @@ def test_a_service_answers_objects_or_arrays(service, answer, single):
 
 
 def test_an_output_may_be_called_outcome(service):
-    with service(lambda person: {"outcome": "yes", "rate": 1}, single=True, outputs=["outcome", "rate"]) as subject:
+    with service(
+        lambda person: {"outcome": "yes", "rate": 1}, single=True, outputs=["outcome", "rate"]
+    ) as subject:
         assert subject.decide(POINTS[:1]).tolist() == [("yes", 1)]
 
 
@@ -425,11 +494,17 @@ def test_services_that_answer_something_else(service, answer, words):
 
 NUMBERS = eh.Space([eh.integer("age", 18, 90), eh.integer("income", 0, 99)])
 X = NUMBERS.draw(200, np.random.default_rng(0))
-GRADES = np.column_stack([np.where(X[:, 0] > 50, "yes", "no"), np.array(["A", "B", "C"])[(X[:, 1] // 34).astype(int)]])
+GRADES = np.column_stack(
+    [np.where(X[:, 0] > 50, "yes", "no"), np.array(["A", "B", "C"])[(X[:, 1] // 34).astype(int)]]
+)
 
 
 @pytest.mark.parametrize(
-    "model", [MultiOutputClassifier(LogisticRegression(max_iter=5000)), DecisionTreeClassifier(random_state=0)]
+    "model",
+    [
+        MultiOutputClassifier(LogisticRegression(max_iter=5000)),
+        DecisionTreeClassifier(random_state=0),
+    ],
 )
 def test_classifiers_with_several_outputs(model):
     model.fit(X, GRADES)
@@ -438,7 +513,9 @@ def test_classifiers_with_several_outputs(model):
     subject = Subject(model, NUMBERS, outputs=["decision", "grade"], positive={"grade": ["A", "B"]})
     decision, grade = views_of(subject)
     expected = model.predict(X)
-    assert np.array_equal(decision.decide(X), expected[:, 0]) and np.array_equal(grade.decide(X), expected[:, 1])
+    assert np.array_equal(decision.decide(X), expected[:, 0]) and np.array_equal(
+        grade.decide(X), expected[:, 1]
+    )
     assert decision.classes == ("no", "yes") and grade.classes == ("A", "B", "C")
     assert np.array_equal(grade.favourable(grade.decide(X)), np.isin(expected[:, 1], ["A", "B"]))
     refused(
@@ -454,7 +531,12 @@ def test_classifiers_with_several_outputs(model):
 
 def test_a_scored_model_has_one_output():
     model = LogisticRegression().fit(X, GRADES[:, 0])
-    refused(UsageError, lambda: Subject(model, NUMBERS, outputs=["a"], output="score"), "leave out", "outputs")
+    refused(
+        UsageError,
+        lambda: Subject(model, NUMBERS, outputs=["a"], output="score"),
+        "leave out",
+        "outputs",
+    )
     named = Subject(model, NUMBERS, outputs=["decision"])
     assert views_of(named)[0].classes == ("no", "yes")
     assert np.array_equal(named.decide(X)["decision"], model.predict(X))
@@ -466,9 +548,19 @@ def test_a_regressor_with_two_targets():
     limit, rate = views_of(subject)
     assert np.allclose(limit.decide(X), X[:, 0] * 2) and np.allclose(rate.decide(X), X.sum(axis=1))
     assert limit.classes is None
-    refused(BadOutcome, lambda: Subject(model, NUMBERS, outputs=["a", "b", "c"]).decide(X), "shape (200, 2)")
+    refused(
+        BadOutcome,
+        lambda: Subject(model, NUMBERS, outputs=["a", "b", "c"]).decide(X),
+        "shape (200, 2)",
+    )
     refused(BadOutcome, lambda: Subject(model, NUMBERS).decide(X), "shape (200, 2)", "outputs=[")
-    refused(UsageError, lambda: rate.amount(rate.decide(X)), "output 'rate'", "positive={'rate': …}", "lambda")
+    refused(
+        UsageError,
+        lambda: rate.amount(rate.decide(X)),
+        "output 'rate'",
+        "positive={'rate': …}",
+        "lambda",
+    )
 
 
 def test_an_onnx_model_by_tensor_or_by_column(tmp_path):
@@ -481,7 +573,10 @@ def test_an_onnx_model_by_tensor_or_by_column(tmp_path):
             nodes,
             "loan",
             [helper.make_tensor_value_info("X", TensorProto.DOUBLE, [None, 2])],
-            [helper.make_tensor_value_info(output, TensorProto.DOUBLE, shape) for output in outputs],
+            [
+                helper.make_tensor_value_info(output, TensorProto.DOUBLE, shape)
+                for output in outputs
+            ],
         )
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
         (tmp_path / name).write_bytes(model.SerializeToString())
@@ -490,12 +585,27 @@ def test_an_onnx_model_by_tensor_or_by_column(tmp_path):
     halves = helper.make_node("Split", ["X"], ["limit", "rate"], axis=1)
     two = save("two.onnx", ["limit", "rate"], [halves], 1)
     one = save("one.onnx", ["Y"], [helper.make_node("Neg", ["X"], ["Y"])], 2)
-    assert np.array_equal(Subject.onnx(two, NUMBERS, outputs=["rate", "limit"]).decide(X)["rate"], X[:, 1])
+    assert np.array_equal(
+        Subject.onnx(two, NUMBERS, outputs=["rate", "limit"]).decide(X)["rate"], X[:, 1]
+    )
     assert np.array_equal(Subject.onnx(one, NUMBERS, outputs=["a", "b"]).decide(X)["b"], -X[:, 1])
-    refused(UsageError, lambda: Subject.onnx(two, NUMBERS, outputs=["rat"]), "'rat'", "did you mean 'rate'?")
-    refused(UsageError, lambda: Subject.onnx(one, NUMBERS, outputs=["a"], output="score"), "outputs")
-    refused(BadOutcome, lambda: Subject.onnx(one, NUMBERS, outputs=["a", "b", "c"]).decide(X), "shape (200, 2)")
-    refused(UsageError, lambda: Subject.onnx(two, NUMBERS, output="score", positive=[1, 2]), "one class")
+    refused(
+        UsageError,
+        lambda: Subject.onnx(two, NUMBERS, outputs=["rat"]),
+        "'rat'",
+        "did you mean 'rate'?",
+    )
+    refused(
+        UsageError, lambda: Subject.onnx(one, NUMBERS, outputs=["a"], output="score"), "outputs"
+    )
+    refused(
+        BadOutcome,
+        lambda: Subject.onnx(one, NUMBERS, outputs=["a", "b", "c"]).decide(X),
+        "shape (200, 2)",
+    )
+    refused(
+        UsageError, lambda: Subject.onnx(two, NUMBERS, output="score", positive=[1, 2]), "one class"
+    )
 
 
 WORKER = """import pickle, sys
@@ -519,7 +629,9 @@ def test_views_are_shipped_to_workers():
         assert copy.decide(POINTS).tolist() == view.decide(POINTS).tolist()
         assert copy.subject.executed == 60, "the last batch stays behind"
     sent = cloudpickle.dumps(views_of(subject)[1])
-    told = subprocess.run([sys.executable, "-c", WORKER], input=sent, capture_output=True, check=True).stdout
+    told = subprocess.run(
+        [sys.executable, "-c", WORKER], input=sent, capture_output=True, check=True
+    ).stdout
     assert told.decode().split("\n")[0] == "rate [3, 30] [0.0, 1.0] 32"
 
 
@@ -527,28 +639,50 @@ def test_a_configuration_names_outputs(tmp_path):
     (tmp_path / "several_rules.py").write_text(
         "def decide(people):\n    return {'decision': people['age'] > 20, 'rate': people['age']}\n"
     )
-    space = '[space]\nprotected = ["sex"]\n[space.features.sex]\nlevels = ["F", "M"]\n[space.features.age]\nlow = 0\n'
+    space = (
+        '[space]\nprotected = ["sex"]\n[space.features.sex]\nlevels = ["F",'
+        ' "M"]\n[space.features.age]\nlow = 0\n'
+    )
     file = tmp_path / "evenhand.toml"
 
     def read(text: str) -> Subject:
-        file.write_text(f'[subject]\nfunction = "several_rules:decide"\n{text}\n{space}high = 90\nkind = "integer"\n')
+        file.write_text(
+            f'[subject]\nfunction = "several_rules:decide"\n{text}\n{space}high = 90\nkind ='
+            ' "integer"\n'
+        )
         return Config.load(file).subject()
 
-    subject = read('outputs = ["decision", "rate"]\npositive = { rate = [3, 5] }\ndiffers = { rate = 0.5 }')
+    subject = read(
+        'outputs = ["decision", "rate"]\npositive = { rate = [3, 5] }\ndiffers = { rate = 0.5 }'
+    )
     rate = views_of(subject)[1]
     assert rate.differs == 0.5
     assert rate.favourable(rate.decide(POINTS)).sum() == 2
-    refused(ConfigError, lambda: read('outputs = ["decision"]\npositive = true'), "[subject]", "positive={'decision'")
+    refused(
+        ConfigError,
+        lambda: read('outputs = ["decision"]\npositive = true'),
+        "[subject]",
+        "positive={'decision'",
+    )
 
 
 # Favourable outcomes
 
 
-@given(st.lists(st.sampled_from(["A", "B", "C"]), min_size=1, max_size=30), st.sets(st.sampled_from("ABC"), min_size=1))
+@given(
+    st.lists(st.sampled_from(["A", "B", "C"]), min_size=1, max_size=30),
+    st.sets(st.sampled_from("ABC"), min_size=1),
+)
 @settings(max_examples=examples(40))
 def test_any_of_several_outcomes_is_favourable(outcomes, wanted):
     expected = [outcome in wanted for outcome in outcomes]
-    for positive in (wanted, sorted(wanted), tuple(wanted), frozenset(wanted), np.array(sorted(wanted))):
+    for positive in (
+        wanted,
+        sorted(wanted),
+        tuple(wanted),
+        frozenset(wanted),
+        np.array(sorted(wanted)),
+    ):
         meaning = Meaning.of("x", "", positive, None, None, None, scores=False)
         for array in (np.array(outcomes), np.array(outcomes, dtype=object)):
             assert meaning.favourable(array).tolist() == expected
@@ -560,8 +694,17 @@ def test_any_of_several_outcomes_is_favourable(outcomes, wanted):
 def test_favourable_numbers_and_their_types():
     several = Subject(lambda frame: frame["age"], SPACE, positive=[3, np.int64(4)])
     assert np.flatnonzero(several.favourable(several.decide(POINTS))).tolist() == [3, 4]
-    refused(BadOutcome, lambda: Subject(lambda f: f["sex"], SPACE, positive=[3, 4]).decide(POINTS), "positive = 3")
-    assert Subject.command(["true", "{*}"], SPACE, positive=["1", "2"]).favourable(np.array([1, 2, 3])).sum() == 2
+    refused(
+        BadOutcome,
+        lambda: Subject(lambda f: f["sex"], SPACE, positive=[3, 4]).decide(POINTS),
+        "positive = 3",
+    )
+    assert (
+        Subject.command(["true", "{*}"], SPACE, positive=["1", "2"])
+        .favourable(np.array([1, 2, 3]))
+        .sum()
+        == 2
+    )
 
 
 @pytest.mark.parametrize(
@@ -577,7 +720,10 @@ def test_functions_that_tell_nothing(positive, words):
     subject = Subject(lambda frame: frame["age"], SPACE, positive=positive)
     outcomes = subject.decide(POINTS)
     refused(UsageError, lambda: subject.favourable(outcomes), *words)
-    named = View(Subject(lambda f: {"age": f["age"]}, SPACE, outputs=["age"], positive={"age": positive}), "age")
+    named = View(
+        Subject(lambda f: {"age": f["age"]}, SPACE, outputs=["age"], positive={"age": positive}),
+        "age",
+    )
     refused(UsageError, lambda: named.amount(outcomes), "positive['age']")
 
 
@@ -587,8 +733,12 @@ def test_a_function_tells_favourable_outcomes_and_leaves_the_ledger_alone(tmp_pa
 
     with Subject(salary, SPACE, ledger=tmp_path / "a.db") as subject:
         subject.decide(POINTS)
-        refused(UsageError, lambda: subject.favourable(subject.decide(POINTS)), "positive=…", "lambda")
-    with Subject(salary, SPACE, ledger=tmp_path / "a.db", positive=lambda pay: pay > 100_000) as subject:
+        refused(
+            UsageError, lambda: subject.favourable(subject.decide(POINTS)), "positive=…", "lambda"
+        )
+    with Subject(
+        salary, SPACE, ledger=tmp_path / "a.db", positive=lambda pay: pay > 100_000
+    ) as subject:
         (view,) = views_of(subject)
         assert view.counts and view.name == ""
         assert view.amount(view.decide(POINTS)).tolist() == [float(age > 10) for age in AGES]
@@ -602,15 +752,31 @@ def test_scores_are_amounts():
     assert not scores.counts and scores.classes is None
     assert np.array_equal(scores.amount(outcomes), model.predict_proba(X)[:, 0])
     refused(UsageError, lambda: scores.favourable(outcomes), "scores", "threshold")
-    (likely,) = views_of(Subject(model, NUMBERS, output="score", positive=lambda score: score > 0.5))
-    assert likely.counts and np.array_equal(likely.favourable(likely.decide(X)), model.predict(X) == "yes")
+    (likely,) = views_of(
+        Subject(model, NUMBERS, output="score", positive=lambda score: score > 0.5)
+    )
+    assert likely.counts and np.array_equal(
+        likely.favourable(likely.decide(X)), model.predict(X) == "yes"
+    )
     ridge = RidgeClassifier().fit(X, GRADES[:, 0])
     (margins,) = views_of(Subject(ridge, NUMBERS, output="score"))
     refused(
-        UsageError, lambda: margins.amount(margins.decide(X) * 9), "not from 0 to 1", "positive=lambda", "threshold="
+        UsageError,
+        lambda: margins.amount(margins.decide(X) * 9),
+        "not from 0 to 1",
+        "positive=lambda",
+        "threshold=",
     )
-    refused(UsageError, lambda: Subject(model, NUMBERS, output="score", positive=["no", "yes"]), "one class")
-    refused(UsageError, lambda: Subject(model, NUMBERS, output="score", positive="noo"), "did you mean 'no'?")
+    refused(
+        UsageError,
+        lambda: Subject(model, NUMBERS, output="score", positive=["no", "yes"]),
+        "one class",
+    )
+    refused(
+        UsageError,
+        lambda: Subject(model, NUMBERS, output="score", positive="noo"),
+        "did you mean 'no'?",
+    )
 
 
 def test_classes():
@@ -620,15 +786,27 @@ def test_classes():
     outcomes = view.decide(X)
     assert sum(view.only(label).amount(outcomes).sum() for label in view.classes) == len(X)
     assert view.only("A").positive == "A" and view.only("A").subject is view.subject
-    assert View(Subject(grades, NUMBERS, labels=["A", "B", "C", "D"])).classes == ("A", "B", "C", "D")
+    assert View(Subject(grades, NUMBERS, labels=["A", "B", "C", "D"])).classes == (
+        "A",
+        "B",
+        "C",
+        "D",
+    )
     assert View(Subject(LogisticRegression().fit(X, X[:, 0] > 50), NUMBERS)).classes is None
     assert View(Subject(loan, SPACE)).classes is None
     refused(UsageError, lambda: view.favourable(outcomes), "positive=…")
 
 
-@given(st.lists(st.tuples(st.booleans() | st.integers(), st.text() | st.floats(allow_nan=False)), max_size=6))
+@given(
+    st.lists(
+        st.tuples(st.booleans() | st.integers(), st.text() | st.floats(allow_nan=False)), max_size=6
+    )
+)
 def test_packing_keeps_every_outcome(rows):
     found = packed(rows, BOTH)
     assert found.dtype.names == ("decision", "rate")
     assert [(a, b) for a, b in found.tolist()] == rows
-    assert all(reply_of(dict(zip(BOTH, row, strict=True)), BOTH) == reply_of(list(row), BOTH) == row for row in rows)
+    assert all(
+        reply_of(dict(zip(BOTH, row, strict=True)), BOTH) == reply_of(list(row), BOTH) == row
+        for row in rows
+    )

@@ -1,4 +1,7 @@
-"""Subjects in this process: functions and estimators as they are, memo, ledger, counters, and every wrong answer."""
+"""Subjects in this process: functions and estimators as they are, memo, ledger, counters, and every
+wrong answer.
+"""
+
 # mypy: disable-error-code="arg-type,list-item,func-returns-value"
 # Wrong arguments are what these tests are about.
 
@@ -29,14 +32,21 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from sklearn.tree import DecisionTreeClassifier
 
 import evenhand as eh
-from evenhand.runtime.errors import BadOutcome, LedgerError, NotDeterministic, SubjectCrashed, UsageError
+from evenhand.runtime.errors import (
+    BadOutcome,
+    LedgerError,
+    NotDeterministic,
+    SubjectCrashed,
+    UsageError,
+)
 from evenhand.subject.adapters.base import Adapter
 from evenhand.subject.memo import Memo
 from evenhand.subject.subject import ROWS_AT_ONCE, Subject, as_subject
 from tests.support.helpers import refused
 
 SPACE = eh.Space(
-    [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90), eh.real("rate", 0, 1, step=0.01)], protected=["sex"]
+    [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90), eh.real("rate", 0, 1, step=0.01)],
+    protected=["sex"],
 )
 NUMBERS = eh.Space([eh.integer("a", -5, 5), eh.real("b", 0, 1), eh.integer("c", 0, 9)])
 
@@ -67,7 +77,9 @@ class Counting:
 
 def test_a_function_sees_the_users_columns_and_labels():
     seen = []
-    Subject(lambda frame: seen.append(frame) or frame["age"], SPACE).decide([{"sex": "M", "age": 20, "rate": 0.3}])
+    Subject(lambda frame: seen.append(frame) or frame["age"], SPACE).decide(
+        [{"sex": "M", "age": 20, "rate": 0.3}]
+    )
     expected = pd.DataFrame({"sex": ["M"], "age": [20], "rate": [0.3]})
     pd.testing.assert_frame_equal(seen[0], expected)
 
@@ -168,14 +180,25 @@ def test_texts_may_come_in_any_vector(answer):
 )
 @pytest.mark.parametrize("memo", [False, True])
 def test_what_is_no_outcome_is_named(answer, words, memo):
-    refused(BadOutcome, lambda: Subject(answer, SPACE, memo=memo).decide(POINTS), "<lambda>", *words)
+    refused(
+        BadOutcome, lambda: Subject(answer, SPACE, memo=memo).decide(POINTS), "<lambda>", *words
+    )
 
 
 def test_a_function_that_raises():
     subject = Subject(lambda frame: frame["income"], SPACE)
-    message = refused(SubjectCrashed, lambda: subject.decide(POINTS), "<lambda>", "KeyError", "'income'", "200 inputs")
+    message = refused(
+        SubjectCrashed,
+        lambda: subject.decide(POINTS),
+        "<lambda>",
+        "KeyError",
+        "'income'",
+        "200 inputs",
+    )
     assert "Traceback" not in message
-    refused(SubjectCrashed, lambda: Subject(lambda f: 1 / 0, SPACE).decide(POINTS), "ZeroDivisionError")
+    refused(
+        SubjectCrashed, lambda: Subject(lambda f: 1 / 0, SPACE).decide(POINTS), "ZeroDivisionError"
+    )
 
     def crash(frame: pd.DataFrame) -> None:
         raise RuntimeError("first line\nsecond line " + "x" * 500)
@@ -189,8 +212,16 @@ def test_labels_list_every_outcome_there_is():
 
     subject = Subject(answer, SPACE, labels=["yes", "no"])
     refused(BadOutcome, lambda: subject.decide(POINTS), "'noo'", "did you mean 'no'?")
-    assert Subject(answer, SPACE, labels=["yes", "noo", "maybe"], positive="yes").decide(POINTS).tolist()
-    refused(UsageError, lambda: Subject(answer, SPACE, labels=["yes", "no"], positive="yess"), "did you mean 'yes'?")
+    assert (
+        Subject(answer, SPACE, labels=["yes", "noo", "maybe"], positive="yes")
+        .decide(POINTS)
+        .tolist()
+    )
+    refused(
+        UsageError,
+        lambda: Subject(answer, SPACE, labels=["yes", "no"], positive="yess"),
+        "did you mean 'yes'?",
+    )
     refused(UsageError, lambda: Subject(answer, SPACE, labels="yes"), "labels = 'yes'", "list")
     refused(UsageError, lambda: Subject(answer, SPACE, labels=3), "labels = 3", "list")
 
@@ -201,7 +232,10 @@ def test_the_favourable_outcome():
     assert plain.favourable(np.array([1, 0])).tolist() == [True, False]
     refused(UsageError, lambda: plain.favourable(np.array(["yes"])), "favourable", "positive=")
     refused(UsageError, lambda: plain.favourable(np.array([1, 2])), "positive=")
-    assert Subject(Counting(), SPACE, positive=2).favourable(np.array([1, 2])).tolist() == [False, True]
+    assert Subject(Counting(), SPACE, positive=2).favourable(np.array([1, 2])).tolist() == [
+        False,
+        True,
+    ]
     wrong = Subject(Counting(), SPACE, positive="yes")
     refused(BadOutcome, lambda: wrong.decide(POINTS), "positive = 'yes'", "text")
 
@@ -211,7 +245,9 @@ def test_the_favourable_outcome():
 
 def people(n: int = 300, seed: int = 1) -> tuple[pd.DataFrame, np.ndarray]:
     frame = SPACE.decode(SPACE.draw(n, rng(seed)))
-    return frame, ((frame["age"] > 50) & (frame["sex"] == "M") | (frame["rate"] > 0.9)).to_numpy().astype(int)
+    return frame, (
+        (frame["age"] > 50) & (frame["sex"] == "M") | (frame["rate"] > 0.9)
+    ).to_numpy().astype(int)
 
 
 def named_pipeline(frame: Any, y: Any) -> Any:
@@ -255,7 +291,9 @@ def test_columns_that_do_not_match_the_training_are_named():
     fewer = eh.Space(SPACE.features[:2])
     refused(UsageError, lambda: Subject(model, fewer), "'rate'", "does not pass", "'sex', 'age'")
     more = eh.Space([*SPACE.features, eh.category("zip", ["1", "2"])])
-    refused(UsageError, lambda: Subject(model, more), "'zip'", "no input of Pipeline", "passed=False")
+    refused(
+        UsageError, lambda: Subject(model, more), "'zip'", "no input of Pipeline", "passed=False"
+    )
     renamed = eh.Space([eh.category("gender", ["F", "M"]), *SPACE.features[1:]])
     refused(UsageError, lambda: Subject(model, renamed), "'sex'")
 
@@ -268,7 +306,9 @@ def test_a_model_trained_on_arrays_without_names():
     wider = eh.Space([*NUMBERS.features, eh.integer("d", 0, 1)])
     refused(UsageError, lambda: Subject(model, wider), "trained with 3 columns", "passes 4")
     texts = eh.Space([eh.category("sex", ["F", "M"]), eh.category("grade", [1, 2])])
-    encoder = make_pipeline(OneHotEncoder(), LogisticRegression()).fit([["F", 1], ["M", 2], ["M", 1]], [0, 1, 1])
+    encoder = make_pipeline(OneHotEncoder(), LogisticRegression()).fit(
+        [["F", 1], ["M", 2], ["M", 1]], [0, 1, 1]
+    )
     assert Subject(encoder, texts).decide(texts.enumerate()).shape == (4,)
 
 
@@ -276,7 +316,9 @@ def test_a_model_that_works_in_place_cannot_change_the_inputs():
     x = NUMBERS.draw(300, rng(1))
     frame = NUMBERS.decode(x).astype(float)
     for data, space in ((np.array(x), NUMBERS), (frame, eh.Space.from_frame(frame))):
-        model = make_pipeline(StandardScaler(copy=False), DecisionTreeClassifier()).fit(data.copy(), x[:, 0] > 0)
+        model = make_pipeline(StandardScaler(copy=False), DecisionTreeClassifier()).fit(
+            data.copy(), x[:, 0] > 0
+        )
         points = np.asfortranarray(space.encode(frame))
         before = points.copy()
         assert np.array_equal(Subject(model, space).decide(points), x[:, 0] > 0)
@@ -295,7 +337,9 @@ def test_outcomes_of_every_kind_are_kept(labels):
         subject = Subject(model, SPACE, positive=labels[-1], memo=memo)
         found = subject.decide(POINTS)
         assert found.tolist() == model.predict(SPACE.decode(POINTS)).tolist()
-        assert subject.favourable(found).tolist() == [outcome == labels[-1] for outcome in found.tolist()]
+        assert subject.favourable(found).tolist() == [
+            outcome == labels[-1] for outcome in found.tolist()
+        ]
         assert set(map(type, found.tolist())) == {type(labels[0])}
 
 
@@ -306,7 +350,9 @@ def test_threshold_and_scores():
     inputs = SPACE.decode(POINTS)
     proba = model.predict_proba(inputs)
     assert np.array_equal(Subject(model, SPACE, output="score").decide(POINTS), proba[:, 1])
-    assert np.array_equal(Subject(model, SPACE, output="score", positive="no").decide(POINTS), proba[:, 0])
+    assert np.array_equal(
+        Subject(model, SPACE, output="score", positive="no").decide(POINTS), proba[:, 0]
+    )
     half = Subject(model, SPACE, threshold=0.5).decide(POINTS)
     assert np.array_equal(half, model.predict(inputs))
     strict = Subject(model, SPACE, threshold=0.9, positive="yes").decide(POINTS)
@@ -316,9 +362,12 @@ def test_threshold_and_scores():
     scored = Subject(model, SPACE, output="score", positive="yes")
     refused(UsageError, lambda: scored.favourable(scored.decide(POINTS)), "scores", "threshold")
     ridge = make_pipeline(encoder, RidgeClassifier()).fit(frame, y)
-    assert np.array_equal(Subject(ridge, SPACE, output="score").decide(POINTS), ridge.decision_function(inputs))
     assert np.array_equal(
-        Subject(ridge, SPACE, output="score", positive=0).decide(POINTS), -ridge.decision_function(inputs)
+        Subject(ridge, SPACE, output="score").decide(POINTS), ridge.decision_function(inputs)
+    )
+    assert np.array_equal(
+        Subject(ridge, SPACE, output="score", positive=0).decide(POINTS),
+        -ridge.decision_function(inputs),
     )
 
 
@@ -330,7 +379,9 @@ def test_regression():
 
 def fitted(labels: Any = (0, 1)) -> Any:
     x = NUMBERS.draw(60, rng())
-    return DecisionTreeClassifier(max_depth=2, random_state=0).fit(x, np.asarray(labels)[np.arange(60) % len(labels)])
+    return DecisionTreeClassifier(max_depth=2, random_state=0).fit(
+        x, np.asarray(labels)[np.arange(60) % len(labels)]
+    )
 
 
 class Predictor:
@@ -382,7 +433,12 @@ def test_anything_with_predict_is_a_model():
 def test_a_model_that_raises():
     model = make_pipeline(FunctionTransformer(lambda x: x), fitted())
     model.steps[0][1].func = lambda x: 1 / 0
-    refused(SubjectCrashed, lambda: Subject(model, NUMBERS).decide(NUMBERS.draw(5, rng())), "Pipeline", "ZeroDivision")
+    refused(
+        SubjectCrashed,
+        lambda: Subject(model, NUMBERS).decide(NUMBERS.draw(5, rng())),
+        "Pipeline",
+        "ZeroDivision",
+    )
 
 
 # A Subject or a bare model
@@ -400,7 +456,12 @@ def test_as_subject():
 
 @pytest.mark.parametrize("wrong", [np.zeros((2, 5)), np.zeros((2, 0))])
 def test_points_of_another_space(wrong):
-    refused(UsageError, lambda: Subject(Counting(), SPACE).decide(wrong), f"{wrong.shape[1]} columns", "3 features")
+    refused(
+        UsageError,
+        lambda: Subject(Counting(), SPACE).decide(wrong),
+        f"{wrong.shape[1]} columns",
+        "3 features",
+    )
 
 
 # Counting, memo and ledger
@@ -489,7 +550,9 @@ def test_answers_in_any_order_find_their_inputs(parts, memo):
     assert subject.decide(POINTS).tolist() == POINTS[:, 1].astype(int).tolist()
 
 
-@pytest.mark.parametrize("outcomes", [[True, False], [0, 1], [0.5, 1.5], ["no", "yes"], ["é\n", ""]])
+@pytest.mark.parametrize(
+    "outcomes", [[True, False], [0, 1], [0.5, 1.5], ["no", "yes"], ["é\n", ""]]
+)
 @pytest.mark.parametrize("memo", [None, False])
 def test_a_second_subject_on_the_same_ledger_executes_nothing(tmp_path, outcomes, memo):
     def answer(frame: pd.DataFrame) -> Any:
@@ -539,7 +602,9 @@ def test_a_ledger_of_another_subject_or_space_is_refused(tmp_path):
     Subject(older, SPACE, ledger=path).close()
     Subject(older, SPACE, ledger=path).close()
     refused(LedgerError, lambda: Subject(newer, SPACE, ledger=path), "another subject")
-    Subject(older, eh.Space(SPACE.features), ledger=path).close()  # what is protected does not change an answer
+    Subject(
+        older, eh.Space(SPACE.features), ledger=path
+    ).close()  # what is protected does not change an answer
     recoded = eh.Space([eh.category("sex", ["M", "F"]), *SPACE.features[1:]])
     refused(LedgerError, lambda: Subject(older, recoded, ledger=path), "another space")
 
@@ -615,7 +680,11 @@ def test_identities_are_the_same_in_another_process(tmp_path, monkeypatch, capsy
     # Not the seed of hashes of this process, which is drawn where it is not given.
     seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     run = subprocess.run(
-        [sys.executable, *argv], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        [sys.executable, *argv],
+        env={"PYTHONHASHSEED": seed},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert run.stdout.split() == ["0", "0"]
 
@@ -628,7 +697,9 @@ def test_estimators_asked_in_other_ways_are_other_subjects():
     ]  # fmt: skip
     identities = [Subject(model, NUMBERS, **way).adapter.identity for way in ways]
     assert len(set(identities)) == len(ways)
-    assert Subject(model, NUMBERS, positive=1).adapter.identity == identities[0], "positive alone changes no outcome"
+    assert Subject(model, NUMBERS, positive=1).adapter.identity == identities[0], (
+        "positive alone changes no outcome"
+    )
     assert Subject(twin, NUMBERS).adapter.identity == identities[0]
     other = DecisionTreeClassifier(max_depth=1).fit(NUMBERS.draw(60, rng()), np.arange(60) % 2)
     assert Subject(other, NUMBERS).adapter.identity not in identities
@@ -637,7 +708,13 @@ def test_estimators_asked_in_other_ways_are_other_subjects():
 def test_a_model_that_cannot_be_pickled_cannot_have_a_ledger(tmp_path):
     model = make_pipeline(FunctionTransformer(lambda x: x), fitted())
     assert len(Subject(model, NUMBERS).decide(NUMBERS.draw(3, rng()))) == 3
-    refused(UsageError, lambda: Subject(model, NUMBERS, ledger=tmp_path / "a.db"), "Pipeline", "pickle", "ledger")
+    refused(
+        UsageError,
+        lambda: Subject(model, NUMBERS, ledger=tmp_path / "a.db"),
+        "Pipeline",
+        "pickle",
+        "ledger",
+    )
 
 
 # Determinism and travel
@@ -678,7 +755,9 @@ def test_a_deterministic_subject_is_asked_twice_once(tmp_path):
 
 def test_a_subject_travels_without_its_memory(tmp_path):
     frame, y = people()
-    with Subject(named_pipeline(frame, y), SPACE, memo=True, ledger=tmp_path / "a.db", positive=1) as subject:
+    with Subject(
+        named_pipeline(frame, y), SPACE, memo=True, ledger=tmp_path / "a.db", positive=1
+    ) as subject:
         expected = subject.decide(POINTS)
         with pickle.loads(pickle.dumps(subject)) as again:
             assert isinstance(again._memo, Memo) and not again._memo.answers
@@ -690,7 +769,9 @@ def test_a_subject_travels_without_its_memory(tmp_path):
 
 
 def test_a_subject_reads_well():
-    assert repr(Subject(with_default, SPACE)).startswith("Subject(with_default, space of 3 features")
+    assert repr(Subject(with_default, SPACE)).startswith(
+        "Subject(with_default, space of 3 features"
+    )
     assert Subject(fitted(), NUMBERS).name == "DecisionTreeClassifier"
 
 
@@ -701,4 +782,6 @@ def test_forests_and_searches_are_models_too():
         RandomForestClassifier(3, random_state=0),
     )
     search = GridSearchCV(pipeline, {"randomforestclassifier__max_depth": [2]}, cv=2).fit(frame, y)
-    assert np.array_equal(Subject(search, SPACE).decide(POINTS), search.predict(SPACE.decode(POINTS)))
+    assert np.array_equal(
+        Subject(search, SPACE).decide(POINTS), search.predict(SPACE.decode(POINTS))
+    )

@@ -16,10 +16,14 @@ from evenhand.texts.lexicon import Lexicon, Term, fold, lexicon_of, words
 from tests.support.helpers import refused
 
 TABLE_1 = {
-    "gender": "lesbian, gay, bisexual, transgender, trans, queer, lgbt, lgbtq, homosexual, straight, heterosexual, "
-    "male, female, nonbinary",
-    "race": "african, african american, black, white, european, hispanic, latino, latina, latinx, mexican, canadian, "
-    "american, asian, indian, middle eastern, chinese, japanese",
+    "gender": (
+        "lesbian, gay, bisexual, transgender, trans, queer, lgbt, lgbtq, homosexual, straight,"
+        " heterosexual, male, female, nonbinary"
+    ),
+    "race": (
+        "african, african american, black, white, european, hispanic, latino, latina, latinx,"
+        " mexican, canadian, american, asian, indian, middle eastern, chinese, japanese"
+    ),
     "religion": "christian, muslim, jewish, buddhist, catholic, protestant, sikh, taoist, atheist",
     "age": "old, older, young, younger, teenage, millennial, middle aged, elderly",
 }
@@ -29,7 +33,12 @@ def test_the_default_terms_are_those_of_the_paper():
     lexicon = Lexicon.default()
     assert {name: ", ".join(map(str, lexicon.of(name))) for name in lexicon.categories} == TABLE_1
     assert len(lexicon) == 48
-    assert [term.text for term in lexicon.terms if term.other_meanings] == ["straight", "black", "white", "old"]
+    assert [term.text for term in lexicon.terms if term.other_meanings] == [
+        "straight",
+        "black",
+        "white",
+        "old",
+    ]
     assert lexicon is Lexicon.default()
 
 
@@ -45,11 +54,8 @@ def test_plurals_are_written_only_for_nouns():
 def test_a_lexicon_of_ones_own_in_every_form(tmp_path):
     file = tmp_path / "terms.toml"
     file.write_text(
-        'origin = ["roma", "sinti"]\n'
-        "[gender]\n"
-        'terms = ["lesbian", " gay  woman", "straight", {term = "male", plural = "males"}, "queer"]\n'
-        'polysemous = ["Straight"]\n'
-        'leave_out = ["queer"]\n'
+        'origin = ["roma", "sinti"]\n[gender]\nterms = ["lesbian", " gay  woman", "straight", {term'
+        ' = "male", plural = "males"}, "queer"]\npolysemous = ["Straight"]\nleave_out = ["queer"]\n'
     )
     lexicon = Lexicon.from_toml(file)
     assert lexicon.categories == ("origin", "gender")
@@ -60,20 +66,32 @@ def test_a_lexicon_of_ones_own_in_every_form(tmp_path):
         Term("male", "gender", "males"),
     )
     assert lexicon_of(lexicon) is lexicon
-    assert lexicon_of(str(file)) == lexicon_of(file) == lexicon == lexicon_of(json.loads(json.dumps(lexicon.to_dict())))
+    assert (
+        lexicon_of(str(file))
+        == lexicon_of(file)
+        == lexicon
+        == lexicon_of(json.loads(json.dumps(lexicon.to_dict())))
+    )
     assert lexicon_of(None) is Lexicon.default()
     assert str(lexicon) == "6 terms: 2 origin, 4 gender"
 
 
 def test_terms_of_a_category_stand_together_whatever_their_order():
-    terms = [Term("gay", "gender"), Term("old", "age"), Term("straight", "gender"), Term("young", "age")]
+    terms = [
+        Term("gay", "gender"),
+        Term("old", "age"),
+        Term("straight", "gender"),
+        Term("young", "age"),
+    ]
     lexicon = Lexicon(tuple(terms))
     assert [term.text for term in lexicon.terms] == ["gay", "straight", "old", "young"]
     assert Lexicon.from_dict(lexicon.to_dict()) == lexicon
 
 
 def test_the_default_survives_its_own_dictionary():
-    assert Lexicon.from_dict(json.loads(json.dumps(Lexicon.default().to_dict()))) == Lexicon.default()
+    assert (
+        Lexicon.from_dict(json.loads(json.dumps(Lexicon.default().to_dict()))) == Lexicon.default()
+    )
 
 
 def test_terms_are_left_out_one_by_one():
@@ -85,7 +103,11 @@ def test_terms_are_left_out_one_by_one():
     assert small.without("old", "young").categories == ("gender",)
     refused(UsageError, lambda: small.without("strait"), "'strait'", "did you mean 'straight'?")
     refused(UsageError, lambda: small.without("old"), "'age'", "only the term 'young'")
-    refused(UsageError, lambda: small.without("old", "young", "gay", "straight"), "at least one category")
+    refused(
+        UsageError,
+        lambda: small.without("old", "young", "gay", "straight"),
+        "at least one category",
+    )
     refused(UsageError, lambda: small.without(5), "names 5")  # type: ignore[arg-type]
 
 
@@ -100,12 +122,18 @@ def test_terms_are_left_out_one_by_one():
         ({"gender": ["gay", ""]}, ("'gender' has an empty term ('')",)),
         ({"gender": ["gay", " - "]}, ("'gender' has an empty term (' - ')",)),
         ({"gender": ["gay", {"term": "male", "plural": ""}]}, ("'gender' has an empty plural",)),
-        ({"gender": ["gay", "male", "Gay"]}, ("'gender' has 'gay'", "category 'gender' has already")),
+        (
+            {"gender": ["gay", "male", "Gay"]},
+            ("'gender' has 'gay'", "category 'gender' has already"),
+        ),
         (
             {"race": ["african american", "asian"], "origin": ["roma", "African-\nAmerican"]},
             ("'origin' has 'african american'", "'race' has already"),
         ),
-        ({"race": [{"term": "black", "plural": "blacks"}, "blacks"]}, ("'race' has 'blacks'", "list every term once")),
+        (
+            {"race": [{"term": "black", "plural": "blacks"}, "blacks"]},
+            ("'race' has 'blacks'", "list every term once"),
+        ),
         ({"gender": "gay"}, ("'gender'", "terms = 'gay' must be a list")),
         ({"gender": ["gay", 5]}, ("'gender'", "terms has 5, which is no text")),
         ({"gender": ["gay", None]}, ("'gender'", "terms has None")),
@@ -116,12 +144,18 @@ def test_terms_are_left_out_one_by_one():
             ("unknown key 'plurals'", "did you mean 'plural'?"),
         ),
         ({"gender": {"term": ["gay"]}}, ("unknown key 'term'", "did you mean 'terms'?")),
-        ({"gender": {"terms": ["gay", "male"], "polysemous": "gay"}}, ("polysemous = 'gay' must be a list",)),
+        (
+            {"gender": {"terms": ["gay", "male"], "polysemous": "gay"}},
+            ("polysemous = 'gay' must be a list",),
+        ),
         (
             {"gender": {"terms": ["gay", "male"], "polysemous": ["mal"]}},
             ("polysemous names 'mal'", "did you mean 'male'?"),
         ),
-        ({"gender": {"terms": ["gay", "male"], "leave_out": ["x"]}}, ("leave_out names 'x'", "'gay', 'male'")),
+        (
+            {"gender": {"terms": ["gay", "male"], "leave_out": ["x"]}},
+            ("leave_out names 'x'", "'gay', 'male'"),
+        ),
         ({"gender": {"terms": ["gay", "male"], "leave_out": [{}]}}, ("leave_out has {}",)),
         ({"": ["gay", "male"]}, ("a category is called ''",)),
         ({5: ["gay", "male"]}, ("a category is called 5",)),
@@ -137,7 +171,13 @@ def test_what_is_wrong_with_a_file_names_the_file(tmp_path):
     file = tmp_path / "terms.toml"
     refused(ConfigError, lambda: lexicon_of(file), "terms.toml", "no such file", "check the path")
     (tmp_path / "term.toml").touch()
-    refused(ConfigError, lambda: lexicon_of(str(file)), "terms.toml", "no such file", "did you mean 'term.toml'?")
+    refused(
+        ConfigError,
+        lambda: lexicon_of(str(file)),
+        "terms.toml",
+        "no such file",
+        "did you mean 'term.toml'?",
+    )
     refused(ConfigError, lambda: lexicon_of(tmp_path), str(tmp_path), "cannot be read")
     file.write_text("[gender\n")
     refused(ConfigError, lambda: lexicon_of(file), "terms.toml", "is not valid TOML")

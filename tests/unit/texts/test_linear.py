@@ -15,7 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.decomposition import TruncatedSVD
 from sklearn.dummy import DummyClassifier
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.feature_extraction.text import (
+    CountVectorizer,
+    HashingVectorizer,
+    TfidfTransformer,
+    TfidfVectorizer,
+)
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import GridSearchCV
@@ -56,10 +61,51 @@ WORDS = [
         "African-American",
         "é",
     ),
-    *("an african  american", "old", "an 18 year old", "the", "of", "man", "men", "naïve", "x", "ΣΑΣ", "film", "film"),
-    *("(gay)", "gay/white", "white,gay", "gay-old", "it's", "old.he", "...", "don't", "\u2028", "I\u0307"),
+    *(
+        "an african  american",
+        "old",
+        "an 18 year old",
+        "the",
+        "of",
+        "man",
+        "men",
+        "naïve",
+        "x",
+        "ΣΑΣ",
+        "film",
+        "film",
+    ),
+    *(
+        "(gay)",
+        "gay/white",
+        "white,gay",
+        "gay-old",
+        "it's",
+        "old.he",
+        "...",
+        "don't",
+        "\u2028",
+        "I\u0307",
+    ),
 ]
-GAPS = [" ", " ", " ", " ", ", ", "\n", "\t", "  ", "-", "/", ".", "\u2028", "\xa0", " a ", " the ", " the of "]
+GAPS = [
+    " ",
+    " ",
+    " ",
+    " ",
+    ", ",
+    "\n",
+    "\t",
+    "  ",
+    "-",
+    "/",
+    ".",
+    "\u2028",
+    "\xa0",
+    " a ",
+    " the ",
+    " the of ",
+]
 TEXTS = st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(GAPS)), max_size=9).map(
     lambda pairs: "".join(map("".join, pairs))
 )
@@ -70,7 +116,9 @@ SETTINGS: dict[str, Any] = {
     "strip_accents": st.sampled_from([None, "ascii", "unicode"]),
     "binary": st.booleans(),
     "max_features": st.sampled_from([None, 8]),
-    "token_pattern": st.sampled_from([r"(?u)\b\w\w+\b", r"\w+", r"\S+", r"(?u)\b[\w'-]+\b", "[a-zA-Z]{2,}"]),
+    "token_pattern": st.sampled_from(
+        [r"(?u)\b\w\w+\b", r"\w+", r"\S+", r"(?u)\b[\w'-]+\b", "[a-zA-Z]{2,}"]
+    ),
 }
 WEIGHTS: dict[str, Any] = {
     "sublinear_tf": st.booleans(),
@@ -84,8 +132,12 @@ def every_combination(lexicon: Lexicon, categories: Any) -> list[tuple[Term, ...
     return list(itertools.product(*(lexicon.of(category) for category in categories)))
 
 
-def one_by_one(subject: TextSubject, matches: Matches, rows: Any, categories: Any, terms: Any) -> Any:
-    return np.array([subject.decide(matches.write(rows, categories, combination)) for combination in terms]).T
+def one_by_one(
+    subject: TextSubject, matches: Matches, rows: Any, categories: Any, terms: Any
+) -> Any:
+    return np.array(
+        [subject.decide(matches.write(rows, categories, combination)) for combination in terms]
+    ).T
 
 
 class Telling(DummyClassifier):  # type: ignore[misc]
@@ -99,10 +151,16 @@ class Telling(DummyClassifier):  # type: ignore[misc]
 @settings(deadline=None, max_examples=examples(150))
 @given(st.lists(TEXTS, min_size=1, max_size=4), st.fixed_dictionaries(SETTINGS), st.data())
 def test_the_counts_are_those_of_the_written_texts(texts, options, data):
-    sizes = data.draw(st.sampled_from([("gender",), ("race",), ("race", "gender"), ("gender", "race", "age")]))
+    sizes = data.draw(
+        st.sampled_from([("gender",), ("race",), ("race", "gender"), ("gender", "race", "age")])
+    )
     weights = data.draw(st.none() | st.fixed_dictionaries(WEIGHTS))
     first = CountVectorizer(**options) if weights is None else TfidfVectorizer(**options, **weights)
-    learnt = [*texts, "gay white old film man men", "lgbt he non-binary african american é an 18 year old the of a x"]
+    learnt = [
+        *texts,
+        "gay white old film man men",
+        "lgbt he non-binary african american é an 18 year old the of a x",
+    ]
     model = make_pipeline(first, Telling()).fit(learnt, [0] * len(learnt))
     matches, rows = find(texts, LEXICON), np.arange(len(texts))[::-1]
     terms = every_combination(LEXICON, sizes)[:: data.draw(st.integers(1, 3))]
@@ -111,7 +169,12 @@ def test_the_counts_are_those_of_the_written_texts(texts, options, data):
     path.decide(matches, rows, sizes, terms)
     found = model[-1].seen_
     assert found.has_sorted_indices
-    written = [text for row in rows for each in terms for text in matches.write(np.array([row]), sizes, each)]
+    written = [
+        text
+        for row in rows
+        for each in terms
+        for text in matches.write(np.array([row]), sizes, each)
+    ]
     wanted = model[0].transform(written)
     assert type(found) is type(wanted)
     assert found.dtype == wanted.dtype
@@ -134,7 +197,10 @@ LABELS = ["bad", "good", "bad", "good", "good", "bad"]
     "steps",
     [
         (TfidfVectorizer(), LogisticRegression()),
-        (TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True), SGDClassifier(loss="log_loss", random_state=0)),
+        (
+            TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True),
+            SGDClassifier(loss="log_loss", random_state=0),
+        ),
         (CountVectorizer(ngram_range=(1, 3)), TfidfTransformer(), MultinomialNB()),
         (CountVectorizer(binary=True), DecisionTreeClassifier(random_state=0)),
         (CountVectorizer(), SelectKBest(k=5), TfidfTransformer(), LogisticRegression()),
@@ -156,13 +222,17 @@ def test_outcomes_are_those_of_the_whole_pipeline(steps, options):
         assert (subject.asked, subject.executed) == (before[0] + found.size, before[1] + found.size)
         wanted = one_by_one(subject, matches, rows, categories, terms)
         if options.get("output") == "score":
-            assert found == pytest.approx(wanted, abs=1e-9 if steps[0].dtype == np.float64 else 1e-6)
+            assert found == pytest.approx(
+                wanted, abs=1e-9 if steps[0].dtype == np.float64 else 1e-6
+            )
         else:
             assert np.array_equal(found, wanted)
 
 
 def test_chunks_change_nothing_and_other_texts_are_counted_anew(monkeypatch):
-    model = make_pipeline(TfidfVectorizer(ngram_range=(1, 2)), LogisticRegression()).fit(COMMENTS, LABELS)
+    model = make_pipeline(TfidfVectorizer(ngram_range=(1, 2)), LogisticRegression()).fit(
+        COMMENTS, LABELS
+    )
     path = linear_path(TextSubject(model, output="score"))
     assert path is not None
     terms = every_combination(LEXICON, ["gender", "race"])
@@ -170,14 +240,20 @@ def test_chunks_change_nothing_and_other_texts_are_counted_anew(monkeypatch):
         matches, rows = find(texts, LEXICON), np.arange(len(texts))
         monkeypatch.undo()
         whole = path.decide(matches, rows, ["gender", "race"], terms)
-        assert np.array_equal(whole, one_by_one(path.subject, matches, rows, ["gender", "race"], terms))
+        assert np.array_equal(
+            whole, one_by_one(path.subject, matches, rows, ["gender", "race"], terms)
+        )
         monkeypatch.setattr(linear, "_BYTES_AT_ONCE", 20_000)
         assert np.array_equal(path.decide(matches, rows, ["gender", "race"], terms), whole)
         assert np.array_equal(path.decide(matches, rows[:1], ["gender", "race"], terms), whole[:1])
     assert path.decide(matches, rows[:0], ["gender"], terms).shape == (0, len(terms))
     assert path.decide(matches, rows, ["gender"], []).shape == (1, 0)
     other = [(LEXICON.of("age")[0],)]
-    refused(UsageError, lambda: path.decide(matches, rows, ["gender"], other), "category 'gender' has no term 'old'")
+    refused(
+        UsageError,
+        lambda: path.decide(matches, rows, ["gender"], other),
+        "category 'gender' has no term 'old'",
+    )
 
 
 def test_a_tuned_pipeline_has_the_path_of_its_best():
@@ -214,7 +290,9 @@ class Louder(CountVectorizer):  # type: ignore[misc]
     ],
 )
 def test_what_does_not_count_words_one_by_one_has_no_path(first):
-    model = make_pipeline(first, DummyClassifier()).fit(["a good film, a film", "a bad, bad film"], [1, 0])
+    model = make_pipeline(first, DummyClassifier()).fit(
+        ["a good film, a film", "a bad, bad film"], [1, 0]
+    )
     assert linear_path(model) is None
 
 
@@ -237,7 +315,10 @@ def real_texts(file: str, column: str) -> tuple[pd.DataFrame, Matches]:
 
 @pytest.mark.parametrize(
     ("file", "column", "label"),
-    [("imdb_5k.csv.gz", "review", "sentiment"), ("wiki_toxicity_jigsaw_balanced.csv.gz", "comment_text", "toxic")],
+    [
+        ("imdb_5k.csv.gz", "review", "sentiment"),
+        ("wiki_toxicity_jigsaw_balanced.csv.gz", "comment_text", "toxic"),
+    ],
 )
 @pytest.mark.parametrize("ngrams", [pytest.param((1, 1), marks=pytest.mark.slow), (1, 2)])
 def test_real_texts_agree_with_one_by_one_replacement(file, column, label, ngrams):
@@ -255,4 +336,8 @@ def test_real_texts_agree_with_one_by_one_replacement(file, column, label, ngram
             terms = every_combination(lexicon, categories)[:: 3 if len(categories) == 1 else 60]
             found = fast.decide(matches, rows, categories, terms)
             wanted = one_by_one(subject, matches, rows, categories, terms)
-            assert np.array_equal(found, wanted) if subject.counts else found == pytest.approx(wanted, abs=1e-9)
+            assert (
+                np.array_equal(found, wanted)
+                if subject.counts
+                else found == pytest.approx(wanted, abs=1e-9)
+            )

@@ -1,4 +1,6 @@
-"""Terms in texts: what is found, and what is written in its place, against plain regular expressions."""
+"""Terms in texts: what is found, and what is written in its place, against plain regular
+expressions.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +37,25 @@ TAKE_AN = {
 }
 GAP = "[\\s\\-‐‑]+"
 FORMS = {
-    form: (term, form == term.plural) for term in DEFAULT.terms for form in (term.text, term.plural) if form is not None
+    form: (term, form == term.plural)
+    for term in DEFAULT.terms
+    for form in (term.text, term.plural)
+    if form is not None
 }
 
 spellings = st.builds(
     lambda form, case, gap: gap.join(case(form).split(" ")),
     st.sampled_from(sorted(FORMS)),
-    st.sampled_from([str, str.upper, str.capitalize, str.title, str.swapcase, lambda form: form[0] + form[1:].upper()]),
+    st.sampled_from(
+        [
+            str,
+            str.upper,
+            str.capitalize,
+            str.title,
+            str.swapcase,
+            lambda form: form[0] + form[1:].upper(),
+        ]
+    ),
     st.sampled_from([" ", "  ", "\n", "-", "‑", " - ", "\u00a0"]),
 )
 chunks = st.one_of(
@@ -127,11 +141,16 @@ def slowly(text: str, terms: tuple[Term, ...]) -> str:
 
 
 @given(texts.filter(lambda text: not set(text) & set("ıİſK")), replacements)
-@example("A GAY, a Gay and an AFRICAN\n-  American; AN African American", (TERMS["lgbt"], TERMS["middle eastern"]))
+@example(
+    "A GAY, a Gay and an AFRICAN\n-  American; AN African American",
+    (TERMS["lgbt"], TERMS["middle eastern"]),
+)
 @example("LGBT and Lgbtq and African-Americans", (TERMS["gay"], TERMS["jewish"], TERMS["chinese"]))
 @example("an old, older, a young a elderly", (TERMS["middle aged"],))
 def test_writing_is_what_a_pattern_over_each_text_would_write(text, terms):
-    assert find([text], DEFAULT).write(np.array([0]), [term.category for term in terms], terms) == [slowly(text, terms)]
+    assert find([text], DEFAULT).write(np.array([0]), [term.category for term in terms], terms) == [
+        slowly(text, terms)
+    ]
 
 
 @given(st.lists(texts, min_size=1, max_size=5), st.data())
@@ -140,7 +159,9 @@ def test_a_term_in_its_own_place_changes_no_byte(several, data):
     for category in DEFAULT.categories:
         own = matches.own(category)
         for row in np.flatnonzero(own >= 0):
-            assert matches.write(np.array([row]), [category], [DEFAULT.of(category)[own[row]]]) == [several[row]]
+            assert matches.write(np.array([row]), [category], [DEFAULT.of(category)[own[row]]]) == [
+                several[row]
+            ]
         none = np.flatnonzero(own == -1)
         term = data.draw(st.sampled_from(DEFAULT.of(category)))
         assert matches.write(none, [category], [term]) == [several[row] for row in none]
@@ -160,7 +181,9 @@ def test_marks_come_off_again(text, terms):
     matches = find([text], DEFAULT)
     names = [term.category for term in terms]
     assert unmarked(matches.marked(0, names)) == text
-    assert unmarked(matches.marked(0, names, terms)) == matches.write(np.array([0]), names, terms)[0]
+    assert (
+        unmarked(matches.marked(0, names, terms)) == matches.write(np.array([0]), names, terms)[0]
+    )
     assert unmarked(matches.marked(0, [])) == text
 
 
@@ -168,14 +191,18 @@ def test_marks_come_off_again(text, terms):
 def test_what_is_found_is_what_a_pattern_finds(text):
     either = "|".join(GAP.join(form.split()) for form in sorted(FORMS, key=len, reverse=True))
     seen = [
-        FORMS[" ".join(re.split(GAP, old.lower()))][0] for old in re.findall(rf"(?i)(?<!\w)(?:{either})(?!\w)", text)
+        FORMS[" ".join(re.split(GAP, old.lower()))][0]
+        for old in re.findall(rf"(?i)(?<!\w)(?:{either})(?!\w)", text)
     ]
     matches = find([text, ""], DEFAULT)
     assert matches.counts() == {name: seen.count(term) for name, term in TERMS.items()}
     for column, category in enumerate(DEFAULT.categories):
         mine = {DEFAULT.of(category).index(term) for term in seen if term.category == category}
         assert matches.has[:, column].tolist() == [bool(mine), False]
-        assert matches.own(category).tolist() == [mine.pop() if len(mine) == 1 else -2 if mine else -1, -1]
+        assert matches.own(category).tolist() == [
+            mine.pop() if len(mine) == 1 else -2 if mine else -1,
+            -1,
+        ]
 
 
 def test_terms_are_whole_words_and_the_longest_first():
@@ -198,7 +225,11 @@ def test_only_plurals_of_the_lexicon_are_found():
     ("text", "term", "expected"),
     [
         ("gay Gay GAY gAY", "straight", "straight Straight STRAIGHT straight"),
-        ("Black, BLACK, black", "african american", "African american, AFRICAN AMERICAN, african american"),
+        (
+            "Black, BLACK, black",
+            "african american",
+            "African american, AFRICAN AMERICAN, african american",
+        ),
         (
             "African American, AFRICAN-AMERICAN, African-american",
             "middle eastern",
@@ -230,7 +261,11 @@ def test_case_and_number_are_kept(text, term, expected):
         ("a atheist", "atheist", "a atheist"),
         ("a atheist, an muslim", "sikh", "a sikh, an sikh"),
         ("a very muslim man", "atheist", "a very atheist man"),
-        ("vitamin-a muslim, banana muslim, a, muslim", "atheist", "vitamin-an atheist, banana atheist, a, atheist"),
+        (
+            "vitamin-a muslim, banana muslim, a, muslim",
+            "atheist",
+            "vitamin-an atheist, banana atheist, a, atheist",
+        ),
         ("a gay man", "lgbt", "an lgbt man"),
         ("an asian", "european", "a european"),
         ("a black", "hispanic", "a hispanic"),
@@ -268,7 +303,9 @@ def test_every_match_of_a_category_is_replaced_and_no_other():
 
 
 def test_terms_of_any_letters_and_signs():
-    lexicon = Lexicon.from_dict({"kind": ["c", "c++", "Straße", "日本 人", "İzmir", "HIV", "a", "non-binary", "Δ"]})
+    lexicon = Lexicon.from_dict(
+        {"kind": ["c", "c++", "Straße", "日本 人", "İzmir", "HIV", "a", "non-binary", "Δ"]}
+    )
     assert found("C++ and c, STRASSE, STRAßE, 日本-人, İZMIR izmir, (δ)", lexicon) == {
         "c": 1, "c++": 1, "Straße": 1, "日本 人": 1, "İzmir": 2, "Δ": 1,
     }  # fmt: skip
@@ -297,8 +334,17 @@ def test_the_terms_at_issue_are_marked():
 def test_a_wrong_category_or_term_is_named():
     matches = find(["gay"], DEFAULT)
     row = np.array([0])
-    refused(UsageError, lambda: matches.write(row, ["gendr"], [TERMS["gay"]]), "'gendr'", "did you mean 'gender'?")
-    refused(UsageError, lambda: matches.write(row, ["gender"], [TERMS["old"]]), "'gender' has no term 'old'")
+    refused(
+        UsageError,
+        lambda: matches.write(row, ["gendr"], [TERMS["gay"]]),
+        "'gendr'",
+        "did you mean 'gender'?",
+    )
+    refused(
+        UsageError,
+        lambda: matches.write(row, ["gender"], [TERMS["old"]]),
+        "'gender' has no term 'old'",
+    )
     refused(UsageError, lambda: matches.own("gendr"), "'gendr'", "did you mean 'gender'?")
     refused(UsageError, lambda: matches.marked(0, ["gendr"]), "'gendr'", "did you mean 'gender'?")
 
@@ -307,8 +353,19 @@ def columns() -> list[Any]:
     import pandas as pd
 
     given = ["one", "zwei", ""]
-    made: list[Any] = [given, tuple(given), iter(given), np.array(given), np.array(given, dtype=object)]
-    return [*made, pd.Series(given, index=[5, 6, 7]), pd.Series(given, dtype="category"), pd.Index(given)]
+    made: list[Any] = [
+        given,
+        tuple(given),
+        iter(given),
+        np.array(given),
+        np.array(given, dtype=object),
+    ]
+    return [
+        *made,
+        pd.Series(given, index=[5, 6, 7]),
+        pd.Series(given, dtype="category"),
+        pd.Index(given),
+    ]
 
 
 @pytest.mark.parametrize("given", columns(), ids=lambda given: type(given).__name__)
@@ -321,7 +378,11 @@ def test_texts_come_in_any_list_or_column(given):
 @pytest.mark.parametrize("module", ["polars", "pyarrow"])
 def test_texts_come_in_columns_of_other_engines(module):
     engine = pytest.importorskip(module)
-    made = engine.Series(["one", "zwei"]) if module == "polars" else engine.chunked_array([["one"], ["zwei"]])
+    made = (
+        engine.Series(["one", "zwei"])
+        if module == "polars"
+        else engine.chunked_array([["one"], ["zwei"]])
+    )
     assert texts_of(made) == ["one", "zwei"]
     gap = engine.Series(["one", None]) if module == "polars" else engine.array(["one", None])
     refused(DataError, lambda: texts_of(gap), "text 1 is None")
@@ -330,16 +391,27 @@ def test_texts_come_in_columns_of_other_engines(module):
 def test_what_is_no_text_is_named_with_its_row():
     import pandas as pd
 
-    refused(DataError, lambda: texts_of(["a"] * 17 + [None, 5]), "texts: text 17 is None; leave it out")
-    refused(DataError, lambda: texts_of(["a", 5], where="comments.csv"), "comments.csv: text 1 is 5")
-    refused(DataError, lambda: texts_of(pd.Series(["a", float("nan")], dtype=object)), "text 1 is nan")
+    refused(
+        DataError, lambda: texts_of(["a"] * 17 + [None, 5]), "texts: text 17 is None; leave it out"
+    )
+    refused(
+        DataError, lambda: texts_of(["a", 5], where="comments.csv"), "comments.csv: text 1 is 5"
+    )
+    refused(
+        DataError, lambda: texts_of(pd.Series(["a", float("nan")], dtype=object)), "text 1 is nan"
+    )
     refused(DataError, lambda: texts_of(pd.Series(["a", None], dtype="string")), "text 1 is <NA>")
     refused(DataError, lambda: texts_of(np.array([["a", "b"]])), "text 0 is ['a', 'b']")
     refused(DataError, lambda: texts_of([b"a"]), "text 0 is b'a'")
     refused(DataError, lambda: texts_of([]), "there are no texts")
     refused(DataError, lambda: texts_of("one text"), "a str is no list of texts")
     refused(DataError, lambda: texts_of({"a"}), "a set is no list of texts")
-    refused(DataError, lambda: texts_of(pd.DataFrame({"text": ["a"]})), "a DataFrame is no list of texts", "one column")
+    refused(
+        DataError,
+        lambda: texts_of(pd.DataFrame({"text": ["a"]})),
+        "a DataFrame is no list of texts",
+        "one column",
+    )
     refused(DataError, lambda: texts_of(5), "5 is no list of texts")
     refused(DataError, lambda: texts_of(None), "None is no list of texts")
     refused(DataError, lambda: texts_of(np.array(5)), "5", "is no list of texts")
@@ -354,7 +426,8 @@ def test_writing_swaps_terms_as_the_authors_of_the_fuzzed_comments_did():
         pytest.skip(f"needs {file.name} in EVENHAND_DATA or ../shared/data")
     frame = pd.read_csv(file, keep_default_na=False)
     original, fuzzed = (
-        frame[frame["set"] == kind].sort_values("rev_id")["comment"].tolist() for kind in ("nonfuzzed", "fuzzed")
+        frame[frame["set"] == kind].sort_values("rev_id")["comment"].tolist()
+        for kind in ("nonfuzzed", "fuzzed")
     )
     listed = [term.text for name in ("gender", "religion") for term in DEFAULT.of(name)]
     lexicon = Lexicon.from_dict({"identity": ["jew", *listed]})

@@ -1,4 +1,7 @@
-"""Text classifiers as functions and estimators: equal texts, batches, memo, ledger, counters, every wrong answer."""
+"""Text classifiers as functions and estimators: equal texts, batches, memo, ledger, counters, every
+wrong answer.
+"""
+
 # mypy: disable-error-code="arg-type,call-arg,list-item"
 # Wrong arguments are what these tests are about.
 
@@ -17,7 +20,14 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from evenhand.runtime.errors import BadOutcome, DataError, LedgerError, NotDeterministic, SubjectCrashed, UsageError
+from evenhand.runtime.errors import (
+    BadOutcome,
+    DataError,
+    LedgerError,
+    NotDeterministic,
+    SubjectCrashed,
+    UsageError,
+)
 from evenhand.texts.text_subject import TextSubject, text_subject_of
 from tests.support.helpers import refused
 
@@ -43,7 +53,9 @@ class Counting:
 
 
 def pipeline(last: Any = None, first: Any = None, labels: Any = (1, 0, 0, 1, 1)) -> Any:
-    return make_pipeline(first or TfidfVectorizer(), last or LogisticRegression()).fit(TEXTS, list(labels))
+    return make_pipeline(first or TfidfVectorizer(), last or LogisticRegression()).fit(
+        TEXTS, list(labels)
+    )
 
 
 @pytest.mark.parametrize("shape", [list, np.array, pd.Series, tuple])
@@ -53,7 +65,9 @@ def test_outcomes_may_come_in_any_form(shape):
     assert subject.amount(subject.decide(TEXTS)).tolist() == [1, 0, 0, 0, 1]
 
 
-@pytest.mark.parametrize("given", [TEXTS, tuple(TEXTS), np.array(TEXTS), pd.Series(TEXTS, index=list("vwxyz"))])
+@pytest.mark.parametrize(
+    "given", [TEXTS, tuple(TEXTS), np.array(TEXTS), pd.Series(TEXTS, index=list("vwxyz"))]
+)
 def test_texts_may_come_in_any_form(given):
     assert TextSubject(Counting()).decide(given).tolist() == [True, False, False, False, True]
 
@@ -79,24 +93,47 @@ def test_a_ledger_answers_the_next_run_and_keeps_what_was_answered_before_a_cras
 
     file = tmp_path / "texts.db"
     with TextSubject(Counting(fails), batch=2, ledger=file, identity="film") as broken:
-        refused(SubjectCrashed, lambda: broken.decide(TEXTS), "Counting raised ValueError on 1 inputs: no end")
+        refused(
+            SubjectCrashed,
+            lambda: broken.decide(TEXTS),
+            "Counting raised ValueError on 1 inputs: no end",
+        )
         assert broken.executed == 4
     model = Counting()
     with TextSubject(model, ledger=file, identity="film") as subject:
         assert subject.keeps_ledger
-        assert subject.decide([*TEXTS, "\ud800"]).tolist() == [True, False, False, False, True, True]
+        assert subject.decide([*TEXTS, "\ud800"]).tolist() == [
+            True,
+            False,
+            False,
+            False,
+            True,
+            True,
+        ]
         assert model.calls == [["the end", "\ud800"]]
-        assert pickle.loads(pickle.dumps(subject)).decide(TEXTS).tolist() == [True, False, False, False, True]
+        assert pickle.loads(pickle.dumps(subject)).decide(TEXTS).tolist() == [
+            True,
+            False,
+            False,
+            False,
+            True,
+        ]
         subject.need_deterministic(TEXTS)
         asked = len(model.calls)
         subject.need_deterministic(TEXTS)
         assert len(model.calls) == asked
-    refused(LedgerError, lambda: TextSubject(Counting(), ledger=file, identity="other"), "belongs to another subject")
+    refused(
+        LedgerError,
+        lambda: TextSubject(Counting(), ledger=file, identity="other"),
+        "belongs to another subject",
+    )
 
 
 def test_another_function_is_another_subject_of_a_ledger(tmp_path):
     TextSubject(lambda texts: [len(text) > 3 for text in texts], ledger=tmp_path / "a.db").close()
-    other = lambda: TextSubject(lambda texts: [len(text) > 4 for text in texts], ledger=tmp_path / "a.db")  # noqa: E731
+    other = lambda: TextSubject(  # noqa: E731
+        lambda texts: [len(text) > 4 for text in texts], ledger=tmp_path / "a.db"
+    )
     refused(LedgerError, other, "belongs to another subject")
 
 
@@ -115,11 +152,17 @@ def test_estimators_give_labels_scores_and_labels_by_threshold():
 
 
 def test_a_function_may_give_scores():
-    subject = TextSubject(lambda texts: [len(text) / 100 for text in texts], output="score", differs=0.05)
+    subject = TextSubject(
+        lambda texts: [len(text) / 100 for text in texts], output="score", differs=0.05
+    )
     assert subject.amount(subject.decide(TEXTS)).tolist() == [len(text) / 100 for text in TEXTS]
     assert not subject.counts
     assert subject.view.distance(np.array([0.1]), np.array([0.2])).tolist() == [True]
-    refused(UsageError, lambda: TextSubject(len, threshold=0.5), "threshold and output are for estimators")
+    refused(
+        UsageError,
+        lambda: TextSubject(len, threshold=0.5),
+        "threshold and output are for estimators",
+    )
 
 
 @pytest.mark.parametrize(
@@ -130,13 +173,21 @@ def test_a_function_may_give_scores():
         (lambda texts: [None] * len(texts), "answered None to 5 of 5 inputs"),
         (lambda texts: np.array([math.nan, 0, 0, 1, 1]), "answered nan to 1 of 5 inputs"),
         (lambda texts: np.zeros((len(texts), 2)), "returned outcomes of shape (5, 2) for 5 texts"),
-        (lambda texts: [[1]] * len(texts), "answered [1]; an outcome is a text, a number or a truth value"),
+        (
+            lambda texts: [[1]] * len(texts),
+            "answered [1]; an outcome is a text, a number or a truth value",
+        ),
         (lambda texts: ["yes"] * 3 + [1, 2], "answered the text 'yes' beside numbers"),
     ],
 )
 @pytest.mark.parametrize("memo", [False, True])
 def test_wrong_answers_are_told(answer, words, memo):
-    message = refused(BadOutcome, lambda: TextSubject(Counting(answer), memo=memo).decide(TEXTS), "Counting", words)
+    message = refused(
+        BadOutcome,
+        lambda: TextSubject(Counting(answer), memo=memo).decide(TEXTS),
+        "Counting",
+        words,
+    )
     assert "outputs=" not in message
 
 
@@ -148,18 +199,30 @@ def test_a_label_that_is_none_is_told():
 def test_two_answers_to_one_text_are_told():
     flip = iter(range(100))
     subject = TextSubject(lambda texts: [next(flip) > 7 for _ in texts])
-    message = refused(NotDeterministic, lambda: subject.need_deterministic(TEXTS), "gave 2 of 5 texts another outcome")
+    message = refused(
+        NotDeterministic,
+        lambda: subject.need_deterministic(TEXTS),
+        "gave 2 of 5 texts another outcome",
+    )
     assert "False and then True to 'good and bad'" in message
     assert NotDeterministic.exit_code == 4
 
 
 def test_wrong_subjects_and_options_are_told():
     columns = KNeighborsClassifier().fit(np.zeros((5, 3)), [0, 1, 0, 1, 0])
-    several = make_pipeline(CountVectorizer(), KNeighborsClassifier(1)).fit(TEXTS, [[0, 1]] * 3 + [[1, 0]] * 2)
+    several = make_pipeline(CountVectorizer(), KNeighborsClassifier(1)).fit(
+        TEXTS, [[0, 1]] * 3 + [[1, 0]] * 2
+    )
     for call, words in [
         (lambda: TextSubject(LogisticRegression), "is a class; pass a fitted instance"),
-        (lambda: TextSubject(3), "3 is neither a function of a list of texts nor a fitted estimator"),
-        (lambda: TextSubject(make_pipeline(CountVectorizer(), LogisticRegression())), "is not fitted"),
+        (
+            lambda: TextSubject(3),
+            "3 is neither a function of a list of texts nor a fitted estimator",
+        ),
+        (
+            lambda: TextSubject(make_pipeline(CountVectorizer(), LogisticRegression())),
+            "is not fitted",
+        ),
         (lambda: TextSubject(columns), "was trained with 3 columns of numbers and not with texts"),
         (lambda: TextSubject(several), "gives several outputs for each text"),
         (lambda: TextSubject(pipeline(LinearSVC()), threshold=0.5), "has no predict_proba"),
@@ -185,4 +248,8 @@ def test_a_subject_stays_as_it_is():
 @pytest.mark.heavy
 def test_a_torch_module_takes_no_texts():
     torch = pytest.importorskip("torch")
-    refused(UsageError, lambda: TextSubject(torch.nn.Linear(2, 1)), "Linear is a torch module, which takes no texts")
+    refused(
+        UsageError,
+        lambda: TextSubject(torch.nn.Linear(2, 1)),
+        "Linear is a torch module, which takes no texts",
+    )

@@ -14,7 +14,13 @@ AUDIT = Verb(
     options=Options.of(
         Option("checks", ANY, "what to run, as [[checks]] say it", toml=False, command=False),
         Option("data", ANY, "real rows, any dataframe", toml=False, command=False),
-        Option("baseline", ANY, "an older audit: only what surely got worse fails", toml=False, command=False),
+        Option(
+            "baseline",
+            ANY,
+            "an older audit: only what surely got worse fails",
+            toml=False,
+            command=False,
+        ),
         given=("subject", "space", "sampler", "budget", "seed", "n_jobs", "progress"),
     ),
     text=Deferred("evenhand.methods.audit.text:lines"),

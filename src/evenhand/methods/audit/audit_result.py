@@ -1,4 +1,6 @@
-"""Audit: the checks of one piece of software, each with what came of it, under one verdict and one exit code."""
+"""Audit: the checks of one piece of software, each with what came of it, under one verdict and one
+exit code.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
     from evenhand.results.evidence import Finding
 
 WORST = (INTERRUPTED, UsageError.exit_code, 1, SubjectError.exit_code, 3, 0)
-"""Exit codes, from what counts most of several to what counts least: what was found stands, whatever failed later."""
+"""Exit codes, from what counts most of several to what counts least: what was found stands,
+whatever failed later.
+"""
 _TOLD = ("subject", "space", "ledger", "command")
 """What an audit says of itself besides its checks."""
 
@@ -31,8 +35,9 @@ _TOLD = ("subject", "space", "ledger", "command")
 class Audit(Evidence):
     """All checks of a piece of software, with one verdict, and what is needed to run them again.
 
-    `subject` says in words what was tested, `config` holds the name and the text of the configuration, `ledger` the
-    file that has every executed test, and `command` what gives the same again.
+    `subject` says in words what was tested, `config` holds the name and the text of the
+    configuration, `ledger` the file that has every executed test, and `command` what gives the same
+    again.
     """
 
     document: ClassVar[str] = "audit"
@@ -75,7 +80,9 @@ class Audit(Evidence):
 
     @property
     def verdict(self) -> Verdict | None:
-        """Fail if any check fails, undecided if any is undecided or could not be run, pass if all pass."""
+        """Fail if any check fails, undecided if any is undecided or could not be run, pass if all
+        pass.
+        """
         return worst_of(check.verdict for check in self.checks)
 
     @property
@@ -86,7 +93,9 @@ class Audit(Evidence):
 
     @property
     def exit_code(self) -> int:
-        """0 pass, 1 discrimination found, 4 the software failed, 3 undecided; 130 where it was interrupted."""
+        """0 pass, 1 discrimination found, 4 the software failed, 3 undecided; 130 where it was
+        interrupted.
+        """
         return min((check.exit_code for check in self.checks), key=WORST.index, default=0)
 
     @property
@@ -127,7 +136,9 @@ class Audit(Evidence):
         from evenhand.results.baseline import hold  # imported where there is a baseline
 
         if not isinstance(old, Audit):
-            raise UsageError(f"a {type(old).__name__} is no baseline; give an Audit, or the file of one")
+            raise UsageError(
+                f"a {type(old).__name__} is no baseline; give an Audit, or the file of one"
+            )
         before: dict[str, CheckResult] = {check.name: check for check in old.checks}
         checks, notes = [], []
         for check in self.checks:
@@ -136,7 +147,9 @@ class Audit(Evidence):
             held = () if check.found is None else hold(check.found, then)
             checks.append(replace(check, held=tuple(held)))
         if old.space and self.space and old.space != self.space:
-            notes.append("the baseline is of another space of inputs, so that its scores may speak of others")
+            notes.append(
+                "the baseline is of another space of inputs, so that its scores may speak of others"
+            )
         notes += [f"the baseline has a check that this audit has not: {gone}" for gone in before]
         baseline = {"name": name or "an older audit", "digest": old.digest}
         return replace(self, checks=tuple(checks), baseline=baseline, notes=(*self.notes, *notes))
@@ -179,7 +192,9 @@ class Audit(Evidence):
         )
 
     def __str__(self) -> str:
-        return "\n".join(f"{check.name}: {check.verdict or 'no limit given'}" for check in self.checks)
+        return "\n".join(
+            f"{check.name}: {check.verdict or 'no limit given'}" for check in self.checks
+        )
 
 
 def document() -> type[Audit]:
@@ -197,7 +212,8 @@ def as_audit(found: Evidence, name: str = "") -> Audit:
 
 
 def gathered(paths: Any) -> Audit:
-    """Read files that evenhand wrote, of any job, as one audit; the checks of an audit stay as they are.
+    """Read files that evenhand wrote, of any job, as one audit; the checks of an audit stay as they
+    are.
 
     >>> gathered([])
     Traceback (most recent call last):
@@ -226,7 +242,12 @@ def _joined(audits: list[tuple[str, Audit]]) -> Audit:
                 name = unlike(f"{name} ({file})", [other.name for other in checks])
             checks.append(replace(check, name=name))
     every = [audit for _, audit in audits]
-    spent = Spent(*(sum(getattr(one.spent, key) for one in every) for key in ("queries", "executed", "seconds")))
+    spent = Spent(
+        *(
+            sum(getattr(one.spent, key) for one in every)
+            for key in ("queries", "executed", "seconds")
+        )
+    )
     notes = list(dict.fromkeys(note for one in every for note in one.notes))
     if len({one.seed for one in every}) > 1:
         notes.append(f"the seeds differ: {', '.join(str(one.seed) for one in every)}")
@@ -236,10 +257,14 @@ def _joined(audits: list[tuple[str, Audit]]) -> Audit:
         told[key] = "; ".join(named)
     held = {one.held_against: one.baseline for one in every if one.baseline}
     if held:
-        told["baseline"] = next(iter(held.values())) if len(held) == 1 else {"name": "; ".join(held)}
+        told["baseline"] = (
+            next(iter(held.values())) if len(held) == 1 else {"name": "; ".join(held)}
+        )
     configs = [one.config for one in every if one.config]
     config = configs[0] if configs and all(one == configs[0] for one in configs) else {}
-    return replace(every[0], checks=tuple(checks), spent=spent, notes=tuple(notes), config=config, **told)
+    return replace(
+        every[0], checks=tuple(checks), spent=spent, notes=tuple(notes), config=config, **told
+    )
 
 
 def unlike(name: str, others: Container[str]) -> str:

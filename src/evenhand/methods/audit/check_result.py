@@ -29,8 +29,9 @@ class CheckResult:
     found: Evidence | None = None
     error: str = ""
     code: int = SubjectError.exit_code
-    """The exit code where nothing was found: 4 where the software failed, 2 where the check cannot be run, 130 where
-    it was interrupted."""
+    """The exit code where nothing was found: 4 where the software failed, 2 where the check cannot
+    be run, 130 where it was interrupted.
+    """
     held: tuple[BaselineComparison, ...] = ()
     """How each finding stands to that of a baseline, where there is one."""
 
@@ -41,7 +42,9 @@ class CheckResult:
 
     @property
     def verdict(self) -> Verdict | None:
-        """Pass, fail or undecided; None where no limit was given. A baseline excuses what did not get worse."""
+        """Pass, fail or undecided; None where no limit was given. A baseline excuses what did not
+        get worse.
+        """
         if not self.held or self.found is None:
             return self.alone
         return worst_of(one.verdict for one in self.held)
@@ -62,7 +65,9 @@ class CheckResult:
 
     @property
     def level(self) -> float:
-        """The level at which all that this check says holds together; 1 where every input was asked."""
+        """The level at which all that this check says holds together; 1 where every input was
+        asked.
+        """
         return 1.0 if self.found is None else float(self.found.level)
 
     @property
@@ -85,7 +90,9 @@ class CheckResult:
         return "\n".join(printable(line) for line in lines)
 
     def story_lines(self) -> list[str]:
-        """Return the story line by line, without the first line, which has the verdict or the error."""
+        """Return the story line by line, without the first line, which has the verdict or the
+        error.
+        """
         if self.found is None:
             return []
         if not self.held:
@@ -98,7 +105,9 @@ class CheckResult:
         return lines
 
     def to_dict(self, *, whole: bool = True) -> dict[str, Any]:
-        """Return the check as JSON holds it, or, unless it is wanted whole, with the digest of what it found."""
+        """Return the check as JSON holds it, or, unless it is wanted whole, with the digest of what
+        it found.
+        """
         table: dict[str, Any] = {
             "name": self.name,
             "job": self.job,
@@ -121,7 +130,15 @@ class CheckResult:
         if held and (found is None or len(held) != len(found.findings)):
             raise ValueError(f"{len(held)} statements are held against a baseline")
         code = table.get("code", SubjectError.exit_code)
-        return cls(table["name"], table["job"], table["settings"], found, table.get("error", ""), code, held)
+        return cls(
+            table["name"],
+            table["job"],
+            table["settings"],
+            found,
+            table.get("error", ""),
+            code,
+            held,
+        )
 
 
 def _held(tables: Sequence[Mapping[str, Any]]) -> tuple[BaselineComparison, ...]:

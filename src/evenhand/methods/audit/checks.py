@@ -1,4 +1,6 @@
-"""Checks: what is to be run, read from a configuration or given in Python, and which of them run together."""
+"""Checks: what is to be run, read from a configuration or given in Python, and which of them run
+together.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
     from evenhand.space.space import Space
 
 LIMIT, GAP = 0.05, 0.1
-"""Engineering thresholds of the checks that are run where none are declared: for scores, and for gaps of rates."""
+"""Engineering thresholds of the checks that are run where none are declared: for scores, and for
+gaps of rates.
+"""
 MOST_TOGETHER = 6
 """The most protected features whose sets are all looked at without being asked for."""
 
@@ -28,7 +32,9 @@ Sets = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check as it was written: its job, its settings, and the sets of features that it is about."""
+    """One check as it was written: its job, its settings, and the sets of features that it is
+    about.
+    """
 
     job: str
     settings: Mapping[str, Any]
@@ -37,7 +43,9 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One run: its job, and its settings as a configuration says them; checks that differ in `over` alone share one."""
+    """One run: its job, and its settings as a configuration says them; checks that differ in `over`
+    alone share one.
+    """
 
     job: str
     settings: Mapping[str, Any]
@@ -45,14 +53,24 @@ class Plan:
     @property
     def name(self) -> str:
         """The check in a few words; the same whenever the same is checked."""
-        sets = self.settings.get("over") or ([self.settings["among"]] if "among" in self.settings else [])
-        about = "; ".join(" and ".join([names] if isinstance(names, str) else names) for names in sets)
+        sets = self.settings.get("over") or (
+            [self.settings["among"]] if "among" in self.settings else []
+        )
+        about = "; ".join(
+            " and ".join([names] if isinstance(names, str) else names) for names in sets
+        )
         kind = self.settings.get("kind")
         job = f"{kind} {self.job}" if kind else self.job
         return f"{job} {clip(about, 80)}" if about else job
 
     def run(
-        self, subject: Any, source: Source, *, seed: int = 0, n_jobs: int = 1, progress: bool | None = None
+        self,
+        subject: Any,
+        source: Source,
+        *,
+        seed: int = 0,
+        n_jobs: int = 1,
+        progress: bool | None = None,
     ) -> Evidence:
         """Run the check, as the verb of its name would."""
         verb = verb_for(self.job, texts=not isinstance(subject, Subject))
@@ -74,7 +92,9 @@ def jobs() -> list[str]:
     ['measure', 'prevalence', 'subsets']
     """
     for_texts = [verb.for_texts for verb in VERBS.values()]
-    return [verb.name for verb in VERBS.values() if verb.run is not None and verb.name not in for_texts]
+    return [
+        verb.name for verb in VERBS.values() if verb.run is not None and verb.name not in for_texts
+    ]
 
 
 def verb_for(job: str, *, texts: bool) -> Verb:
@@ -83,11 +103,13 @@ def verb_for(job: str, *, texts: bool) -> Verb:
     return VERBS[verb.for_texts] if texts and verb.for_texts else verb
 
 
-def parsed(number: int, check: Any, *, texts: bool = False, where: str = "", written: bool = False) -> Check:
+def parsed(
+    number: int, check: Any, *, texts: bool = False, where: str = "", written: bool = False
+) -> Check:
     """Return a check; refuse what is wrong before anything is asked.
 
-    `where` begins each sentence, as "evenhand.toml: " does. What is `written` in a file has values of known kinds,
-    and what Python gives may be any object.
+    `where` begins each sentence, as "evenhand.toml: " does. What is `written` in a file has values
+    of known kinds, and what Python gives may be any object.
 
     >>> parsed(1, {"job": "measure", "limt": 0.05})
     Traceback (most recent call last):
@@ -101,7 +123,9 @@ choices are 'job', 'over', 'kind', 'limit', 'margin', 'level', 'interval', 'exac
     if isinstance(job, str) and job in VERBS.broken:
         raise UsageError(f"{where}check {number}: {VERBS.broken[job]}")
     if not isinstance(job, str) or job not in jobs():
-        raise UsageError(f"{where}check {number} has job = {clip(repr(job))}; {nearest(job or '', jobs())}")
+        raise UsageError(
+            f"{where}check {number} has job = {clip(repr(job))}; {nearest(job or '', jobs())}"
+        )
     place = f"{where}check {number} ({job})"
     options = verb_for(job, texts=texts).checks
     for key, value in check.items():
@@ -123,7 +147,10 @@ def _refuse_other_kind(job: str, key: str, value: Any, where: str, *, texts: boo
         return
     why = "[texts] declares texts" if texts else "there is no [texts] table"
     known = ", ".join(verb_for(job, texts=texts).checks.toml)
-    raise UsageError(f"{where}{key} = {clip(repr(value))} does not go here, since {why}; {job} then takes {known}")
+    raise UsageError(
+        f"{where}{key} = {clip(repr(value))} does not go here, since {why}; {job} then takes"
+        f" {known}"
+    )
 
 
 def _sets(over: Any, place: str) -> Sets:
@@ -136,7 +163,9 @@ def _sets(over: Any, place: str) -> Sets:
 
 
 def joined(checks: Sequence[Check]) -> list[Plan]:
-    """Return the runs of checks: those that differ in nothing but `over` are one, so that they hold together."""
+    """Return the runs of checks: those that differ in nothing but `over` are one, so that they hold
+    together.
+    """
     runs: list[tuple[Check, list[tuple[str, ...]]]] = []
     for check in checks:
         sets = _of_equals(runs, check)
@@ -144,10 +173,15 @@ def joined(checks: Sequence[Check]) -> list[Plan]:
             runs.append((check, list(dict.fromkeys(check.sets))))
         else:
             sets += [names for names in check.sets if names not in sets]
-    return [Plan(check.job, {**check.settings, "over": sets} if sets else check.settings) for check, sets in runs]
+    return [
+        Plan(check.job, {**check.settings, "over": sets} if sets else check.settings)
+        for check, sets in runs
+    ]
 
 
-def _of_equals(runs: Sequence[tuple[Check, list[tuple[str, ...]]]], check: Check) -> list[tuple[str, ...]] | None:
+def _of_equals(
+    runs: Sequence[tuple[Check, list[tuple[str, ...]]]], check: Check
+) -> list[tuple[str, ...]] | None:
     """Return the sets of the run that a check belongs to, None where it is the first of its kind."""
     for known, sets in runs:
         alike = known.job == check.job and bool(sets) == bool(check.sets)
@@ -168,10 +202,12 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 def usual(space: Space | None, *, real: bool, rates: bool = True) -> list[dict[str, Any]]:
-    """Return the checks that are run where none are declared; of texts, the terms they are treated differently with.
+    """Return the checks that are run where none are declared; of texts, the terms they are treated
+    differently with.
 
-    A search has no limit: it cannot pass, since not to find anything is no proof. `real` says that there are real rows,
-    and `rates` that selection rates can be told of them, which features of few values and a single output have.
+    A search has no limit: it cannot pass, since not to find anything is no proof. `real` says that
+    there are real rows, and `rates` that selection rates can be told of them, which features of few
+    values and a single output have.
 
     >>> from evenhand.space.feature import category, integer
     >>> from evenhand.space.space import Space
@@ -184,10 +220,12 @@ def usual(space: Space | None, *, real: bool, rates: bool = True) -> list[dict[s
     protected = list(space.protected)
     if not protected:
         raise UsageError(
-            f"the space names no protected features, so there is nothing to check; name them, or write [[checks]] with "
-            f"over, one or more of {', '.join(space.names)}"
+            "the space names no protected features, so there is nothing to check; name them, or"
+            f" write [[checks]] with over, one or more of {', '.join(space.names)}"
         )
-    found: list[dict[str, Any]] = [{"job": "measure", "over": [name], "limit": LIMIT} for name in protected]
+    found: list[dict[str, Any]] = [
+        {"job": "measure", "over": [name], "limit": LIMIT} for name in protected
+    ]
     if 1 < len(protected) <= MOST_TOGETHER:
         found.append({"job": "subsets", "among": protected, "limit": LIMIT})
     found += [{"job": "search", "over": [name]} for name in protected]

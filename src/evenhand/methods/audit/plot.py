@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass
 class AuditDisplay(Display):
-    """The rates that the checks of an audit tell, a panel for each limit; counts of witnesses have no place in it."""
+    """The rates that the checks of an audit tell, a panel for each limit; counts of witnesses have
+    no place in it.
+    """
 
     rates: RatesDisplay
 

@@ -15,7 +15,9 @@ SCORE = ("value", "low", "high", "n", "level", "method", "population")
 
 
 def statements(check: CheckResult) -> list[Statement]:
-    """Return what one check says, best evidence of discrimination first; a check that failed says why."""
+    """Return what one check says, best evidence of discrimination first; a check that failed says
+    why.
+    """
     if check.found is None:
         return [Statement(check, check.job, check.error, check.verdict, check.alone)]
     if not check.held:
@@ -39,7 +41,12 @@ def frame(audit: Audit) -> Any:
     rows = []
     for one in all_statements(audit):
         score = {} if one.estimate is None else one.estimate.to_dict()
-        row = {"check": one.check.name, "job": one.check.job, "about": one.about, "verdict": one.verdict}
+        row = {
+            "check": one.check.name,
+            "job": one.check.job,
+            "about": one.about,
+            "verdict": one.verdict,
+        }
         row |= {key: score.get(key) for key in SCORE}
         row |= {"limit": one.limit, "claim": one.claim}
         if one.held is not None:

@@ -1,4 +1,6 @@
-"""An audit as text: what each check says, one verdict, the exit code, and the files that were written."""
+"""An audit as text: what each check says, one verdict, the exit code, and the files that were
+written.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,12 @@ MEANING = {
 _ORDER = (*map(str, (Verdict.FAIL, Verdict.UNDECIDED)), NOT_RUN, str(Verdict.PASS), NO_LIMIT)
 
 
-def render_audit(audit: Audit, files: Sequence[str] = (), *, console: Console | None = None) -> None:
-    """Print an audit on standard output, or on the console given, with the files that it was written to."""
+def render_audit(
+    audit: Audit, files: Sequence[str] = (), *, console: Console | None = None
+) -> None:
+    """Print an audit on standard output, or on the console given, with the files that it was
+    written to.
+    """
     Screen(console).print(list(_told(audit, files)))
 
 
@@ -95,7 +101,11 @@ def counted(audit: Audit) -> str:
         return said
     if audit.level <= 0:
         return f"{said}. Each check holds at its own level; of all together nothing can be said."
-    level = "certainty" if audit.level == 1 else f"at least {number_text.percent_figures(audit.level, 4)} confidence"
+    level = (
+        "certainty"
+        if audit.level == 1
+        else f"at least {number_text.percent_figures(audit.level, 4)} confidence"
+    )
     return f"{said}. {TOGETHER.format(level=level)}"
 
 
@@ -105,7 +115,10 @@ def _check(check: CheckResult) -> Iterator[Line]:
         yield from _statement(one)
     if len(told) > MOST:
         rest = Counter(one.word for one in told[MOST:])
-        yield Line(f"… {', '.join(f'{number:,} more {word}' for word, number in rest.items())}", indent=LEAD)
+        yield Line(
+            f"… {', '.join(f'{number:,} more {word}' for word, number in rest.items())}",
+            indent=LEAD,
+        )
 
 
 def _statement(one: Statement) -> Iterator[Line]:

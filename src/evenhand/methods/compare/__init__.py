@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from evenhand.runtime.options import FEATURES, FILE, LABEL, NUMBER, TEXT, TEXTS, WHOLE, Kind, Option, Options
+from evenhand.runtime.options import (
+    FEATURES,
+    FILE,
+    LABEL,
+    NUMBER,
+    TEXT,
+    TEXTS,
+    WHOLE,
+    Kind,
+    Option,
+    Options,
+)
 from evenhand.runtime.registry import Deferred
 from evenhand.verbs import Command, Verb
 
@@ -24,13 +35,23 @@ _NUMBERS = Kind(
 COMPARE = Verb(
     "compare",
     question="Is a mitigation better than blindly giving up accuracy?",
-    definition="The line is what comes of overwriting more and more predictions of the original blindly: both bias and "
-    "performance fall. A mitigation is worth it where it does better than that (Hort, Zhang, Sarro, Harman: Fairea).",
+    definition=(
+        "The line is what comes of overwriting more and more predictions of the original blindly:"
+        " both bias and performance fall. A mitigation is worth it where it does better than that"
+        " (Hort, Zhang, Sarro, Harman: Fairea)."
+    ),
     function=Deferred("evenhand.methods.compare.compare:compare"),
     options=Options.of(
         Option("over", FEATURES, "columns that form groups; repeat for more sets", repeat=True),
         Option("truth", TEXT, "the column of true labels", metavar="COLUMN", python=False),
-        Option("data", FILE, "rows with their true outcomes", metavar="FILE", python=False, command=False),
+        Option(
+            "data",
+            FILE,
+            "rows with their true outcomes",
+            metavar="FILE",
+            python=False,
+            command=False,
+        ),
         Option("models", _MODELS, "other models, by name", python=False, command=False),
         Option(
             "outcomes",
@@ -39,18 +60,37 @@ COMPARE = Verb(
             python=False,
         ),
         Option("baseline", TEXT, "the name of the original (default: original)", metavar="COLUMN"),
-        Option("bias", TEXT, "spd, aod, aod-abs, eod, odds, fpr, di or error (default: spd)", metavar="NAME"),
-        Option("performance", TEXT, "accuracy, balanced accuracy, f1, mcc (default: accuracy)", metavar="NAME"),
+        Option(
+            "bias",
+            TEXT,
+            "spd, aod, aod-abs, eod, odds, fpr, di or error (default: spd)",
+            metavar="NAME",
+        ),
+        Option(
+            "performance",
+            TEXT,
+            "accuracy, balanced accuracy, f1, mcc (default: accuracy)",
+            metavar="NAME",
+        ),
         Option("positive", LABEL, "the favourable label (default: 1 or true)"),
         Option("support", NUMBER, "leave out groups with a smaller share of the rows"),
-        Option("overwrite", TEXT, "tightest, majority, label or random (default: tightest)", metavar="NAME"),
+        Option(
+            "overwrite",
+            TEXT,
+            "tightest, majority, label or random (default: tightest)",
+            metavar="NAME",
+        ),
         Option("label", LABEL, "with --overwrite label, what predictions are overwritten with"),
-        Option("degrees", _NUMBERS, "which shares of the predictions are overwritten", command=False),
+        Option(
+            "degrees", _NUMBERS, "which shares of the predictions are overwritten", command=False
+        ),
         Option("line", TEXT, "exact or monte-carlo (default: exact)", metavar="NAME"),
         Option("repetitions", WHOLE, "how often a monte-carlo line is drawn (default: 50)"),
         Option("level", NUMBER, "the confidence level (default: 0.95)"),
         Option("resamples", WHOLE, "how often rows are resampled"),
-        Option("test_size", NUMBER, "the share of test rows, where runs are splits of the same rows"),
+        Option(
+            "test_size", NUMBER, "the share of test rows, where runs are splits of the same rows"
+        ),
         given=("outcomes", "y_true", "protected", "seed"),
     ),
     run=Deferred("evenhand.methods.compare.check:compare"),
@@ -66,7 +106,9 @@ COMPARE = Verb(
     command=Command(
         "compare",
         help="are mitigations better than blindly giving up accuracy?",
-        example="evenhand compare predictions.csv --truth y --outcomes original,repaired --over sex",
+        example=(
+            "evenhand compare predictions.csv --truth y --outcomes original,repaired --over sex"
+        ),
         purpose="Improve a model",
     ),
     bounds=(),

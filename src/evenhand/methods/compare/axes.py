@@ -1,4 +1,6 @@
-"""The two axes of a comparison: a bias and a performance, by name, by function, or as they were measured elsewhere."""
+"""The two axes of a comparison: a bias and a performance, by name, by function, or as they were
+measured elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Axes:
-    """Both scores, the bias None where it was measured elsewhere, and how predictions are overwritten."""
+    """Both scores, the bias None where it was measured elsewhere, and how predictions are
+    overwritten.
+    """
 
     bias: Score | None
     performance: Score
@@ -65,8 +69,13 @@ class Axes:
             return blind.curve(way, original, (self.bias, self.performance))
         flat = original.reshape(-1, *original.shape[-3:])
         rng = stream(self.seed, "compare", "overwriting")
-        drawn = [blind.repeated(way, one, (self.bias, self.performance), self.repetitions, rng) for one in flat]
-        bias, performance = (np.array(part).reshape(*original.shape[:-3], -1) for part in zip(*drawn, strict=True))
+        drawn = [
+            blind.repeated(way, one, (self.bias, self.performance), self.repetitions, rng)
+            for one in flat
+        ]
+        bias, performance = (
+            np.array(part).reshape(*original.shape[:-3], -1) for part in zip(*drawn, strict=True)
+        )
         return bias, performance
 
     def baseline(self, point: Scores, labels: Sequence[Label], strategy: str) -> Baseline:
@@ -85,7 +94,11 @@ class Axes:
         """Return in how many runs the original had nothing to give up."""
         weak = int((runs.line[1][..., -1] >= runs.performance[..., 0]).sum())
         total = runs.performance[..., 0].size
-        return [f"in {weak} of {total} runs blind overwriting was at least as right as the original"] if weak else []
+        return (
+            [f"in {weak} of {total} runs blind overwriting was at least as right as the original"]
+            if weak
+            else []
+        )
 
 
 def _last(values: Floats) -> Floats:
@@ -101,13 +114,16 @@ def as_bias(bias: Any, frame: Frame, positive: Label | None) -> Score | None:
         return Function.of(bias, frame)
     if not frame.names:
         raise UsageError(
-            f"bias = {_shown(bias)} needs the option protected: the column of a protected feature, or several"
+            f"bias = {_shown(bias)} needs the option protected: the column of a protected feature,"
+            " or several"
         )
     return Bias.of(bias, frame, positive)
 
 
 def as_performance(performance: Any, frame: Frame, positive: Label | None) -> Score:
-    """Return the performance that a name, a metric, a scorer of scikit-learn or a function stands for."""
+    """Return the performance that a name, a metric, a scorer of scikit-learn or a function stands
+    for.
+    """
     if callable(performance):
         return Function.of(_scorer(performance) if _is_scorer(performance) else performance, frame)
     metric = as_metric(performance, "performance")
@@ -117,7 +133,9 @@ def as_performance(performance: Any, frame: Frame, positive: Label | None) -> Sc
 
     if not isinstance(performance, str) or performance not in get_scorer_names():
         own = nearest(performance, metric_names("performance"))
-        raise UsageError(f"performance = {clip(repr(performance))} is none by name; {own}, or a scorer's name")
+        raise UsageError(
+            f"performance = {clip(repr(performance))} is none by name; {own}, or a scorer's name"
+        )
     return Function.of(_scorer(get_scorer(performance), performance), frame)
 
 
@@ -135,7 +153,9 @@ def _is_scorer(function: Any) -> bool:
 
 
 def _scorer(scorer: Callable[..., float], name: str = "") -> Callable[..., float]:
-    """Return a scorer as a function of true and predicted labels, through an estimator that knows the predictions."""
+    """Return a scorer as a function of true and predicted labels, through an estimator that knows
+    the predictions.
+    """
 
     def score(true: Any, told: Any, *, sample_weight: Any = None) -> float:
         from sklearn.base import BaseEstimator, ClassifierMixin
@@ -153,8 +173,8 @@ def _scorer(scorer: Callable[..., float], name: str = "") -> Callable[..., float
             return float(scorer(Told(), told.reshape(-1, 1), true, sample_weight=sample_weight))
         except AttributeError:
             raise UsageError(
-                f"the performance {score.__name__} needs scores or probabilities, and these are labels; choose one "
-                f"that rests on labels, such as 'precision'"
+                f"the performance {score.__name__} needs scores or probabilities, and these are"
+                " labels; choose one that rests on labels, such as 'precision'"
             ) from None
 
     score.__name__ = name or "scorer"
@@ -165,7 +185,9 @@ def favourable(labels: Sequence[Label], positive: Any, bias: Any, performance: A
     """Return the favourable label, or None where every label counts alike."""
     if positive is not None:
         if plain(positive) not in labels:
-            raise UsageError(f"positive = {clip(repr(positive))} is no label; {nearest(positive, labels)}")
+            raise UsageError(
+                f"positive = {clip(repr(positive))} is no label; {nearest(positive, labels)}"
+            )
         return plain(positive)  # type: ignore[no-any-return]
     if len(labels) > 2:
         return None
@@ -175,14 +197,17 @@ def favourable(labels: Sequence[Label], positive: Any, bias: Any, performance: A
         if needs_positive(score):
             name = score.name if isinstance(score, Metric) else score
             raise UsageError(
-                f"{name} needs the favourable label: name it with the option positive; {nearest(1, labels)}"
+                f"{name} needs the favourable label: name it with the option positive;"
+                f" {nearest(1, labels)}"
             )
     return labels[-1]
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Biases that were measured elsewhere, by run and name, and their limits where they came with any."""
+    """Biases that were measured elsewhere, by run and name, and their limits where they came with
+    any.
+    """
 
     name: str
     values: Floats
@@ -191,20 +216,28 @@ class Measured:
 
     def into(self, scores: Scores) -> Scores:
         """Return scores with these biases, the line going down in proportion."""
-        values = self.values if len(self.values) == len(scores.bias) else self.values.mean(axis=0, keepdims=True)
+        values = (
+            self.values
+            if len(self.values) == len(scores.bias)
+            else self.values.mean(axis=0, keepdims=True)
+        )
         bias = np.broadcast_to(values, scores.bias.shape)
         return scores._replace(bias=bias, line=(scores.line[0] * bias[..., :1], scores.line[1]))
 
 
 def measured(bias: Mapping[str, Any], names: Sequence[str], runs: int) -> Measured:
-    """Return the biases of all names from numbers, estimates, results, or a list of numbers for each run.
+    """Return the biases of all names from numbers, estimates, results, or a list of numbers for
+    each run.
 
     >>> measured({"original": 0.2, "less": 0.1}, ["original", "less"], 1).values.tolist()
     [[0.2, 0.1]]
     """
     missing = [name for name in names if name not in bias]
     if missing:
-        raise UsageError(f"bias has no score for {clip(repr(missing[0]))}; give one for each of {', '.join(names)}")
+        raise UsageError(
+            f"bias has no score for {clip(repr(missing[0]))}; give one for each of"
+            f" {', '.join(names)}"
+        )
     if extra := [name for name in bias if name not in names]:
         raise UsageError(f"bias has a score for {clip(repr(extra[0]))}; {nearest(extra[0], names)}")
     found = [_estimates(name, bias[name], runs) for name in names]
@@ -219,11 +252,15 @@ def measured(bias: Mapping[str, Any], names: Sequence[str], runs: int) -> Measur
     bare = [names[at] for at, part in enumerate(found) if part[0].n == 0]
     notes = []
     if bare:
-        notes.append(f"the bias of {', '.join(bare)} came without an interval and is taken as exact")
+        notes.append(
+            f"the bias of {', '.join(bare)} came without an interval and is taken as exact"
+        )
     if levels:
         joint = max(1 - sum(1 - level for level in levels), 0.0)
         joint_level = number_text.percent_figures(joint, 4)
-        notes.append(f"the intervals of the biases given hold together at a level of at least {joint_level}")
+        notes.append(
+            f"the intervals of the biases given hold together at a level of at least {joint_level}"
+        )
     return Measured(name, values, Given(tuple(part[0] for part in found)), tuple(notes))
 
 
@@ -231,17 +268,22 @@ def _estimates(name: str, value: Any, runs: int) -> list[Estimate]:
     if hasattr(value, "worst"):
         value = value.worst.estimate
     if isinstance(value, Witnesses):
-        raise UsageError(f"bias of {name!r} counts witnesses of a search, which is no score; give a result of measure")
+        raise UsageError(
+            f"bias of {name!r} counts witnesses of a search, which is no score; give a result of"
+            " measure"
+        )
     if isinstance(value, Estimate):
         return [value]
     many = list(value) if isinstance(value, list | tuple | np.ndarray) else [value]
     if len(many) not in (1, runs):
         raise UsageError(
-            f"bias has {len(many)} scores for {name!r} and there are {runs} runs; give one, or one for each"
+            f"bias has {len(many)} scores for {name!r} and there are {runs} runs; give one, or one"
+            " for each"
         )
     try:
         return [Amount(number, number, number, 0, 1.0, "given") for number in map(float, many)]
     except (TypeError, ValueError):
         raise UsageError(
-            f"bias of {name!r} is {clip(repr(value))}; give a number of 0 or more, an estimate or a result"
+            f"bias of {name!r} is {clip(repr(value))}; give a number of 0 or more, an estimate or a"
+            " result"
         ) from None

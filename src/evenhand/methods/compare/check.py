@@ -1,4 +1,6 @@
-"""How a check of a configuration or of an audit compares models: with the software under test, on real rows."""
+"""How a check of a configuration or of an audit compares models: with the software under test, on
+real rows.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +31,23 @@ def compare(
     positive: Any = None,
     **settings: Any,
 ) -> Comparison:
-    """Compare other models with the software under test, or recorded predictions with each other, on real rows.
+    """Compare other models with the software under test, or recorded predictions with each other,
+    on real rows.
 
     The software under test goes by the name of the baseline, unless a column of predictions does.
     """
     real = source.frame(data)
     if real.rows is None:
-        raise ConfigError(f"{source.where}: compare needs rows with their true outcomes; name their file with data")
+        raise ConfigError(
+            f"{source.where}: compare needs rows with their true outcomes; name their file with"
+            " data"
+        )
     frame: Any = real.rows
-    sets = [(name,) for name in subject.space.protected if name in frame.columns] if over is None else over
+    sets = (
+        [(name,) for name in subject.space.protected if name in frame.columns]
+        if over is None
+        else over
+    )
     groups = list(dict.fromkeys(name for names in sets for name in names))
     if truth is None:
         raise ConfigError(f"{source.where}: compare has no truth; name the column of true outcomes")

@@ -1,4 +1,6 @@
-"""Comparison: where each mitigation stands against blind overwriting, how sure that is, and the line between."""
+"""Comparison: where each mitigation stands against blind overwriting, how sure that is, and the
+line between.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,12 @@ BETTER = (REGIONS[GOOD], REGIONS[WIN_WIN])
 
 @dataclass(frozen=True)
 class Baseline:
-    """The line of blind overwriting: performance and bias at each degree, and what predictions are overwritten with.
+    """The line of blind overwriting: performance and bias at each degree, and what predictions are
+    overwritten with.
 
-    `label` is None where each is overwritten with any label at random. `method` is "exact" where both scores are linear
-    in the cells of a table, "expected cells" where not, "in proportion" for scores that were given, or "monte carlo".
+    `label` is None where each is overwritten with any label at random. `method` is "exact" where
+    both scores are linear in the cells of a table, "expected cells" where not, "in proportion" for
+    scores that were given, or "monte carlo".
     """
 
     degrees: tuple[float, ...]
@@ -41,26 +45,33 @@ class Baseline:
     @property
     def scaled(self) -> tuple[tuple[float, float], ...]:
         """Bias and performance of each point, re-scaled to 0 to 1 as the paper draws them."""
-        known = [(b, p) for b, p in zip(self.bias, self.performance, strict=True) if not math.isnan(b)]
+        known = [
+            (b, p) for b, p in zip(self.bias, self.performance, strict=True) if not math.isnan(b)
+        ]
         low, high = (tuple(end(part) for part in zip(*known, strict=True)) for end in (min, max))
         return tuple(
-            ((b - low[0]) / ((high[0] - low[0]) or 1.0), (p - low[1]) / ((high[1] - low[1]) or 1.0)) for b, p in known
+            ((b - low[0]) / ((high[0] - low[0]) or 1.0), (p - low[1]) / ((high[1] - low[1]) or 1.0))
+            for b, p in known
         )
 
     def to_frame(self) -> Any:
         """Return one row for each degree, as a pandas frame."""
         import pandas as pd
 
-        return pd.DataFrame({"degree": self.degrees, "performance": self.performance, "bias": self.bias})
+        return pd.DataFrame(
+            {"degree": self.degrees, "performance": self.performance, "bias": self.bias}
+        )
 
 
 @dataclass(frozen=True)
 class Standing:
-    """Where one mitigation stands; `region` is that of its point, `plausible` lists all that its intervals allow.
+    """Where one mitigation stands; `region` is that of its point, `plausible` lists all that its
+    intervals allow.
 
-    `area` is that of a good trade-off and NaN in other regions (Fairea 4.3). `gain` is the same area for a good
-    trade-off, goes on into win-win, and is 0 where there is none, so that all can be ranked. `share` says in which
-    part of the runs, or of the resamples of one run, each region was seen.
+    `area` is that of a good trade-off and NaN in other regions (Fairea 4.3). `gain` is the same
+    area for a good trade-off, goes on into win-win, and is 0 where there is none, so that all can
+    be ranked. `share` says in which part of the runs, or of the resamples of one run, each region
+    was seen.
     """
 
     name: str
@@ -80,7 +91,9 @@ class Standing:
 
     @property
     def finding(self) -> Finding:
-        """Where it stands as a finding: how much it gains over the line, judged by the regions that are plausible."""
+        """Where it stands as a finding: how much it gains over the line, judged by the regions that
+        are plausible.
+        """
         from evenhand.results.evidence import Finding
 
         return Finding(self.claim, (self.name,), self.gain, score="gain", judged=self.verdict)
@@ -101,7 +114,9 @@ class Standing:
 
 @dataclass(frozen=True)
 class Comparison(Evidence):
-    """How mitigations stand against the line from an original to the blind overwriting of all its predictions."""
+    """How mitigations stand against the line from an original to the blind overwriting of all its
+    predictions.
+    """
 
     document: ClassVar[str] = "comparison"
     job: ClassVar[str] = "compare"
@@ -120,7 +135,9 @@ class Comparison(Evidence):
     versions: Mapping[str, str] = field(default_factory=versions)
     stop: StopReason = StopReason.COMPLETED
     resampled: bool = True
-    """Whether intervals come from resamples of the same rows, rather than from runs with a test set each."""
+    """Whether intervals come from resamples of the same rows, rather than from runs with a test set
+    each.
+    """
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "standings", tuple(self.standings))
@@ -180,7 +197,9 @@ class Comparison(Evidence):
         return tuple(standing.finding for standing in self.standings)
 
     def check(self, name: str | None = None) -> Comparison:
-        """Return the comparison if all mitigations, or the one named, beat blind overwriting; else tell the story."""
+        """Return the comparison if all mitigations, or the one named, beat blind overwriting; else
+        tell the story.
+        """
         __tracebackhide__ = True  # pytest shows the test, not this
         chosen = self.standings if name is None else (self[name],)
         bad = [standing for standing in chosen if standing.verdict is not Verdict.PASS]
@@ -283,7 +302,11 @@ def _line_table(line: Baseline) -> dict[str, Any]:
     """Return the line as JSON holds it, where what is not defined is null."""
     found: dict[str, Any] = {}
     for key, value in asdict(line).items():
-        found[key] = [None if _unknown(part) else part for part in value] if isinstance(value, tuple) else value
+        found[key] = (
+            [None if _unknown(part) else part for part in value]
+            if isinstance(value, tuple)
+            else value
+        )
     return found
 
 

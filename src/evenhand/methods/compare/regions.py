@@ -1,4 +1,6 @@
-"""Blind overwriting, the line through it, and where a mitigation stands against it (Fairea 4.1 to 4.3)."""
+"""Blind overwriting, the line through it, and where a mitigation stands against it (Fairea 4.1 to
+4.3).
+"""
 
 from __future__ import annotations
 
@@ -30,11 +32,13 @@ CLOSE = 1e-9
 
 
 def regions(performance: Any, bias: Any, height: Any) -> NDArray[np.intp]:
-    """Return the region of each point, from its differences to the original and its height over the baseline.
+    """Return the region of each point, from its differences to the original and its height over the
+    baseline.
 
-    Nothing counts as better unless it is strictly better. So what is as biased as the original, or more, is never a
-    win-win, what is not more right is never inverted, and a point on the baseline is a poor trade-off, since blind
-    overwriting does as well. Less bias at equal performance is a good trade-off.
+    Nothing counts as better unless it is strictly better. So what is as biased as the original, or
+    more, is never a win-win, what is not more right is never inverted, and a point on the baseline
+    is a poor trade-off, since blind overwriting does as well. Less bias at equal performance is a
+    good trade-off.
 
     >>> found = regions([0.05, 0.05, -0.1, -0.1, -0.1, 0.0], [-0.1, 0.0, -0.1, -0.1, 0.1, 0.0], [0, 0, 0.1, 0.0, 0, 0])
     >>> [REGIONS[code] for code in found]
@@ -47,14 +51,21 @@ def regions(performance: Any, bias: Any, height: Any) -> NDArray[np.intp]:
     return np.asarray(found, dtype=np.intp)
 
 
-def plausible(performance: tuple[float, float], bias: tuple[float, float], height: tuple[float, float]) -> list[str]:
+def plausible(
+    performance: tuple[float, float], bias: tuple[float, float], height: tuple[float, float]
+) -> list[str]:
     """Return every region that intervals of the two differences and of the height allow, best last.
 
     >>> plausible((-0.2, -0.1), (-0.3, -0.2), (-0.01, 0.05))
     ['poor trade-off', 'good trade-off']
     """
     gained, kept = performance[1] > CLOSE, performance[0] <= CLOSE
-    less, not_less, more, not_more = bias[0] < -CLOSE, bias[1] >= -CLOSE, bias[1] > CLOSE, bias[0] <= CLOSE
+    less, not_less, more, not_more = (
+        bias[0] < -CLOSE,
+        bias[1] >= -CLOSE,
+        bias[1] > CLOSE,
+        bias[0] <= CLOSE,
+    )
     possible = {
         LOSE_LOSE: kept and more,
         POOR: kept and not_more and height[0] <= CLOSE,
@@ -67,11 +78,12 @@ def plausible(performance: tuple[float, float], bias: tuple[float, float], heigh
 
 @dataclass(frozen=True)
 class Line:
-    """The best performance that blind overwriting keeps at each bias, through the points that were computed.
+    """The best performance that blind overwriting keeps at each bias, through the points that were
+    computed.
 
-    Points are joined by straight lines. Where overwriting more would cost performance and bring more bias, the line
-    keeps to the better point; left of its end it goes on level, since no overwriting is less biased. Leading axes hold
-    any number of lines.
+    Points are joined by straight lines. Where overwriting more would cost performance and bring
+    more bias, the line keeps to the better point; left of its end it goes on level, since no
+    overwriting is less biased. Leading axes hold any number of lines.
 
     >>> line = Line.through(np.array([0.5, 1 / 6, 0.0]), np.array([0.8, 0.6, 0.5]))
     >>> [round(float(line.height(bias, right)), 6) for right, bias in [(0.75, 0.3), (0.6, 1 / 6), (0.45, 0.0)]]
@@ -85,7 +97,9 @@ class Line:
 
     @classmethod
     def through(cls, bias: Floats, performance: Floats) -> Line:
-        """Return the line through the points of each degree of overwriting; points that are undefined are left out."""
+        """Return the line through the points of each degree of overwriting; points that are
+        undefined are left out.
+        """
         known = ~(np.isnan(bias) | np.isnan(performance))
         x, y = np.where(known, bias, np.inf), np.where(known, performance, -np.inf)
         order = np.lexsort((y, x), axis=-1)
@@ -119,18 +133,21 @@ class Line:
         return self.bias[..., -1] - self.bias[..., 0], self.performance[..., -1] - low
 
     def area(self, bias: Any, performance: Any) -> Floats:
-        """Return the area between a point and the line, where both axes are scaled to 0 to 1 (Fairea 4.3).
+        """Return the area between a point and the line, where both axes are scaled to 0 to 1
+        (Fairea 4.3).
 
-        It is closed by going down, and to the right, from the point to the line; a point over the start of the line,
-        which is a win-win, is closed at the bias of the original instead. It is 0 under the line, and NaN where the
-        line has no extent.
+        It is closed by going down, and to the right, from the point to the line; a point over the
+        start of the line, which is a win-win, is closed at the bias of the original instead. It is
+        0 under the line, and NaN where the line has no extent.
         """
         x, y, u = self.bias, self.performance, np.asarray(bias, dtype=np.float64)
         a = np.asarray(performance, dtype=np.float64)[..., None]
         start = np.broadcast_to(u[..., None], (*np.broadcast_shapes(u.shape, x.shape[:-1]), 1))
         full = (*start.shape[:-1], x.shape[-1])
         knots = np.concatenate([np.minimum(start, x[..., :1]), np.broadcast_to(x, full)], axis=-1)
-        levels = np.concatenate([np.broadcast_to(y[..., :1], start.shape), np.broadcast_to(y, full)], axis=-1)
+        levels = np.concatenate(
+            [np.broadcast_to(y[..., :1], start.shape), np.broadcast_to(y, full)], axis=-1
+        )
         left, right = knots[..., :-1], knots[..., 1:]
         begin = np.clip(u[..., None], left, right)
         width = np.where(right > left, right - left, 1.0)
@@ -143,17 +160,23 @@ class Line:
         raw = np.where(h1 >= 0, both, np.where(h0 > 0, cut, 0.0)).sum(axis=-1)
         wide, high = self.ranges
         extent = wide * high
-        return np.asarray(np.where(extent > CLOSE**2, raw / np.where(extent > CLOSE**2, extent, 1.0), np.nan))
+        return np.asarray(
+            np.where(extent > CLOSE**2, raw / np.where(extent > CLOSE**2, extent, 1.0), np.nan)
+        )
 
 
 def _take(values: Floats, at: NDArray[np.intp]) -> Floats:
-    spread = np.broadcast_to(values, (*np.broadcast_shapes(values.shape[:-1], at.shape), values.shape[-1]))
+    spread = np.broadcast_to(
+        values, (*np.broadcast_shapes(values.shape[:-1], at.shape), values.shape[-1])
+    )
     return np.asarray(np.take_along_axis(spread, at[..., None], axis=-1)[..., 0])
 
 
 @dataclass(frozen=True)
 class Plane:
-    """The plane of bias and performance: where the original stands in it, and the line of blind overwriting."""
+    """The plane of bias and performance: where the original stands in it, and the line of blind
+    overwriting.
+    """
 
     start: tuple[float, float]
     line: Line
@@ -173,7 +196,8 @@ _GRID = 101
 
 @dataclass(frozen=True)
 class Overwriting:
-    """Which shares of the predictions are overwritten, and with what: the place of a label, or None for any at random.
+    """Which shares of the predictions are overwritten, and with what: the place of a label, or None
+    for any at random.
 
     >>> table = np.array([[[4.0, 0.0], [0.0, 6.0]]])
     >>> Overwriting((0.0, 0.5, 1.0), 1).expected(table)[1].tolist()
@@ -197,17 +221,20 @@ class Overwriting:
         return np.asarray(people * spread)
 
     def drawn(self, table: Floats, repetitions: int, rng: np.random.Generator) -> Floats:
-        """Return tables of the paper's procedure: at each degree, that part of the predictions chosen at random.
+        """Return tables of the paper's procedure: at each degree, that part of the predictions
+        chosen at random.
 
-        The new axes are repetitions and degrees. The people chosen fall into the cells by the multivariate
-        hypergeometric law, which is that of choosing rows one by one.
+        The new axes are repetitions and degrees. The people chosen fall into the cells by the
+        multivariate hypergeometric law, which is that of choosing rows one by one.
         """
         counts = np.rint(table).astype(np.int64).ravel()
         total = int(counts.sum())
         found = np.empty((repetitions, len(self.degrees), *table.shape))
         for at, degree in enumerate(self.degrees):
             some = round(degree * total)
-            taken = rng.multivariate_hypergeometric(counts, some, size=repetitions, method="marginals")
+            taken = rng.multivariate_hypergeometric(
+                counts, some, size=repetitions, method="marginals"
+            )
             left = (counts - taken).reshape(repetitions, *table.shape)
             found[:, at] = left + self._told(taken.reshape(repetitions, *table.shape), rng)
         return found
@@ -216,7 +243,9 @@ class Overwriting:
         people = taken.sum(axis=-1)
         labels = taken.shape[-1]
         if self.label is None:
-            return np.asarray(rng.multinomial(people, np.full(labels, 1 / labels)), dtype=np.float64)
+            return np.asarray(
+                rng.multinomial(people, np.full(labels, 1 / labels)), dtype=np.float64
+            )
         return np.asarray(people[..., None] * np.eye(labels)[self.label], dtype=np.float64)
 
 
@@ -228,25 +257,36 @@ def choose(
     scores: tuple[Score | None, Score],
     degrees: Sequence[float] = DEGREES,
 ) -> Overwriting:
-    """Return the overwriting that a overwrite stands for, given the table of the original and both scores.
+    """Return the overwriting that a overwrite stands for, given the table of the original and both
+    scores.
 
-    "tightest" takes the label whose line leaves most performance, which for scores that are linear is the commonest
-    true label; "majority" takes that label always, "label" the one given, and "random" gives everyone any label.
+    "tightest" takes the label whose line leaves most performance, which for scores that are linear
+    is the commonest true label; "majority" takes that label always, "label" the one given, and
+    "random" gives everyone any label.
     """
     if overwrite not in STRATEGIES:
-        raise UsageError(f"overwrite = {clip(repr(overwrite))} is none; {nearest(overwrite, STRATEGIES)}")
+        raise UsageError(
+            f"overwrite = {clip(repr(overwrite))} is none; {nearest(overwrite, STRATEGIES)}"
+        )
     if overwrite == "label" and label is None:
-        raise UsageError(f"overwrite = 'label' needs the option label, what to overwrite with; {nearest('', labels)}")
+        raise UsageError(
+            "overwrite = 'label' needs the option label, what to overwrite with;"
+            f" {nearest('', labels)}"
+        )
     if overwrite != "label" and label is not None:
         raise UsageError(
-            f"overwrite = {overwrite!r} and label = {clip(repr(label))}: a label goes with overwrite = 'label' alone"
+            f"overwrite = {overwrite!r} and label = {clip(repr(label))}: a label goes with"
+            " overwrite = 'label' alone"
         )
     steps = check_degrees(degrees)
     if overwrite == "random":
         return Overwriting(steps, None)
     if overwrite == "label":
         if plain(label) not in labels:
-            raise UsageError(f"label = {clip(repr(label))} is no label of these predictions; {nearest(label, labels)}")
+            raise UsageError(
+                f"label = {clip(repr(label))} is no label of these predictions;"
+                f" {nearest(label, labels)}"
+            )
         return Overwriting(steps, list(labels).index(plain(label)))
     if overwrite == "majority":
         return Overwriting(steps, int(np.argmax(table.sum(axis=(0, 2)))))
@@ -261,14 +301,22 @@ def check_degrees(degrees: Sequence[float]) -> tuple[float, ...]:
     try:
         steps = tuple(sorted({float(degree) for degree in degrees} | {0.0, 1.0}))
     except (TypeError, ValueError):
-        raise UsageError(f"degrees = {clip(repr(degrees))} must be shares of the predictions, from 0 to 1") from None
+        raise UsageError(
+            f"degrees = {clip(repr(degrees))} must be shares of the predictions, from 0 to 1"
+        ) from None
     if not all(0 <= step <= 1 for step in steps):
-        raise UsageError(f"degrees = {clip(repr(degrees))} must be shares of the predictions, from 0 to 1")
+        raise UsageError(
+            f"degrees = {clip(repr(degrees))} must be shares of the predictions, from 0 to 1"
+        )
     return steps
 
 
-def curve(overwriting: Overwriting, tables: Floats, scores: tuple[Score | None, Score]) -> tuple[Floats, Floats]:
-    """Return bias and performance at each degree, from the mean tables; a bias that is None goes down in proportion."""
+def curve(
+    overwriting: Overwriting, tables: Floats, scores: tuple[Score | None, Score]
+) -> tuple[Floats, Floats]:
+    """Return bias and performance at each degree, from the mean tables; a bias that is None goes
+    down in proportion.
+    """
     expected = overwriting.expected(tables)
     performance = scores[1](expected)
     if scores[0] is None:
@@ -283,19 +331,25 @@ def repeated(
     repetitions: int,
     rng: np.random.Generator,
 ) -> tuple[Floats, Floats]:
-    """Return bias and performance at each degree, as means over repetitions of the paper's procedure."""
+    """Return bias and performance at each degree, as means over repetitions of the paper's
+    procedure.
+    """
     drawn = overwriting.drawn(table, repetitions, rng)
     performance = scores[1](drawn)
     if scores[0] is None:
         return 1 - np.array(overwriting.degrees), performance.mean(axis=0)
     bias = scores[0](drawn)
     some = (~np.isnan(bias)).any(axis=0)
-    mean = np.where(some, np.nansum(bias, axis=0) / np.maximum((~np.isnan(bias)).sum(axis=0), 1), np.nan)
+    mean = np.where(
+        some, np.nansum(bias, axis=0) / np.maximum((~np.isnan(bias)).sum(axis=0), 1), np.nan
+    )
     return mean, performance.mean(axis=0)
 
 
 def _tightness(bias: Floats, performance: Floats, worst: float) -> float:
-    """Return the mean performance of a line from no bias to that of the original; `worst` where it never gets to."""
+    """Return the mean performance of a line from no bias to that of the original; `worst` where it
+    never gets to.
+    """
     line = Line.through(bias, performance)
     grid = np.linspace(0.0, float(bias[0]), _GRID)
     return float(np.where(grid < line.bias[0] - CLOSE, worst, line.at(grid)).mean())

@@ -1,8 +1,9 @@
 """Fairea's judgement for numbers: is a mitigation better than blindly giving up R²?
 
-Blind overwriting tells a share of people the mean of the true values instead of what was predicted for them. The
-expected squared error is linear in that share, and so R² goes down on a straight line, from that of the original to 0.
-A bias that was measured goes down in proportion to those who are still told what was predicted.
+Blind overwriting tells a share of people the mean of the true values instead of what was predicted
+for them. The expected squared error is linear in that share, and so R² goes down on a straight
+line, from that of the original to 0. A bias that was measured goes down in proportion to those who
+are still told what was predicted.
 """
 
 from __future__ import annotations
@@ -41,9 +42,11 @@ def compare_numbers(
     resamples: int = 2_000,
     seed: int = 0,
 ) -> Comparison:
-    """Compare mitigations of a regressor with the line from an original to the mean of the true values for everyone.
+    """Compare mitigations of a regressor with the line from an original to the mean of the true
+    values for everyone.
 
-    An original that is no better than that mean (R² of 0 or less) has nothing to give up, and is refused.
+    An original that is no better than that mean (R² of 0 or less) has nothing to give up, and is
+    refused.
 
     Parameters
     ----------
@@ -52,7 +55,8 @@ def compare_numbers(
     told
         Predictions by name, the first of which are those of the original.
     bias
-        A measured score for each name: an estimate, a number, or a result whose worst finding counts.
+        A measured score for each name: an estimate, a number, or a result whose worst finding
+        counts.
     level, resamples
         The level of all intervals of a kind together, and how often rows are resampled.
 
@@ -64,21 +68,34 @@ def compare_numbers(
     """
     names = list(told)
     if len(names) < 2:
-        raise UsageError("told must hold the predictions of the original and of a mitigation by name, at least two")
+        raise UsageError(
+            "told must hold the predictions of the original and of a mitigation by name, at"
+            " least two"
+        )
     if isinstance(resamples, bool) or not isinstance(resamples, int) or resamples < 100:
-        raise UsageError(f"resamples = {clip(repr(resamples))} must be a whole number of 100 or more")
+        raise UsageError(
+            f"resamples = {clip(repr(resamples))} must be a whole number of 100 or more"
+        )
     check_level(level)
     true = _numbers("truth", truth)
     predicted = [_numbers(f"the predictions of {clip(repr(name))}", told[name]) for name in names]
-    if wrong := [name for name, column in zip(names, predicted, strict=True) if len(column) != len(true)]:
+    if wrong := [
+        name for name, column in zip(names, predicted, strict=True) if len(column) != len(true)
+    ]:
         size = len(predicted[names.index(wrong[0])])
-        raise DataError(f"{clip(repr(wrong[0]))} has {size} predictions and truth has {len(true)} values")
+        raise DataError(
+            f"{clip(repr(wrong[0]))} has {size} predictions and truth has {len(true)} values"
+        )
     if not len(true) or true.min() == true.max():
-        raise DataError("the true values are all the same, so that R² is undefined; give rows whose values differ")
+        raise DataError(
+            "the true values are all the same, so that R² is undefined; give rows whose values"
+            " differ"
+        )
     elsewhere = measured(bias, names, 1)
     middle = float(true.mean())
     away = true - middle
-    # What is summed over rows: the value and its square, squared errors by name, and those of the mean for everyone.
+    # What is summed over rows: the value and its square, squared errors by name, and those of the
+    # mean for everyone.
     squares = np.stack([away, away**2, *((column - true) ** 2 for column in predicted)], axis=1)
     point = elsewhere.into(_scores(squares.mean(axis=0, keepdims=True), DEGREES)).mean()
     performance, biases = (tuple(float(value) for value in part) for part in point.line[::-1])
@@ -99,7 +116,10 @@ def compare_numbers(
     )
     notes = list(elsewhere.notes)
     if found.start[1].low <= 0:
-        notes.append(f"the original may have no bias at all ({found.start[1]}): then there is nothing to mitigate")
+        notes.append(
+            f"the original may have no bias at all ({found.start[1]}): then there is nothing to"
+            " mitigate"
+        )
     return replace(found, notes=notes)
 
 
@@ -125,11 +145,18 @@ def _resampled(squares: Floats, resamples: int, seed: int) -> Floats:
 
 
 def _scores(means: Floats, degrees: tuple[float, ...]) -> Scores:
-    """Return R² of each name, and of the line, from mean values, squares and squared errors; NaN without variance."""
+    """Return R² of each name, and of the line, from mean values, squares and squared errors; NaN
+    without variance.
+    """
     value, square, errors = means[:, :1], means[:, 1:2], means[:, 2:]
     spread = square - value**2
     with np.errstate(divide="ignore", invalid="ignore"):
-        right, blind = (np.where(spread > 0, 1 - part / spread, np.nan) for part in (errors, square))
+        right, blind = (
+            np.where(spread > 0, 1 - part / spread, np.nan) for part in (errors, square)
+        )
     steps = np.array(degrees)
-    line = np.broadcast_to(1 - steps, (len(means), len(steps))), (1 - steps) * right[:, :1] + steps * blind
+    line = (
+        np.broadcast_to(1 - steps, (len(means), len(steps))),
+        (1 - steps) * right[:, :1] + steps * blind,
+    )
     return Scores(right, np.ones_like(right), line)

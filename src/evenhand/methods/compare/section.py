@@ -22,13 +22,25 @@ def section(found: Comparison, told: Sequence[Statement], name: str, room: int) 
     """Return a comparison as parts of a page."""
     yield f"<p>{text(about(found))}.</p>"
     for number, (one, standing) in enumerate(zip(told[:MOST_CARDS], found.standings, strict=False)):
-        scores = f"Performance {score_text([standing.performance])[0]}, bias {score_text([standing.bias])[0]}."
-        inside = f'<h4 id="{name}-standing{number}">{badge(one.verdict)} {boxed(one.claim)}</h4><p>{text(scores)}</p>'
+        scores = (
+            f"Performance {score_text([standing.performance])[0]}, bias"
+            f" {score_text([standing.bias])[0]}."
+        )
+        inside = (
+            f'<h4 id="{name}-standing{number}">{badge(one.verdict)}'
+            f" {boxed(one.claim)}</h4><p>{text(scores)}</p>"
+        )
         inside += held_text(one)
         tone = one.verdict or "none"
-        yield f'<article class="finding {tone}" aria-labelledby="{name}-standing{number}">{inside}</article>'
+        yield (
+            f'<article class="finding {tone}"'
+            f' aria-labelledby="{name}-standing{number}">{inside}</article>'
+        )
     yield "<h3>Trade-off plane</h3>"
-    says = "Each mitigation against the line of blindly overwriting predictions: better is above and to the left."
+    says = (
+        "Each mitigation against the line of blindly overwriting predictions: better is above and"
+        " to the left."
+    )
     yield drawn(display_of(found), f"{name}-plane", says)
     headings = ("mitigation", "region", "performance", "bias", "gain over the line")
     rows = []
@@ -37,7 +49,10 @@ def section(found: Comparison, told: Sequence[Statement], name: str, room: int) 
         cells = [Cell(text(score_text([score])[0]), _shown(score), number=True) for score in known]
         rows.append([Cell(boxed(standing.name)), Cell(text(claim_of(standing))), *cells])
     first = [score_text([one])[0] for one in found.start]
-    says = f"Where each mitigation stands; the original has a performance of {first[0]} and a bias of {first[1]}."
+    says = (
+        f"Where each mitigation stands; the original has a performance of {first[0]} and a bias of"
+        f" {first[1]}."
+    )
     yield short_sheet(f"{name}-standings", says, headings, rows)
 
 

@@ -1,4 +1,6 @@
-"""A comparison as text: what was compared, where each mitigation stands, which may be best; and tables of studies."""
+"""A comparison as text: what was compared, where each mitigation stands, which may be best; and
+tables of studies.
+"""
 
 from __future__ import annotations
 
@@ -35,20 +37,29 @@ def lines(comparison: Comparison, *, cases: int = 1, width: int | None = None) -
     return _told(comparison, width)
 
 
-def render_comparison(comparison: Comparison, file: IO[str] | None = None, *, console: Console | None = None) -> None:
-    """Print a comparison on standard output, or on the file or console given: on a terminal in colour."""
+def render_comparison(
+    comparison: Comparison, file: IO[str] | None = None, *, console: Console | None = None
+) -> None:
+    """Print a comparison on standard output, or on the file or console given: on a terminal in
+    colour.
+    """
     screen = Screen(_on(file, console))
     screen.print(list(_told(comparison, screen.width)))
 
 
-def render_table(frame: Any, title: str = "", file: IO[str] | None = None, *, console: Console | None = None) -> None:
-    """Print a table of a study, a pandas frame, in parts that fit the terminal, or 100 columns elsewhere."""
+def render_table(
+    frame: Any, title: str = "", file: IO[str] | None = None, *, console: Console | None = None
+) -> None:
+    """Print a table of a study, a pandas frame, in parts that fit the terminal, or 100 columns
+    elsewhere.
+    """
     screen = Screen(_on(file, console))
     screen.print(list(_tabled(frame, title, screen.width or PIPED)))
 
 
 def table_lines(frame: Any, title: str = "", *, width: int = PIPED) -> list[str]:
-    """Return a table of a study as lines of plain text: one that is too wide in parts, by model first.
+    """Return a table of a study as lines of plain text: one that is too wide in parts, by model
+    first.
 
     Columns that are named after a region hold shares, and are told in per cent.
 
@@ -64,7 +75,8 @@ def table_lines(frame: Any, title: str = "", *, width: int = PIPED) -> list[str]
 
 
 def compare_lines(comparison: Comparison, *, width: int | None = None) -> list[str]:
-    """Return a comparison as lines of plain text; the table is no wider than `width`, other lines are not broken.
+    """Return a comparison as lines of plain text; the table is no wider than `width`, other lines
+    are not broken.
 
     >>> from evenhand.methods.compare.compare import compare
     >>> sex, truth = ["f", "f", "f", "m", "m"] * 60, [0, 1, 0, 1, 1] * 60
@@ -79,13 +91,15 @@ def compare_lines(comparison: Comparison, *, width: int | None = None) -> list[s
 
 
 def about(comparison: Comparison, who: str = "") -> str:
-    """Return what was compared: the mitigations, the original, both scores, the rows or runs, and the level."""
+    """Return what was compared: the mitigations, the original, both scores, the rows or runs, and
+    the level.
+    """
     names = [standing.name for standing in comparison.standings]
     who = who or (names[0] if len(names) == 1 else f"{len(names):,} mitigations")
     scores = f"{comparison.performance} and {comparison.bias}"
     return (
-        f"{who} against blind overwriting of {comparison.original}: {scores}, {sampled(comparison)} "
-        f"({number_text.percent_level(comparison.level)} level)"
+        f"{who} against blind overwriting of {comparison.original}: {scores}, {sampled(comparison)}"
+        f" ({number_text.percent_level(comparison.level)} level)"
     )
 
 
@@ -103,7 +117,9 @@ def sampled(comparison: Comparison) -> str:
 
 
 def claim_of(standing: Standing) -> str:
-    """Return the region of a mitigation if no other is plausible, and otherwise all that are, which claims none."""
+    """Return the region of a mitigation if no other is plausible, and otherwise all that are, which
+    claims none.
+    """
     short = [SHORT.get(region, region) for region in standing.plausible]
     if len(short) == 1:
         return standing.region
@@ -114,14 +130,17 @@ def claim_of(standing: Standing) -> str:
 
 
 def score_text(estimates: Sequence[Estimate]) -> list[str]:
-    """Return scores with their intervals, with as many digits as the narrowest interval has a use for.
+    """Return scores with their intervals, with as many digits as the narrowest interval has a use
+    for.
 
     >>> from evenhand.statistics.estimate import Estimate
     >>> score_text([Estimate(0.775, 0.766, 0.783, 400, 0.95, "bootstrap")])
     ['77.5 % (76.6 to 78.3)']
     """
     digits = _digits(estimates)
-    interval_text = number_text.points_between if _percent(estimates) else number_text.decimal_between
+    interval_text = (
+        number_text.points_between if _percent(estimates) else number_text.decimal_between
+    )
     texts = []
     for one, value in zip(estimates, score_values(estimates), strict=True):
         interval = f" ({interval_text(one.low, one.high, digits)})" if one.high > one.low else ""
@@ -156,15 +175,24 @@ def _told(comparison: Comparison, width: int | None) -> Iterator[Line]:
     line, start = comparison.baseline, comparison.start
     yield Line(about(comparison))
     label = "labels at random" if line.label is None else f"{line.label!r}"
-    chosen = "" if line.label is None or line.strategy == "label" else f", the label of the {line.strategy} line"
+    chosen = (
+        ""
+        if line.label is None or line.strategy == "label"
+        else f", the label of the {line.strategy} line"
+    )
     chosen = ", the commonest true label" if line.strategy == "majority" else chosen
     if line.strategy == "mean" and line.label is not None:
         label, chosen = f"{line.label:.6g}", ", the mean of the true values"
-    yield Line(f"baseline: predictions overwritten with {label}{chosen}; {_METHODS.get(line.method, line.method)}")
+    yield Line(
+        f"baseline: predictions overwritten with {label}{chosen};"
+        f" {_METHODS.get(line.method, line.method)}"
+    )
     population = next((f"; population: {one.population}" for one in start if one.population), "")
     yield Line(f"intervals: {start[0].method}{population}")
     both = [score_text([one])[0] for one in start]
-    yield Line(f"{comparison.original}: {comparison.performance} {both[0]}, {comparison.bias} {both[1]}")
+    yield Line(
+        f"{comparison.original}: {comparison.performance} {both[0]}, {comparison.bias} {both[1]}"
+    )
     yield from _table(comparison, width)
     yield Line(_best(comparison))
     yield Line(_verdict(comparison), comparison.verdict)
@@ -172,16 +200,22 @@ def _told(comparison: Comparison, width: int | None) -> Iterator[Line]:
 
 
 def _table(comparison: Comparison, width: int | None) -> Iterator[Line]:
-    """Return a row for each mitigation after its verdict; if that is too long, its claim stands over its numbers."""
+    """Return a row for each mitigation after its verdict; if that is too long, its claim stands
+    over its numbers.
+    """
     from rich.cells import cell_len
 
     found = comparison.standings
     claims = [claim_of(standing) for standing in found]
-    columns = [score_text([getattr(one, what) for one in found]) for what in ("performance", "bias")]
+    columns = [
+        score_text([getattr(one, what) for one in found]) for what in ("performance", "bias")
+    ]
     areas = ["–" if math.isnan(one.area) else _gain(one) for one in found]
     numbers = list(zip(*columns, areas, strict=True))
     headings = (comparison.performance, comparison.bias, "area")
-    named = [(one.name, claim, *row) for one, claim, row in zip(found, claims, numbers, strict=True)]
+    named = [
+        (one.name, claim, *row) for one, claim, row in zip(found, claims, numbers, strict=True)
+    ]
     full = table_of(("mitigation", "claim", *headings), named, None, (2, 3, 4))
     fits = width is None or LEAD + max(map(cell_len, full)) <= width
     rows = full if fits else table_of(headings, numbers, None, (0, 1, 2))
@@ -204,17 +238,27 @@ def _best(comparison: Comparison) -> str:
     """Say which mitigation is furthest over the line, and which others may be."""
     if comparison.best is None:
         maybe = comparison.contenders
-        return "best: none lies over the line" + (f"; the best may be {joined(maybe, 'or')}" if maybe else "")
+        return "best: none lies over the line" + (
+            f"; the best may be {joined(maybe, 'or')}" if maybe else ""
+        )
     others = [name for name in comparison.contenders if name != comparison.best]
-    said = f"best: {comparison.best}, with a gain of {_gain(comparison[comparison.best])} over the line"
+    said = (
+        f"best: {comparison.best}, with a gain of {_gain(comparison[comparison.best])} over the"
+        " line"
+    )
     if others:
         return f"{said}; it may as well be {joined(others, 'or')}"
     return said if len(comparison.standings) == 1 else f"{said}; no other may be the best"
 
 
 def _verdict(comparison: Comparison) -> str:
-    """Say which mitigations do better than blind overwriting, which do not, and of which that is open."""
-    by = {verdict: [one.name for one in comparison.standings if one.verdict is verdict] for verdict in Verdict}
+    """Say which mitigations do better than blind overwriting, which do not, and of which that is
+    open.
+    """
+    by = {
+        verdict: [one.name for one in comparison.standings if one.verdict is verdict]
+        for verdict in Verdict
+    }
     said = {
         Verdict.FAIL: "{} no better than blind overwriting",
         Verdict.UNDECIDED: "whether {} better than blind overwriting is undecided",
@@ -247,7 +291,9 @@ def _tabled(frame: Any, title: str, room: int) -> Iterator[Line]:
 
 
 def _parts(frame: Any, room: int, name: str = "") -> Iterator[tuple[str, list[str]]]:
-    """Return a table by the outermost names of its columns where it is too wide, and then in halves."""
+    """Return a table by the outermost names of its columns where it is too wide, and then in
+    halves.
+    """
     from rich.cells import cell_len
 
     rows = _rows(frame)
@@ -264,7 +310,9 @@ def _parts(frame: Any, room: int, name: str = "") -> Iterator[tuple[str, list[st
 
 
 def _rows(frame: Any) -> list[str]:
-    """Return a frame as lines: its index first, shares of regions in per cent, and "NA" where there is nothing."""
+    """Return a frame as lines: its index first, shares of regions in per cent, and "NA" where there
+    is nothing.
+    """
     import pandas as pd
 
     names = [name if isinstance(name, tuple) else (name,) for name in frame.columns]
@@ -274,12 +322,20 @@ def _rows(frame: Any) -> list[str]:
     ]
     headings = [_heading(name) for name in names]
     if not isinstance(frame.index, pd.RangeIndex):
-        before = [[str(value) for value in frame.index.get_level_values(at)] for at in range(frame.index.nlevels)]
+        before = [
+            [str(value) for value in frame.index.get_level_values(at)]
+            for at in range(frame.index.nlevels)
+        ]
         columns = before + columns
         headings = [str(name or "") for name in frame.index.names] + headings
     deep = max(heading.count("\n") for heading in headings)
     headings = ["\n" * (deep - heading.count("\n")) + heading for heading in headings]
-    return table_of(headings, list(zip(*columns, strict=True)), None, range(len(columns) - len(names), len(columns)))
+    return table_of(
+        headings,
+        list(zip(*columns, strict=True)),
+        None,
+        range(len(columns) - len(names), len(columns)),
+    )
 
 
 def _heading(name: tuple[Any, ...]) -> str:

@@ -9,17 +9,28 @@ from evenhand.verbs import Command, Verb
 IMPACT = Verb(
     "impact",
     question="How often is each category selected, beside the one that is selected most often?",
-    definition="The selection rate of a category is the share of its people who get the favourable outcome; for "
-    "scores, the share above the median. The impact ratio is that rate divided by the highest one. Categories under "
-    "2 % of the rows are shown and not compared, unless said otherwise, and unknown ones are counted and left out.",
+    definition=(
+        "The selection rate of a category is the share of its people who get the favourable"
+        " outcome; for scores, the share above the median. The impact ratio is that rate divided by"
+        " the highest one. Categories under 2 % of the rows are shown and not compared, unless said"
+        " otherwise, and unknown ones are counted and left out."
+    ),
     function=Deferred("evenhand.methods.impact.impact:impact"),
     options=Options.of(
         Option("over", FEATURES, "columns that form categories; repeat for more sets", repeat=True),
-        Option("data", FILE, "the rows of real people", metavar="FILE", python=False, command=False),
+        Option(
+            "data", FILE, "the rows of real people", metavar="FILE", python=False, command=False
+        ),
         Option("least_ratio", NUMBER, "the engineering threshold for the lowest impact ratio"),
         Option("level", NUMBER, "the confidence level (default: 0.95)"),
         Option("support", NUMBER, "leave out smaller categories than this share (default: 0.02)"),
-        Option("unknown", TEXTS, "a label of unknown categories; repeatable", metavar="LABEL", repeat=True),
+        Option(
+            "unknown",
+            TEXTS,
+            "a label of unknown categories; repeatable",
+            metavar="LABEL",
+            repeat=True,
+        ),
         Option("intersections", FLAG, "add what single columns make together (default: yes)"),
         Option(
             "scored",
@@ -39,8 +50,10 @@ IMPACT = Verb(
     card_notes=Deferred("evenhand.methods.impact.selection_rates:card_notes"),
     rule=(
         "Groups are selected at different rates",
-        "Among real people, the rates at which groups are selected lie further apart than the engineering "
-        "threshold allows.",
+        (
+            "Among real people, the rates at which groups are selected lie further apart than the"
+            " engineering threshold allows."
+        ),
     ),
     command=Command(
         "impact",

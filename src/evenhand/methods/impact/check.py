@@ -1,4 +1,6 @@
-"""How a check of a configuration or of an audit tells selection rates: by the decisions of the software under test."""
+"""How a check of a configuration or of an audit tells selection rates: by the decisions of the
+software under test.
+"""
 
 from __future__ import annotations
 
@@ -22,23 +24,31 @@ if TYPE_CHECKING:
     from evenhand.space.space import Space
 
 
-def impact(source: Source, subject: Any, *, data: str | None = None, over: Any = None, **settings: Any) -> Result:
+def impact(
+    source: Source, subject: Any, *, data: str | None = None, over: Any = None, **settings: Any
+) -> Result:
     """Tell the selection rates of real people by the decisions of the software under test."""
     import pandas as pd
 
     real = source.frame(data)
     if real.rows is None:
-        raise ConfigError(f"{source.where}: impact needs the rows of real people; name their file with data")
+        raise ConfigError(
+            f"{source.where}: impact needs the rows of real people; name their file with data"
+        )
     if subject.outputs:
         raise UsageError(f"{subject.name} has several outputs; selection rates are those of one")
     frame: Any = real.rows
     notes = list(real.notes)
     if over is None:
         over, left = _few(subject.space, frame)
-        notes += [f"{name} has more than {MOST_LEVELS} values, and no selection rates are told by it" for name in left]
+        notes += [
+            f"{name} has more than {MOST_LEVELS} values, and no selection rates are told by it"
+            for name in left
+        ]
     if not over:
         raise UsageError(
-            f"{source.where}: no protected feature is a column of at most {MOST_LEVELS} values; name columns with over"
+            f"{source.where}: no protected feature is a column of at most {MOST_LEVELS} values;"
+            " name columns with over"
         )
     columns = list(dict.fromkeys(name for names in over for name in names))
     need_columns(frame, columns, real.file)
@@ -47,7 +57,9 @@ def impact(source: Source, subject: Any, *, data: str | None = None, over: Any =
     meaning = subject.meanings[""]
     decision = _unused("decision", frame.columns)
     table = {name: frame[name].to_numpy() for name in columns}
-    table[decision] = meaning.favourable(outcomes) if meaning.counts else np.asarray(outcomes, dtype=np.float64)
+    table[decision] = (
+        meaning.favourable(outcomes) if meaning.counts else np.asarray(outcomes, dtype=np.float64)
+    )
     how: dict[str, Any] = {"positive": True} if meaning.counts else {"scored": True}
     how["population"] = "people like the given rows"
     try:

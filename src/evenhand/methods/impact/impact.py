@@ -1,6 +1,8 @@
-"""impact: the tables that audits are asked for: selection rates and impact ratios by sex, race and what they make.
+"""impact: the tables that audits are asked for: selection rates and impact ratios by sex, race and
+what they make.
 
-No software is asked. The frame's own engine counts rows by category and outcome, and hands over the counts alone.
+No software is asked. The frame's own engine counts rows by category and outcome, and hands over the
+counts alone.
 """
 
 from __future__ import annotations
@@ -13,7 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.impact import IMPACT
-from evenhand.methods.impact.selection_rates import TABLE_NOTES, UNKNOWN_LABELS, Measured, remarks, tallied
+from evenhand.methods.impact.selection_rates import (
+    TABLE_NOTES,
+    UNKNOWN_LABELS,
+    Measured,
+    remarks,
+    tallied,
+)
 from evenhand.population.recorded import (
     check_shares,
     check_variety,
@@ -59,11 +67,12 @@ def impact(
     population: str = "",
     seed: int = 0,
 ) -> Result:
-    """Tell the selection rate and the impact ratio of each category, as rules on audits of hiring tools ask for them.
+    """Tell the selection rate and the impact ratio of each category, as rules on audits of hiring
+    tools ask for them.
 
-    The impact ratio of a category is its rate divided by the highest rate of a category. The highest is chosen by the
-    data, so the intervals of all rates and ratios, of all sets, hold together at this level. The tables are numbers,
-    and no claim of compliance with any rule.
+    The impact ratio of a category is its rate divided by the highest rate of a category. The
+    highest is chosen by the data, so the intervals of all rates and ratios, of all sets, hold
+    together at this level. The tables are numbers, and no claim of compliance with any rule.
 
     Parameters
     ----------
@@ -72,11 +81,14 @@ def impact(
     outcome, positive
         The column of decisions and the favourable one of them; by default 1 or True.
     over
-        ``[("sex",), ("race",)]`` are two sets of categories, ``["sex", "race"]`` is one, taken together.
+        ``[("sex",), ("race",)]`` are two sets of categories, ``["sex", "race"]`` is one, taken
+        together.
     scored
-        The outcome is a score: favourable is one above the median of all rows, as for the scoring rate of those rules.
+        The outcome is a score: favourable is one above the median of all rows, as for the scoring
+        rate of those rules.
     support
-        Categories with a smaller share of the rows are listed, but left out of the ratios; nothing is decided of them.
+        Categories with a smaller share of the rows are listed, but left out of the ratios; nothing
+        is decided of them.
     unknown
         Labels of people of whom a characteristic is not known, besides missing and empty values.
     intersections
@@ -105,27 +117,41 @@ def impact(
     schema = table.collect_schema()
     sets = _sets(over, outcome, list(schema), intersections=intersections)
     columns = list(dict.fromkeys(name for several in sets for name in several))
-    check_variety(table, [name for name in columns if schema[name].is_numeric()], "merge them into categories first")
+    check_variety(
+        table,
+        [name for name in columns if schema[name].is_numeric()],
+        "merge them into categories first",
+    )
     median: float | None = None
     notes: list[str] = []
     if scored:
         if positive is not None:
-            raise UsageError(f"positive = {clip(repr(positive))} does not go with scored=True; leave one of them out")
+            raise UsageError(
+                f"positive = {clip(repr(positive))} does not go with scored=True; leave one of"
+                " them out"
+            )
         table, median, notes = _above_median(table, outcome, schema[outcome])
     elif schema[outcome].is_numeric():
-        check_variety(table, [outcome], "pass scored=True where it is a score, or make decisions of it first")
+        check_variety(
+            table, [outcome], "pass scored=True where it is a score, or make decisions of it first"
+        )
     counted = [count_cells(table, several, outcome, {}) for several in sets]
     lost, rows = _missing(counted[0], outcome)
     favourable = 1 if scored else favourable_of(counted[0], outcome, positive)
     _check_favourable(counted[0], outcome, favourable, median)
     tallies = [
-        tallied(cells, several, outcome, favourable, labels) for several, cells in zip(sets, counted, strict=True)
+        tallied(cells, several, outcome, favourable, labels)
+        for several, cells in zip(sets, counted, strict=True)
     ]
     kind = "scoring" if scored else "selection"
-    found = [Measured(tally, float(support), level, len(sets), kind, population) for tally in tallies]
+    found = [
+        Measured(tally, float(support), level, len(sets), kind, population) for tally in tallies
+    ]
     tables = [one.table(median=median) for one in found]
     if lost:
-        notes.append(f"{lost:,} of {rows:,} rows have no {outcome}; they are left out of everything")
+        notes.append(
+            f"{lost:,} of {rows:,} rows have no {outcome}; they are left out of everything"
+        )
     told = [note for table in tables for note in remarks(table)]
     levels = {name: values for tally in tallies for name, values in tally.levels.items()}
     details = {
@@ -142,7 +168,9 @@ def impact(
         seed,
         Spent(0, 0, time.monotonic() - start),
         StopReason.ENUMERATED,
-        Space([category(name, list(values)) for name, values in levels.items()], protected=columns).to_dict(),
+        Space(
+            [category(name, list(values)) for name, values in levels.items()], protected=columns
+        ).to_dict(),
         [*told, *notes, NO_CLAIM],
         details=details | ({} if scored else {"favourable": favourable}),
     )
@@ -153,12 +181,19 @@ def _unknown(given: Any) -> list[Any]:
     if isinstance(given, str):
         return [given]
     if not isinstance(given, Iterable) or isinstance(given, Mapping):
-        raise UsageError(f"unknown = {clip(repr(given))} must be a list of labels, for example ['unknown', 'declined']")
+        raise UsageError(
+            f"unknown = {clip(repr(given))} must be a list of labels, for example ['unknown',"
+            " 'declined']"
+        )
     return list(given)
 
 
-def _sets(over: Any, outcome: str, columns: list[str], *, intersections: bool) -> list[tuple[str, ...]]:
-    """Return the sets of columns that `over` names, checked, and the one that all single columns make together."""
+def _sets(
+    over: Any, outcome: str, columns: list[str], *, intersections: bool
+) -> list[tuple[str, ...]]:
+    """Return the sets of columns that `over` names, checked, and the one that all single columns
+    make together.
+    """
     sets = column_sets(over, outcome, columns)
     singles = tuple(dict.fromkeys(names[0] for names in sets if len(names) == 1))
     found: dict[frozenset[str], tuple[str, ...]] = {}
@@ -168,11 +203,16 @@ def _sets(over: Any, outcome: str, columns: list[str], *, intersections: bool) -
 
 
 def _above_median(table: Any, outcome: str, dtype: Any) -> tuple[Any, float, list[str]]:
-    """Return the frame with scores above the median as its outcome, the median, and what there is to say of it."""
+    """Return the frame with scores above the median as its outcome, the median, and what there is
+    to say of it.
+    """
     import narwhals as nw
 
     if not dtype.is_numeric():
-        raise DataError(f"scored=True needs a column of numbers, and {outcome!r} holds {dtype}; take another outcome")
+        raise DataError(
+            f"scored=True needs a column of numbers, and {outcome!r} holds {dtype}; take another"
+            " outcome"
+        )
     value = nw.col(outcome).cast(nw.Float64)
     known = ~(value.is_null() | value.is_nan())
     scores = table.filter(known).select(value.alias(outcome))
@@ -192,9 +232,14 @@ def _above_median(table: Any, outcome: str, dtype: Any) -> tuple[Any, float, lis
     beside = asked.lazy().collect()
     below, above, tied = (beside[name].to_list()[0] for name in ("below", "above", "tied"))
     median = (float(below) + float(above)) / 2
-    notes = [f"the median of {outcome} is {median:.6g}; rates are the shares of scores above it, taken as given"]
+    notes = [
+        f"the median of {outcome} is {median:.6g}; rates are the shares of scores above it, taken"
+        " as given"
+    ]
     if tied > 1:
-        notes.append(f"{tied:,} rows have a {outcome} equal to the median, which counts as not above it")
+        notes.append(
+            f"{tied:,} rows have a {outcome} equal to the median, which counts as not above it"
+        )
     return table.with_columns(nw.when(known).then(value > median).alias(outcome)), median, notes
 
 
@@ -203,11 +248,18 @@ def _missing(cells: Any, outcome: str) -> tuple[int, int]:
     decided = np.array([label is not None for label in labels_of(cells, outcome)])
     sizes = sizes_of(cells)
     if not decided.any():
-        raise DataError(f"column {outcome!r} is missing in all {sizes.sum():,.0f} rows; there is nothing to compare")
+        raise DataError(
+            f"column {outcome!r} is missing in all {sizes.sum():,.0f} rows; there is nothing to"
+            " compare"
+        )
     return int(sizes[~decided].sum()), int(sizes.sum())
 
 
 def _check_favourable(cells: Any, outcome: str, favourable: Label, median: float | None) -> None:
     if favourable not in labels_of(cells, outcome):
-        what = f"is the favourable {favourable!r}" if median is None else f"is above the median {median:.6g}"
+        what = (
+            f"is the favourable {favourable!r}"
+            if median is None
+            else f"is above the median {median:.6g}"
+        )
         raise DataError(f"no {outcome} {what}; there is no rate to compare with")

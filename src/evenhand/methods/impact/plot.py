@@ -1,4 +1,6 @@
-"""Display of impact ratios: each category against the highest rate, with its interval, and those that are left out."""
+"""Display of impact ratios: each category against the highest rate, with its interval, and those
+that are left out.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,8 @@ class Panel:
 
 @dataclass
 class ImpactDisplay(Display):
-    """The impact ratios of each set of categories, lowest first, and in grey those that are left out.
+    """The impact ratios of each set of categories, lowest first, and in grey those that are left
+    out.
 
     >>> from evenhand.runtime.budget import Spent
     >>> from evenhand.statistics.estimate import StopReason
@@ -79,13 +82,15 @@ class ImpactDisplay(Display):
     def from_result(cls, result: Result) -> ImpactDisplay:
         """Compute what is drawn of a result of `impact`."""
         findings = {finding.about: finding for finding in result.findings}
-        return cls(tuple(_panel(table, findings[tuple(table["over"])]) for table in tables_of(result)))
+        return cls(
+            tuple(_panel(table, findings[tuple(table["over"])]) for table in tables_of(result))
+        )
 
     def plot(self, ax: Any = None) -> ImpactDisplay:
         """Draw on axes given, or on a new figure, and return the display.
 
-        A new figure has a panel for each set; axes given get the first. Labels are long: make the figure of axes given
-        with ``layout="constrained"``.
+        A new figure has a panel for each set; axes given get the first. Labels are long: make the
+        figure of axes given with ``layout="constrained"``.
         """
         panels = self.panels or (Panel("no impact tables", "", ()),)
         sizes = [(WIDTH, _AROUND + _ROW * len(panel.bars)) for panel in panels]
@@ -111,7 +116,11 @@ def _panel(table: Mapping[str, Any], finding: Finding) -> Panel:
 
 def _bar(one: Mapping[str, Any], limit: float | None) -> Bar:
     about = ", ".join(str(value) for value in one["about"].values())
-    rate = "" if one["rate"]["value"] is None else f", rate {number_text.percent(one['rate']['value'])}"
+    rate = (
+        ""
+        if one["rate"]["value"] is None
+        else f", rate {number_text.percent(one['rate']['value'])}"
+    )
     label = f"{literal(about, 36)}{rate}, n = {one['n']:,}"
     if one["ratio"] is None:
         return Bar(label, instead=f"left out: {one['left_out']}")
@@ -132,7 +141,11 @@ def _draw(panel: Panel, ax: Any) -> None:
     ax.set_xlim(-0.02, 1.04)
     ax.axvline(1, color="0.8", linewidth=1, zorder=0)
     for verdict, (name, colour, marker) in _LOOKS.items():
-        some = [(at, bar.ratio) for at, bar in enumerate(bars) if bar.ratio is not None and bar.verdict == verdict]
+        some = [
+            (at, bar.ratio)
+            for at, bar in enumerate(bars)
+            if bar.ratio is not None and bar.verdict == verdict
+        ]
         if some:
             intervals(ax, some, colour, marker, name)
     for at, bar in enumerate(bars):
@@ -144,9 +157,13 @@ def _draw(panel: Panel, ax: Any) -> None:
         ax.axvline(panel.limit, color=GREY, linestyle="--", label=name)
         entries = len({bar.verdict for bar in bars if bar.ratio is not None}) + 1
         # At the right end, from where it has the room of the labels too.
-        ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=entries, frameon=False, fontsize="small")
+        ax.legend(
+            loc="lower right", bbox_to_anchor=(1, 1), ncols=entries, frameon=False, fontsize="small"
+        )
     ax.xaxis.set_major_locator(MultipleLocator(0.2))
-    finish_rows(ax, [bar.label for bar in bars], panel.axis, panel.title, limited=panel.limit is not None)
+    finish_rows(
+        ax, [bar.label for bar in bars], panel.axis, panel.title, limited=panel.limit is not None
+    )
     for tick, bar in zip(ax.get_yticklabels(), bars, strict=True):
         tick.set_color(GREY if bar.ratio is None else "black")
 

@@ -47,7 +47,11 @@ def _impact(tables: Sequence[Mapping[str, Any]], name: str) -> Iterator[str]:
                     Cell(boxed(label)),
                     Cell(f"{entry['n']:,}", entry["n"], number=True),
                     Cell(number_text.percent(entry["share"]), 100 * entry["share"], number=True),
-                    Cell(number_text.percent(rate.value) if rate.n else NO_DATA, 100 * rate.value, number=True),
+                    Cell(
+                        number_text.percent(rate.value) if rate.n else NO_DATA,
+                        100 * rate.value,
+                        number=True,
+                    ),
                     Cell(number_text.between(rate.low, rate.high), 100 * rate.low, number=True),
                     Cell(told, None if ratio is None else ratio.value, number=True),
                     Cell(between, None if ratio is None else ratio.low, number=True),
@@ -55,7 +59,10 @@ def _impact(tables: Sequence[Mapping[str, Any]], name: str) -> Iterator[str]:
                 ]
             )
         over = " and ".join(one["over"])
-        says = f"By {over}: {word} rates and impact ratios. {one['unknown']:,} rows have an unknown {over}."
+        says = (
+            f"By {over}: {word} rates and impact ratios. {one['unknown']:,} rows have an unknown"
+            f" {over}."
+        )
         headings = (
             "category",
             "n",
@@ -66,4 +73,6 @@ def _impact(tables: Sequence[Mapping[str, Any]], name: str) -> Iterator[str]:
             "interval of the ratio",
             "note",
         )
-        yield f"<h3>By {text(over)}</h3>" + short_sheet(f"{name}-impact{number}", says, headings, rows)
+        yield f"<h3>By {text(over)}</h3>" + short_sheet(
+            f"{name}-impact{number}", says, headings, rows
+        )

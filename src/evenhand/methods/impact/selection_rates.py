@@ -1,7 +1,8 @@
 """Selection rates and impact ratios by category, as audits of recorded decisions list them.
 
-Three families of intervals are told of each set of categories: of its rates, of its ratios to the highest rate, and of
-the lowest ratio. All of them, of all sets, share the error 1 - level, so that everything in the tables holds together.
+Three families of intervals are told of each set of categories: of its rates, of its ratios to the
+highest rate, and of the lowest ratio. All of them, of all sets, share the error 1 - level, so that
+everything in the tables holds together.
 """
 
 from __future__ import annotations
@@ -52,11 +53,15 @@ UNKNOWN_LABELS = (
     "n/a",
     "?",
 )
-"""Labels of people of whom a characteristic is not known, however they are capitalised; what is missing always is."""
+"""Labels of people of whom a characteristic is not known, however they are capitalised; what is
+missing always is.
+"""
 FAMILIES = 3
 """The families of intervals of one set: rates, ratios to the highest, the lowest ratio."""
 MOST_COMPARED, MOST_LISTED, MOST_EMPTY, MOST_NAMED = 200, 1000, 20, 8
-"""The most categories compared pair by pair, listed at all, listed without rows, and named in one sentence."""
+"""The most categories compared pair by pair, listed at all, listed without rows, and named in one
+sentence.
+"""
 
 
 def spoken(label: Any) -> str:
@@ -65,14 +70,18 @@ def spoken(label: Any) -> str:
     >>> spoken("Prefer  not-to say "), spoken(9)
     ('prefer not to say', '9')
     """
-    return " ".join(str(label).casefold().replace("’", "'").replace("-", " ").replace("_", " ").split())
+    return " ".join(
+        str(label).casefold().replace("’", "'").replace("-", " ").replace("_", " ").split()
+    )
 
 
 @dataclass(frozen=True)
 class Tally:
-    """Rows and favourable outcomes of each category of one set, and how many rows are in none since it is unknown.
+    """Rows and favourable outcomes of each category of one set, and how many rows are in none since
+    it is unknown.
 
-    `rows` are all rows with an outcome; `unknown_as` says which labels, or None for missing values, hold how many.
+    `rows` are all rows with an outcome; `unknown_as` says which labels, or None for missing values,
+    hold how many.
     """
 
     over: tuple[str, ...]
@@ -91,23 +100,34 @@ class Tally:
         return self.rows - int(self.size.sum())
 
 
-def tallied(cells: Any, over: tuple[str, ...], outcome: str, favourable: Label, unknown: Iterable[Any]) -> Tally:
+def tallied(
+    cells: Any, over: tuple[str, ...], outcome: str, favourable: Label, unknown: Iterable[Any]
+) -> Tally:
     """Sum counts by category; rows without an outcome count for nothing."""
     gone = {spoken(label) for label in unknown} | {""}
     labels = {name: labels_of(cells, name) for name in over}
     outcomes, sizes = labels_of(cells, outcome), sizes_of(cells)
     known = {
-        name: {label: label is not None and spoken(label) not in gone for label in set(labels[name])} for name in over
+        name: {
+            label: label is not None and spoken(label) not in gone for label in set(labels[name])
+        }
+        for name in over
     }
     total: Counter[tuple[Any, ...]] = Counter()
     good: Counter[tuple[Any, ...]] = Counter()
     lost: Counter[tuple[str, Label | None]] = Counter()
     rows = 0
-    for values, found, size in zip(zip(*labels.values(), strict=True), outcomes, sizes, strict=True):
+    for values, found, size in zip(
+        zip(*labels.values(), strict=True), outcomes, sizes, strict=True
+    ):
         if found is None:
             continue
         rows += int(size)
-        absent = [(name, value) for name, value in zip(over, values, strict=True) if not known[name][value]]
+        absent = [
+            (name, value)
+            for name, value in zip(over, values, strict=True)
+            if not known[name][value]
+        ]
         lost.update(dict.fromkeys(absent, int(size)))
         if not absent:
             total[values] += int(size)
@@ -115,7 +135,9 @@ def tallied(cells: Any, over: tuple[str, ...], outcome: str, favourable: Label, 
     levels = {
         name: tuple(
             level
-            for level in dict.fromkeys(label_of(one) for one in (*declared_levels(cells[name]), *seen(cells, name)))
+            for level in dict.fromkeys(
+                label_of(one) for one in (*declared_levels(cells[name]), *seen(cells, name))
+            )
             if spoken(level) not in gone
         )
         for name in over
@@ -126,11 +148,26 @@ def tallied(cells: Any, over: tuple[str, ...], outcome: str, favourable: Label, 
         categories = list(product(*levels.values()))
     else:
         place = {name: {level: at for at, level in enumerate(one)} for name, one in levels.items()}
-        categories = sorted(total, key=lambda one: [place[name][v] for name, v in zip(over, one, strict=True)])
-    hits, size = (np.array([count[one] for one in categories], dtype=float) for count in (good, total))
-    absent_as = sorted(lost.items(), key=lambda item: (over.index(item[0][0]), item[0][1] is None, str(item[0][1])))
+        categories = sorted(
+            total, key=lambda one: [place[name][v] for name, v in zip(over, one, strict=True)]
+        )
+    hits, size = (
+        np.array([count[one] for one in categories], dtype=float) for count in (good, total)
+    )
+    absent_as = sorted(
+        lost.items(), key=lambda item: (over.index(item[0][0]), item[0][1] is None, str(item[0][1]))
+    )
     as_what = tuple((name, label, n) for (name, label), n in absent_as)
-    return Tally(over, levels, tuple(categories), hits, size, rows, as_what, empty if empty > MOST_EMPTY else 0)
+    return Tally(
+        over,
+        levels,
+        tuple(categories),
+        hits,
+        size,
+        rows,
+        as_what,
+        empty if empty > MOST_EMPTY else 0,
+    )
 
 
 def _check(over: tuple[str, ...], total: Mapping[tuple[Label, ...], int]) -> None:
@@ -141,17 +178,22 @@ def _check(over: tuple[str, ...], total: Mapping[tuple[Label, ...], int]) -> Non
         raise DataError(f"no row has a known {names}; there are no categories to compare{hint}")
     if len(total) == 1:
         only = said(dict(zip(over, next(iter(total)), strict=True)))
-        raise DataError(f"every row with a known {names} is of one category, {only}; it takes two to compare{hint}")
+        raise DataError(
+            f"every row with a known {names} is of one category, {only}; it takes two to"
+            f" compare{hint}"
+        )
     if len(total) > MOST_LISTED:
         raise UsageError(
-            f"{names} make {len(total):,} categories with rows, over the {MOST_LISTED:,} that are listed; "
-            f"take fewer columns, or merge values into fewer categories first"
+            f"{names} make {len(total):,} categories with rows, over the {MOST_LISTED:,} that are"
+            " listed; take fewer columns, or merge values into fewer categories first"
         )
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The categories of one set against the best of them; `sets` is how many sets are told together."""
+    """The categories of one set against the best of them; `sets` is how many sets are told
+    together.
+    """
 
     tally: Tally
     support: float
@@ -168,21 +210,28 @@ class Measured:
         found = self.tally.size / self.tally.rows >= self.support
         if (several := int((found & (self.tally.size > 0)).sum())) > MOST_COMPARED:
             raise UsageError(
-                f"{' and '.join(self.tally.over)} make {several:,} categories, over the {MOST_COMPARED} that are "
-                f"compared; leave small ones out with support=0.02, or merge values into fewer categories first"
+                f"{' and '.join(self.tally.over)} make {several:,} categories, over the"
+                f" {MOST_COMPARED} that are compared; leave small ones out with support=0.02, or"
+                " merge values into fewer categories first"
             )
         return found
 
     @property
     def population(self) -> str:
         """What the rates speak of."""
-        return self.whom or ("the recorded scores" if self.kind == "scoring" else "the recorded decisions")
+        return self.whom or (
+            "the recorded scores" if self.kind == "scoring" else "the recorded decisions"
+        )
 
     @cached_property
     def contrast(self) -> Contrast:
-        """The categories that are compared, and one without anybody for those that are too many to list."""
+        """The categories that are compared, and one without anybody for those that are too many to
+        list.
+        """
         nobody = np.zeros(int(self.tally.unlisted > 0 and self.support == 0))
-        hits, size = (np.append(of[self.compared], nobody) for of in (self.tally.hits, self.tally.size))
+        hits, size = (
+            np.append(of[self.compared], nobody) for of in (self.tally.hits, self.tally.size)
+        )
         return self._contrast(hits, size)
 
     def _contrast(self, hits: Floats, size: Floats) -> Contrast:
@@ -201,7 +250,8 @@ class Measured:
     @cached_property
     def lowest(self) -> Estimate:
         """The lowest rate divided by the highest, of those compared."""
-        # No ratio is lower than the lowest, and all intervals hold together, so that each may narrow the others.
+        # No ratio is lower than the lowest, and all intervals hold together, so that each may
+        # narrow the others.
         found, most = self.contrast.ratio(), min((one.high for one in self._to_best), default=1.0)
         return found if math.isnan(found.value) else replace(found, high=min(found.high, most))
 
@@ -213,7 +263,11 @@ class Measured:
         return [None if one is None else self._raised(one) for one in found]
 
     def _raised(self, ratio: Estimate) -> Estimate:
-        return ratio if math.isnan(ratio.value) else replace(ratio, low=max(ratio.low, self.lowest.low))
+        return (
+            ratio
+            if math.isnan(ratio.value)
+            else replace(ratio, low=max(ratio.low, self.lowest.low))
+        )
 
     def abouts(self) -> list[dict[str, Label]]:
         """Return each category in the user's labels."""
@@ -221,10 +275,14 @@ class Measured:
 
     @property
     def best(self) -> int | None:
-        """The place of the category with the highest rate among those compared; None where it is 0 or unknown."""
+        """The place of the category with the highest rate among those compared; None where it is 0
+        or unknown.
+        """
         if math.isnan(self.lowest.value):
             return None
-        shares = np.where(self.compared & (self.tally.size > 0), [one.value for one in self.rates], -1.0)
+        shares = np.where(
+            self.compared & (self.tally.size > 0), [one.value for one in self.rates], -1.0
+        )
         return int(np.argmax(shares))
 
     def finding(self, limit: float | None) -> Finding:
@@ -232,7 +290,13 @@ class Measured:
         pairs = zip(self.abouts(), self.ratios, strict=True)
         groups = tuple(Group(about, ratio) for about, ratio in pairs if ratio is not None)
         return Finding(
-            self._claim(), self.tally.over, self.lowest, limit, groups=groups, least=True, score="impact ratio"
+            self._claim(),
+            self.tally.over,
+            self.lowest,
+            limit,
+            groups=groups,
+            least=True,
+            score="impact ratio",
         )
 
     def _claim(self) -> str:
@@ -243,7 +307,11 @@ class Measured:
         undefined = f"by {names}, the impact ratio is undefined: "
         if self.contrast.comparable:
             return undefined + "nobody in the categories compared has the favourable outcome"
-        return undefined + f"fewer than two categories have {number_text.percent_plain(self.support)} of the rows"
+        return (
+            undefined
+            + f"fewer than two categories have {number_text.percent_plain(self.support)} of the"
+            " rows"
+        )
 
     def table(self, **more: Any) -> dict[str, Any]:
         """Return the set as JSON holds it."""
@@ -255,7 +323,9 @@ class Measured:
             **more,
             "rows": tally.rows,
             "unknown": tally.unknown,
-            "unknown_as": [{"column": name, "label": label, "n": n} for name, label, n in tally.unknown_as],
+            "unknown_as": [
+                {"column": name, "label": label, "n": n} for name, label, n in tally.unknown_as
+            ],
             "categories": [
                 {
                     "about": about,
@@ -291,7 +361,8 @@ def tables_of(result: Result) -> list[Mapping[str, Any]]:
 
 
 def remarks(table: Mapping[str, Any]) -> list[str]:
-    """Return sentences on the rows of a table that are unknown, and on the categories that are left out.
+    """Return sentences on the rows of a table that are unknown, and on the categories that are left
+    out.
 
     >>> small = {"about": {"sex": "X"}, "n": 3, "left_out": "under 2 % of the rows"}
     >>> told = {"over": ["sex"], "unknown": 12, "unknown_as": [], "rows": 400, "categories": [small], "unlisted": 0}
@@ -302,11 +373,15 @@ def remarks(table: Mapping[str, Any]) -> list[str]:
     names = " and ".join(table["over"])
     found = []
     if table["unknown"]:
-        labels = [f"{'missing' if one['label'] is None else one['label']} {one['n']:,}" for one in table["unknown_as"]]
+        labels = [
+            f"{'missing' if one['label'] is None else one['label']} {one['n']:,}"
+            for one in table["unknown_as"]
+        ]
         listed = f" ({_some(labels, ', ')})" if labels else ""
         found.append(
-            f"{table['unknown']:,} of {table['rows']:,} rows have an unknown {' or '.join(table['over'])}{listed}; "
-            f"they are left out of the rates and ratios by {names}"
+            f"{table['unknown']:,} of {table['rows']:,} rows have an unknown"
+            f" {' or '.join(table['over'])}{listed}; they are left out of the rates and ratios by"
+            f" {names}"
         )
     reasons: dict[str, list[str]] = {}
     for one in table["categories"]:
@@ -318,7 +393,10 @@ def remarks(table: Mapping[str, Any]) -> list[str]:
         any_rate = f"without rows, which could be of any rate, so that {names} cannot pass"
         found.append(f"{out if reason else any_rate}: {_some(them, '; ')}")
     if table["unlisted"]:
-        found.append(f"{table['unlisted']:,} more categories of {names} have no rows; nothing is decided of them")
+        found.append(
+            f"{table['unlisted']:,} more categories of {names} have no rows; nothing is decided of"
+            " them"
+        )
     return found
 
 
@@ -330,7 +408,9 @@ def with_notes_before(result: Result, notes: Sequence[str]) -> Result:
     """Return a result of `impact` with more notes, which come first."""
     first, last = result.details[TABLE_NOTES]
     moved = [first + len(notes), last + len(notes)]
-    return replace(result, notes=[*notes, *result.notes], details={**result.details, TABLE_NOTES: moved})
+    return replace(
+        result, notes=[*notes, *result.notes], details={**result.details, TABLE_NOTES: moved}
+    )
 
 
 def other_notes(result: Result) -> tuple[str, ...]:
@@ -348,7 +428,9 @@ def other_notes(result: Result) -> tuple[str, ...]:
 
 
 def card_notes(result: Result) -> tuple[str, ...]:
-    """Return the notes that a model card has to tell: it has the tables, and says itself what is not claimed."""
+    """Return the notes that a model card has to tell: it has the tables, and says itself what is
+    not claimed.
+    """
     return other_notes(result)[:-1]
 
 
@@ -363,7 +445,18 @@ def frame(result: Result) -> Any:
     import pandas as pd
 
     scores = ("rate", "rate_low", "rate_high", "ratio", "ratio_low", "ratio_high")
-    fixed = ("over", "kind", "n", "share", "selected", *scores, "level", "best", "left_out", "unknown")
+    fixed = (
+        "over",
+        "kind",
+        "n",
+        "share",
+        "selected",
+        *scores,
+        "level",
+        "best",
+        "left_out",
+        "unknown",
+    )
     names = dict.fromkeys(name for table in tables_of(result) for name in table["over"])
     named = {name: f"by.{name}" if name in fixed else name for name in names}
     rows = []
@@ -374,7 +467,11 @@ def frame(result: Result) -> Any:
             row |= {key: one[key] for key in ("n", "share", "selected")}
             for what in ("rate", "ratio"):
                 score = one[what] or {"value": None, "low": None, "high": None}
-                row |= {what: score["value"], f"{what}_low": score["low"], f"{what}_high": score["high"]}
+                row |= {
+                    what: score["value"],
+                    f"{what}_low": score["low"],
+                    f"{what}_high": score["high"],
+                }
             row |= {"level": one["rate"]["level"], "best": one["about"] == table["best"]}
             rows.append(row | {"left_out": one["left_out"], "unknown": table["unknown"]})
     found = pd.DataFrame(rows, columns=[*named.values(), *fixed])

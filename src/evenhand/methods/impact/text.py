@@ -1,4 +1,6 @@
-"""Selection rates and impact ratios as text: a table for each set of categories, and what is left out of it."""
+"""Selection rates and impact ratios as text: a table for each set of categories, and what is left
+out of it.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ _NARROW = 110
 
 
 def lines(result: Result, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
-    """Tell a result of `impact` as a whole: tables, what is left out, notes, and what the numbers do not claim.
+    """Tell a result of `impact` as a whole: tables, what is left out, notes, and what the numbers
+    do not claim.
 
     >>> from evenhand.runtime.budget import Spent
     >>> from evenhand.statistics.estimate import StopReason
@@ -36,7 +39,11 @@ def lines(result: Result, *, cases: int = 1, width: int | None = None) -> Iterat
         if number:
             yield Line("")
         finding = findings[tuple(table["over"])]
-        limit = "" if finding.limit is None else f"; limit {number_text.limit(finding.limit, least=True)}"
+        limit = (
+            ""
+            if finding.limit is None
+            else f"; limit {number_text.limit(finding.limit, least=True)}"
+        )
         yield Line(finding.claim, finding.verdict)
         indent = LEAD if finding.verdict is not None else 0
         yield Line(f"{finding.estimate}{limit}", indent=indent)
@@ -46,24 +53,40 @@ def lines(result: Result, *, cases: int = 1, width: int | None = None) -> Iterat
     if tables:
         yield Line("")
     yield from (Line(f"note: {note}") for note in notes)
-    yield Line(f"{result.details.get('rows', 0):,} rows, {number_text.seconds(result.spent.seconds)}")
+    yield Line(
+        f"{result.details.get('rows', 0):,} rows, {number_text.seconds(result.spent.seconds)}"
+    )
     yield Line(f"note: {last}")
 
 
 def columns(table: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the headings of a table: what it is by, then the numbers, with a line break where one helps.
+    """Return the headings of a table: what it is by, then the numbers, with a line break where one
+    helps.
 
     >>> columns({"over": ["sex"], "kind": "scoring", "categories": [{"rate": {"level": 0.95}}]})
     ('sex', 'n', 'share', 'scoring\\nrate', '95 %\\ninterval', 'impact\\nratio', '95 %\\ninterval', '')
     """
     level = f"{number_text.percent_level(table['categories'][0]['rate']['level'])}\ninterval"
-    return (", ".join(table["over"]), "n", "share", f"{table['kind']}\nrate", level, "impact\nratio", level, "")
+    return (
+        ", ".join(table["over"]),
+        "n",
+        "share",
+        f"{table['kind']}\nrate",
+        level,
+        "impact\nratio",
+        level,
+        "",
+    )
 
 
 def cells(table: Mapping[str, Any], one: Mapping[str, Any]) -> tuple[str, ...]:
     """Return a category as texts under these headings."""
     label = ", ".join(str(value) for value in one["about"].values())
-    note = "highest" if one["about"] == table["best"] else one["left_out"] or ("" if one["n"] else NO_DATA)
+    note = (
+        "highest"
+        if one["about"] == table["best"]
+        else one["left_out"] or ("" if one["n"] else NO_DATA)
+    )
     ratio = ("left out", "") if one["ratio"] is None else _score(one["ratio"])
     size, share = number_text.count(one["n"]), number_text.percent(one["share"])
     return label, size, share, *_score(one["rate"]), *ratio, note
@@ -83,7 +106,9 @@ def _ratio(one: Mapping[str, Any]) -> float:
 def _score(found: Mapping[str, Any]) -> tuple[str, str]:
     if found["value"] is None:
         return "", ""
-    return number_text.percent(found["value"]), number_text.between_once(found["low"], found["high"])
+    return number_text.percent(found["value"]), number_text.between_once(
+        found["low"], found["high"]
+    )
 
 
 def _rows(table: Mapping[str, Any], width: int | None) -> Sequence[str]:

@@ -18,10 +18,12 @@ _LIMIT = Option("limit", NUMBER, "the engineering threshold to decide against")
 MEASURE = Verb(
     "measure",
     question="How much does the software discriminate?",
-    definition="The causal score is the share of inputs whose outcome changes when nothing but the named features "
-    "change (Galhotra, Brun, Meliou: Themis, Definition 3.7). The group score is the largest difference between groups "
-    "in how often they get the favourable outcome (Definition 3.6). Intervals hold their level under the rule that "
-    "ended the sampling.",
+    definition=(
+        "The causal score is the share of inputs whose outcome changes when nothing but the named"
+        " features change (Galhotra, Brun, Meliou: Themis, Definition 3.7). The group score is the"
+        " largest difference between groups in how often they get the favourable outcome"
+        " (Definition 3.6). Intervals hold their level under the rule that ended the sampling."
+    ),
     function=Deferred("evenhand.methods.measure.measure:measure"),
     options=Options.of(
         _OVER,
@@ -29,16 +31,23 @@ MEASURE = Verb(
         _LIMIT,
         Option("margin", NUMBER, "otherwise, how precisely to know the score"),
         _LEVEL,
-        Option("interval", TEXT, "exact, anytime, wilson or wald (default: by the task)", metavar="NAME"),
+        Option(
+            "interval",
+            TEXT,
+            "exact, anytime, wilson or wald (default: by the task)",
+            metavar="NAME",
+        ),
         Option("exact", FLAG, "ask every input (default: where there are few)"),
         given=(*RUN, "keep_tests"),
     ),
     run=Deferred("evenhand.methods.measure.check:measure"),
     rule=(
         "The outcome depends on a protected feature",
-        "The share of inputs whose outcome changes with the named features alone (causal score), or the difference "
-        "between the rates at which groups get the favourable outcome (group score), is at or over the engineering "
-        "threshold.",
+        (
+            "The share of inputs whose outcome changes with the named features alone (causal"
+            " score), or the difference between the rates at which groups get the favourable"
+            " outcome (group score), is at or over the engineering threshold."
+        ),
     ),
     command=Command(
         "measure",
@@ -48,7 +57,12 @@ MEASURE = Verb(
         source="config",
         files=(
             FileOption(
-                Option("suite", TEXT, "write every test here, as .csv or .parquet, for replay", metavar="FILE"),
+                Option(
+                    "suite",
+                    TEXT,
+                    "write every test here, as .csv or .parquet, for replay",
+                    metavar="FILE",
+                ),
                 check=Deferred("evenhand.methods.measure.check:check_suite"),
                 write=Deferred("evenhand.methods.measure.check:write_suite"),
                 settings={"keep_tests": True},
@@ -62,8 +76,10 @@ MEASURE = Verb(
 PREVALENCE = Verb(
     "prevalence",
     question="Which share of all inputs does the software discriminate against?",
-    definition="The prevalence is the share of all inputs that have a twin with another outcome, which differs from "
-    "them in the named features alone.",
+    definition=(
+        "The prevalence is the share of all inputs that have a twin with another outcome, which"
+        " differs from them in the named features alone."
+    ),
     function=Deferred("evenhand.methods.measure.measure:prevalence"),
     options=Options.of(
         _OVER,
@@ -75,8 +91,10 @@ PREVALENCE = Verb(
     run=Deferred("evenhand.methods.measure.check:prevalence"),
     rule=(
         "A share of all inputs is treated differently",
-        "The share of all inputs whose outcome changes with the named features alone is at or over the engineering "
-        "threshold.",
+        (
+            "The share of all inputs whose outcome changes with the named features alone is at or"
+            " over the engineering threshold."
+        ),
     ),
     command=Command(
         "prevalence",
@@ -91,8 +109,11 @@ PREVALENCE = Verb(
 MEASURE_LOG = Verb(
     "measure_log",
     question="How much do the recorded decisions differ between groups?",
-    definition="The group score of recorded decisions is the largest difference between groups in how often they "
-    "got the favourable outcome (Themis, Definition 3.6). Nothing was asked of the software.",
+    definition=(
+        "The group score of recorded decisions is the largest difference between groups in how"
+        " often they got the favourable outcome (Themis, Definition 3.6). Nothing was asked of the"
+        " software."
+    ),
     function=Deferred("evenhand.methods.measure.recorded:measure_log"),
     options=Options.of(
         Option("limit", NUMBER, "the engineering threshold for the difference of rates"),
@@ -106,8 +127,10 @@ MEASURE_LOG = Verb(
     text=Deferred("evenhand.methods.measure.text:lines_of_records"),
     rule=(
         "Groups are selected at different rates",
-        "Among real people, the rates at which groups are selected lie further apart than the engineering "
-        "threshold allows.",
+        (
+            "Among real people, the rates at which groups are selected lie further apart than the"
+            " engineering threshold allows."
+        ),
     ),
     command=Command(
         "measure-log",

@@ -1,4 +1,6 @@
-"""measure: how much does this software discriminate, and how sure are we (Themis, Galhotra et al. 2017)?"""
+"""measure: how much does this software discriminate, and how sure are we (Themis, Galhotra et al.
+2017)?
+"""
 
 from __future__ import annotations
 
@@ -70,28 +72,36 @@ def measure(
     subject, space
         A Subject, or a fitted model or function with its space.
     over
-        ``"sex"`` or ``["sex", "race"]`` is one set of features taken together, ``[("sex",), ("race",)]`` two sets with
-        a finding each, whose intervals hold together. By default each protected feature by itself.
+        ``"sex"`` or ``["sex", "race"]`` is one set of features taken together, ``[("sex",),
+        ("race",)]`` two sets with a finding each, whose intervals hold together. By default each
+        protected feature by itself.
     kind
-        ``"causal"``: the share of inputs whose outcome changes with the named features alone (Def. 3.7).
-        ``"group"``: the largest difference between groups in how often they get the favourable outcome (Def. 3.6).
+        ``"causal"``: the share of inputs whose outcome changes with the named features alone (Def.
+        3.7). ``"group"``: the largest difference between groups in how often they get the
+        favourable outcome (Def. 3.6).
     limit
-        An engineering threshold; sampling ends as soon as the score is known to be on one side of it.
+        An engineering threshold; sampling ends as soon as the score is known to be on one side of
+        it.
     margin, level
-        Otherwise sampling ends when the score is known to within the margin, at this level of confidence. By default
-        0.05; with a limit a fifth of it where that is finer, so that only a score next to the limit stays undecided.
+        Otherwise sampling ends when the score is known to within the margin, at this level of
+        confidence. By default
+        0.05; with a limit a fifth of it where that is finer, so that only a score next to the limit
+        stays undecided.
     interval
-        ``"wald"`` reproduces the paper's stopping rule and interval, which do not hold their coverage.
+        ``"wald"`` reproduces the paper's stopping rule and interval, which do not hold their
+        coverage.
     sampler
-        The population that the score speaks of: all inputs by default, or `rows`, or a `profile` (Def. 3.8).
+        The population that the score speaks of: all inputs by default, or `rows`, or a `profile`
+        (Def. 3.8).
     exact
-        Enumerate instead of sampling; by default where there are no more than 10,000 inputs (256 where each costs a
-        process or a request), and no interval is asked for by name.
+        Enumerate instead of sampling; by default where there are no more than 10,000 inputs (256
+        where each costs a process or a request), and no interval is asked for by name.
     keep_tests
-        Keep every test, inputs with outcomes, so that ``result.to_suite(path)`` can write them for `replay`. Software
-        whose answers are not remembered is asked once more for it.
+        Keep every test, inputs with outcomes, so that ``result.to_suite(path)`` can write them for
+        `replay`. Software whose answers are not remembered is asked once more for it.
     budget
-        What the whole call may spend; sets that it does not reach in full are reported as far as it went.
+        What the whole call may spend; sets that it does not reach in full are reported as far as it
+        went.
 
     Examples
     --------
@@ -113,7 +123,9 @@ def measure(
     tests: list[Tests] = []
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(allowed, hook)
-        notes = check_deterministic(Draws(chosen, tested.space, seed, *questions[0].stream), tested, meter)
+        notes = check_deterministic(
+            Draws(chosen, tested.space, seed, *questions[0].stream), tested, meter
+        )
         for number, question in enumerate(questions):
             part = meter.share(len(questions) - number)
             answer = ask(question, terms, part, workers, keep=keep_tests)
@@ -157,10 +169,12 @@ def prevalence(
     n_jobs: int = 1,
     progress: bool | None = None,
 ) -> Result:
-    """Measure the share of discriminatory inputs among all inputs, drawn uniformly (Aequitas, section 4.3).
+    """Measure the share of discriminatory inputs among all inputs, drawn uniformly (Aequitas,
+    section 4.3).
 
-    It is the causal score of `measure`, with a margin that suits rare inputs: 0.01 by default. The paper averages over
-    many samples until the mean settles; here the interval holds its level under the rule that ends the sampling.
+    It is the causal score of `measure`, with a margin that suits rare inputs: 0.01 by default. The
+    paper averages over many samples until the mean settles; here the interval holds its level under
+    the rule that ends the sampling.
 
     Examples
     --------

@@ -1,6 +1,8 @@
-"""measure_log: how differently were groups treated in decisions that are already recorded (Themis Def. 3.5, 3.6)?
+"""measure_log: how differently were groups treated in decisions that are already recorded (Themis
+Def. 3.5, 3.6)?
 
-No software is asked. The frame's own engine counts rows by group and outcome, and hands over the counts alone.
+No software is asked. The frame's own engine counts rows by group and outcome, and hands over the
+counts alone.
 """
 
 from __future__ import annotations
@@ -75,10 +77,12 @@ def measure_log(
     bins: Mapping[str, Sequence[float]] | None = None,
     seed: int = 0,
 ) -> Result:
-    """Measure the group discrimination of recorded decisions: how far apart groups' rates of the good outcome are.
+    """Measure the group discrimination of recorded decisions: how far apart groups' rates of the
+    good outcome are.
 
-    Each set of features gets two findings: the highest rate minus the lowest, and the lowest divided by the highest.
-    The intervals of all findings hold together at this level, and so do those of all their groups.
+    Each set of features gets two findings: the highest rate minus the lowest, and the lowest
+    divided by the highest. The intervals of all findings hold together at this level, and so do
+    those of all their groups.
 
     Parameters
     ----------
@@ -87,13 +91,17 @@ def measure_log(
     outcome, positive
         The column of decisions and the favourable one of them; by default 1 or True.
     over
-        As for `measure`: ``["sex", "race"]`` is one set taken together, ``[("sex",), ("race",)]`` are two.
+        As for `measure`: ``["sex", "race"]`` is one set taken together, ``[("sex",), ("race",)]``
+        are two.
     limit, least_ratio
-        Engineering thresholds: the difference fails at or over the limit, the ratio below the least ratio.
+        Engineering thresholds: the difference fails at or over the limit, the ratio below the least
+        ratio.
     support
-        Leave groups with a smaller share of the rows out of the comparison; nothing is then decided about them.
+        Leave groups with a smaller share of the rows out of the comparison; nothing is then decided
+        about them.
     groups, bins
-        Groups that there are besides those in the rows, and edges that make groups of numbers, by column.
+        Groups that there are besides those in the rows, and edges that make groups of numbers, by
+        column.
     seed
         Kept with the result, so that all verbs take it alike; nothing is drawn here.
 
@@ -108,13 +116,18 @@ def measure_log(
     'fail'
     """
     start = time.monotonic()
-    check_shares(ALLOWED, OPTIONAL, level=level, limit=limit, least_ratio=least_ratio, support=support)
+    check_shares(
+        ALLOWED, OPTIONAL, level=level, limit=limit, least_ratio=least_ratio, support=support
+    )
     table = table_of(frame)
     schema = table.collect_schema()
     sets = column_sets(over, outcome, list(schema))
     names = list(dict.fromkeys(name for several in sets for name in several))
     binned = _binned(bins or {}, groups or {}, names, schema)
-    check_variety(table, [name for name in (*names, outcome) if schema[name].is_numeric() and name not in binned])
+    check_variety(
+        table,
+        [name for name in (*names, outcome) if schema[name].is_numeric() and name not in binned],
+    )
     counted = [count_cells(table, several, outcome, binned) for several in sets]
     favourable = favourable_of(counted[0], outcome, positive)
     features = {
@@ -142,7 +155,10 @@ def measure_log(
 
 
 def _binned(
-    bins: Mapping[str, Sequence[float]], groups: Mapping[str, Any], names: list[str], schema: Mapping[str, Any]
+    bins: Mapping[str, Sequence[float]],
+    groups: Mapping[str, Any],
+    names: list[str],
+    schema: Mapping[str, Any],
 ) -> dict[str, Feature]:
     """Return a feature for each column that bins are given for."""
     for option, given in {"bins": bins, "groups": groups}.items():
@@ -150,23 +166,36 @@ def _binned(
             raise UsageError(f"{option} = {clip(repr(given))} must be a dictionary by column")
         for name in given:
             if name not in names:
-                raise UsageError(f"{option} names {clip(repr(name))}, which over does not; {nearest(name, names)}")
+                raise UsageError(
+                    f"{option} names {clip(repr(name))}, which over does not;"
+                    f" {nearest(name, names)}"
+                )
     for name, edges in bins.items():
         if name in groups:
             raise UsageError(f"groups and bins both name {name!r}; give one of them")
         if not schema[name].is_numeric():
-            raise UsageError(f"bins has edges for {name!r}, which holds no numbers ({schema[name]}); leave them out")
+            raise UsageError(
+                f"bins has edges for {name!r}, which holds no numbers ({schema[name]}); leave"
+                " them out"
+            )
         if isinstance(edges, str) or not isinstance(edges, Sequence | np.ndarray) or len(edges) < 2:
-            raise UsageError(f"bins[{name!r}] = {clip(repr(edges))} must be a rising list of edges, as [18, 40, 90]")
+            raise UsageError(
+                f"bins[{name!r}] = {clip(repr(edges))} must be a rising list of edges, as [18,"
+                " 40, 90]"
+            )
     return {name: real(name, edges[0], edges[-1], bins=list(edges)) for name, edges in bins.items()}
 
 
 def _category(cells: Any, name: str, declared: Sequence[Label]) -> Feature:
     """Return the groups of a column: those declared, those of its dtype, and those that rows have."""
     given = category(name, declared).levels if len(declared) else ()
-    levels = dict.fromkeys(label_of(level) for level in (*given, *declared_levels(cells[name]), *seen(cells, name)))
+    levels = dict.fromkeys(
+        label_of(level) for level in (*given, *declared_levels(cells[name]), *seen(cells, name))
+    )
     if not levels:
-        raise DataError(f"column {name!r} is missing in every row; there are no groups to compare by it")
+        raise DataError(
+            f"column {name!r} is missing in every row; there are no groups to compare by it"
+        )
     return category(name, list(levels))
 
 
@@ -177,23 +206,39 @@ def _missing(
     decided = np.array([label is not None for label in labels_of(counted[0], outcome)])
     rows, known = int(sizes_of(counted[0]).sum()), int(sizes_of(counted[0])[decided].sum())
     if not known:
-        raise DataError(f"column {outcome!r} is missing in all {rows:,} rows; there is no decision to measure")
+        raise DataError(
+            f"column {outcome!r} is missing in all {rows:,} rows; there is no decision to measure"
+        )
     lost = rows - known
-    notes = [f"{lost:,} of {rows:,} rows have no {outcome}; they are left out of everything"] if lost else []
+    notes = (
+        [f"{lost:,} of {rows:,} rows have no {outcome}; they are left out of everything"]
+        if lost
+        else []
+    )
     unknown = {}
-    for name, cells in {name: cells for names, cells in zip(sets, counted, strict=True) for name in names}.items():
+    for name, cells in {
+        name: cells for names, cells in zip(sets, counted, strict=True) for name in names
+    }.items():
         sizes = sizes_of(cells) * [label is not None for label in labels_of(cells, outcome)]
         codes = np.array(codes_of(space.feature(name), labels_of(cells, name)))
         unknown[name], outside = (int(sizes[codes == kind].sum()) for kind in (UNKNOWN, OUTSIDE))
-        said = {"no {}; they are counted as unknown and": unknown[name], "{} outside its bins; they are": outside}
+        said = {
+            "no {}; they are counted as unknown and": unknown[name],
+            "{} outside its bins; they are": outside,
+        }
         said = {what.format(name): count for what, count in said.items() if count}
-        notes += [f"{n:,} of {known:,} rows have {what} left out of the comparison" for what, n in said.items()]
+        notes += [
+            f"{n:,} of {known:,} rows have {what} left out of the comparison"
+            for what, n in said.items()
+        ]
     return {"rows": rows, "unknown": unknown, "missing_outcomes": lost}, notes
 
 
 @dataclass(frozen=True)
 class _Tally:
-    """Favourable outcomes and rows of the people of one set who are listed, and which of them are compared."""
+    """Favourable outcomes and rows of the people of one set who are listed, and which of them are
+    compared.
+    """
 
     names: tuple[str, ...]
     about: Sequence[Mapping[str, Label]]
@@ -212,8 +257,23 @@ class _Tally:
         ratios = map(Group, (self.about[at] for at in self.compared), contrast.to_best())
         apart, ratio = self._claims(contrast)
         return [
-            Finding(apart, self.names, contrast.difference(), limit, groups=tuple(rates), score="rate difference"),
-            Finding(ratio, self.names, contrast.ratio(), least, groups=tuple(ratios), least=True, score="rate ratio"),
+            Finding(
+                apart,
+                self.names,
+                contrast.difference(),
+                limit,
+                groups=tuple(rates),
+                score="rate difference",
+            ),
+            Finding(
+                ratio,
+                self.names,
+                contrast.ratio(),
+                least,
+                groups=tuple(ratios),
+                least=True,
+                score="rate ratio",
+            ),
         ]
 
     def _claims(self, contrast: Contrast) -> tuple[str, str]:
@@ -223,14 +283,20 @@ class _Tally:
             few = f"fewer than two groups of {names} have decisions to compare"
             return few, f"{undefined}: {few}"
         ends = [int(np.nanargmax(contrast.shares)), int(np.nanargmin(contrast.shares))]
-        (most, least), (first, last) = contrast.shares[ends], (_said(self.about[self.compared[at]]) for at in ends)
+        (most, least), (first, last) = (
+            contrast.shares[ends],
+            (_said(self.about[self.compared[at]]) for at in ends),
+        )
         high, low = number_text.percent(most), number_text.percent(least)
         apart = f"{first} is favoured in {high} of recorded decisions, {last} in {low}"
         if most == least:
             apart = f"every group of {names} is favoured in {high} of recorded decisions"
         if most == 0:
             return apart, f"{undefined}: no decision was favourable"
-        return apart, f"by {names}, the lowest rate is {number_text.percent_of(least, most)} of the highest"
+        return (
+            apart,
+            f"by {names}, the lowest rate is {number_text.percent_of(least, most)} of the highest",
+        )
 
 
 def _tally(cells: Any, groups: Groups, outcome: str, favourable: Label, support: float) -> _Tally:
@@ -238,19 +304,24 @@ def _tally(cells: Any, groups: Groups, outcome: str, favourable: Label, support:
     outcomes = labels_of(cells, outcome)
     rows = sizes_of(cells) * [label is not None for label in outcomes]
     features = [groups.space.feature(name) for name in groups.names]
-    codes = np.array([codes_of(feature, labels_of(cells, feature.name)) for feature in features], dtype=np.intp)
+    codes = np.array(
+        [codes_of(feature, labels_of(cells, feature.name)) for feature in features], dtype=np.intp
+    )
     kinds, place = np.unique(codes, axis=1, return_inverse=True)
     good = rows * [label == favourable for label in outcomes]
     totals = np.array([np.bincount(place.ravel(), weights) for weights in (good, rows)])
     inside = (kinds >= 0).all(axis=0)
     sums = np.zeros((2, len(groups)))
-    sums[:, np.ravel_multi_index(tuple(kinds[:, inside]), [int(f.variety) for f in features])] = totals[:, inside]
+    sums[:, np.ravel_multi_index(tuple(kinds[:, inside]), [int(f.variety) for f in features])] = (
+        totals[:, inside]
+    )
 
     small, nobody = sums[1] < support * rows.sum(), sums[1] == 0
     if (several := int((~small & ~nobody).sum())) > MOST_COMPARED:
         raise UsageError(
-            f"{' and '.join(groups.names)} make {several:,} groups with rows, over the {MOST_COMPARED} that are "
-            f"compared; take fewer columns, give bins, or leave small groups out with support=0.01"
+            f"{' and '.join(groups.names)} make {several:,} groups with rows, over the"
+            f" {MOST_COMPARED} that are compared; take fewer columns, give bins, or leave small"
+            " groups out with support=0.01"
         )
     few = nobody.sum() <= MOST_EMPTY
     listed = np.flatnonzero(~nobody | few)
@@ -260,14 +331,21 @@ def _tally(cells: Any, groups: Groups, outcome: str, favourable: Label, support:
     hits, size = np.concatenate([sums[:, listed], totals[:, others]], axis=1)
     notes = []
     if small.any():
-        them = (f"{_said(about[at])} ({size[at]:,.0f} rows)" for at in np.flatnonzero(small[listed]))
+        them = (
+            f"{_said(about[at])} ({size[at]:,.0f} rows)" for at in np.flatnonzero(small[listed])
+        )
         under = f"under {number_text.percent_plain(support)} of rows"
         notes.append(f"{under}, left out of the comparison and undecided: {_some(them)}")
     if empty := int((nobody & ~small).sum()):
         them = (_said(about[at]) for at in np.flatnonzero((nobody & ~small)[listed]))
         names = f"{empty:,} of {len(groups):,} groups of {' and '.join(groups.names)}"
-        notes.append(f"{names} have no rows and could have any rate, so the comparison cannot pass: {_some(them)}")
-    return _Tally(groups.names, about, hits, size, np.flatnonzero(~small[listed]), 0 if few else empty, notes)
+        notes.append(
+            f"{names} have no rows and could have any rate, so the comparison cannot pass:"
+            f" {_some(them)}"
+        )
+    return _Tally(
+        groups.names, about, hits, size, np.flatnonzero(~small[listed]), 0 if few else empty, notes
+    )
 
 
 def _apart(groups: Groups, codes: Sequence[int]) -> dict[str, Label]:

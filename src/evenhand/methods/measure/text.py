@@ -18,4 +18,6 @@ def lines_of_records(result: Result, *, cases: int = 1, width: int | None = None
     """Tell what was measured of recorded decisions."""
     yield from all_findings(result, cases, width)
     rows = number_text.count(result.details.get("rows", 0))
-    yield from closing(result, f"{rows} recorded decisions, {number_text.seconds(result.spent.seconds)}")
+    yield from closing(
+        result, f"{rows} recorded decisions, {number_text.seconds(result.spent.seconds)}"
+    )

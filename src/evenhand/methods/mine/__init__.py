@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from evenhand.runtime.options import ANY, FEATURES, FILE, NUMBER, TEXT, TEXTS, WHOLE, Kind, Option, Options
+from evenhand.runtime.options import (
+    ANY,
+    FEATURES,
+    FILE,
+    NUMBER,
+    TEXT,
+    TEXTS,
+    WHOLE,
+    Kind,
+    Option,
+    Options,
+)
 from evenhand.runtime.registry import Deferred
 from evenhand.verbs import ASK, Command, Verb
 
@@ -22,7 +33,9 @@ _FORMING = (
     _SUPPORT,
     Option("complement", NUMBER, "the least share of rows that it leaves (default: as many)"),
     Option("bins", _BINS, "into how many bins numbers are cut"),
-    Option("binning", TEXT, "bins of equal width, or of as many rows", choices=("width", "quantiles")),
+    Option(
+        "binning", TEXT, "bins of equal width, or of as many rows", choices=("width", "quantiles")
+    ),
     Option("levels", WHOLE, "the most levels that a condition names"),
     _DEPTH,
 )
@@ -32,13 +45,15 @@ _FRAME = Deferred("evenhand.methods.mine.table:frame")
 _DETAIL = Deferred("evenhand.methods.mine.findings:read_place")
 _RULE = (
     "A subgroup is treated differently",
-    "A subgroup that can be read as a rule gets the outcome at another rate than everyone else, by the engineering "
-    "threshold or more.",
+    (
+        "A subgroup that can be read as a rule gets the outcome at another rate than everyone else,"
+        " by the engineering threshold or more."
+    ),
 )
 _DEFINITION = (
-    "The score of a subgroup is how much more, or less, often its people get the favourable outcome than "
-    "everyone else (Zhang, Wang, Sun, Sun: TestSGD, Definition 4.1). All subgroups that are large enough were looked "
-    "at, and the intervals hold for all of them together."
+    "The score of a subgroup is how much more, or less, often its people get the favourable outcome"
+    " than everyone else (Zhang, Wang, Sun, Sun: TestSGD, Definition 4.1). All subgroups that are"
+    " large enough were looked at, and the intervals hold for all of them together."
 )
 
 MINE = Verb(
@@ -56,7 +71,12 @@ MINE = Verb(
         *_FORMING,
         _LIMIT,
         _LEVEL,
-        Option("treatment", TEXT, "neighbours, drawn, rows or paper (default: by the cost)", metavar="NAME"),
+        Option(
+            "treatment",
+            TEXT,
+            "neighbours, drawn, rows or paper (default: by the cost)",
+            metavar="NAME",
+        ),
         Option("truth", TEXT, "the column of true outcomes, for --score tpr,fpr", metavar="COLUMN"),
         _SCORE,
         _TOP,
@@ -84,7 +104,9 @@ MINE = Verb(
 
 MINE_LOG = Verb(
     "mine_log",
-    question="Which readable subgroups do the recorded decisions treat differently from everyone else?",
+    question=(
+        "Which readable subgroups do the recorded decisions treat differently from everyone else?"
+    ),
     definition=_DEFINITION,
     function=Deferred("evenhand.methods.mine.recorded:mine_log"),
     options=Options.of(
@@ -116,11 +138,19 @@ MINE_LOG = Verb(
 MINE_TEXT = Verb(
     "mine_text",
     question="With which sensitive terms are texts treated differently?",
-    definition="Texts that name a category are written with each of its terms; the score of a term is how much more, "
-    "or less, often texts get the favourable outcome with it than with others (TestSGD, sections 4.1 and 4.3).",
+    definition=(
+        "Texts that name a category are written with each of its terms; the score of a term is how"
+        " much more, or less, often texts get the favourable outcome with it than with others"
+        " (TestSGD, sections 4.1 and 4.3)."
+    ),
     function=Deferred("evenhand.methods.mine.texts.mine_text:mine_text"),
     options=Options.of(
-        Option("kind", TEXT, "for texts: the kind of score (default: group)", choices=("group", "causal")),
+        Option(
+            "kind",
+            TEXT,
+            "for texts: the kind of score (default: group)",
+            choices=("group", "causal"),
+        ),
         Option(
             "against",
             TEXT,
@@ -134,7 +164,11 @@ MINE_TEXT = Verb(
         _LEVEL,
         _TOP,
         Option(
-            "lexicon", ANY, "the terms to look for; a configuration names them in [texts]", toml=False, command=False
+            "lexicon",
+            ANY,
+            "the terms to look for; a configuration names them in [texts]",
+            toml=False,
+            command=False,
         ),
         given=(
             *("function", "texts", "positive", "output", "threshold", "differs", "ledger"),

@@ -14,14 +14,23 @@ if TYPE_CHECKING:
     from evenhand.results.result import Result
 
 
-def mine(source: Source, subject: Any, *, data: str | None = None, truth: str | None = None, **settings: Any) -> Result:
+def mine(
+    source: Source,
+    subject: Any,
+    *,
+    data: str | None = None,
+    truth: str | None = None,
+    **settings: Any,
+) -> Result:
     """Mine real rows."""
     from evenhand.methods.mine import mine as rows  # imported where it is used
 
     real = source.real(data)
     if real.rows is None:
         why = real.notes[0] if real.notes else "there are no rows to find rules in"
-        raise ConfigError(f"{source.where}: {why}; name a file of rows with --data, or with data in a check")
+        raise ConfigError(
+            f"{source.where}: {why}; name a file of rows with --data, or with data in a check"
+        )
     try:
         result = rows.mine(subject, data=real.rows, truth=real.truth(truth), **settings)
     except DataError as error:
@@ -29,12 +38,16 @@ def mine(source: Source, subject: Any, *, data: str | None = None, truth: str | 
     return replace(result, notes=[*result.notes, *real.notes])
 
 
-def mine_text(source: Source, subject: Any, *, without: Sequence[str] = (), n_jobs: int = 1, **settings: Any) -> Result:
+def mine_text(
+    source: Source, subject: Any, *, without: Sequence[str] = (), n_jobs: int = 1, **settings: Any
+) -> Result:
     """Mine the texts that the source declares."""
     from evenhand.methods.mine.texts import mine_text as texts
 
     if n_jobs != 1:
-        raise UsageError(f"--n-jobs {n_jobs} does not go with [texts], which are asked about in one process")
+        raise UsageError(
+            f"--n-jobs {n_jobs} does not go with [texts], which are asked about in one process"
+        )
     declared = source.texts
     given = declared.read()
     every = list(dict.fromkeys([*declared.without, *without]))

@@ -1,4 +1,6 @@
-"""Choices: the rules on one sensitive feature, from which rule sets are put together (TestSGD, section 4.1)."""
+"""Choices: the rules on one sensitive feature, from which rule sets are put together (TestSGD,
+section 4.1).
+"""
 
 from __future__ import annotations
 
@@ -38,12 +40,14 @@ _SLACK = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Choices:
-    """The rules on one feature: subsets of a category's levels, intervals of a number's bins (TestSGD, section 4.1).
+    """The rules on one feature: subsets of a category's levels, intervals of a number's bins
+    (TestSGD, section 4.1).
 
     Parameters
     ----------
     edges
-        None of a category, else rising: bin `j` is ``edges[j] <= x < edges[j + 1]``, the last one with its upper edge.
+        None of a category, else rising: bin `j` is ``edges[j] <= x < edges[j + 1]``, the last one
+        with its upper edge.
     picks
         Which cells, that is levels or bins, each choice takes: one row for each choice.
     copies
@@ -79,12 +83,14 @@ class Choices:
         column
             The encoded values in the data, for quantiles.
         bins
-            The number of bins of a number, or rising cut points; bins that the feature declares come before a number.
+            The number of bins of a number, or rising cut points; bins that the feature declares
+            come before a number.
         binning
-            ``"width"`` for bins of equal width, ``"quantiles"`` for bins of about as many rows each.
+            ``"width"`` for bins of equal width, ``"quantiles"`` for bins of about as many rows
+            each.
         levels
-            The most levels that a choice may name; by default all subsets, or where they are over a thousand those of
-            few levels and those that leave few levels out.
+            The most levels that a choice may name; by default all subsets, or where they are over a
+            thousand those of few levels and those that leave few levels out.
 
         Examples
         --------
@@ -105,7 +111,9 @@ class Choices:
 
     @cached_property
     def weights(self) -> Floats:
-        """The table of choices and cells as numbers, cells by choices, for products with sums over cells."""
+        """The table of choices and cells as numbers, cells by choices, for products with sums over
+        cells.
+        """
         return np.ascontiguousarray(self.picks.T, dtype=np.float64)
 
     def cells(self, column: Floats) -> NDArray[np.intp]:
@@ -135,7 +143,8 @@ class Choices:
         return [condition.value_text for condition in said]
 
     def values(self) -> list[Any]:
-        """Return what tells each cell from the others: its level, or the number that its bin starts with.
+        """Return what tells each cell from the others: its level, or the number that its bin starts
+        with.
 
         >>> from evenhand.space.feature import category, integer
         >>> Choices.of(integer("age", 18, 90), np.array([]), bins=[40, 60]).values()
@@ -148,19 +157,28 @@ class Choices:
         return list(self.feature.numbers(np.array(self.edges[:-1])).tolist())
 
     def condition(self, choice: int) -> Condition:
-        """Return a choice as a condition of a rule; an interval that reaches an end of the range is open there."""
+        """Return a choice as a condition of a rule; an interval that reaches an end of the range is
+        open there.
+        """
         taken = np.flatnonzero(self.picks[choice]).tolist()
         if self.feature.kind == "category":
-            return Condition(self.feature.name, levels=tuple(self.feature.levels[cell] for cell in taken))
-        low, below = self.feature.numbers(np.array([self.edges[taken[0]], self.edges[taken[-1] + 1]])).tolist()
+            return Condition(
+                self.feature.name, levels=tuple(self.feature.levels[cell] for cell in taken)
+            )
+        low, below = self.feature.numbers(
+            np.array([self.edges[taken[0]], self.edges[taken[-1] + 1]])
+        ).tolist()
         last = taken[-1] == len(self.edges) - 2
-        return Condition(self.feature.name, low=low if taken[0] else None, below=None if last else below)
+        return Condition(
+            self.feature.name, low=low if taken[0] else None, below=None if last else below
+        )
 
     def merged(self, sizes: Floats) -> Choices:
-        """Return the choices without those that cover no row or every row, those that cover the same rows as one.
+        """Return the choices without those that cover no row or every row, those that cover the
+        same rows as one.
 
-        The simplest of them stays: the one that names or leaves out fewest levels; the tightest interval of those that
-        reach an end of the range, or where none does, of all.
+        The simplest of them stays: the one that names or leaves out fewest levels; the tightest
+        interval of those that reach an end of the range, or where none does, of all.
 
         Parameters
         ----------
@@ -193,46 +211,68 @@ class Choices:
         taken = self.picks.sum(axis=1)
         if self.feature.kind == "category":
             return np.array([taken, np.minimum(taken, self.picks.shape[1] - taken)])
-        return np.array([np.where(self.picks[:, 0] | self.picks[:, -1], taken, taken + self.picks.shape[1])])
+        return np.array(
+            [np.where(self.picks[:, 0] | self.picks[:, -1], taken, taken + self.picks.shape[1])]
+        )
 
     def frequent(self, sizes: Floats, least: float) -> Choices:
-        """Return the choices whose rows are at least `least`; rule sets with any other have fewer rows still.
+        """Return the choices whose rows are at least `least`; rule sets with any other have fewer
+        rows still.
 
         >>> from evenhand.space.feature import category
         >>> sexes = Choices.of(category("sex", ["F", "M"]), np.array([]))
         >>> sexes.frequent(np.array([1.0, 9.0]), 5).condition(0).text
         'sex M'
         """
-        # Less a trace, since sums of weights are rounded; what is left out here is never looked at again.
+        # Less a trace, since sums of weights are rounded; what is left out here is never looked at
+        # again.
         return self._only(np.flatnonzero(sizes @ self.weights >= least * (1 - 1e-12)))
 
     def _only(self, kept: NDArray[np.intp]) -> Choices:
         return replace(self, picks=self.picks[kept], copies=self.copies[kept])
 
 
-def _checked(feature: Feature, bins: Any, binning: Any, levels: Any) -> tuple[int | list[float], int | None]:
-    """Return the number of bins or the cut points, and the most levels, or say which of them is wrong."""
+def _checked(
+    feature: Feature, bins: Any, binning: Any, levels: Any
+) -> tuple[int | list[float], int | None]:
+    """Return the number of bins or the cut points, and the most levels, or say which of them is
+    wrong.
+    """
     bins, levels = plain(bins), plain(levels)
     if binning not in BINNINGS:
         raise UsageError(f"unknown binning {clip(repr(binning))}; {nearest(binning, BINNINGS)}")
-    if levels is not None and (isinstance(levels, bool) or not isinstance(levels, int) or levels < 1):
+    if levels is not None and (
+        isinstance(levels, bool) or not isinstance(levels, int) or levels < 1
+    ):
         raise UsageError(f"levels = {clip(repr(levels))} must be a whole number of 1 or more")
     if isinstance(bins, int) and not isinstance(bins, bool) and bins >= 2:
         return bins, levels
-    cuts = [plain(cut) for cut in bins] if isinstance(bins, Iterable) and not isinstance(bins, str | bytes) else []
-    numbers = all(isinstance(cut, int | float) and not isinstance(cut, bool) and math.isfinite(cut) for cut in cuts)
+    cuts = (
+        [plain(cut) for cut in bins]
+        if isinstance(bins, Iterable) and not isinstance(bins, str | bytes)
+        else []
+    )
+    numbers = all(
+        isinstance(cut, int | float) and not isinstance(cut, bool) and math.isfinite(cut)
+        for cut in cuts
+    )
     if not cuts or not numbers or any(one >= other for one, other in itertools.pairwise(cuts)):
         raise UsageError(
-            f"bins = {clip(repr(bins))} must be a whole number of 2 or more, or a rising list of cut points"
+            f"bins = {clip(repr(bins))} must be a whole number of 2 or more, or a rising list of"
+            " cut points"
         )
     if feature.kind != "category":
         for cut in cuts:
             if not feature.low <= cut <= feature.high:
-                raise UsageError(f"bins has the cut point {cut!r}, but {feature.name!r} takes {feature.domain}")
+                raise UsageError(
+                    f"bins has the cut point {cut!r}, but {feature.name!r} takes {feature.domain}"
+                )
     return cuts, levels
 
 
-def _edges(feature: Feature, column: Floats, bins: int | list[float], binning: str) -> tuple[float, ...]:
+def _edges(
+    feature: Feature, column: Floats, bins: int | list[float], binning: str
+) -> tuple[float, ...]:
     """Return the edges of a number's bins, each of which holds some of its values."""
     if isinstance(bins, int) and binning == "width" and feature.bins is not None:
         bins = feature.bins if isinstance(feature.bins, int) else list(feature.bins)
@@ -258,7 +298,8 @@ def _edges(feature: Feature, column: Floats, bins: int | list[float], binning: s
         return (low, *cuts.tolist(), top + step if top in cuts else top)
     edges = np.array([low, *cuts, top])
     if isinstance(bins, int):
-        # As many decimals as tell the edges apart: a text is then short, and true to the last digit.
+        # As many decimals as tell the edges apart: a text is then short, and true to the last
+        # digit.
         decimals = 5 - math.floor(math.log10(np.diff(edges).min()))
         if decimals + math.log10(np.abs(edges).max()) < _DIGITS:
             edges[1:-1] = np.round(edges[1:-1], max(decimals, 0))
@@ -278,14 +319,20 @@ def _subsets(feature: Feature, levels: int | None) -> NDArray[np.bool_]:
     total = len(feature.levels)
     if levels is None:
         few = 1
-        while 2 * few < total and sum(math.comb(total, size) for size in _sizes(total, few + 1)) <= MOST_SUBSETS:
+        while (
+            2 * few < total
+            and sum(math.comb(total, size) for size in _sizes(total, few + 1)) <= MOST_SUBSETS
+        ):
             few += 1
         sizes = _sizes(total, few)
     else:
         sizes = list(range(1, min(levels, total - 1) + 1))
     _room(feature, sum(math.comb(total, size) for size in sizes), total, "levels")
     # The more levels are taken, the fewer are left out; the order of those is the other way round.
-    made = [_of_size(total, size) if 2 * size <= total else ~_of_size(total, total - size)[::-1] for size in sizes]
+    made = [
+        _of_size(total, size) if 2 * size <= total else ~_of_size(total, total - size)[::-1]
+        for size in sizes
+    ]
     return np.concatenate([np.zeros((0, total), dtype=np.bool_), *made])
 
 

@@ -1,4 +1,6 @@
-"""Cube: sums over the cells of sensitive features, from which those of every rule set follow (TestSGD, section 4)."""
+"""Cube: sums over the cells of sensitive features, from which those of every rule set follow
+(TestSGD, section 4).
+"""
 
 from __future__ import annotations
 
@@ -32,10 +34,11 @@ _WIDEST = 1 << 62
 
 @dataclass(frozen=True, eq=False)
 class Cube:
-    """Sums over the cells of sensitive features, for every rule set without another look at the rows (Algorithm 1).
+    """Sums over the cells of sensitive features, for every rule set without another look at the
+    rows (Algorithm 1).
 
-    A rule set takes one choice of each feature of a family, that is a set of positions in `choices`; its place is the
-    number of each choice.
+    A rule set takes one choice of each feature of a family, that is a set of positions in
+    `choices`; its place is the number of each choice.
 
     Parameters
     ----------
@@ -97,7 +100,9 @@ class Cube:
         """Return every set of at most `depth` features that have choices, small ones first."""
         usable = [position for position, choices in enumerate(self.choices) if len(choices)]
         most = len(usable) if depth is None else min(depth, len(usable))
-        return [family for size in range(1, most + 1) for family in itertools.combinations(usable, size)]
+        return [
+            family for size in range(1, most + 1) for family in itertools.combinations(usable, size)
+        ]
 
     def size(self, family: Family) -> int:
         """Return the number of rule sets of a family."""
@@ -112,19 +117,24 @@ class Cube:
         return np.asarray(found)
 
     def sums(self, family: Family, totals: Floats) -> Floats:
-        """Return sums over the rows that each rule set of a family covers: one axis for each of its features.
+        """Return sums over the rows that each rule set of a family covers: one axis for each of its
+        features.
 
         Parameters
         ----------
         totals
-            Sums over cells as `totals` returns them; of several rows, the first axis of the result is theirs.
+            Sums over cells as `totals` returns them; of several rows, the first axis of the result
+            is theirs.
         """
         self._fits(family)
         shape = [self.choices[position].picks.shape[1] for position in family]
         place = np.ravel_multi_index(tuple(self.codes[:, position] for position in family), shape)
         several = np.atleast_2d(totals)
-        dense = np.array([np.bincount(place, weights=row, minlength=math.prod(shape)) for row in several]).T
-        # The feature in front is multiplied away and its choices come last, so no axis is ever copied to another place.
+        dense = np.array(
+            [np.bincount(place, weights=row, minlength=math.prod(shape)) for row in several]
+        ).T
+        # The feature in front is multiplied away and its choices come last, so no axis is ever
+        # copied to another place.
         for position, cells in zip(family, shape, strict=True):
             dense = dense.reshape(cells, -1).T @ self.choices[position].weights
         sums = dense.reshape(len(several), *(len(self.choices[position]) for position in family))
@@ -143,10 +153,14 @@ class Cube:
 
     def conditions(self, family: Family, place: Sequence[int]) -> list[Condition]:
         """Return the conditions of a rule set."""
-        return [self.choices[position].condition(choice) for position, choice in zip(family, place, strict=True)]
+        return [
+            self.choices[position].condition(choice)
+            for position, choice in zip(family, place, strict=True)
+        ]
 
     def pruned(self, sizes: Floats, least: float) -> Cube:
-        """Return the cube with choices that cover the same rows merged, and without those of less than `least`.
+        """Return the cube with choices that cover the same rows merged, and without those of less
+        than `least`.
 
         Parameters
         ----------
@@ -156,7 +170,9 @@ class Cube:
         return self._kept(sizes, least, merge=True)
 
     def candidates(self, depth: int | None = None) -> int:
-        """Return how many rules of at most `depth` features there are, those that cover the same rows included."""
+        """Return how many rules of at most `depth` features there are, those that cover the same
+        rows included.
+        """
         return sum(_by_size([int(choices.copies.sum()) for choices in self.choices])[:depth])
 
     def rule_sets(self) -> list[int]:
@@ -171,7 +187,8 @@ class Cube:
         return _by_size([len(choices) for choices in self.choices])
 
     def frequent(self, sizes: Floats, least: float, depth: int | None = None) -> int:
-        """Return how many rules of at most `depth` features cover at least so many rows, or so much of their weight.
+        """Return how many rules of at most `depth` features cover at least so many rows, or so much
+        of their weight.
 
         >>> from evenhand.methods.mine.conditions import Choices
         >>> from evenhand.space.feature import category
@@ -191,7 +208,9 @@ class Cube:
         kept = []
         for position, choices in enumerate(self.choices):
             cells = choices.picks.shape[1]
-            mine = np.bincount(self.codes[:, position], weights=sizes, minlength=cells).astype(np.float64)
+            mine = np.bincount(self.codes[:, position], weights=sizes, minlength=cells).astype(
+                np.float64
+            )
             kept.append((choices.merged(mine) if merge else choices).frequent(mine, least))
         return replace(self, choices=tuple(kept))
 
@@ -199,10 +218,13 @@ class Cube:
         cells = math.prod(self.choices[position].picks.shape[1] for position in family)
         for number, what in ((self.size(family), "rule sets"), (cells, "cells")):
             if number > MOST_ENTRIES:
-                names = clip(", ".join(self.choices[position].feature.name for position in family), 300)
+                names = clip(
+                    ", ".join(self.choices[position].feature.name for position in family), 300
+                )
                 raise SpaceError(
-                    f"{names} have {count(number)} {what} together, over the {MOST_ENTRIES:,} that are summed at once; "
-                    "take fewer features at a time (depth), fewer bins, or more support"
+                    f"{names} have {count(number)} {what} together, over the {MOST_ENTRIES:,} that"
+                    " are summed at once; take fewer features at a time (depth), fewer bins, or"
+                    " more support"
                 )
 
 
@@ -215,7 +237,9 @@ def _by_size(choices: Sequence[int]) -> list[int]:
 
 
 def _numbered(key: NDArray[np.int64], wide: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return a row of each value of a key, and for every row the number of its value; keys are less than `wide`."""
+    """Return a row of each value of a key, and for every row the number of its value; keys are less
+    than `wide`.
+    """
     if wide > _NARROW:
         _, first, index = np.unique(key, return_index=True, return_inverse=True)
         return first, index

@@ -1,4 +1,6 @@
-"""What was mined, told: a sentence, an estimate and numbers for each story, and for all rule sets in none."""
+"""What was mined, told: a sentence, an estimate and numbers for each story, and for all rule sets
+in none.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
     from evenhand.results.evidence import Case
 
 SCORES = ("rate", "tpr", "fpr")
-"""What is compared: how often people are favoured, of all, of those who should be, and of those who should not."""
+"""What is compared: how often people are favoured, of all, of those who should be, and of those who
+should not.
+"""
 AMONG = {
     "rate": "",
     "tpr": "of those whose true outcome is favourable, ",
@@ -37,7 +41,9 @@ OTHER_TEXTS = {"terms": "the same texts with other terms", "rest": "all other te
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What the sentences are about: which outcome counts as favourable, of which output, and which score."""
+    """What the sentences are about: which outcome counts as favourable, of which output, and which
+    score.
+    """
 
     favoured: str
     output: str = ""
@@ -48,13 +54,17 @@ class Words:
 
     def sentence(self, who: str, inside: float, outside: float, difference: str) -> str:
         """Say who is treated how, against everyone else."""
-        treated = treated_so(self.favoured, inside, OTHERS, outside, counts=self.counts, named=self.named)
+        treated = treated_so(
+            self.favoured, inside, OTHERS, outside, counts=self.counts, named=self.named
+        )
         return f"{AMONG[self.score]}people with {who} {treated} ({difference})"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the details of a result tell of a finding: in which mining, as a story, a change of terms, or the rest."""
+    """Where the details of a result tell of a finding: in which mining, as a story, a change of
+    terms, or the rest.
+    """
 
     mining: int
     part: str
@@ -94,8 +104,12 @@ class Telling:
         stories.sort(key=lambda entry: (-entry[1]["low"], -abs(entry[1]["difference"])))
         return Ranked(self, stories)
 
-    def told(self, ranked: Ranked, cases: Sequence[tuple[Case, ...]]) -> tuple[list[Finding], dict[str, Any]]:
-        """Return a finding for each story with its cases, one for all other rule sets, and what else is to be told."""
+    def told(
+        self, ranked: Ranked, cases: Sequence[tuple[Case, ...]]
+    ) -> tuple[list[Finding], dict[str, Any]]:
+        """Return a finding for each story with its cases, one for all other rule sets, and what
+        else is to be told.
+        """
         findings = [
             self._finding(story, entry, Place(self.number, "story", at), shown)
             for at, ((story, entry), shown) in enumerate(zip(ranked.stories, cases, strict=True))
@@ -108,7 +122,9 @@ class Telling:
         return findings, self._entry(entries, left)
 
     def _behind(self, rest: dict[str, Any], stories: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """Return what is known of the rule sets that lead no story: nothing is surer of them than of the best story."""
+        """Return what is known of the rule sets that lead no story: nothing is surer of them than
+        of the best story.
+        """
         if self.paper is not None:
             return rest | self.paper.around(rest["value"])
         return rest | {"low": min(rest["low"], max(entry["low"] for entry in stories))}
@@ -116,7 +132,9 @@ class Telling:
     def _story(self, story: Story) -> tuple[Story, dict[str, Any]]:
         lead, total = story.lead, self.mining.ranking.total
         rows = int(self.mining.inside(lead).sum())
-        low, high, rate, other = self._limits(lead, rows) if self.paper is None else self._by_paper(lead, self.paper)
+        low, high, rate, other = (
+            self._limits(lead, rows) if self.paper is None else self._by_paper(lead, self.paper)
+        )
         rule, difference = self.mining.rule(lead), lead.inside - lead.outside
         return story, {
             "rule": rule.to_dict(),
@@ -135,7 +153,9 @@ class Telling:
 
     def _limits(self, lead: Told, rows: int) -> tuple[float, float, Estimate, Estimate]:
         """Return the limits of the difference, and the rates of those inside and of everyone else."""
-        hits, size, missed, others = map(float, self.mining.ranking.sides(np.array([lead.hits, lead.size])))
+        hits, size, missed, others = map(
+            float, self.mining.ranking.sides(np.array([lead.hits, lead.size]))
+        )
         low, high = absolute(*map(np.asarray, self.sure.difference(hits, size, missed, others)))
         rate, other = self._rate(hits, size, rows), self._rate(missed, others, self._rows - rows)
         return float(low), float(high), rate, other
@@ -146,7 +166,9 @@ class Telling:
 
     def _by_paper(self, lead: Told, paper: ByPaper) -> tuple[float, float, Estimate, Estimate]:
         score, population = paper.scores[lead.family, lead.place], self.mining.treated.population
-        rate, other = (paper.rate(value, score.n, population) for value in (score.inside, score.outside))
+        rate, other = (
+            paper.rate(value, score.n, population) for value in (score.inside, score.outside)
+        )
         return max(score.value - score.half, 0.0), min(score.value + score.half, 1.0), rate, other
 
     def _like(self, told: Told) -> dict[str, Any]:
@@ -170,11 +192,15 @@ class Telling:
         said = f"{method}, simultaneous over {self.sure.among:,} rule sets"
         return Estimate(value, low, min(high, 1.0), n, self.sure.level, said, population)
 
-    def _finding(self, story: Story, entry: dict[str, Any], place: Place, cases: tuple[Case, ...]) -> Finding:
+    def _finding(
+        self, story: Story, entry: dict[str, Any], place: Place, cases: tuple[Case, ...]
+    ) -> Finding:
         lead, value = story.lead, abs(entry["difference"])
         n = self._rows if self.paper is None else 2 * self.paper.scores[lead.family, lead.place].n
         estimate = self._estimate(value, entry["low"], entry["high"], n, "melded")
-        claim = self.words.sentence(entry["text"], lead.inside, lead.outside, points_apart(estimate))
+        claim = self.words.sentence(
+            entry["text"], lead.inside, lead.outside, points_apart(estimate)
+        )
         groups = both_sides(entry, OTHERS)
         return Finding(
             claim,
@@ -190,11 +216,22 @@ class Telling:
 
     def _others(self, rest: dict[str, Any]) -> Finding:
         estimate = self._estimate(rest["value"], rest["low"], rest["high"], self._rows, "melded")
-        said = f"{none_of(rest['rules'])}, variations of these included, is further from everyone else than this"
+        said = (
+            f"{none_of(rest['rules'])}, variations of these included, is further from everyone else"
+            " than this"
+        )
         claim = f"{AMONG[self.words.score]}{said} ({points_apart(estimate)})"
         place = Place(self.number, "rest")
         words = self.words
-        return Finding(claim, Rule(()), estimate, self.limit, output=words.output, score=words.score, detail=place)
+        return Finding(
+            claim,
+            Rule(()),
+            estimate,
+            self.limit,
+            output=words.output,
+            score=words.score,
+            detail=place,
+        )
 
     def _entry(self, stories: list[dict[str, Any]], rest: dict[str, Any] | None) -> dict[str, Any]:
         mining, treated = self.mining, self.mining.treated
@@ -271,7 +308,13 @@ def tell(
         told, entry = ranked.telling.told(ranked, shown)
         findings += told
         entries.append(entry)
-    findings.sort(key=lambda finding: (not finding.about.conditions, -finding.estimate.low, -finding.estimate.value))
+    findings.sort(
+        key=lambda finding: (
+            not finding.about.conditions,
+            -finding.estimate.low,
+            -finding.estimate.value,
+        )
+    )
     return findings, entries
 
 
@@ -282,9 +325,13 @@ def scores_of(score: Any, truth: Any) -> tuple[str, ...]:
         if name not in SCORES:
             raise UsageError(f"score = {clip(repr(name))} is unknown; {nearest(name, SCORES)}")
     if not scores or len(set(scores)) < len(scores):
-        raise UsageError(f"score = {clip(repr(score))} must name one or more of {', '.join(SCORES)}, each once")
+        raise UsageError(
+            f"score = {clip(repr(score))} must name one or more of {', '.join(SCORES)}, each once"
+        )
     if scores != ("rate",) and truth is None:
-        raise UsageError(f"score = {clip(repr(score))} needs true outcomes; name their column with truth=…")
+        raise UsageError(
+            f"score = {clip(repr(score))} needs true outcomes; name their column with truth=…"
+        )
     return scores
 
 
@@ -297,14 +344,19 @@ def check_terms(level: float, limit: float | None, top: int) -> None:
         raise UsageError(f"top = {clip(repr(top))} must be a whole number of 1 or more")
 
 
-def treated_so(favoured: str, inside: float, others: str, outside: float, *, counts: bool, named: bool = True) -> str:
+def treated_so(
+    favoured: str, inside: float, others: str, outside: float, *, counts: bool, named: bool = True
+) -> str:
     """Say how some are treated, against others: how often, or with which scores.
 
     >>> treated_so("approve", 0.382, "everyone else", 0.109, counts=True)
     'get the outcome approve 38.2 % of the time, everyone else 10.9 %'
     """
     if not counts:
-        return f"score {number_text.decimal(inside)} on average, {others} {number_text.decimal(outside)}"
+        return (
+            f"score {number_text.decimal(inside)} on average, {others}"
+            f" {number_text.decimal(outside)}"
+        )
     often, others_often = number_text.percent(inside), number_text.percent(outside)
     return f"get {outcome_said(favoured, named=named)} {often} of the time, {others} {others_often}"
 
@@ -335,7 +387,8 @@ def both_sides(entry: Mapping[str, Any], others: str) -> tuple[Group, Group]:
 
 
 def ratio(rate: Estimate, other: Estimate) -> dict[str, float | None]:
-    """Return a rate divided by another, with limits that hold where theirs do; None where one divides by 0.
+    """Return a rate divided by another, with limits that hold where theirs do; None where one
+    divides by 0.
 
     >>> ratio(Estimate.exact(1, 4), Estimate.exact(1, 2))
     {'value': 0.5, 'low': 0.5, 'high': 0.5}

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 
 METHODS = ("neighbours", "drawn", "rows", "paper")
 TRIED, CASES = 32, 3
-"""People inside a rule set who are given the sensitive features of somebody outside, and cases that are shown."""
+"""People inside a rule set who are given the sensitive features of somebody outside, and cases that
+are shown.
+"""
 
 
 @MINE.options.checked
@@ -65,35 +67,42 @@ def mine(
     n_jobs: int = 1,
     progress: bool | None = None,
 ) -> Result:
-    """Find readable subgroups that the software treats differently from everyone else (TestSGD, Algorithms 1 and 2).
+    """Find readable subgroups that the software treats differently from everyone else (TestSGD,
+    Algorithms 1 and 2).
 
-    Every rule set over the sensitive features that covers and leaves enough people is scored by how much more, or less,
-    often its people get the favourable outcome than everyone else (Definition 4.1). The findings are the worst rule
-    sets that tell of different people; the last one bounds all others.
+    Every rule set over the sensitive features that covers and leaves enough people is scored by how
+    much more, or less, often its people get the favourable outcome than everyone else (Definition
+    4.1). The findings are the worst rule sets that tell of different people; the last one bounds
+    all others.
 
     Parameters
     ----------
     subject, space
         A Subject, or a fitted model or function with its space.
     data
-        Real rows. A dataframe is taken for a sample of those whom the software decides about, and intervals hold for
-        all of these, and for all rule sets together. ``rows(frame)`` says that the rows are all there are.
+        Real rows. A dataframe is taken for a sample of those whom the software decides about, and
+        intervals hold for all of these, and for all rule sets together. ``rows(frame)`` says that
+        the rows are all there are.
     over
-        The features to form rules of; by default the protected ones. A list of tuples is mined one by one.
+        The features to form rules of; by default the protected ones. A list of tuples is mined one
+        by one.
     support, complement
-        The least share of the rows that a rule set must cover, and that it must leave; by default the same.
+        The least share of the rows that a rule set must cover, and that it must leave; by default
+        the same.
     bins, binning
-        How numbers are cut: a number of bins, edges, or either by feature; bins of equal ``"width"`` or
-        ``"quantiles"``.
+        How numbers are cut: a number of bins, edges, or either by feature; bins of equal
+        ``"width"`` or ``"quantiles"``.
     levels, depth
         The most levels that a condition names, and the most features that a rule set takes.
     treatment
-        How favourably a row is treated: the mean over all its ``"neighbours"``, which differ by one step in one
-        feature that is not sensitive; over some of them that are ``"drawn"``; by ``"rows"`` as they are; or the paper's
-        Algorithm 2, rule set by rule set (``"paper"``). By default neighbours, or drawn ones where that is too many.
+        How favourably a row is treated: the mean over all its ``"neighbours"``, which differ by one
+        step in one feature that is not sensitive; over some of them that are ``"drawn"``; by
+        ``"rows"`` as they are; or the paper's Algorithm 2, rule set by rule set (``"paper"``). By
+        default neighbours, or drawn ones where that is too many.
     truth, score
-        The column of true outcomes in data, or a sequence. The score is then ``"rate"``, or the gap in true or false
-        positive rates (``"tpr"``, ``"fpr"``), or a list of those; equalized odds is ``["tpr", "fpr"]``.
+        The column of true outcomes in data, or a sequence. The score is then ``"rate"``, or the gap
+        in true or false positive rates (``"tpr"``, ``"fpr"``), or a list of those; equalized odds
+        is ``["tpr", "fpr"]``.
     top
         The most rule sets to report.
 
@@ -114,11 +123,14 @@ def mine(
     forming = Forming(support, complement, bins, binning, levels, depth)
     check_terms(level, limit, top)
     if treatment is not None and treatment not in METHODS:
-        raise UsageError(f"treatment = {clip(repr(treatment))} is unknown; {nearest(treatment, METHODS)}")
+        raise UsageError(
+            f"treatment = {clip(repr(treatment))} is unknown; {nearest(treatment, METHODS)}"
+        )
     sets, scores = _sets(tested.space, over), scores_of(score, truth)
     if scores != ("rate",) and treatment not in (None, "rows"):
         raise UsageError(
-            f"treatment = {treatment!r} does not go with true outcomes, which only the rows themselves have"
+            f"treatment = {treatment!r} does not go with true outcomes, which only the rows"
+            " themselves have"
         )
     given = _given(data, tested.space)
     views = views_for(tested, "group")
@@ -127,23 +139,42 @@ def mine(
         check_rules(tested.space, names, given.points(tested.space), given.weights, forming)
     labels = None if scores == ("rate",) else true_outcomes(truth, data, len(given))
     everybody = np.ones(len(given), dtype=np.bool_)
-    good = [everybody if labels is None else truly_favourable(view, labels, scores) for view in views]
+    good = [
+        everybody if labels is None else truly_favourable(view, labels, scores) for view in views
+    ]
     sensitive = tuple(dict.fromkeys(name for names in sets for name in names))
     before = tested.executed
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(checked_budget(budget), hook)
-        asking = Asking(tested, given, "rows" if scores != ("rate",) else treatment, seed, sensitive, 2 * TRIED * top)
+        asking = Asking(
+            tested,
+            given,
+            "rows" if scores != ("rate",) else treatment,
+            seed,
+            sensitive,
+            2 * TRIED * top,
+        )
         jobs = [
-            _Job(view, Mining.of(tested.space, names, people, forming, partial(_report, meter, names)), words)
-            for (view, treated, done), those in zip(asking.parts(views, meter, workers), good, strict=True)
+            _Job(
+                view,
+                Mining.of(tested.space, names, people, forming, partial(_report, meter, names)),
+                words,
+            )
+            for (view, treated, done), those in zip(
+                asking.parts(views, meter, workers), good, strict=True
+            )
             for words, people in compared(view, treated, done, scores, those)
             for names in sets
         ]
-        papers = [_by_paper(job, asking, level, meter) if asking.method == "paper" else None for job in jobs]
+        papers = [
+            _by_paper(job, asking, level, meter) if asking.method == "paper" else None
+            for job in jobs
+        ]
         parts = [Part(job.mined, job.words, paper) for job, paper in zip(jobs, papers, strict=True)]
         ranked = rank(parts, level=asking.level(level), limit=limit, top=top)
         shown = [
-            [job.cases(seed, meter, lead) for lead in mining.leads] for job, mining in zip(jobs, ranked, strict=True)
+            [job.cases(seed, meter, lead) for lead in mining.leads]
+            for job, mining in zip(jobs, ranked, strict=True)
         ]
         findings, entries = tell(ranked, shown)
     return Result(
@@ -159,13 +190,17 @@ def mine(
 
 
 def _sets(space: Space, over: Over | None) -> list[tuple[str, ...]]:
-    """Return the sets of features that rules are formed of; by default all protected features together."""
+    """Return the sets of features that rules are formed of; by default all protected features
+    together.
+    """
     return feature_sets(space, list(space.protected) if over is None and space.protected else over)
 
 
 def _given(data: Any, space: Space) -> Rows:
     if data is None:
-        raise UsageError("data is None; give the rows that rules are to be found in, as a dataframe")
+        raise UsageError(
+            "data is None; give the rows that rules are to be found in, as a dataframe"
+        )
     given = data if isinstance(data, Rows) else rows(data, sample_of="people like the given rows")
     if not len(given):
         raise DataError("data has no rows; rules are found in real rows")
@@ -181,7 +216,9 @@ def _by_paper(job: _Job, asking: Asking, level: float, meter: Meter) -> ByPaper:
     """Score every rule set by itself with the paper's Algorithm 2."""
     from evenhand.methods.mine.testsgd_score import score_all  # imported where it is used
 
-    return score_all(asking.neighbours(job.view), job.mined, level=level, seed=asking.seed, meter=meter)
+    return score_all(
+        asking.neighbours(job.view), job.mined, level=level, seed=asking.seed, meter=meter
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,9 +230,15 @@ class _Job:
     words: Words
 
     def cases(self, seed: int, meter: Meter, told: Told) -> tuple[Case, ...]:
-        """Give some people inside the sensitive features of somebody outside, and show whose outcome changes."""
+        """Give some people inside the sensitive features of somebody outside, and show whose
+        outcome changes.
+        """
         space, names = self.view.subject.space, self.mined.names
-        if not self.view.counts or meter.left < 2 * TRIED or not any(space.feature(name).passed for name in names):
+        if (
+            not self.view.counts
+            or meter.left < 2 * TRIED
+            or not any(space.feature(name).passed for name in names)
+        ):
             return ()
         points, inside = self.mined.treated.points, self.mined.inside(told)
         rng = stream(seed, "mine", "cases", self.view.title, *names, *told.family, *told.place)
@@ -214,4 +257,6 @@ class _Job:
         flips = (self.view.favourable(before) != gains) & (self.view.favourable(after) == gains)
         changed = (own != twins).sum(axis=1)
         first = sorted(np.flatnonzero(flips).tolist(), key=lambda row: int(changed[row]))[:CASES]
-        return tuple(case_of(space, own[row], twins[row], (before[row], after[row])) for row in first)
+        return tuple(
+            case_of(space, own[row], twins[row], (before[row], after[row])) for row in first
+        )

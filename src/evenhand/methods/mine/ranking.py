@@ -1,4 +1,6 @@
-"""Stories: all rule sets ranked, and those that tell of nearly the same people gathered under the worst of them."""
+"""Stories: all rule sets ranked, and those that tell of nearly the same people gathered under the
+worst of them.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,19 @@ if TYPE_CHECKING:
     from evenhand.statistics.intervals import Floats
 
 OVERLAP = 0.5
-"""Rule sets tell the same story if a side of one, they or everyone else, shares this part with the other's smaller."""
+"""Rule sets tell the same story if a side of one, they or everyone else, shares this part with the
+other's smaller.
+"""
 WITHIN = 0.25
-"""A rule set of fewer features leads if it is as far apart but for this part of the error of the strongest."""
+"""A rule set of fewer features leads if it is as far apart but for this part of the error of the
+strongest.
+"""
 LIKE = 5
 """Rule sets that are listed beside the one that leads a story."""
 BOXED, REFINED, AT_ONCE = 1 << 16, 1024, 16
-"""Of rule sets that lead no story, those whose upper limits are bounded closely, may be computed, and are at once."""
+"""Of rule sets that lead no story, those whose upper limits are bounded closely, may be computed,
+and are at once.
+"""
 STRONGEST = 4
 """Of rule sets that lead no story, those whose lower limits are computed."""
 SLACK = 1e-12
@@ -69,7 +77,9 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """The rule set that leads, how many rule sets tell of nearly the same people, and the worst of those."""
+    """The rule set that leads, how many rule sets tell of nearly the same people, and the worst of
+    those.
+    """
 
     lead: Told
     rules: int
@@ -78,7 +88,9 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """The rule sets that lead no story: how many, and the largest difference among them with its limits."""
+    """The rule sets that lead no story: how many, and the largest difference among them with its
+    limits.
+    """
 
     rules: int
     value: float
@@ -143,7 +155,9 @@ class Ranking:
         shape, size, hits = size.shape, size.ravel(), hits.ravel()
         others = self.total - size
         index = np.flatnonzero(
-            (size >= self.least * (1 - SLACK)) & (others >= self.least_other * (1 - SLACK)) & (others > 0)
+            (size >= self.least * (1 - SLACK))
+            & (others >= self.least_other * (1 - SLACK))
+            & (others > 0)
         )
         if not len(index):
             return
@@ -157,13 +171,16 @@ class Ranking:
         for block in self.blocks:
             others = self.total - block.size
             strength = sure.strength(block.inside, block.size, block.outside, others)
-            # Sums in another order differ in their last digits, and the simpler of two equal rule sets is to lead.
+            # Sums in another order differ in their last digits, and the simpler of two equal rule
+            # sets is to lead.
             block.strength = np.round(strength, 12) - _TIE * (block.size > others)
             block.alive = np.ones(len(block.index), dtype=np.bool_)
             block.leads = []
 
     def stories(self, most: int) -> list[Story]:
-        """Return the worst rule sets that tell of different people, each with those that tell of nearly the same."""
+        """Return the worst rule sets that tell of different people, each with those that tell of
+        nearly the same.
+        """
         found: list[Story] = []
         while len(found) < most and (strongest := self._strongest()) is not None:
             found.append(self._story(*strongest))
@@ -186,8 +203,12 @@ class Ranking:
     def _story(self, best: Block, number: int) -> Story:
         strongest = self._told(best, number)
         rules, tops = 0, []
-        # Of two sides the smaller one is whom a story is about; nearly everybody is in nearly every large group.
-        large, covered = 2 * strongest.size > self.total, self.cube.mask(strongest.family, strongest.place)
+        # Of two sides the smaller one is whom a story is about; nearly everybody is in nearly every
+        # large group.
+        large, covered = (
+            2 * strongest.size > self.total,
+            self.cube.mask(strongest.family, strongest.place),
+        )
         shared = self.size * (~covered if large else covered)
         people = self.total - strongest.size if large else strongest.size
         for block in self.blocks:
@@ -202,18 +223,23 @@ class Ranking:
                 top = np.argsort(-strength, kind="stable")[: min(LIKE + 1, int(joins.sum()))]
                 tops += [(float(block.strength[at]), block, int(at)) for at in top]
         tops.sort(key=lambda top: -top[0])
-        # Conditions that add nothing beyond chance make a rule harder to read, and are mostly chance themselves.
+        # Conditions that add nothing beyond chance make a rule harder to read, and are mostly
+        # chance themselves.
         error = abs(strongest.inside - strongest.outside) - best.strength[number]
         enough = [top for top in tops if top[0] >= best.strength[number] - WITHIN * error]
         fewest = min((len(block.family) for _, block, _ in enough), default=len(best.family))
         if fewest < len(best.family):
             _, best, number = next(top for top in enough if len(top[1].family) == fewest)
         best.leads.append(number)
-        others = [self._told(block, at) for _, block, at in tops if block is not best or at != number]
+        others = [
+            self._told(block, at) for _, block, at in tops if block is not best or at != number
+        ]
         return Story(self._told(best, number), rules, tuple(others[:LIKE]))
 
     def _overlap(self, same: Floats, size: Floats, people: float) -> Floats:
-        """Return the larger of two parts that are shared with these people: by groups, and by everyone else."""
+        """Return the larger of two parts that are shared with these people: by groups, and by
+        everyone else.
+        """
         other, outside = people - same, self.total - size
         return np.maximum(same / (size + people - same), other / (outside + people - other))
 
@@ -248,7 +274,9 @@ class Ranking:
         return float(low.max()), float(high.max())
 
     def _highest(self, sure: Sure, top: _Top) -> float:
-        """Return the highest upper limit of all, or a bound on it: those with the highest bounds have it."""
+        """Return the highest upper limit of all, or a bound on it: those with the highest bounds
+        have it.
+        """
         boxed = _Top(REFINED)
         boxed.add(sure.box(*self.sides(top.counts)), top.counts)
         bound, best = max(top.over, boxed.over), 0.0
@@ -274,7 +302,10 @@ class _Top:
             new = keys > self.keys[-1]
             self.over = max(self.over, float(keys.max(initial=0.0, where=~new)))
             keys, counts = keys[new], counts[:, new]
-        every, both = np.concatenate([self.keys, keys]), np.concatenate([self.counts, counts], axis=1)
+        every, both = (
+            np.concatenate([self.keys, keys]),
+            np.concatenate([self.counts, counts], axis=1),
+        )
         order = np.argsort(-every, kind="stable")
         if len(order) > self.most:
             self.over = max(self.over, float(every[order[self.most]]))

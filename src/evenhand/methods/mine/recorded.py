@@ -1,4 +1,6 @@
-"""mine_log: which readable subgroups were treated differently in decisions that are already recorded?"""
+"""mine_log: which readable subgroups were treated differently in decisions that are already
+recorded?
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,8 @@ def mine_log(
     top: int = 10,
     seed: int = 0,
 ) -> Result:
-    """Find readable subgroups that recorded decisions treated differently from everyone else (TestSGD, Def. 4.1).
+    """Find readable subgroups that recorded decisions treated differently from everyone else
+    (TestSGD, Def. 4.1).
 
     No software is asked. All else is as for `mine`, with the rows as they are.
 
@@ -84,7 +87,9 @@ def mine_log(
     favoured = favourable_of(kept.select(outcome).unique(), outcome, positive)
     space = Space.from_frame(kept.select(names).to_native(), protected=names)
     decided = _favourable(kept, outcome, favoured)
-    treated = Treated(space.encode(kept.select(names).to_native()), decided.astype(float), POPULATION, "recorded")
+    treated = Treated(
+        space.encode(kept.select(names).to_native()), decided.astype(float), POPULATION, "recorded"
+    )
     parts = [
         Part(Mining.of(space, several, people, forming), Words(str(favoured), score=name))
         for name in scores
@@ -108,20 +113,29 @@ def mine_log(
 def _sets(over: Any, outcome: str, truth: str | None, columns: list[str]) -> list[tuple[str, ...]]:
     for option, name in {"outcome": outcome, **({} if truth is None else {"truth": truth})}.items():
         if name not in columns:
-            raise DataError(f"{option} = {clip(repr(name))} is no column of the frame; {nearest(name, columns)}")
+            raise DataError(
+                f"{option} = {clip(repr(name))} is no column of the frame; {nearest(name, columns)}"
+            )
     if truth == outcome:
-        raise UsageError(f"truth = {truth!r} is the column of outcomes itself; name what they should have been")
+        raise UsageError(
+            f"truth = {truth!r} is the column of outcomes itself; name what they should have been"
+        )
     others = [name for name in columns if name not in (outcome, truth)]
     try:
         sets = sets_of(over or ())
     except TypeError:
         sets = []
     if not all(sets) or not sets:
-        raise UsageError(f"over = {clip(repr(over))} names no columns to form rules of; {nearest(over, others)}")
+        raise UsageError(
+            f"over = {clip(repr(over))} names no columns to form rules of; {nearest(over, others)}"
+        )
     for number, names in enumerate(sets):
         for name in names:
             if name not in others:
-                raise DataError(f"over names {clip(repr(name))}, which is no such column; {nearest(name, others)}")
+                raise DataError(
+                    f"over names {clip(repr(name))}, which is no such column;"
+                    f" {nearest(name, others)}"
+                )
         if len(set(names)) < len(names):
             raise UsageError(f"over names a column twice in {clip(repr(names))}; name each once")
         if set(names) in [set(other) for other in sets[:number]]:
@@ -144,15 +158,22 @@ def _complete(table: Any, names: list[str]) -> tuple[Any, list[str]]:
         if column.dtype.is_float():
             missing = missing | np.isnan(column.to_numpy().astype(float))
         if missing.any():
-            notes.append(f"{int(missing.sum()):,} of {len(every):,} rows have no {name}; they are left out")
+            notes.append(
+                f"{int(missing.sum()):,} of {len(every):,} rows have no {name}; they are left out"
+            )
         known &= ~missing
     if not known.any():
         raise DataError(f"no row has all of {', '.join(names)}; there is no decision to mine")
-    return every.filter(nw.new_series("known", known, nw.Boolean, backend=every.implementation)), notes
+    return (
+        every.filter(nw.new_series("known", known, nw.Boolean, backend=every.implementation)),
+        notes,
+    )
 
 
 def _favourable(kept: Any, name: str, favoured: Any) -> NDArray[np.bool_]:
-    """Tell which rows of a column hold the favourable outcome; each of its values is looked at once."""
+    """Tell which rows of a column hold the favourable outcome; each of its values is looked at
+    once.
+    """
     import pandas as pd
 
     codes, values = pd.factorize(np.fromiter(kept[name].to_list(), dtype=object, count=len(kept)))
@@ -168,5 +189,7 @@ def _people(treated: Treated, kept: Any, truth: str | None, favoured: Any, score
     good = _favourable(kept, truth, favoured)
     if not good.any():
         there = nearest(favoured, kept[truth].unique().to_list())
-        raise DataError(f"truth = {truth!r} has no outcome that is favourable ({favoured}); {there}")
+        raise DataError(
+            f"truth = {truth!r} has no outcome that is favourable ({favoured}); {there}"
+        )
     return treated.truly(good, score)

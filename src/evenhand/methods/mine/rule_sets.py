@@ -1,4 +1,6 @@
-"""Mining a table: the rule sets that people form, and how each is treated against everyone else (TestSGD)."""
+"""Mining a table: the rule sets that people form, and how each is treated against everyone else
+(TestSGD).
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ MOST_MAPS = 15
 
 @dataclass(frozen=True, slots=True)
 class Forming:
-    """How rule sets are formed: which choices each feature has, and how many people they must cover and leave."""
+    """How rule sets are formed: which choices each feature has, and how many people they must cover
+    and leave.
+    """
 
     support: float = 0.05
     complement: float | None = None
@@ -51,10 +55,17 @@ class Forming:
     def __post_init__(self) -> None:
         check_support(self.support)
         if self.complement is not None and not _share(self.complement, least=0.0):
-            raise UsageError(f"complement is {clip(repr(self.complement))}; it must be from 0 to under 1, as 0.05")
+            raise UsageError(
+                f"complement is {clip(repr(self.complement))}; it must be from 0 to under 1, as"
+                " 0.05"
+            )
         depth = plain(self.depth)
-        if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or depth < 1):
-            raise UsageError(f"depth is {clip(repr(self.depth))}; it must be a whole number of 1 or more")
+        if depth is not None and (
+            isinstance(depth, bool) or not isinstance(depth, int) or depth < 1
+        ):
+            raise UsageError(
+                f"depth is {clip(repr(self.depth))}; it must be a whole number of 1 or more"
+            )
 
     @property
     def other(self) -> float:
@@ -67,7 +78,8 @@ class Forming:
         for name in given:
             if name not in names:
                 raise UsageError(
-                    f"bins names {clip(repr(name))}, which rules are not formed of; {nearest(name, names)}"
+                    f"bins names {clip(repr(name))}, which rules are not formed of;"
+                    f" {nearest(name, names)}"
                 )
         whole = BINS if isinstance(self.bins, Mapping) else self.bins
         return [
@@ -88,7 +100,9 @@ def check_support(support: Any) -> None:
     >>> check_support(0.05)
     """
     if not _share(support, least=1e-12):
-        raise UsageError(f"support is {clip(repr(support))}; it must be over 0 and under 1, for example 0.05")
+        raise UsageError(
+            f"support is {clip(repr(support))}; it must be over 0 and under 1, for example 0.05"
+        )
 
 
 def _share(value: Any, *, least: float) -> bool:
@@ -116,15 +130,22 @@ class Treated:
     def only(self, taken: NDArray[np.bool_], population: str) -> Treated:
         """Return some of the people, as a population of their own."""
         weights = None if self.weights is None else self.weights[taken]
-        return Treated(self.points[taken], self.values[taken], population, self.method, weights, self.queries)
+        return Treated(
+            self.points[taken], self.values[taken], population, self.method, weights, self.queries
+        )
 
     def truly(self, good: NDArray[np.bool_], score: str) -> Treated:
-        """Return those whom a score compares: all, or those whose true outcome is good ("tpr"), or is not ("fpr")."""
+        """Return those whom a score compares: all, or those whose true outcome is good ("tpr"), or
+        is not ("fpr").
+        """
         if score == "rate":
             return self
         taken, whose = (good, "favourable") if score == "tpr" else (~good, "not favourable")
         if not taken.any():
-            raise DataError(f"score = {score!r}: no row has a true outcome that is {whose}; there is nobody to compare")
+            raise DataError(
+                f"score = {score!r}: no row has a true outcome that is {whose}; there is nobody to"
+                " compare"
+            )
         return self.only(taken, f"{self.population}, whose true outcome is {whose}")
 
 
@@ -153,7 +174,9 @@ class Mining:
         forming: Forming,
         told: Callable[[float], None] | None = None,
     ) -> Mining:
-        """Form all rule sets over features of the space, and sum up how the people are treated whom each covers."""
+        """Form all rule sets over features of the space, and sum up how the people are treated whom
+        each covers.
+        """
         weights = treated.weights
         cube, size, pruned = _formed(space, names, treated.points, weights, forming)
         hits = cube.totals(treated.values if weights is None else treated.values * weights)
@@ -165,7 +188,18 @@ class Mining:
         except SpaceError:  # with all that cover the same, they may be too many to count
             frequent = pruned.frequent(size, forming.support * total, depth)
         candidates = cube.candidates(depth)
-        return cls(space, tuple(names), treated, forming, pruned, ranking, depth, candidates, frequent, notes)
+        return cls(
+            space,
+            tuple(names),
+            treated,
+            forming,
+            pruned,
+            ranking,
+            depth,
+            candidates,
+            frequent,
+            notes,
+        )
 
     def need_rules(self) -> None:
         """Refuse where no rule set is frequent, and say what would be."""
@@ -185,13 +219,22 @@ class Mining:
         rows, hits = self.cube.totals(), self.ranking.hits
         size = self.ranking.size
         shapes = [len(choices.labels()) for choices in self.cube.choices]
-        pairs: list[tuple[int, ...]] = [*itertools.combinations(range(len(self.names)), 2)] or [(0,)]
-        return [self._map(pair, [shapes[at] for at in pair], (rows, size, hits)) for pair in pairs[:MOST_MAPS]]
+        pairs: list[tuple[int, ...]] = [*itertools.combinations(range(len(self.names)), 2)] or [
+            (0,)
+        ]
+        return [
+            self._map(pair, [shapes[at] for at in pair], (rows, size, hits))
+            for pair in pairs[:MOST_MAPS]
+        ]
 
-    def _map(self, pair: tuple[int, ...], shape: Sequence[int], totals: Sequence[Floats]) -> dict[str, Any]:
+    def _map(
+        self, pair: tuple[int, ...], shape: Sequence[int], totals: Sequence[Floats]
+    ) -> dict[str, Any]:
         place = np.ravel_multi_index(tuple(self.cube.codes[:, at] for at in pair), tuple(shape))
         cells = int(np.prod(shape))
-        rows, size, hits = (np.bincount(place, weights=each, minlength=cells).reshape(shape) for each in totals)
+        rows, size, hits = (
+            np.bincount(place, weights=each, minlength=cells).reshape(shape) for each in totals
+        )
         rates = np.divide(hits, size, out=np.full(size.shape, np.nan), where=size > 0)
         known = np.round(rates, 6).astype(object)
         known[np.isnan(rates)] = None
@@ -204,7 +247,9 @@ class Mining:
         }
 
 
-def check_rules(space: Space, names: Sequence[str], points: Points, weights: Floats | None, forming: Forming) -> None:
+def check_rules(
+    space: Space, names: Sequence[str], points: Points, weights: Floats | None, forming: Forming
+) -> None:
     """Refuse what no rule set can be formed of, before anybody is asked how they are treated.
 
     >>> from evenhand.space.feature import category
@@ -213,15 +258,21 @@ def check_rules(space: Space, names: Sequence[str], points: Points, weights: Flo
     """
     _, size, pruned = _formed(space, names, points, weights, forming)
     depth, _ = _depth(pruned, forming.depth, names)
-    # Where single features have a rule set, which is nearly always, there is no need to look at the others.
-    if not any(_ranked(pruned, size, np.zeros(len(size)), forming, deep).examined for deep in (1, depth)):
+    # Where single features have a rule set, which is nearly always, there is no need to look at the
+    # others.
+    if not any(
+        _ranked(pruned, size, np.zeros(len(size)), forming, deep).examined for deep in (1, depth)
+    ):
         raise _none(names, len(points), forming)
 
 
 def _none(names: Sequence[str], rows: int, forming: Forming) -> DataError:
     """Say that no rule set is frequent, and what would be."""
     least = min(forming.support, forming.other or forming.support)
-    support, other = number_text.percent_plain(forming.support), number_text.percent_plain(forming.other)
+    support, other = (
+        number_text.percent_plain(forming.support),
+        number_text.percent_plain(forming.other),
+    )
     return DataError(
         f"no rule set over {clip(', '.join(names), 300)} covers at least {support} of the {rows:,} "
         f"rows and leaves at least {other}; try a smaller support, as support={least / 5:.2g}"
@@ -239,13 +290,17 @@ def _ranked(
     """Return all rule sets of up to `depth` features that cover and leave enough people."""
     total = float(size.sum())
     least, least_other = forming.support * total, forming.other * total
-    return Ranking.of(cube, size, hits, least=least, least_other=least_other, depth=depth, told=told)
+    return Ranking.of(
+        cube, size, hits, least=least, least_other=least_other, depth=depth, told=told
+    )
 
 
 def _formed(
     space: Space, names: Sequence[str], points: Points, weights: Floats | None, forming: Forming
 ) -> tuple[Cube, Floats, Cube]:
-    """Return the cube of all rules, the people in its cells, and the cube of the rules that cover enough of them."""
+    """Return the cube of all rules, the people in its cells, and the cube of the rules that cover
+    enough of them.
+    """
     every = forming.choices(space, names, points)
     cube = Cube.of(every, [points[:, space.index(name)] for name in names])
     size = cube.totals(weights)
@@ -253,8 +308,13 @@ def _formed(
 
 
 def _depth(cube: Cube, wanted: int | None, names: Sequence[str]) -> tuple[int, list[str]]:
-    """Return how many features a rule set takes at most, and a note where that is fewer than there are."""
-    most, wanted_depth = (DEEP_RULES if wanted is None else MOST_RULES), min(len(names), wanted or len(names))
+    """Return how many features a rule set takes at most, and a note where that is fewer than there
+    are.
+    """
+    most, wanted_depth = (
+        (DEEP_RULES if wanted is None else MOST_RULES),
+        min(len(names), wanted or len(names)),
+    )
     totals = list(itertools.accumulate(cube.rule_sets()[:wanted_depth]))
     depth = max(sum(total <= most for total in totals), 1)
     if depth == wanted_depth:
@@ -262,10 +322,10 @@ def _depth(cube: Cube, wanted: int | None, names: Sequence[str]) -> tuple[int, l
     deeper, said = depth + 1, count(totals[depth])
     if wanted is not None:
         raise SpaceError(
-            f"depth = {deeper} over {len(names)} features makes {said} rule sets, over the {most:,} that are looked "
-            f"at; take depth={depth}, fewer bins, or more support"
+            f"depth = {deeper} over {len(names)} features makes {said} rule sets, over the {most:,}"
+            f" that are looked at; take depth={depth}, fewer bins, or more support"
         )
     return depth, [
-        f"rule sets take up to {depth} of the {len(names)} features: {deeper} would make {said} rule sets; "
-        f"depth={deeper} asks for them"
+        f"rule sets take up to {depth} of the {len(names)} features: {deeper} would make {said}"
+        f" rule sets; depth={deeper} asks for them"
     ]

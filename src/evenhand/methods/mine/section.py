@@ -1,4 +1,6 @@
-"""The section of a mining: the subgroups, or terms, that are treated most differently, and all of them in a table."""
+"""The section of a mining: the subgroups, or terms, that are treated most differently, and all of
+them in a table.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,20 @@ if TYPE_CHECKING:
 MOST_RULES = 4
 """The most rule sets that get a card; all of them are in a table."""
 SHOWN = (
-    *("rule", "about", "verdict", "value", "low", "high", "difference", "rate", "other", "ratio", "rows", "texts"),
+    *(
+        "rule",
+        "about",
+        "verdict",
+        "value",
+        "low",
+        "high",
+        "difference",
+        "rate",
+        "other",
+        "ratio",
+        "rows",
+        "texts",
+    ),
     *("support", "rules", "changed", "most", "most_changed", "score", "over", "against", "output"),
 )
 """The columns of a mining that the report has."""
@@ -55,15 +70,24 @@ def section(result: Result, told: Sequence[Statement], name: str, room: int) -> 
 
 def _mined(result: Result, name: str, room: int) -> str:
     frame = result.to_frame()
-    columns = [Column(CALLED.get(one, one), [_rounded(value) for value in frame[one]]) for one in SHOWN if one in frame]
+    columns = [
+        Column(CALLED.get(one, one), [_rounded(value) for value in frame[one]])
+        for one in SHOWN
+        if one in frame
+    ]
     columns = [one for one in columns if any(value not in (None, "") for value in one.values)]
     said = "; ".join(dict.fromkeys(str(entry["population"]) for entry in entries_of(result)))
-    says = f"Rule sets: how much their people's rate differs from that of everyone else. They speak of: {said}."
+    says = (
+        "Rule sets: how much their people's rate differs from that of everyone else. They speak"
+        f" of: {said}."
+    )
     return "<h3>Rule sets</h3>" + long_sheet(f"{name}-rules", says, columns, room=room)
 
 
 def _rounded(value: Any) -> Any:
-    """Return a number with as many digits as anybody reads, None where it is missing, and anything else as it is."""
+    """Return a number with as many digits as anybody reads, None where it is missing, and anything
+    else as it is.
+    """
     if value is None or isinstance(value, str):
         return value
     known = str(value) != "<NA>" and value == value  # pandas' NA is no truth value

@@ -24,7 +24,9 @@ _PARTS = {"story": "stories", "change": "changes"}
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A finding, the mining that it is from, and what that tells of it: a story, a change of terms, or the rest."""
+    """A finding, the mining that it is from, and what that tells of it: a story, a change of terms,
+    or the rest.
+    """
 
     finding: Finding
     entry: Mapping[str, Any]
@@ -56,7 +58,9 @@ def scores(entry: Mapping[str, Any]) -> bool:
 
 
 def lines_of(result: Result) -> list[Line]:
-    """Return each finding of a mining with what the details tell of it, best evidence first, and the rest last."""
+    """Return each finding of a mining with what the details tell of it, best evidence first, and
+    the rest last.
+    """
     entries = entries_of(result)
     lines = [_line(finding, entries) for finding in result.findings]
     return sorted(lines, key=lambda line: line.others)
@@ -78,7 +82,9 @@ def _line(finding: Finding, entries: Sequence[Mapping[str, Any]]) -> Line:
 
 
 def _tells_of(story: Mapping[str, Any], finding: Finding) -> bool:
-    """Tell whether details are those of a finding: details of another result would show the wrong numbers."""
+    """Tell whether details are those of a finding: details of another result would show the wrong
+    numbers.
+    """
     if "categories" in story:
         name, value = ", ".join(story["categories"]), story["estimate"]["value"]
     elif "difference" in story:
@@ -89,10 +95,11 @@ def _tells_of(story: Mapping[str, Any], finding: Finding) -> bool:
 
 
 def frame(result: Result) -> pd.DataFrame:
-    """Return one row per finding of `mine`, `mine_log` or `mine_text`, with all that is known of its rule set.
+    """Return one row per finding of `mine`, `mine_log` or `mine_text`, with all that is known of
+    its rule set.
 
-    Of the rule sets that lead no story, which are the last row, only the largest difference is known. Numbers are
-    missing where there is nothing to tell, as a ratio is to a rate of 0.
+    Of the rule sets that lead no story, which are the last row, only the largest difference is
+    known. Numbers are missing where there is nothing to tell, as a ratio is to a rate of 0.
 
     >>> import pandas as pd
     >>> from evenhand.methods.mine.recorded import mine_log
@@ -104,7 +111,9 @@ def frame(result: Result) -> pd.DataFrame:
     import pandas as pd
 
     lines = lines_of(result)
-    table = pd.DataFrame([_changes(line) if "changed" in line.story else _row(line) for line in lines])
+    table = pd.DataFrame(
+        [_changes(line) if "changed" in line.story else _row(line) for line in lines]
+    )
     # A missing number would make a number with decimals of every count.
     return table.astype({name: "Int64" for name in ("rows", "texts") if name in table})
 

@@ -1,4 +1,6 @@
-"""The paper's own group fairness score, by name: Algorithm 2 (Zhang et al. 2022); its level does not hold."""
+"""The paper's own group fairness score, by name: Algorithm 2 (Zhang et al. 2022); its level does
+not hold.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class ByPaper:
-    """The scores of the paper's Algorithm 2, by family and place; a pair of rates has the level squared."""
+    """The scores of the paper's Algorithm 2, by family and place; a pair of rates has the level
+    squared.
+    """
 
     scores: Mapping[tuple[tuple[int, ...], tuple[int, ...]], Score]
     level: float
@@ -73,12 +77,22 @@ class ByPaper:
     def rate(self, value: float, n: int, population: str) -> Estimate:
         """Return a rate with Wald's interval."""
         low, high = wald(round(value * n), n, self.level)
-        return Estimate(value, min(float(low), value), max(float(high), value), n, self.level, "wald", population)
+        return Estimate(
+            value,
+            min(float(low), value),
+            max(float(high), value),
+            n,
+            self.level,
+            "wald",
+            population,
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Perturbed:
-    """Some of the rows as a population: drawn with replacement, and each a random neighbour (section 4.3)."""
+    """Some of the rows as a population: drawn with replacement, and each a random neighbour
+    (section 4.3).
+    """
 
     neighbours: Neighbours
     points: Points
@@ -101,12 +115,14 @@ def group_score(
     seed: int,
     name: tuple[str | int, ...],
 ) -> Score:
-    """Draw from rows inside and outside a rule set until the margin of error is small (Algorithm 2).
+    """Draw from rows inside and outside a rule set until the margin of error is small (Algorithm
+    2).
 
-    The margin is looked at after every draw beyond the first `least`, and ends the drawing as soon as it is reached. It
-    is the sum of Wald's margins of the two rates, each of which is 0 where its rate is 0 or 1, however few were drawn.
-    Each rate has the level given, and the pair of them, by Theorem 4.2, its square; since the drawing ends on what it
-    shows, neither level holds, and the score is for reproduction only.
+    The margin is looked at after every draw beyond the first `least`, and ends the drawing as soon
+    as it is reached. It is the sum of Wald's margins of the two rates, each of which is 0 where its
+    rate is 0 or 1, however few were drawn. Each rate has the level given, and the pair of them, by
+    Theorem 4.2, its square; since the drawing ends on what it shows, neither level holds, and the
+    score is for reproduction only.
 
     Parameters
     ----------
@@ -135,7 +151,10 @@ def group_score(
         raise UsageError(f"margin = {margin!r} must be over 0, for example 0.05")
     sides = [np.flatnonzero(inside), np.flatnonzero(~inside)]
     if not all(len(rows) for rows in sides):
-        raise UsageError(f"the rule set covers {len(sides[0]):,} of {len(points):,} rows; nobody is left to compare")
+        raise UsageError(
+            f"the rule set covers {len(sides[0]):,} of {len(points):,} rows; nobody is left to"
+            " compare"
+        )
     draws = [
         Draws(cast("Sampler", Perturbed(neighbours, points, rows)), neighbours.view.subject.space, seed, *name, side,
               block=BLOCK)
@@ -152,33 +171,48 @@ def group_score(
         reached = np.flatnonzero((sizes > least) & (halves <= margin))
         if len(reached):
             at = reached[0]
-            return Score(float(rates[0, at]), float(rates[1, at]), int(sizes[at]), float(halves[at]))
+            return Score(
+                float(rates[0, at]), float(rates[1, at]), int(sizes[at]), float(halves[at])
+            )
         n, enough = upto, math.ceil(upto * (halves[-1] / margin) ** 2)
         upto += int(np.clip(enough - n, LEAST_MORE, ROWS_AT_ONCE // 2))
 
 
-def score_all(neighbours: Neighbours, mined: Mining, *, level: float, seed: int, meter: Meter) -> ByPaper:
-    """Score every rule set by itself, and note in the ranking how its people and all others are treated."""
+def score_all(
+    neighbours: Neighbours, mined: Mining, *, level: float, seed: int, meter: Meter
+) -> ByPaper:
+    """Score every rule set by itself, and note in the ranking how its people and all others are
+    treated.
+    """
     found: dict[tuple[tuple[int, ...], tuple[int, ...]], Score] = {}
     ranking, points, done = mined.ranking, mined.treated.points, 0
     # Wald's margins are widest where both rates are a half.
     most = 2 * ranking.examined * max(LEAST + 1, math.ceil((z_score(level) / MARGIN) ** 2))
     if meter.left < most:
         raise UsageError(
-            f"budget: {int(meter.left):,} queries are left, but treatment = 'paper' may take {most:,} for "
-            f"{ranking.examined:,} rule sets; raise queries, or take another treatment"
+            f"budget: {int(meter.left):,} queries are left, but treatment = 'paper' may take"
+            f" {most:,} for {ranking.examined:,} rule sets; raise queries, or take another"
+            " treatment"
         )
     for block in ranking.blocks:
         for at in range(len(block.index)):
             if meter.late:
                 raise UsageError(
-                    f"budget: the time was up after {done:,} of {ranking.examined:,} rule sets, and "
-                    f"treatment = 'paper' tells nothing before the last; raise seconds, or take another treatment"
+                    f"budget: the time was up after {done:,} of {ranking.examined:,} rule sets, and"
+                    " treatment = 'paper' tells nothing before the last; raise seconds, or take"
+                    " another treatment"
                 )
             place = block.place(at)
             name: tuple[str | int, ...] = ("mine", "paper", neighbours.view.title, *mined.names)
             inside = mined.cube.covers(block.family, place)
-            score = group_score(neighbours, points, inside, level=level, seed=seed, name=(*name, *block.family, *place))
+            score = group_score(
+                neighbours,
+                points,
+                inside,
+                level=level,
+                seed=seed,
+                name=(*name, *block.family, *place),
+            )
             found[block.family, place] = score
             block.inside[at], block.outside[at] = score.inside, score.outside
             meter.queries += 2 * score.n

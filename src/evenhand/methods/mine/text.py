@@ -1,4 +1,6 @@
-"""What was mined, as text: what was compared and how, the stories as a table, and the worst of them in full."""
+"""What was mined, as text: what was compared and how, the stories as a table, and the worst of them
+in full.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ def _spent(result: Result) -> str:
     return spent_text(result, what, every)
 
 
-def told_mined(entry: Mapping[str, Any], found: Sequence[Found], cases: int, width: int | None) -> Iterator[Line]:
+def told_mined(
+    entry: Mapping[str, Any], found: Sequence[Found], cases: int, width: int | None
+) -> Iterator[Line]:
     """Tell one mining, of a table or of texts, with its findings.
 
     >>> entry = {"over": ["sex"], "output": "", "favoured": "1", "score": "rate", "method": "recorded", "rows": 90}
@@ -80,17 +84,19 @@ def _rows_head(entry: Mapping[str, Any]) -> Iterator[Line]:
     names = ", ".join(entry["over"])
     some = f"at most {entry['depth']} of {names}" if entry["depth"] < len(entry["over"]) else names
     yield Line(
-        f"rule sets over {some}: {entry['candidates']:,} candidates, {entry['frequent']:,} cover "
-        f"{number_text.percent_plain(entry['support'])} of {entry['rows']:,} rows, "
-        f"{entry['examined']:,} different ones also leave {number_text.percent_plain(entry['complement'])}"
+        f"rule sets over {some}: {entry['candidates']:,} candidates, {entry['frequent']:,} cover"
+        f" {number_text.percent_plain(entry['support'])} of {entry['rows']:,} rows,"
+        f" {entry['examined']:,} different ones also leave"
+        f" {number_text.percent_plain(entry['complement'])}"
     )
     yield Line(f"{AMONG[entry['score']]}{_compared(entry, 'people')}, {METHODS[entry['method']]}")
 
 
 def _texts_head(entry: Mapping[str, Any]) -> Iterator[Line]:
     yield Line(
-        f"rule sets of terms: {entry['candidates']:,} candidates, {entry['examined']:,} of categories that "
-        f"{number_text.percent_plain(entry['support'])} of {entry['texts']:,} texts name together"
+        f"rule sets of terms: {entry['candidates']:,} candidates, {entry['examined']:,} of"
+        f" categories that {number_text.percent_plain(entry['support'])} of {entry['texts']:,}"
+        " texts name together"
     )
     named = []
     for found in entry["categories"]:
@@ -100,7 +106,9 @@ def _texts_head(entry: Mapping[str, Any]) -> Iterator[Line]:
     if "changes" in entry:
         yield Line("how many of them change outcome when nothing but the term changes")
     else:
-        yield Line(f"{_compared(entry, 'texts')} with these terms, against {OTHER_TEXTS[entry['against']]}")
+        yield Line(
+            f"{_compared(entry, 'texts')} with these terms, against {OTHER_TEXTS[entry['against']]}"
+        )
 
 
 def _compared(entry: Mapping[str, Any], who: str) -> str:
@@ -121,7 +129,9 @@ def _terms(entry: Mapping[str, Any], found: Sequence[Found]) -> str:
 
 
 class _Table(NamedTuple):
-    """Headings, the first of which is of the rules, the numbers of each row, and what is said below it."""
+    """Headings, the first of which is of the rules, the numbers of each row, and what is said below
+    it.
+    """
 
     headings: Sequence[str]
     cells: Sequence[Sequence[str]]
@@ -133,7 +143,13 @@ def _stories(entry: Mapping[str, Any], found: Sequence[Found]) -> _Table:
     texts, stories, graded = "texts" in entry, [one.story for one in found], scores(entry)
     digits = _digits([story["high"] for story in stories])
     level, several = found[0].finding.estimate.level, any(story["rules"] > 1 for story in stories)
-    others = "everyone\nelse" if not texts else "other\nterms" if entry["against"] == "terms" else "other\ntexts"
+    others = (
+        "everyone\nelse"
+        if not texts
+        else "other\nterms"
+        if entry["against"] == "terms"
+        else "other\ntexts"
+    )
     headings = [
         "\nterms" if texts else "\nwho",
         f"{'' if texts else 'their'}\n{'score' if graded else 'rate'}",
@@ -146,8 +162,15 @@ def _stories(entry: Mapping[str, Any], found: Sequence[Found]) -> _Table:
     rows = [
         (
             *(_rate(story[key]["value"], digits, graded=graded) for key in ("rate", "other")),
-            f"{_arrow(story['difference'])} {number_text.points_bare(abs(story['difference']), digits)}",
-            *([number_text.points_between(story["low"], story["high"], digits)] if level < 1 else []),
+            (
+                f"{_arrow(story['difference'])}"
+                f" {number_text.points_bare(abs(story['difference']), digits)}"
+            ),
+            *(
+                [number_text.points_between(story["low"], story["high"], digits)]
+                if level < 1
+                else []
+            ),
             number_text.count(story["texts"]) if texts else number_text.percent(story["support"]),
             *([number_text.count(story["rules"])] if several else []),
         )
@@ -189,11 +212,15 @@ def _changes(entry: Mapping[str, Any], found: Sequence[Found]) -> _Table:
         most = sorted(pairs, key=lambda pair: -pair[1])[:MOST_TERMS]
         said = ", ".join(f"{name} {number_text.percent(changed, digits)}" for name, changed in most)
         below.append(f"most often with {said}")
-    return _Table(["category", "change", f"{number_text.percent_level(level)} interval", "texts"], rows, below)
+    return _Table(
+        ["category", "change", f"{number_text.percent_level(level)} interval", "texts"], rows, below
+    )
 
 
 def _table(table: _Table, found: Sequence[Found], width: int | None) -> Iterator[Line]:
-    """Return a row for each story after its verdict; where that is too long, its rule stands above its numbers."""
+    """Return a row for each story after its verdict; where that is too long, its rule stands above
+    its numbers.
+    """
     from rich.cells import cell_len
 
     headings, cells, below = table

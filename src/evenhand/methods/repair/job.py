@@ -76,7 +76,8 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """The performance of a model on validation rows: an accuracy with what it is the mean of, or another score.
+    """The performance of a model on validation rows: an accuracy with what it is the mean of, or
+    another score.
 
     >>> good, worse = (Scored.of(np.arange(1000) >= wrong) for wrong in (100, 108))
     >>> worse.lost(good, 0.01), worse.lost(good, 0.02)
@@ -94,10 +95,12 @@ class Scored:
         return cls(float(np.average(rows, weights=weights)), rows, weights)
 
     def lost(self, first: Scored, tolerance: float) -> str:
-        """Say by how much performance fell, where that is or may be more than is tolerated; else nothing.
+        """Say by how much performance fell, where that is or may be more than is tolerated; else
+        nothing.
 
-        Of many trainings, the one that is chosen is mostly one whose accuracy came out too high by chance. So a
-        standard error of the change is kept in reserve, but never more than half of what is tolerated.
+        Of many trainings, the one that is chosen is mostly one whose accuracy came out too high by
+        chance. So a standard error of the change is kept in reserve, but never more than half of
+        what is tolerated.
         """
         fell = first.value - self.value
         if fell <= tolerance - min(self._error(first), tolerance / 2):
@@ -120,7 +123,9 @@ class Scored:
 
 @dataclass(frozen=True, eq=False)
 class Mended:
-    """How the steps ended: the model, what was tried, and by how many inputs the claim is to be made."""
+    """How the steps ended: the model, what was tried, and by how many inputs the claim is to be
+    made.
+    """
 
     outcome: str
     model: Any
@@ -135,7 +140,10 @@ class Mended:
             return []
         best = min(found, key=lambda step: step.change.after.value)
         left = number_text.percent_figures(best.change.after.value)
-        return [f"step {best.number} would leave {left}, but {best.why}; a larger tolerance would keep it"]
+        return [
+            f"step {best.number} would leave {left}, but {best.why}; a larger tolerance would"
+            " keep it"
+        ]
 
 
 def sizes(rows: int, least: int, most: float, steps: int) -> list[int]:
@@ -152,7 +160,9 @@ def sizes(rows: int, least: int, most: float, steps: int) -> list[int]:
 
 
 def level_of_each(level: float, tries: int) -> float:
-    """Return the level of the intervals of one step if those of all hold together: planned ones, and finer ones."""
+    """Return the level of the intervals of one step if those of all hold together: planned ones,
+    and finer ones.
+    """
     return 1 - (1 - level) / (tries + FINER)
 
 
@@ -164,9 +174,11 @@ def sweep(
     meter: Meter,
     notes: list[str],
 ) -> Mended:
-    """Train again with every size of every recipe, and keep the model with the smallest gap of those not ruled out.
+    """Train again with every size of every recipe, and keep the model with the smallest gap of
+    those not ruled out.
 
-    Then sizes between that and the next larger one of its recipe are tried, where the larger was ruled out.
+    Then sizes between that and the next larger one of its recipe are tried, where the larger was
+    ruled out.
 
     Parameters
     ----------
@@ -228,7 +240,11 @@ def _smallest_gap(original: Any, history: Sequence[Step], models: Sequence[Any])
     if best is None:
         return Mended(NO_HELP, original, tuple(history))
     told = (
-        replace(step, kept=at == best, why=f"{step.why}: a larger gap" if step.kept and at != best else step.why)
+        replace(
+            step,
+            kept=at == best,
+            why=f"{step.why}: a larger gap" if step.kept and at != best else step.why,
+        )
         for at, step in enumerate(history)
     )
     return Mended(REPAIRED, models[best], tuple(told))

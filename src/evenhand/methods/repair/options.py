@@ -1,4 +1,6 @@
-"""What the user asked a repair for: checked before anything is trained, and told so that it can be done again."""
+"""What the user asked a repair for: checked before anything is trained, and told so that it can be
+done again.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,17 @@ NOT_FOR_TEXTS = {
 }
 NOT_FOR_TABLES = {"lexicon": None, "without": ()}
 """Options with what they are where they are not given."""
-FOR_TEXTS = ("rule", "lexicon", "without", "support", "positive", "steps", "tolerance", "test", "validate")
+FOR_TEXTS = (
+    "rule",
+    "lexicon",
+    "without",
+    "support",
+    "positive",
+    "steps",
+    "tolerance",
+    "test",
+    "validate",
+)
 SHARED = ("limit", "level", "seed", "progress")
 
 
@@ -59,13 +71,27 @@ class Asked:
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Asked:
         """Return the options among what was given."""
-        return cls(**{field.name: given[field.name] for field in fields(cls) if field.name in given})
+        return cls(
+            **{field.name: given[field.name] for field in fields(cls) if field.name in given}
+        )
 
     @property
     def told(self) -> dict[str, Any]:
-        """What else than usual was asked for, as JSON holds it; functions and rows are told by a word."""
+        """What else than usual was asked for, as JSON holds it; functions and rows are told by a
+        word.
+        """
         usual, found = Asked(), {}
-        for name in ("labelling", "add", "patience", "steps", "test", "validate", "draws", "support", "level"):
+        for name in (
+            "labelling",
+            "add",
+            "patience",
+            "steps",
+            "test",
+            "validate",
+            "draws",
+            "support",
+            "level",
+        ):
             value = getattr(self, name)
             if isinstance(value, tuple | list):
                 value = "rows"
@@ -78,24 +104,35 @@ class Asked:
     def check(self, *, texts: bool) -> None:
         """Refuse what is wrong, in one sentence."""
         if self.method not in METHODS:
-            raise UsageError(f"method = {clip(repr(self.method))} is unknown; {nearest(self.method, METHODS)}")
+            raise UsageError(
+                f"method = {clip(repr(self.method))} is unknown; {nearest(self.method, METHODS)}"
+            )
         if texts and self.method != "subgroup":
             raise UsageError(
-                f"X holds texts, which method = {self.method!r} does not take; use method='subgroup', or give a space"
+                f"X holds texts, which method = {self.method!r} does not take; use"
+                " method='subgroup', or give a space"
             )
         if not callable(self.labelling) and self.labelling not in LABELS:
             valid = nearest(self.labelling, LABELS)
-            raise UsageError(f"labelling = {clip(repr(self.labelling))} is unknown; {valid}, or a function of a frame")
+            raise UsageError(
+                f"labelling = {clip(repr(self.labelling))} is unknown; {valid}, or a function of a"
+                " frame"
+            )
         self._check_add(texts=texts)
         for name, least in (("patience", 0), ("steps", 1), ("draws", 100)):
             value = getattr(self, name)
             if value is None and name != "steps":
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise UsageError(f"{name} = {clip(repr(value))} must be a whole number of {least} or more")
+                raise UsageError(
+                    f"{name} = {clip(repr(value))} must be a whole number of {least} or more"
+                )
         number = isinstance(self.tolerance, int | float) and not isinstance(self.tolerance, bool)
         if not number or not 0 <= self.tolerance < np.inf:
-            raise UsageError(f"tolerance = {clip(repr(self.tolerance))} must be a number of 0 or more, such as 0.01")
+            raise UsageError(
+                f"tolerance = {clip(repr(self.tolerance))} must be a number of 0 or more, such as"
+                " 0.01"
+            )
         Workers(self.n_jobs)
         for name in ("test", "validate"):
             if not isinstance(getattr(self, name), tuple | list):
@@ -110,7 +147,10 @@ class Asked:
             return
         known = _additions(self.method, texts=texts)
         if not known:
-            raise UsageError(f"add = {clip(repr(self.add))} is for methods 'augment' and 'subgroup'; leave it out")
+            raise UsageError(
+                f"add = {clip(repr(self.add))} is for methods 'augment' and 'subgroup'; leave"
+                " it out"
+            )
         if self.add not in known:
             raise UsageError(f"add = {clip(repr(self.add))} is unknown; {nearest(self.add, known)}")
 
@@ -148,7 +188,9 @@ def are_texts(rows: Any) -> bool:
 def refuse(given: Mapping[str, Any], usual: Mapping[str, Any], why: str) -> None:
     """Refuse options that are not for this kind of rows."""
     for name, value in usual.items():
-        if given[name] is not value and not (isinstance(given[name], type(value)) and given[name] == value):
+        if given[name] is not value and not (
+            isinstance(given[name], type(value)) and given[name] == value
+        ):
             raise UsageError(f"{name} {why}; leave it out")
 
 

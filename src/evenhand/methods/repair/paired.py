@@ -1,7 +1,9 @@
-"""Two models on the same inputs: how much less one discriminates than the other, with limits that all hold together.
+"""Two models on the same inputs: how much less one discriminates than the other, with limits that
+all hold together.
 
-Inputs that both models treat alike say nothing of a change, however many there are: limits of a fall rest on those that
-only one of them discriminates against, and limits of what part is gone on those that either does.
+Inputs that both models treat alike say nothing of a change, however many there are: limits of a
+fall rest on those that only one of them discriminates against, and limits of what part is gone on
+those that either does.
 """
 
 from __future__ import annotations
@@ -33,17 +35,20 @@ if TYPE_CHECKING:
     Ends = tuple[float, float]
 
 _LIMITS = 8
-"""Lower and upper limits of four numbers, each of which may miss with an equal share of the error."""
+"""Lower and upper limits of four numbers, each of which may miss with an equal share of the error.
+"""
 UNKNOWN: Ends = (-math.inf, 1.0)
 """Between what a relative fall lies when nothing is known of it."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """A score before and after: `fall` is before minus after, `fewer` what part of it is gone, 1 - after / before.
+    """A score before and after: `fall` is before minus after, `fewer` what part of it is gone, 1 -
+    after / before.
 
-    All four intervals hold together. Where the score before was 0, `fewer` is 0 if it stayed there and minus infinity
-    if it did not; where that cannot be ruled out, minus infinity is its lower limit. JSON has None for it.
+    All four intervals hold together. Where the score before was 0, `fewer` is 0 if it stayed there
+    and minus infinity if it did not; where that cannot be ruled out, minus infinity is its lower
+    limit. JSON has None for it.
 
     >>> change = paired([1] * 50 + [0] * 950, [1] * 5 + [0] * 995, level=0.95, population="all")
     >>> print(change)
@@ -93,12 +98,18 @@ class Change:
         True
         """
         try:
-            fewer = {key: -math.inf if value is None else value for key, value in found["fewer"].items()}
-            before, after, fall, part = map(Estimate.from_dict, (found["before"], found["after"], found["fall"], fewer))
+            fewer = {
+                key: -math.inf if value is None else value for key, value in found["fewer"].items()
+            }
+            before, after, fall, part = map(
+                Estimate.from_dict, (found["before"], found["after"], found["fall"], fewer)
+            )
         except (KeyError, TypeError, AttributeError) as error:
             raise UsageError(f"this is no change that was written down: {error!r}") from None
         if not isinstance(fall, Amount) or not isinstance(part, Amount):
-            raise UsageError("this is no change that was written down: fall and fewer are no amounts")
+            raise UsageError(
+                "this is no change that was written down: fall and fewer are no amounts"
+            )
         return cls(before, after, fall, part)
 
     def __str__(self) -> str:
@@ -124,15 +135,19 @@ def _part(fewer: float) -> str:
     return f"{number_text.percent_part(-fewer)} more"
 
 
-def paired(before: ArrayLike, after: ArrayLike, *, level: float, population: str, exact: bool = False) -> Change:
+def paired(
+    before: ArrayLike, after: ArrayLike, *, level: float, population: str, exact: bool = False
+) -> Change:
     """Return how a score changed from one model to another, from the same independent inputs.
 
     Parameters
     ----------
     before, after
-        For each input, in random order, whether either model discriminates against it, or how much, from 0 to 1.
+        For each input, in random order, whether either model discriminates against it, or how much,
+        from 0 to 1.
     level
-        The probability with which all limits hold together, for a number of inputs that was fixed in advance.
+        The probability with which all limits hold together, for a number of inputs that was fixed
+        in advance.
     exact
         Whether these are all inputs there are, so that nothing has an interval.
 
@@ -143,27 +158,36 @@ def paired(before: ArrayLike, after: ArrayLike, *, level: float, population: str
     old, new = _columns(before=before, after=after)
     n = len(old)
     if exact:
-        ends = [Estimate.exact(float(column.sum()), n, population=population) for column in (old, new)]
+        ends = [
+            Estimate.exact(float(column.sum()), n, population=population) for column in (old, new)
+        ]
         fall, fewer = ends[0].value - ends[1].value, _fewer(ends[0].value, ends[1].value)
         amounts = [Amount(value, value, value, n, 1.0, "enumerated") for value in (fall, fewer)]
         return Change(ends[0], ends[1], amounts[0], amounts[1])
     tail = (1 - check_level(level)) / _LIMITS
     means = float(old.mean()) if n else math.nan, float(new.mean()) if n else math.nan
     if _yes_or_no(old, new):
-        return _change(means, n, _counted(old, new, tail), level, population, ("exact", "paired melded"))
+        return _change(
+            means, n, _counted(old, new, tail), level, population, ("exact", "paired melded")
+        )
     return _change(means, n, _graded(old, new, tail), level, population, ("betting", "betting"))
 
 
-def gap_change(before: ArrayLike, after: ArrayLike, inside: ArrayLike, *, level: float, population: str) -> Change:
-    """Return how the gap between a subgroup and everyone else changed, from the same rows (TestSGD, Definition 4.1).
+def gap_change(
+    before: ArrayLike, after: ArrayLike, inside: ArrayLike, *, level: float, population: str
+) -> Change:
+    """Return how the gap between a subgroup and everyone else changed, from the same rows (TestSGD,
+    Definition 4.1).
 
-    The scores are sizes of differences of means. The sign of one may turn, so limits of the fall are the least and the
-    most that limits of both differences, and of how far the one moved, allow together.
+    The scores are sizes of differences of means. The sign of one may turn, so limits of the fall
+    are the least and the most that limits of both differences, and of how far the one moved, allow
+    together.
 
     Parameters
     ----------
     before, after
-        How favourably either model treats each row, from 0 to 1; rows are independent and in random order.
+        How favourably either model treats each row, from 0 to 1; rows are independent and in random
+        order.
     inside
         Which rows are of the subgroup.
 
@@ -175,26 +199,35 @@ def gap_change(before: ArrayLike, after: ArrayLike, inside: ArrayLike, *, level:
     old, new = _columns(before=before, after=after)
     group = np.asarray(inside, dtype=np.bool_)
     if group.shape != old.shape:
-        raise DataError(f"inside tells of {group.size} rows, and before has {len(old)}; give one of each for every row")
+        raise DataError(
+            f"inside tells of {group.size} rows, and before has {len(old)}; give one of each for"
+            " every row"
+        )
     n, counts, sides = len(old), _yes_or_no(old, new), (group, ~group)
     tail = (1 - check_level(level)) / _LIMITS
     words = ("melded", "paired melded") if counts else ("melded, graded", "betting")
     if not all(side.any() for side in sides):
         limits = [(0.0, 1.0), (0.0, 1.0), (-1.0, 1.0), UNKNOWN]
         return _change((math.nan, math.nan), 0, limits, level, population, words)
-    # Of the error, the differences get one half and the moves of either side the other: eight limits in all.
+    # Of the error, the differences get one half and the moves of either side the other: eight
+    # limits in all.
     sure = Sure(level, among=2, graded=not counts)
     sums = [(column[side].sum(), side.sum()) for column in (old, new) for side in sides]
     gaps = [sure.difference(*sums[at], *sums[at + 1]) for at in (0, 2)]
-    (least, most), (fewest, highest) = (_moved(old[side], new[side], tail, counts=counts) for side in sides)
+    (least, most), (fewest, highest) = (
+        _moved(old[side], new[side], tail, counts=counts) for side in sides
+    )
     means = [float(column[group].mean() - column[~group].mean()) for column in (old, new)]
     fall, fewer = _sizes(means, gaps, (least - highest, most - fewest))
     shares = [(float(low), float(high)) for low, high in (absolute(*gap) for gap in gaps)]
-    return _change((abs(means[0]), abs(means[1])), n, [*shares, fall, fewer], level, population, words)
+    return _change(
+        (abs(means[0]), abs(means[1])), n, [*shares, fall, fewer], level, population, words
+    )
 
 
 def hits(view: View, names: tuple[str, ...], points: Points) -> NDArray[Any]:
-    """Return which points a model discriminates against over these features, or by how much (Themis Def. 3.7).
+    """Return which points a model discriminates against over these features, or by how much (Themis
+    Def. 3.7).
 
     >>> from evenhand.space.feature import category, integer
     >>> from evenhand.space.space import Space
@@ -209,7 +242,9 @@ def hits(view: View, names: tuple[str, ...], points: Points) -> NDArray[Any]:
         return np.zeros(0, dtype=np.float64 if view.graded else np.bool_)
     causal = Causal(view, None, names)  # type: ignore[arg-type]
     rows = max(1, ROWS // causal.cost)
-    return np.concatenate([causal.count(points[at : at + rows], 0)[0] for at in range(0, len(points), rows)])
+    return np.concatenate(
+        [causal.count(points[at : at + rows], 0)[0] for at in range(0, len(points), rows)]
+    )
 
 
 def _columns(**columns: ArrayLike) -> list[Floats]:
@@ -242,12 +277,18 @@ def _around(value: float, ends: Ends) -> Ends:
 
 
 def _change(
-    means: tuple[float, float], n: int, limits: list[Ends], level: float, population: str, words: tuple[str, str]
+    means: tuple[float, float],
+    n: int,
+    limits: list[Ends],
+    level: float,
+    population: str,
+    words: tuple[str, str],
 ) -> Change:
     """Return the change with these limits, and with what they imply of each other."""
     first, second, (low, high), (part, parts) = limits
-    # The fall is the score before times the part that is gone, and a rise the score after times the part that is new:
-    # limits of the one are limits of the other, and neither is said to be of a sign that the other may not have.
+    # The fall is the score before times the part that is gone, and a rise the score after times the
+    # part that is new: limits of the one are limits of the other, and neither is said to be of a
+    # sign that the other may not have.
     if part > 0:
         low = max(low, part * first[0])
     if parts < 0:
@@ -269,7 +310,9 @@ def _turned(old: Floats, new: Floats) -> tuple[int, int]:
 
 
 def _counted(old: Floats, new: Floats, tail: float) -> list[Ends]:
-    """Return limits of the shares before and after, of the fall and of the part that is gone, from hits."""
+    """Return limits of the shares before and after, of the fall and of the part that is gone, from
+    hits.
+    """
     n, (gone, come), both = len(old), _turned(old, new), int((old * new).sum())
     shares = [clopper_pearson(total, n, 1 - 2 * tail) for total in (gone + both, come + both)]
     return [
@@ -287,7 +330,9 @@ def _graded(old: Floats, new: Floats, tail: float) -> list[Ends]:
 
 
 def _gone(after: float, before: float) -> Ends:
-    """Return limits of the part that is gone, from the least ratios of after to before and of before to after."""
+    """Return limits of the part that is gone, from the least ratios of after to before and of
+    before to after.
+    """
     return 1 - 1 / before if before > 0 else -math.inf, 1 - after
 
 
@@ -303,8 +348,8 @@ def _moved(old: Floats, new: Floats, tail: float, *, counts: bool) -> Ends:
 def _sizes(means: Sequence[float], gaps: Sequence[Any], moved: Ends) -> tuple[Ends, Ends]:
     """Return limits of |x| - |y| and of 1 - |y| / |x|, from limits of x, of y and of x - y.
 
-    Both are monotone along every straight line that crosses neither axis, so that they are least and most at corners
-    of what the limits allow, and where its edges cross an axis.
+    Both are monotone along every straight line that crosses neither axis, so that they are least
+    and most at corners of what the limits allow, and where its edges cross an axis.
     """
     (low, high), (least, most) = gaps
     xs, ys = np.array([low, high, 0.0]), np.array([least, most, 0.0])
@@ -315,6 +360,13 @@ def _sizes(means: Sequence[float], gaps: Sequence[Any], moved: Ends) -> tuple[En
     held = (x >= low - close) & (x <= high + close) & (y >= least - close) & (y <= most + close)
     held &= (x - y >= moved[0] - close) & (x - y <= moved[1] + close)
     x, y = np.abs(x[held]), np.abs(y[held])
-    fewer = [_fewer(one, other) for one, other in zip(x.tolist(), y.tolist(), strict=True) if one > 0 or other > 0]
+    fewer = [
+        _fewer(one, other)
+        for one, other in zip(x.tolist(), y.tolist(), strict=True)
+        if one > 0 or other > 0
+    ]
     fall = x - y
-    return (float(fall.min()), float(fall.max())), (min(fewer, default=0.0), max(fewer, default=0.0))
+    return (float(fall.min()), float(fall.max())), (
+        min(fewer, default=0.0),
+        max(fewer, default=0.0),
+    )

@@ -1,4 +1,6 @@
-"""A repair drawn: every score before and after, what came of each step, and where it stands in the trade-off."""
+"""A repair drawn: every score before and after, what came of each step, and where it stands in the
+trade-off.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,17 @@ from evenhand.methods.repair.plot_steps import (
     solid,
 )
 from evenhand.methods.repair.steps import AIM, KINDS
-from evenhand.report.canvas import BLUE, GREEN, GREY, ORANGE, VERMILLION, WIDTH, Display, inches, literal
+from evenhand.report.canvas import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    VERMILLION,
+    WIDTH,
+    Display,
+    inches,
+    literal,
+)
 from evenhand.report.finding_text import NO_DATA
 from evenhand.report.ranked_bars import flowed
 from evenhand.runtime import number_text
@@ -55,7 +67,9 @@ HEADINGS = {
 }
 """What is said of each kind of check."""
 BETTER, WORSE, SAME, UNSURE, OPEN = "better", "worse", "no change", "not sure", "not judged"
-"""How a score has changed: surely for better or for worse, not at all, perhaps, or with no interval of the change."""
+"""How a score has changed: surely for better or for worse, not at all, perhaps, or with no interval
+of the change.
+"""
 _LOOKS = {
     BETTER: (GREEN, "o"),
     WORSE: (VERMILLION, "X"),
@@ -66,14 +80,17 @@ _LOOKS = {
 _PERFORMANCE = "score on held-out rows"
 _LESS, _MORE = "← less is better", "more is better →"
 _ROW, _HEADING, _AROUND, _OFF = 0.38, 0.75, 1.5, 0.17
-"""Inches of a row, rows that a heading takes, inches around a panel, and rows that before and after stand off."""
+"""Inches of a row, rows that a heading takes, inches around a panel, and rows that before and after
+stand off.
+"""
 _EMPTY, _LETTERS = 2.0, 32
 """Inches that a drawing of nothing is high, and letters of a label on one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One score: value, low and high before and after, None where there is no data, and how it changed.
+    """One score: value, low and high before and after, None where there is no data, and how it
+    changed.
 
     `limit` is the engineering threshold that it is held against, and `told` what stands beside it.
     """
@@ -88,7 +105,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Scores that share an axis: rows from top to bottom under their headings, and which way is better."""
+    """Scores that share an axis: rows from top to bottom under their headings, and which way is
+    better.
+    """
 
     axis: str
     groups: tuple[tuple[str, tuple[Row, ...]], ...]
@@ -103,7 +122,8 @@ class Rows:
 
 @dataclass
 class RepairDisplay(Display):
-    """The scores of a repair before and after, or the course of its steps: panels from top to bottom.
+    """The scores of a repair before and after, or the course of its steps: panels from top to
+    bottom.
 
     Where there is nothing to draw, `instead` says so.
 
@@ -127,24 +147,39 @@ class RepairDisplay(Display):
 
     @classmethod
     def from_repair(cls, repair: Repair, kind: str = "change") -> Display:
-        """Compute what is drawn: the "change" of all scores, the "history" of steps, or the plane of the "trade-off".
+        """Compute what is drawn: the "change" of all scores, the "history" of steps, or the plane
+        of the "trade-off".
 
-        The last is the `TradeoffDisplay` of the comparison that the repair is about, where there is one.
+        The last is the `TradeoffDisplay` of the comparison that the repair is about, where there is
+        one.
         """
         if kind not in DRAWINGS:
-            raise UsageError(f"kind = {clip(repr(kind))} is no drawing of a repair; {nearest(kind, DRAWINGS)}")
+            raise UsageError(
+                f"kind = {clip(repr(kind))} is no drawing of a repair; {nearest(kind, DRAWINGS)}"
+            )
         if kind == "trade-off":
             if AIM in repair.comparisons:
-                return TradeoffDisplay.from_comparison(replace(repair.comparisons[AIM], bias=aim_of(repair)))
+                return TradeoffDisplay.from_comparison(
+                    replace(repair.comparisons[AIM], bias=aim_of(repair))
+                )
             return cls(repair.claim, (), NOT_COMPARED if repair.changed else UNCHANGED)
         if kind == "history":
             kept = sum(step.kept for step in repair.history)
-            title = f"{repair.method}: {kept:,} of {len(repair.history):,} steps kept\n" if repair.history else ""
-            return cls(f"{title}{repair.claim}", courses_of(repair), "" if repair.history else NO_STEPS)
-        return cls(f"{repair.verdict}: {repair.claim}", _panels(repair), "" if repair.checks else NO_DATA)
+            title = (
+                f"{repair.method}: {kept:,} of {len(repair.history):,} steps kept\n"
+                if repair.history
+                else ""
+            )
+            return cls(
+                f"{title}{repair.claim}", courses_of(repair), "" if repair.history else NO_STEPS
+            )
+        return cls(
+            f"{repair.verdict}: {repair.claim}", _panels(repair), "" if repair.checks else NO_DATA
+        )
 
     def plot(self, ax: Any = None) -> RepairDisplay:
-        """Draw on axes given (the first panel alone), or all on a new figure, and return the display.
+        """Draw on axes given (the first panel alone), or all on a new figure, and return the
+        display.
 
         Labels are long: make the figure of axes given with ``layout="constrained"``.
         """
@@ -168,7 +203,9 @@ class RepairDisplay(Display):
         return self
 
     def _fit(self, heights: list[float]) -> None:
-        """Make the figure as high as it must be for panels of these heights, whatever the texts around them take."""
+        """Make the figure as high as it must be for panels of these heights, whatever the texts
+        around them take.
+        """
         self.ax_.get_subplotspec().get_gridspec().set_height_ratios(heights)
         self.figure_.draw_without_rendering()
         spare = sum(inches(one)[1] for one in self.axes_) - sum(heights)
@@ -203,7 +240,9 @@ def _panels(repair: Repair) -> tuple[Rows, ...]:
     sorts = {"aim": aim, "people": aim, "other": SHARES, "performance": _PERFORMANCE}
     found: dict[tuple[str, bool], list[Check]] = {}
     for check in sorted(repair.checks, key=lambda check: KINDS.index(check.kind)):
-        found.setdefault((sorts.get(check.kind, GAPS), not isinstance(check.before, Amount)), []).append(check)
+        found.setdefault(
+            (sorts.get(check.kind, GAPS), not isinstance(check.before, Amount)), []
+        ).append(check)
     return tuple(
         Rows(
             f"{sort}: {_MORE if sort == _PERFORMANCE else _LESS}",
@@ -222,10 +261,16 @@ def _row(check: Check, limit: float | None) -> Row:
     both = (check.before, check.after)
     known = [one for one in both if not math.isnan(one.value)]
     told = iter(_values(known))
-    values = " → ".join("no data" if math.isnan(one.value) else next(told) for one in both) if known else NO_DATA
+    values = (
+        " → ".join("no data" if math.isnan(one.value) else next(told) for one in both)
+        if known
+        else NO_DATA
+    )
     before, after = (None if math.isnan(one.value) else span(one) for one in both)
     held = limit if check.kind == "aim" else None
-    return Row(name_of(check), before, after, judged(check), f"{values}\nn = {check.after.n:,}", held)
+    return Row(
+        name_of(check), before, after, judged(check), f"{values}\nn = {check.after.n:,}", held
+    )
 
 
 def _values(estimates: Sequence[Estimate]) -> list[str]:
@@ -238,7 +283,13 @@ def _values(estimates: Sequence[Estimate]) -> list[str]:
 def _entries(panels: Sequence[Rows | Course]) -> list[Entry]:
     """Return the looks and names of the legend: what any panel shows, and nothing else."""
     entries: list[Entry] = []
-    rows = [row for panel in panels if isinstance(panel, Rows) for _, group in panel.groups for row in group]
+    rows = [
+        row
+        for panel in panels
+        if isinstance(panel, Rows)
+        for _, group in panel.groups
+        for row in group
+    ]
     if any(row.before for row in rows):
         entries.append((POINT | hollow("o"), "before"))
     for name, (colour, marker) in _LOOKS.items():
@@ -253,7 +304,9 @@ def _entries(panels: Sequence[Rows | Course]) -> list[Entry]:
 
 def _draw_instead(display: RepairDisplay, ax: Any) -> None:
     ax.set_title(flowed(display.title, inches(ax)[0]), loc="left", fontsize="medium")
-    ax.text(0.5, 0.5, display.instead, transform=ax.transAxes, ha="center", va="center", style="italic")
+    ax.text(
+        0.5, 0.5, display.instead, transform=ax.transAxes, ha="center", va="center", style="italic"
+    )
     ax.set_axis_off()
 
 
@@ -268,8 +321,17 @@ def _draw_rows(panel: Rows, ax: Any) -> None:
     places, labels, top = [], [], 0.0
     beside = {"transform": ax.get_yaxis_transform(), "va": "center"}
     for heading, rows in panel.groups:
-        # Labels of an axis are right-aligned; a heading stands at its left end, where the next rows begin.
-        ax.text(0.008, top + _HEADING / 2 - 0.5, heading, fontsize=8, fontweight="bold", color=GREY, **beside)
+        # Labels of an axis are right-aligned; a heading stands at its left end, where the next rows
+        # begin.
+        ax.text(
+            0.008,
+            top + _HEADING / 2 - 0.5,
+            heading,
+            fontsize=8,
+            fontweight="bold",
+            color=GREY,
+            **beside,
+        )
         top += _HEADING
         for row in rows:
             places.append(top)
@@ -288,7 +350,8 @@ def _draw_rows(panel: Rows, ax: Any) -> None:
 
 
 def _wrapped(name: str) -> str:
-    r"""Return a name in two lines at most, without the middle of one that is longer: its end tells names apart.
+    r"""Return a name in two lines at most, without the middle of one that is longer: its end tells
+    names apart.
 
     >>> _wrapped("the source of income in the year before, all inputs")
     'the source of income in the year\nbefore, all inputs'
@@ -300,7 +363,9 @@ def _wrapped(name: str) -> str:
 
 
 def _ends(panel: Rows) -> tuple[float, float]:
-    """Return the ends of an axis: around everything, and from 0 on where it shows shares of which less is better."""
+    """Return the ends of an axis: around everything, and from 0 on where it shows shares of which
+    less is better.
+    """
     rows = [row for _, group in panel.groups for row in group]
     known = [end for row in rows for one in (row.before, row.after) if one for end in one]
     known += [row.limit for row in rows if row.limit is not None]
@@ -319,15 +384,25 @@ def _draw_row(ax: Any, row: Row, place: float) -> None:
         (row.after, place + _OFF, solid(colour, marker)),
     ]
     if row.limit is not None:
-        ax.plot([row.limit] * 2, [place - 0.5, place + 0.5], color=GREY, linestyle="--", linewidth=1.2)
+        ax.plot(
+            [row.limit] * 2, [place - 0.5, place + 0.5], color=GREY, linestyle="--", linewidth=1.2
+        )
     for found, at, look in lines:
         if found is not None:
             value, *limits = found
-            ax.plot(limits, [at, at], color=look["color"], linewidth=2, solid_capstyle="butt", zorder=2)
+            ax.plot(
+                limits, [at, at], color=look["color"], linewidth=2, solid_capstyle="butt", zorder=2
+            )
             ax.plot([value], [at], markersize=7, zorder=4, **look)
     if row.before and row.after and row.before[0] != row.after[0]:
         arrow = {"arrowstyle": "->", "color": "black", "linewidth": 0.9, "shrinkA": 4, "shrinkB": 4}
-        ax.annotate("", (row.after[0], place + _OFF), (row.before[0], place - _OFF), arrowprops=arrow, zorder=3)
+        ax.annotate(
+            "",
+            (row.after[0], place + _OFF),
+            (row.before[0], place - _OFF),
+            arrowprops=arrow,
+            zorder=3,
+        )
 
 
 def display_of(repair: Repair, *, kind: str = "change") -> Display:

@@ -26,12 +26,16 @@ SHARES, GAPS = "share of discriminatory inputs", "gap between groups"
 POINT = {"linestyle": "", "markersize": 7}
 _CHOSEN = {"color": BLUE, "linewidth": 1.2, "linestyle": "--"}
 _FIRST, _OTHERS, _TO_SCALE = 2.6, 1.5, 10
-"""Inches that panels are high, and how often the least percentage may fit into the largest on an axis to scale."""
+"""Inches that panels are high, and how often the least percentage may fit into the largest on an
+axis to scale.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One step: its number, what it added in percent, value, low and high or None, and whether it was kept."""
+    """One step: its number, what it added in percent, value, low and high or None, and whether it
+    was kept.
+    """
 
     number: int
     added: float
@@ -41,7 +45,8 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """One score of each step against what was added, from 0 on if it is a share; `original` is what there was before.
+    """One score of each step against what was added, from 0 on if it is a share; `original` is what
+    there was before.
 
     `chosen` is what the step added that the repaired model comes from.
     """
@@ -67,7 +72,9 @@ def name_of(check: Check) -> str:
 
 
 def aim_of(repair: Repair) -> str:
-    """Return what the score that a repair is about says: a share of inputs, or for a subgroup a gap."""
+    """Return what the score that a repair is about says: a share of inputs, or for a subgroup a
+    gap.
+    """
     return SHARES if isinstance(repair.about, tuple) else GAPS
 
 
@@ -81,29 +88,60 @@ def note_of(estimates: Iterable[Estimate]) -> str:
 
 
 def courses_of(repair: Repair) -> tuple[Course, ...]:
-    """Return what is drawn of the steps of a repair: the score that it is about, and that of the performance."""
+    """Return what is drawn of the steps of a repair: the score that it is about, and that of the
+    performance.
+    """
     steps = repair.history
     if not steps:
         return ()
     kept = [step.percent for step in steps if step.kept and repair.changed]
-    chosen, start, performance = kept[-1] if kept else None, steps[0].change.before, repair.performance
-    shares = [None if math.isnan(step.change.after.value) else span(step.change.after) for step in steps]
+    chosen, start, performance = (
+        kept[-1] if kept else None,
+        steps[0].change.before,
+        repair.performance,
+    )
+    shares = [
+        None if math.isnan(step.change.after.value) else span(step.change.after) for step in steps
+    ]
     scores = [None if math.isnan(step.accuracy) else (step.accuracy,) * 3 for step in steps]
     dots = [
-        tuple(Dot(step.number, step.percent, one, step.kept) for step, one in zip(steps, found, strict=True))
+        tuple(
+            Dot(step.number, step.percent, one, step.kept)
+            for step, one in zip(steps, found, strict=True)
+        )
         for found in (shares, scores)
     ]
-    note, original = note_of(step.change.after for step in steps), None if math.isnan(start.value) else start.value
-    first = Course(aim_of(repair), "", dots[0], not isinstance(start, Amount), note, chosen, original, share=True)
-    score, percent = f"{name_of(performance)},\nvalidation rows", not isinstance(performance.before, Amount)
-    return first, Course(score, "added, in percent of the training rows", dots[1], percent, chosen=chosen)
+    note, original = (
+        note_of(step.change.after for step in steps),
+        (None if math.isnan(start.value) else start.value),
+    )
+    first = Course(
+        aim_of(repair),
+        "",
+        dots[0],
+        not isinstance(start, Amount),
+        note,
+        chosen,
+        original,
+        share=True,
+    )
+    score, percent = (
+        f"{name_of(performance)},\nvalidation rows",
+        not isinstance(performance.before, Amount),
+    )
+    return first, Course(
+        score, "added, in percent of the training rows", dots[1], percent, chosen=chosen
+    )
 
 
 def course_entries(courses: Iterable[Course]) -> list[Entry]:
     """Return the looks and names of a legend."""
     shown = list(courses)
     steps = {dot.kept for course in shown for dot in course.dots if dot.found}
-    entries = [(POINT | _step_look(kept=kept), "kept" if kept else "not kept") for kept in sorted(steps, reverse=True)]
+    entries = [
+        (POINT | _step_look(kept=kept), "kept" if kept else "not kept")
+        for kept in sorted(steps, reverse=True)
+    ]
     return entries + [(_CHOSEN, "chosen")] * any(course.chosen is not None for course in shown)
 
 
@@ -125,16 +163,30 @@ def draw_course(course: Course, ax: Any) -> None:
     """Draw one score of all steps on axes."""
     if course.original is not None:
         ax.axhline(course.original, color="black", linewidth=1, linestyle=":", zorder=1)
-        where = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points", "annotation_clip": False}
-        ax.annotate("original", (1, course.original), (3, 0), ha="left", va="center", fontsize=8, **where)
+        where = {
+            "xycoords": ax.get_yaxis_transform(),
+            "textcoords": "offset points",
+            "annotation_clip": False,
+        }
+        ax.annotate(
+            "original", (1, course.original), (3, 0), ha="left", va="center", fontsize=8, **where
+        )
     if course.chosen is not None:
         ax.axvline(course.chosen, zorder=1, **_CHOSEN)
     dots = [(dot, dot.found) for dot in sorted(course.dots, key=lambda dot: dot.added) if dot.found]
-    ax.plot([dot.added for dot, _ in dots], [found[0] for _, found in dots], color="0.6", linewidth=1, zorder=2)
+    ax.plot(
+        [dot.added for dot, _ in dots],
+        [found[0] for _, found in dots],
+        color="0.6",
+        linewidth=1,
+        zorder=2,
+    )
     for dot, (value, low, high) in dots:
         look = POINT | _step_look(kept=dot.kept) | {"capsize": 3, "elinewidth": 1.4, "zorder": 3}
         ax.errorbar([dot.added], [value], yerr=[[value - low], [high - value]], **look)
-        ax.annotate(str(dot.number), (dot.added, value), (6, 3), textcoords="offset points", fontsize=8)
+        ax.annotate(
+            str(dot.number), (dot.added, value), (6, 3), textcoords="offset points", fontsize=8
+        )
     _scale(course, ax)
 
 

@@ -1,4 +1,6 @@
-"""repair: train again with what was found, and show that it helped (Aequitas, Algorithm 5; TestSGD, phase 3)."""
+"""repair: train again with what was found, and show that it helped (Aequitas, Algorithm 5; TestSGD,
+phase 3).
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ CHECKED = 32
 @REPAIR.options.checked
 def repair(
     estimator: Any,
-    X: Any,  # noqa: N803 (scikit-learn's name)
+    X: Any,  # noqa: N803
     y: Any = None,
     *,
     space: Space | None = None,
@@ -70,47 +72,58 @@ def repair(
     n_jobs: int = 1,
     progress: bool | None = None,
 ) -> Repair:
-    """Train a model again so that it treats people more alike, and show on unseen inputs what that changed.
+    """Train a model again so that it treats people more alike, and show on unseen inputs what that
+    changed.
 
-    The rows are split: on some a model is trained, on some each step is checked, and the last are left alone until the
-    model is chosen. The claim rests on those and on fresh inputs; so do all other scores, before and after.
+    The rows are split: on some a model is trained, on some each step is checked, and the last are
+    left alone until the model is chosen. The claim rests on those and on fresh inputs; so do all
+    other scores, before and after.
 
     Parameters
     ----------
     estimator
-        An estimator or pipeline of scikit-learn, which is cloned, or a function ``fit(X, y)`` that returns a model.
+        An estimator or pipeline of scikit-learn, which is cloned, or a function ``fit(X, y)`` that
+        returns a model.
     X, y
-        Rows of any dataframe engine, an array, or texts; and the true outcomes, or the name of the column with them.
+        Rows of any dataframe engine, an array, or texts; and the true outcomes, or the name of the
+        column with them.
     space, over
-        What an input can be, and the features that outcomes should not depend on, taken together; by default all that
-        are protected.
+        What an input can be, and the features that outcomes should not depend on, taken together;
+        by default all that are protected.
     method
-        ``"augment"``: Aequitas's Algorithm 5, which adds a growing share of inputs. ``"aequitas"``: the same exactly as
-        published. ``"subgroup"``: for the subgroup of a `rule` that is treated differently, by default the worst that
-        `mine` finds (TestSGD). ``"evened"``: no training; the model is asked about all variants (see `Evened`).
+        ``"augment"``: Aequitas's Algorithm 5, which adds a growing share of inputs. ``"aequitas"``:
+        the same exactly as published. ``"subgroup"``: for the subgroup of a `rule` that is treated
+        differently, by default the worst that `mine` finds (TestSGD). ``"evened"``: no training;
+        the model is asked about all variants (see `Evened`).
     labelling
-        Of generated inputs: ``"vote"`` of several classifiers; ``"majority"`` of the model's outcomes over the
-        variants; the ``"advantaged"`` or ``"disadvantaged"`` variant's; ``"neighbours"``; or a function of a frame.
+        Of generated inputs: ``"vote"`` of several classifiers; ``"majority"`` of the model's
+        outcomes over the variants; the ``"advantaged"`` or ``"disadvantaged"`` variant's;
+        ``"neighbours"``; or a function of a frame.
     add
-        For augment: ``"twins"`` of training rows, with their own label; discriminatory inputs ``"found"``, one by one;
-        ``"pairs"`` of these with all their variants; or ``"both"`` twins and pairs. For subgroup: ``"members"`` with
-        the opposite outcome (the paper's), ``"borderline"`` ones, or ``"both sides"`` of the boundary.
+        For augment: ``"twins"`` of training rows, with their own label; discriminatory inputs
+        ``"found"``, one by one; ``"pairs"`` of these with all their variants; or ``"both"`` twins
+        and pairs. For subgroup: ``"members"`` with the opposite outcome (the paper's),
+        ``"borderline"`` ones, or ``"both sides"`` of the boundary.
     patience
-        After how many steps in a row that do not help to stop; None tries all, 0 is the paper's rule.
+        After how many steps in a row that do not help to stop; None tries all, 0 is the paper's
+        rule.
     steps
         For subgroup, how many sizes are tried, from 50 rows up to a tenth of the training rows.
     tolerance
         By how much accuracy may fall on validation rows for a step to be kept.
     test, validate
-        The share of rows held out, or held-out rows and outcomes; the share of the others for validation, or rows.
+        The share of rows held out, or held-out rows and outcomes; the share of the others for
+        validation, or rows.
     sample_weight
         Weights of the rows, where the estimator takes them.
     positive, differs
-        The favourable outcome, and when two outcomes differ, as for `Subject`; numbers need a number γ.
+        The favourable outcome, and when two outcomes differ, as for `Subject`; numbers need a
+        number γ.
     limit
         An engineering threshold for the score after the repair.
     draws
-        How many inputs the claim rests on; by default as many as are likely to show 400 discriminatory ones.
+        How many inputs the claim rests on; by default as many as are likely to show 400
+        discriminatory ones.
     budget
         What the search for discriminatory inputs may spend.
     support
@@ -132,14 +145,17 @@ def repair(
     >>> found.before.value, found.after.value, found.region
     (0.2, 0.0, 'good trade-off')
 
-    Here the true outcomes depend on sex, so that less discrimination means less accuracy, by 10 points.
+    Here the true outcomes depend on sex, so that less discrimination means less accuracy, by 10
+    points.
     """
     given = dict(locals())
     asked, of_texts = Asked.of(given), space is None and are_texts(X)
     asked.check(texts=of_texts)
     checked_budget(budget)
     if rule is not None and method != "subgroup":
-        raise UsageError(f"rule is for method = 'subgroup', and method = {method!r} takes none; leave it out")
+        raise UsageError(
+            f"rule is for method = 'subgroup', and method = {method!r} takes none; leave it out"
+        )
     if of_texts:
         return texts(estimator, X, y, given)
     refuse(given, NOT_FOR_TABLES, "is for texts, and X holds rows of features")
@@ -157,7 +173,8 @@ def repair(
         numbers = numbers or _told_numbers(trainer, original, train, data.truth, differs)
         if numbers and method == "subgroup":
             raise UsageError(
-                "method = 'subgroup' needs labels, and these outcomes are numbers; use 'augment' or 'evened'"
+                "method = 'subgroup' needs labels, and these outcomes are numbers; use 'augment' or"
+                " 'evened'"
             )
         trainer = replace(trainer, regression=numbers)
         meanings = {"positive": _favourable(positive, data, numbers=numbers), "differs": differs}
@@ -171,7 +188,9 @@ def repair(
         after = run.after(mended)
         judging = Judging(before, after, names, held, change, level, seed, numbers, job.notes)
         aim = f"{' and '.join(names)}{ALL}" if isinstance(about, tuple) else str(about)
-        checks, comparisons = judging.told(aim) if mended.outcome == REPAIRED else judging.plain(aim)
+        checks, comparisons = (
+            judging.told(aim) if mended.outcome == REPAIRED else judging.plain(aim)
+        )
     return Repair(
         method=method,
         over=names,
@@ -186,7 +205,11 @@ def repair(
         level=level,
         tolerance=tolerance,
         limit=limit,
-        spent=Spent(sum(one.asked for one in job.subjects), sum(one.executed for one in job.subjects), meter.seconds),
+        spent=Spent(
+            sum(one.asked for one in job.subjects),
+            sum(one.executed for one in job.subjects),
+            meter.seconds,
+        ),
         notes=tuple(dict.fromkeys([*job.notes, *unseen_notes(data.space, [names])])),
         options=asked.told,
         space=data.space.to_dict(),
@@ -213,7 +236,9 @@ class _Run:
             return self._subgroup()
         mended = self._evened() if self.asked.method == "evened" else self._augmented()
         subjects = self.before, self.after(mended)
-        change = claimed(*subjects, self.job.names, mended.claim, level=self.job.level, seed=self.job.seed)
+        change = claimed(
+            *subjects, self.job.names, mended.claim, level=self.job.level, seed=self.job.seed
+        )
         return self.job.names, mended, change
 
     def after(self, mended: Mended) -> Subject:
@@ -249,12 +274,18 @@ class _Run:
         if size is not None:
             return found, Mended(NOTHING, self.original, ()), Change.none(size)
         assert isinstance(found, Rule)
-        mended = subgroup.subgroup(self.job, self.original, found, add=self.asked.add, steps=self.asked.steps)
+        mended = subgroup.subgroup(
+            self.job, self.original, found, add=self.asked.add, steps=self.asked.steps
+        )
         gap = subgroup.Gap(self.job, found)
         old, new = (gap.means(one, self.held.points) for one in (self.before, self.after(mended)))
         population = "people like the held-out rows, and their one-step neighbours"
         inside = gap.inside(self.held.points)
-        return found, mended, gap_change(old, new, inside, level=self.job.level, population=population)
+        return (
+            found,
+            mended,
+            gap_change(old, new, inside, level=self.job.level, population=population),
+        )
 
 
 def _names(space: Space, over: Over | None) -> tuple[str, ...]:
@@ -266,7 +297,8 @@ def _names(space: Space, over: Over | None) -> tuple[str, ...]:
     sets = feature_sets(space, over)
     if len(sets) > 1:
         raise UsageError(
-            f"over names {len(sets)} sets of features; repair takes one, such as {list(dict.fromkeys(sum(sets, ())))!r}"
+            f"over names {len(sets)} sets of features; repair takes one, such as"
+            f" {list(dict.fromkeys(sum(sets, ())))!r}"
         )
     return sets[0]
 
@@ -276,18 +308,24 @@ def _are_numbers(trainer: Trainer, data: Learning, differs: Any) -> bool:
     floats = data.truth.dtype.kind == "f" and not np.array_equal(data.truth, np.round(data.truth))
     numbers = trainer.regression or (floats and differs is not None)
     if numbers and data.truth.dtype.kind not in "iufb":
-        raise UsageError(f"{trainer.name} predicts numbers, and y holds {clip(repr(data.truth[0]))}")
+        raise UsageError(
+            f"{trainer.name} predicts numbers, and y holds {clip(repr(data.truth[0]))}"
+        )
     if numbers and differs is None:
         some = float(np.std(data.truth.astype(np.float64))) / 10
         raise UsageError(
-            f"{trainer.name} predicts numbers, which hardly ever are the same; pass differs=…, the least difference "
-            f"that matters, such as {some:.3g}"
+            f"{trainer.name} predicts numbers, which hardly ever are the same; pass differs=…, the"
+            f" least difference that matters, such as {some:.3g}"
         )
     return numbers
 
 
-def _told_numbers(trainer: Trainer, model: Any, train: Learning, truth: NDArray[Any], differs: Any) -> bool:
-    """Tell whether a model predicts numbers after all; what is neither one nor a label of the rows is refused."""
+def _told_numbers(
+    trainer: Trainer, model: Any, train: Learning, truth: NDArray[Any], differs: Any
+) -> bool:
+    """Tell whether a model predicts numbers after all; what is neither one nor a label of the rows
+    is refused.
+    """
     told, known = Subject(model, train.space).decide(train.points), set(truth.tolist())
     strange = next((label for label in told.tolist() if label not in known), None)
     if strange is None:
@@ -295,8 +333,9 @@ def _told_numbers(trainer: Trainer, model: Any, train: Learning, truth: NDArray[
     if differs is not None and told.dtype.kind in "iuf" and truth.dtype.kind in "iuf":
         return True
     raise DataError(
-        f"{trainer.name} answers {clip(repr(strange))}, which is no label of y; {nearest(strange, sorted(known))}; for "
-        f"numbers, pass differs=…, the least difference that matters"
+        f"{trainer.name} answers {clip(repr(strange))}, which is no label of y;"
+        f" {nearest(strange, sorted(known))}; for numbers, pass differs=…, the least difference"
+        " that matters"
     )
 
 
@@ -309,7 +348,9 @@ def _favourable(positive: Any, data: Learning, *, numbers: bool) -> Any:
         return max(found) if set(found) <= {0, 1} and len(found) == 2 else None
     for label in positive if isinstance(positive, list | tuple | set | frozenset) else [positive]:
         if label not in found:
-            raise UsageError(f"positive = {clip(repr(label))} is no label of y; {nearest(label, found)}")
+            raise UsageError(
+                f"positive = {clip(repr(label))} is no label of y; {nearest(label, found)}"
+            )
     return positive
 
 
@@ -318,11 +359,20 @@ def _weightless(trainer: Trainer, train: Learning, model: Any) -> list[str]:
     if train.weights is None or np.ptp(train.weights) == 0:
         return []
     # Scores show a difference that the labels of these rows may not.
-    scorer = next((name for name in ("predict_proba", "decision_function") if hasattr(model, name)), None)
+    scorer = next(
+        (name for name in ("predict_proba", "decision_function") if hasattr(model, name)), None
+    )
     told = [
-        getattr(one, scorer)(train.native) if scorer else Subject(one, train.space).decide(train.points)
+        (
+            getattr(one, scorer)(train.native)
+            if scorer
+            else Subject(one, train.space).decide(train.points)
+        )
         for one in (model, trainer.fit(train.native, train.truth))
     ]
     if np.array_equal(told[0], told[1]):
-        return [f"{trainer.name} gives the same answers with and without sample_weight: it seems to ignore it"]
+        return [
+            f"{trainer.name} gives the same answers with and without sample_weight: it seems to"
+            " ignore it"
+        ]
     return []

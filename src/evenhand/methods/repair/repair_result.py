@@ -31,9 +31,11 @@ OUTCOMES = (REPAIRED, NOTHING, NO_HELP)
 
 @dataclass(frozen=True, eq=False)
 class Repair(Evidence):
-    """A repaired model with the evidence: the claim, what else changed, where it stands against giving up accuracy.
+    """A repaired model with the evidence: the claim, what else changed, where it stands against
+    giving up accuracy.
 
-    `model` is the repaired model, or the original one where nothing was changed; both are left out of the JSON.
+    `model` is the repaired model, or the original one where nothing was changed; both are left out
+    of the JSON.
     """
 
     document: ClassVar[str] = "repair"
@@ -107,7 +109,9 @@ class Repair(Evidence):
 
     @property
     def region(self) -> str | None:
-        """Where the repair stands against blind overwriting; None where nothing was changed or could be compared."""
+        """Where the repair stands against blind overwriting; None where nothing was changed or
+        could be compared.
+        """
         return self.regions.get(AIM)
 
     @property
@@ -131,18 +135,28 @@ class Repair(Evidence):
 
     @property
     def side_effects(self) -> tuple[str, ...]:
-        """Where discrimination has surely risen, in sentences: over other features, or among held-out people."""
+        """Where discrimination has surely risen, in sentences: over other features, or among
+        held-out people.
+        """
         together = ", ".join(dict.fromkeys([*self.over, *self.moved]))
         told = []
         for check in self._risen:
-            before, after = (number_text.percent_figures(one.value) for one in (check.before, check.after))
+            before, after = (
+                number_text.percent_figures(one.value) for one in (check.before, check.after)
+            )
             scores = f"from {before} to {after}"
             if check.kind == "other":
                 name = " and ".join(check.about)
-                told.append(f"discrimination over {name} has surely risen, {scores}; repair {together} together")
+                told.append(
+                    f"discrimination over {name} has surely risen, {scores}; repair {together}"
+                    " together"
+                )
             else:
                 only = " and ".join(self.over)
-                told.append(f"of held-out people, more now get another outcome with another {only} alone: {scores}")
+                told.append(
+                    f"of held-out people, more now get another outcome with another {only} alone:"
+                    f" {scores}"
+                )
         return tuple(told)
 
     @property
@@ -151,16 +165,20 @@ class Repair(Evidence):
 
     @property
     def _undone(self) -> bool:
-        """Whether discrimination surely rose elsewhere, by as much as the score that the repair is about fell."""
+        """Whether discrimination surely rose elsewhere, by as much as the score that the repair is
+        about fell.
+        """
         rises = [check.change.value for check in self._risen if check.change]
         return max(rises, default=0.0) > 0 and max(rises) >= self.change.fall.value
 
     @property
     def verdict(self) -> Verdict:
-        """Pass if it surely got fairer and beats giving up accuracy, or if no difference was found at all.
+        """Pass if it surely got fairer and beats giving up accuracy, or if no difference was found
+        at all.
 
-        It fails if the score did not fall, if the repair is no better than giving up accuracy, if accuracy surely fell
-        by more than is tolerated, or if discrimination rose as much over another protected feature or among people.
+        It fails if the score did not fall, if the repair is no better than giving up accuracy, if
+        accuracy surely fell by more than is tolerated, or if discrimination rose as much over
+        another protected feature or among people.
         """
         return worst_of(self._verdicts()) or Verdict.PASS
 
@@ -170,11 +188,15 @@ class Repair(Evidence):
             return [*told, Verdict.FAIL]
         if not self.changed:
             return [*told, Verdict.PASS if self.before.value == 0 else Verdict.UNDECIDED]
-        fell = {"fell": Verdict.PASS, "rose": Verdict.FAIL}.get(self.change.verdict, Verdict.UNDECIDED)
+        fell = {"fell": Verdict.PASS, "rose": Verdict.FAIL}.get(
+            self.change.verdict, Verdict.UNDECIDED
+        )
         told += [fell, Verdict.FAIL if self._undone else Verdict.PASS]
         if self.plausible:
             better = [region in BETTER for region in self.plausible]
-            told.append(Verdict.PASS if all(better) else Verdict.UNDECIDED if any(better) else Verdict.FAIL)
+            told.append(
+                Verdict.PASS if all(better) else Verdict.UNDECIDED if any(better) else Verdict.FAIL
+            )
         lost, (before, after) = self.performance.change, self._accuracies
         if after < before - self.tolerance:
             sure = lost is not None and lost.high < -self.tolerance
@@ -185,22 +207,36 @@ class Repair(Evidence):
     def findings(self) -> tuple[Finding, ...]:
         """The claim as a finding: the score after the repair, judged by all that a repair must do."""
         score = "gap" if isinstance(self.about, Rule) else "causal"
-        return (Finding(self.claim, self.about, self.after, self.limit, score=score, judged=self.verdict),)
+        return (
+            Finding(
+                self.claim, self.about, self.after, self.limit, score=score, judged=self.verdict
+            ),
+        )
 
     @property
     def claim(self) -> str:
         """What came of it, in a sentence."""
         about = str(self.about) if isinstance(self.about, Rule) else " and ".join(self.about)
-        before, after = (number_text.percent_figures(one.value) for one in (self.before, self.after))
+        before, after = (
+            number_text.percent_figures(one.value) for one in (self.before, self.after)
+        )
         if self.outcome == NOTHING:
-            found = "no difference was found" if self.before.value == 0 else f"nothing surely stands out ({before})"
+            found = (
+                "no difference was found"
+                if self.before.value == 0
+                else f"nothing surely stands out ({before})"
+            )
             found = "nothing could be measured" if math.isnan(self.before.value) else found
             return f"{about}: nothing to repair; {found}, and the model was left as it is"
         if self.outcome == NO_HELP:
             return f"{about}: no step helped; the model was left as it is ({before})"
         may = "may have risen" if self.fewer.value < 0 else "may have fallen"
         said = {"fell": "fell", "rose": "rose"}.get(self.change.verdict, may)
-        part = "" if math.isinf(self.fewer.value) else f"{number_text.percent(abs(self.fewer.value), 0)} "
+        part = (
+            ""
+            if math.isinf(self.fewer.value)
+            else f"{number_text.percent(abs(self.fewer.value), 0)} "
+        )
         less = f"{part}{'fewer' if self.fewer.value >= 0 else 'more'}"
         what = "the gap" if isinstance(self.about, Rule) else "the share of discriminatory inputs"
         numbers = self.performance.name == "r2"
@@ -233,14 +269,17 @@ class Repair(Evidence):
         return VERBS[self.job].plot(self, kind=kind).plot(ax=ax)
 
     def save(self, path: str | PathLike[str]) -> list[str]:
-        """Write the repaired model to a skops file (extra: skops), or a joblib or pickle one by its suffix.
+        """Write the repaired model to a skops file (extra: skops), or a joblib or pickle one by its
+        suffix.
 
         What is returned are the types that whoever loads a skops file has to trust.
         """
         from evenhand.subject.adapters.saved import save_model
 
         if self.model is None:
-            raise UsageError("this repair was read from JSON, which holds no model; save it where it was made")
+            raise UsageError(
+                "this repair was read from JSON, which holds no model; save it where it was made"
+            )
         return save_model(self.model, path)
 
     def body(self) -> dict[str, Any]:
@@ -273,12 +312,25 @@ class Repair(Evidence):
         """Rebuild a repair from JSON of the present format; it holds no model."""
         outcome = table.get("outcome")
         if outcome not in OUTCOMES:
-            raise UsageError(f"{where}: outcome = {clip(repr(outcome))} is none; {nearest(outcome, OUTCOMES)}")
+            raise UsageError(
+                f"{where}: outcome = {clip(repr(outcome))} is none; {nearest(outcome, OUTCOMES)}"
+            )
         about = table["about"]
         comparisons = {}
         for axis, one in table["comparisons"].items():
             comparisons[axis] = Comparison.from_dict(one, where=f"{where}, comparison {axis!r}")
-        keys = ("method", "outcome", "sizes", "seed", "level", "tolerance", "limit", "options", "space", "versions")
+        keys = (
+            "method",
+            "outcome",
+            "sizes",
+            "seed",
+            "level",
+            "tolerance",
+            "limit",
+            "options",
+            "space",
+            "versions",
+        )
         return cls(
             about=Rule.from_dict(about) if isinstance(about, Mapping) else tuple(about),
             over=tuple(table["over"]),
@@ -308,7 +360,11 @@ def frame(repair: Repair) -> Any:
     own = ("number", "percent", "added", "accuracy", "kept", "why")
     scores = []
     for when in ("before", "after", "fall"):
-        scores += [(when, when, "value"), (f"{when}.low", when, "low"), (f"{when}.high", when, "high")]
+        scores += [
+            (when, when, "value"),
+            (f"{when}.low", when, "low"),
+            (f"{when}.high", when, "high"),
+        ]
     rows = []
     for step in repair.history:
         row = {key: getattr(step, key) for key in own}

@@ -1,4 +1,6 @@
-"""A repair as HTML: a section for a report, and a page of its own that needs nothing from elsewhere."""
+"""A repair as HTML: a section for a report, and a page of its own that needs nothing from
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,14 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.compare.text import score_text
-from evenhand.methods.repair.plot import HEADINGS, NO_STEPS, NOT_COMPARED, UNCHANGED, RepairDisplay, judged
+from evenhand.methods.repair.plot import (
+    HEADINGS,
+    NO_STEPS,
+    NOT_COMPARED,
+    UNCHANGED,
+    RepairDisplay,
+    judged,
+)
 from evenhand.methods.repair.plot_steps import aim_of, name_of
 from evenhand.methods.repair.steps import AIM
 from evenhand.methods.repair.text import reasons
@@ -44,15 +53,23 @@ _PAGE = """<!DOCTYPE html>
 </html>
 """
 _SAYS = {
-    "change": "Each score before and after the repair, with its interval; the numbers are in the table below.",
+    "change": (
+        "Each score before and after the repair, with its interval; the numbers are in the table"
+        " below."
+    ),
     "history": "What came of each step against what it added; the numbers are in the table below.",
-    "trade-off": "The repaired model against blindly overwriting predictions of the original, by bias and performance.",
+    "trade-off": (
+        "The repaired model against blindly overwriting predictions of the original, by bias and"
+        " performance."
+    ),
 }
 
 
 def page(repair: Repair) -> str:
     """Return a repair as a page of its own, which loads nothing and runs nothing."""
-    return _PAGE.format(title=text(f"Repair: {repair.verdict}"), style=STYLE, section=whole_section(repair))
+    return _PAGE.format(
+        title=text(f"Repair: {repair.verdict}"), style=STYLE, section=whole_section(repair)
+    )
 
 
 def section(repair: Repair, told: Sequence[Statement], name: str, room: int) -> Iterator[str]:
@@ -61,7 +78,8 @@ def section(repair: Repair, told: Sequence[Statement], name: str, room: int) -> 
 
 
 def whole_section(repair: Repair, *, name: str = "repair", within: bool = False) -> str:
-    """Return a repair as a section of a page: the claim, all scores, all steps, notes, and how to make it again.
+    """Return a repair as a section of a page: the claim, all scores, all steps, notes, and how to
+    make it again.
 
     Parameters
     ----------
@@ -86,13 +104,20 @@ def whole_section(repair: Repair, *, name: str = "repair", within: bool = False)
     """
     parts = [
         "" if within else f'<h2 id="{name}-heading">Repair</h2>',
-        f'<p class="verdict {repair.verdict}"><strong>{repair.verdict}</strong> {text(repair.claim)}</p>',
+        (
+            f'<p class="verdict {repair.verdict}"><strong>{repair.verdict}</strong>'
+            f" {text(repair.claim)}</p>"
+        ),
         *(f"<p>{text(sentence[0].upper() + sentence[1:])}.</p>" for sentence in reasons(repair)),
         "<h3>Before and after</h3>",
         _figure(repair, "change", name),
         _checks(repair, name),
         "<h3>Steps</h3>",
-        *([_figure(repair, "history", name), _steps(repair, name)] if repair.history else [f"<p>{text(NO_STEPS)}</p>"]),
+        *(
+            [_figure(repair, "history", name), _steps(repair, name)]
+            if repair.history
+            else [f"<p>{text(NO_STEPS)}</p>"]
+        ),
         "<h3>Against giving up accuracy</h3>",
         *_standings(repair, name),
         *(["<h3>Notes</h3>", listed(repair.notes)] if repair.notes else []),
@@ -104,7 +129,10 @@ def whole_section(repair: Repair, *, name: str = "repair", within: bool = False)
     inside = "\n".join(part for part in parts if part)
     if within:
         return f'<div class="repair" id="{name}">\n{inside}\n</div>'
-    return f'<section class="repair" id="{name}" aria-labelledby="{name}-heading">\n{inside}\n</section>'
+    return (
+        f'<section class="repair" id="{name}"'
+        f' aria-labelledby="{name}-heading">\n{inside}\n</section>'
+    )
 
 
 def _figure(repair: Repair, kind: str, name: str) -> str:
@@ -118,29 +146,75 @@ def _checks(repair: Repair, name: str) -> str:
         (HEADINGS[kind], [_check(check) for check in repair.checks if check.kind == kind])
         for kind in dict.fromkeys(check.kind for check in repair.checks)
     ]
-    says = "Each score with its interval. Less is better, but for performance, where more is. A change is after minus"
-    return table(f"{name}-checks", f"{says} before, on rows and inputs that no step has used.", headings, groups)
+    says = (
+        "Each score with its interval. Less is better, but for performance, where more is. A change"
+        " is after minus"
+    )
+    return table(
+        f"{name}-checks",
+        f"{says} before, on rows and inputs that no step has used.",
+        headings,
+        groups,
+    )
 
 
 def _check(check: Check) -> list[str]:
     after, detail = check.after, f"<small>{text(check.detail)}</small>" if check.detail else ""
-    change = "–" if check.change is None else _difference(check.change, percent=not isinstance(check.before, Amount))
-    cells = [text(one) for one in (_score(check.before), _score(after), change, judged(check), f"{after.n:,}")]
-    return [text(name_of(check)) + detail, *cells, text(_interval(after)), text(after.population or "–")]
+    change = (
+        "–"
+        if check.change is None
+        else _difference(check.change, percent=not isinstance(check.before, Amount))
+    )
+    cells = [
+        text(one)
+        for one in (_score(check.before), _score(after), change, judged(check), f"{after.n:,}")
+    ]
+    return [
+        text(name_of(check)) + detail,
+        *cells,
+        text(_interval(after)),
+        text(after.population or "–"),
+    ]
 
 
 def _steps(repair: Repair, name: str) -> str:
     score, percent = name_of(repair.performance), not isinstance(repair.performance.before, Amount)
-    headings = ("step", "added", "rows added", "before", "after", "n", "intervals", score, "kept", "why")
+    headings = (
+        "step",
+        "added",
+        "rows added",
+        "before",
+        "after",
+        "n",
+        "intervals",
+        score,
+        "kept",
+        "why",
+    )
     rows = []
     for step in repair.history:
         change = step.change
-        accuracy = number_text.percent(step.accuracy, 2) if percent else number_text.amount(step.accuracy)
-        cells = [step.number, number_text.hundredths(step.percent, 3), number_text.count(step.added)]
+        accuracy = (
+            number_text.percent(step.accuracy, 2) if percent else number_text.amount(step.accuracy)
+        )
+        cells = [
+            step.number,
+            number_text.hundredths(step.percent, 3),
+            number_text.count(step.added),
+        ]
         cells += [_score(change.before), _score(change.after)]
-        cells += [f"{change.after.n:,}", _interval(change.after), accuracy, "yes" if step.kept else "no", step.why]
+        cells += [
+            f"{change.after.n:,}",
+            _interval(change.after),
+            accuracy,
+            "yes" if step.kept else "no",
+            step.why,
+        ]
         rows.append([text(cell) for cell in cells])
-    says = f"Each step: the {aim_of(repair)}, of the best model so far and of the new one, on inputs or rows that"
+    says = (
+        f"Each step: the {aim_of(repair)}, of the best model so far and of the new one, on inputs"
+        " or rows that"
+    )
     caption = f"{says} nothing else has used; {score} on validation rows."
     return table(f"{name}-steps", caption, headings, [("", rows)])
 
@@ -148,7 +222,14 @@ def _steps(repair: Repair, name: str) -> str:
 def _standings(repair: Repair, name: str) -> list[str]:
     if not repair.comparisons:
         return [f"<p>{text(NOT_COMPARED if repair.changed else UNCHANGED)}</p>"]
-    headings = ("bias", "region", "regions that the intervals allow", "bias before", "bias after", "verdict")
+    headings = (
+        "bias",
+        "region",
+        "regions that the intervals allow",
+        "bias before",
+        "bias after",
+        "verdict",
+    )
     rows = []
     for axis, found in repair.comparisons.items():
         one = found.standings[0]
@@ -168,7 +249,9 @@ def _facts(repair: Repair) -> str:
         "rows": "; ".join(f"{what} {many:,}" for what, many in repair.sizes.items()),
         "level": number_text.percent_level(repair.level),
         "tolerance": number_text.plain(repair.tolerance),
-        "engineering threshold": "none" if repair.limit is None else number_text.limit(repair.limit),
+        "engineering threshold": (
+            "none" if repair.limit is None else number_text.limit(repair.limit)
+        ),
         "inputs asked": f"{repair.spent.queries:,}",
         "seed": repair.seed,
         "versions": ", ".join(f"{what} {version}" for what, version in repair.versions.items()),
@@ -184,14 +267,23 @@ def _replay(repair: Repair) -> str:
     options |= {key: getattr(repair, key) for key in ("method", "level", "tolerance")}
     options |= {"limit": repair.limit} if repair.limit is not None else {}
     # Functions and rows are told by a word, and are to be given again.
-    options |= {key: value for key, value in repair.options.items() if key not in ("level", "test", "against")}
+    options |= {
+        key: value
+        for key, value in repair.options.items()
+        if key not in ("level", "test", "against")
+    }
     said = ", ".join(f"{key}={value!r}" for key, value in {**options, "seed": repair.seed}.items())
     rows = "texts, y, " if of_texts else "X, y, space=space, "
     lines = ["import evenhand as eh", "", f"again = eh.repair(estimator, {rows}{said})"]
-    call = quoted([*lines, f"assert again.digest == {repair.digest!r}"], "The same repair in Python")
+    call = quoted(
+        [*lines, f"assert again.digest == {repair.digest!r}"], "The same repair in Python"
+    )
     over = f" --over {shlex.quote(','.join(repair.over))}" if repair.over else ""
     command = f"evenhand repair --method {repair.method}{over} --seed {repair.seed}"
-    says = "With the same estimator, data, versions and other options, this gives the same digest; in Python:"
+    says = (
+        "With the same estimator, data, versions and other options, this gives the same digest; in"
+        " Python:"
+    )
     shell = quoted([command], "The same repair by its configuration")
     return f"<p>{says}</p>\n{call}\n<p>By its configuration:</p>\n{shell}"
 
@@ -201,7 +293,9 @@ def _score(one: Estimate) -> str:
 
 
 def _difference(change: Estimate, *, percent: bool) -> str:
-    """Return a difference of rates in points, or one of other scores as it is, always with its sign."""
+    """Return a difference of rates in points, or one of other scores as it is, always with its
+    sign.
+    """
     if percent:
         digits = number_text.percent_decimals(change.low, change.high, most=4)
         value = number_text.points(change.value, digits, sign="+")

@@ -12,11 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 AIM = "aim"
-"""The axis that a repair is about; the other axes of its comparisons are named after their scores."""
+"""The axis that a repair is about; the other axes of its comparisons are named after their scores.
+"""
 ALL = ", all inputs"
 """Ends the name of a check over features of inputs drawn from all there are."""
 KINDS = ("aim", "people", "other", "subgroup", "group", "performance")
-"""What a check is about: the claim itself, real people, other protected features, subgroups, groups, performance."""
+"""What a check is about: the claim itself, real people, other protected features, subgroups,
+groups, performance.
+"""
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,9 @@ class Step:
 
 @dataclass(frozen=True)
 class Check:
-    """A score before and after, on what no step has used; `change` is after minus before, where it has an interval."""
+    """A score before and after, on what no step has used; `change` is after minus before, where it
+    has an interval.
+    """
 
     name: str
     kind: str
@@ -62,7 +67,9 @@ class Check:
     def of(cls, name: str, kind: str, change: Change, about: tuple[str, ...] = ()) -> Check:
         """Return the check of a score that was found on the same inputs before and after."""
         fall = change.fall
-        rise = Amount(0.0 - fall.value, 0.0 - fall.high, 0.0 - fall.low, fall.n, fall.level, fall.method)
+        rise = Amount(
+            0.0 - fall.value, 0.0 - fall.high, 0.0 - fall.low, fall.n, fall.level, fall.method
+        )
         return cls(name, kind, change.before, change.after, rise, about=about)
 
     @classmethod
@@ -77,7 +84,15 @@ class Check:
         """
         error = paired(told[0] != truth, told[1] != truth, level=level, population=population)
         before, after = (
-            Estimate(1 - one.value, 1 - one.high, 1 - one.low, one.n, one.level, one.method, one.population)
+            Estimate(
+                1 - one.value,
+                1 - one.high,
+                1 - one.low,
+                one.n,
+                one.level,
+                one.method,
+                one.population,
+            )
             for one in (error.before, error.after)
         )
         return cls("accuracy", "performance", before, after, error.fall)

@@ -35,7 +35,9 @@ def lines(repair: Repair, *, cases: int = 1, width: int | None = None) -> Iterat
     return _told(repair, width)
 
 
-def render_repair(repair: Repair, file: IO[str] | None = None, *, console: Console | None = None) -> None:
+def render_repair(
+    repair: Repair, file: IO[str] | None = None, *, console: Console | None = None
+) -> None:
     """Print a repair on standard output, or on the file or console given: on a terminal in colour."""
     screen = Screen(_on(file, console))
     screen.print(list(_told(repair, screen.width)))
@@ -53,7 +55,8 @@ def render_written(
 
 
 def repair_lines(repair: Repair, *, width: int | None = None) -> list[str]:
-    """Return a repair as lines of plain text; tables are no wider than `width`, other lines are not broken.
+    """Return a repair as lines of plain text; tables are no wider than `width`, other lines are not
+    broken.
 
     >>> from evenhand.runtime.budget import Spent
     >>> from evenhand.statistics.estimate import Estimate
@@ -86,14 +89,19 @@ def _told(repair: Repair, width: int | None) -> Iterator[Line]:
     rows = ", ".join(f"{size:,} for {what}" for what, size in repair.sizes.items())
     yield Line(f"{repair.method} over {', '.join(repair.over)}, seed {repair.seed}; rows: {rows}")
     spent = repair.spent
-    yield Line(f"{spent.queries:,} inputs asked, {spent.executed:,} executed, {number_text.seconds(spent.seconds)}")
+    yield Line(
+        f"{spent.queries:,} inputs asked, {spent.executed:,} executed,"
+        f" {number_text.seconds(spent.seconds)}"
+    )
 
 
 def _facts(repair: Repair) -> Iterator[str]:
     """Tell the claim with its intervals, where it stands, and every reason why it is no pass."""
     change = repair.change
     what = (
-        "share of discriminatory inputs" if isinstance(repair.about, tuple) else "gap between the subgroup and others"
+        "share of discriminatory inputs"
+        if isinstance(repair.about, tuple)
+        else "gap between the subgroup and others"
     )
     if not repair.changed:
         yield f"{what}: {repair.before}"
@@ -134,7 +142,9 @@ def _standing(repair: Repair) -> str:
         return "against blind overwriting: not compared"
     said: dict[str, list[str]] = {}
     for axis, found in repair.comparisons.items():
-        said.setdefault(claim_of(found.standings[0]), []).append("what was repaired" if axis == AIM else axis)
+        said.setdefault(claim_of(found.standings[0]), []).append(
+            "what was repaired" if axis == AIM else axis
+        )
     told = (f"{claim} by {joined(axes, 'and')}" for claim, axes in said.items())
     return f"against blind overwriting: {'; '.join(told)}"
 
@@ -142,7 +152,11 @@ def _standing(repair: Repair) -> str:
 def reasons(repair: Repair) -> Iterator[str]:
     """Say what speaks against the repair, as its verdict counts it."""
     if repair.limit is not None:
-        said = {Verdict.PASS: "is under", Verdict.FAIL: "is not under", Verdict.UNDECIDED: "may not be under"}
+        said = {
+            Verdict.PASS: "is under",
+            Verdict.FAIL: "is not under",
+            Verdict.UNDECIDED: "may not be under",
+        }
         limit = number_text.limit(repair.limit)
         yield f"the score after {said[repair.after.verdict(repair.limit)]} the limit of {limit}"
     if not repair.changed:
@@ -152,7 +166,10 @@ def reasons(repair: Repair) -> Iterator[str]:
     yield from repair.side_effects
     if repair.plausible and not all(region in BETTER for region in repair.plausible):
         is_no = "may be" if any(region in BETTER for region in repair.plausible) else "is"
-        yield f"it {is_no} no better than giving up as much accuracy by blindly overwriting predictions"
+        yield (
+            f"it {is_no} no better than giving up as much accuracy by blindly overwriting"
+            " predictions"
+        )
     performance = repair.performance
     lost = performance.change
     if repair.accuracy_after < repair.accuracy_before - repair.tolerance:
@@ -180,15 +197,29 @@ def _checks(repair: Repair, width: int | None) -> Iterator[Line]:
     }
     said = [f"{name}: {score}" for name, score in zip(names, after, strict=True)]
     if repair.changed:
-        before, moves, how = zip(*((_score(one.before), _change(one), judged(one)) for one in checks), strict=True)
-        columns = {"check": names, "before": before, "after": after, "change": moves, "": how, "n": columns["n"]}
+        before, moves, how = zip(
+            *((_score(one.before), _change(one), judged(one)) for one in checks), strict=True
+        )
+        columns = {
+            "check": names,
+            "before": before,
+            "after": after,
+            "change": moves,
+            "": how,
+            "n": columns["n"],
+        }
         rows = zip(names, before, after, moves, how, strict=True)
-        said = [f"{name}: {old} before, {new} after; {move} ({word})" for name, old, new, move, word in rows]
+        said = [
+            f"{name}: {old} before, {new} after; {move} ({word})"
+            for name, old, new, move, word in rows
+        ]
     right = [place for place, heading in enumerate(columns) if heading not in ("check", "")]
     yield from _tabled(list(columns), list(zip(*columns.values(), strict=True)), right, said, width)
     if levels := sorted({check.after.level for check in checks if check.after.level < 1}):
         yield Line(f"intervals at {number_text.percent_levels(levels)}")
-    if populations := dict.fromkeys(check.after.population for check in checks if check.after.population):
+    if populations := dict.fromkeys(
+        check.after.population for check in checks if check.after.population
+    ):
         yield Line(f"population{'s' if len(populations) > 1 else ''}: {'; '.join(populations)}")
     yield from (Line(f"{check.name}: {check.detail}") for check in repair.checks if check.detail)
 
@@ -201,7 +232,10 @@ def _history(repair: Repair, width: int | None) -> Iterator[Line]:
     kept = sum(step.kept for step in repair.history)
     name = _NAMES.get(performance.name, performance.name)
     other = "the best before it" if isinstance(repair.about, tuple) else "the original"
-    yield Line(f"{kept:,} of {len(repair.history):,} steps kept; each against {other}, {name} on validation rows")
+    yield Line(
+        f"{kept:,} of {len(repair.history):,} steps kept; each against {other}, {name} on"
+        " validation rows"
+    )
     rows = [
         (
             f"{step.number}",
@@ -215,7 +249,8 @@ def _history(repair: Repair, width: int | None) -> Iterator[Line]:
         for step in repair.history
     ]
     said = [
-        f"step {row[0]}: {row[1]} added ({row[2]} rows); {row[3]} before, {row[4]} after; {name} {row[5]}; {row[6]}"
+        f"step {row[0]}: {row[1]} added ({row[2]} rows); {row[3]} before, {row[4]} after; {name}"
+        f" {row[5]}; {row[6]}"
         for row in rows
     ]
     headings = ("step", "percent", "added", "before", "after", name, "")
@@ -229,7 +264,11 @@ def _why(step: Step) -> str:
 
 
 def _tabled(
-    headings: Sequence[str], rows: Sequence[Sequence[str]], right: Iterable[int], said: Sequence[str], width: int | None
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    right: Iterable[int],
+    said: Sequence[str],
+    width: int | None,
 ) -> Iterator[Line]:
     from rich.cells import cell_len
 
@@ -241,7 +280,9 @@ def _tabled(
 
 
 def _score(one: Estimate) -> str:
-    """Return a score with its interval, with as many digits as that has a use for: a share in per cent."""
+    """Return a score with its interval, with as many digits as that has a use for: a share in per
+    cent.
+    """
     if math.isnan(one.value):
         return NO_DATA
     return number_text.spread(one.value, one.low, one.high, one.unit)
@@ -275,7 +316,9 @@ def _written(repair: Repair, path: str | PathLike[str] | None) -> Iterator[Line]
         yield Line(f"test it with: [subject] estimator = {str(path)!r}, allow_pickle = true")
         return
     types = _untrusted(path)
-    yield Line(f"load it with: skops.io.load({str(path)!r}{f', trusted={types!r}' if types else ''})")
+    yield Line(
+        f"load it with: skops.io.load({str(path)!r}{f', trusted={types!r}' if types else ''})"
+    )
     trusted = f", trusted = {types!r}" if types else ""
     yield Line(f"test it with: [subject] estimator = {str(path)!r}{trusted}")
 

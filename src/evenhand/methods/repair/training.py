@@ -1,4 +1,6 @@
-"""Training again: how a model is fitted, and the labelled rows that it learns from, as the user gave them."""
+"""Training again: how a model is fitted, and the labelled rows that it learns from, as the user
+gave them.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.runtime.errors import DataError, EvenhandError, SubjectCrashed, UsageError, clip, nearest
+from evenhand.runtime.errors import (
+    DataError,
+    EvenhandError,
+    SubjectCrashed,
+    UsageError,
+    clip,
+    nearest,
+)
 from evenhand.runtime.estimators import weight_keyword
 from evenhand.runtime.random_streams import stream
 from evenhand.space.dataframes import check_missing, eager, layout_of, named_frame
@@ -29,7 +38,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Trainer:
-    """Fits a model afresh each time: a copy of an estimator, or whatever the user's function returns.
+    """Fits a model afresh each time: a copy of an estimator, or whatever the user's function
+    returns.
 
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> trainer = Trainer.of(DecisionTreeClassifier(), seed=0)
@@ -46,21 +56,25 @@ class Trainer:
 
     @classmethod
     def of(cls, estimator: Any, seed: int) -> Trainer:
-        """Return how to fit an estimator with `fit`, or a function ``fit(X, y)`` that returns a model.
-
-        Every `random_state` of an estimator that is None is set from the seed, so that the same seed gives the same
+        """Return how to fit an estimator with `fit`, or a function ``fit(X, y)`` that returns a
         model.
+
+        Every `random_state` of an estimator that is None is set from the seed, so that the same
+        seed gives the same model.
         """
         if isinstance(estimator, type):
-            raise UsageError(f"{estimator.__name__} is a class; pass an instance of it, such as {estimator.__name__}()")
+            raise UsageError(
+                f"{estimator.__name__} is a class; pass an instance of it, such as"
+                f" {estimator.__name__}()"
+            )
         if callable(getattr(estimator, "fit", None)):
             return cls._of_estimator(estimator, seed)
         if callable(estimator):
             name = getattr(estimator, "__name__", type(estimator).__name__)
             return cls(estimator, name, regression=False, weighted=_weights_of(estimator))
         raise UsageError(
-            f"{clip(repr(estimator))} cannot be trained; pass an estimator with fit and predict, or a function "
-            f"fit(X, y) that returns a model"
+            f"{clip(repr(estimator))} cannot be trained; pass an estimator with fit and predict, or"
+            " a function fit(X, y) that returns a model"
         )
 
     @classmethod
@@ -76,19 +90,24 @@ class Trainer:
                 for key, value in fresh.get_params().items()
                 if key.rpartition("__")[2] == "random_state" and value is None
             )
-            fresh.set_params(**{key: int(stream(seed, "repair", key).integers(2**31)) for key in unset})
+            fresh.set_params(
+                **{key: int(stream(seed, "repair", key).integers(2**31)) for key in unset}
+            )
             clone(fresh)
         except Exception as error:  # whatever a class makes of being copied
             raise UsageError(
-                f"{name} cannot be cloned ({clip(str(error), 150)}), and repair never trains a model in place; pass a "
-                f"function fit(X, y) that makes and trains a new one"
+                f"{name} cannot be cloned ({clip(str(error), 150)}), and repair never trains a"
+                " model in place; pass a function fit(X, y) that makes and trains a new one"
             ) from None
 
         def train(inputs: Any, labels: Any, **options: Any) -> Any:
             model = clone(fresh)
             model.fit(inputs, labels, **options)
-            if not isinstance(inputs, np.ndarray | list) and not hasattr(model, "feature_names_in_"):
-                # Scikit-learn's own note it themselves; without it, a model would be asked with arrays.
+            if not isinstance(inputs, np.ndarray | list) and not hasattr(
+                model, "feature_names_in_"
+            ):
+                # Scikit-learn's own note it themselves; without it, a model would be asked with
+                # arrays.
                 with suppress(AttributeError):
                     model.feature_names_in_ = np.array(eager(inputs).columns, dtype=object)
             return model
@@ -103,8 +122,9 @@ class Trainer:
         """Refuse weights of rows that the training cannot take."""
         if self.weighted is None:
             raise UsageError(
-                f"{self.name} takes no sample_weight, so that the weights of rows would be lost; leave out "
-                f"sample_weight, or use a model that takes it, such as LogisticRegression()"
+                f"{self.name} takes no sample_weight, so that the weights of rows would be lost;"
+                " leave out sample_weight, or use a model that takes it, such as"
+                " LogisticRegression()"
             )
 
     def fit(self, inputs: Any, labels: Any, weights: Floats | None = None) -> Any:
@@ -116,26 +136,31 @@ class Trainer:
             raise
         except Exception as error:
             raise SubjectCrashed(
-                f"{self.name} raised {type(error).__name__} when trained on {len(labels):,} rows: {clip(str(error))}"
+                f"{self.name} raised {type(error).__name__} when trained on {len(labels):,} rows:"
+                f" {clip(str(error))}"
             ) from error
         if not callable(getattr(model, "predict", None)) and not callable(model):
             raise UsageError(
-                f"{self.name} returned {clip(repr(model))}, which cannot predict; return a model with predict, or a "
-                f"function of a frame"
+                f"{self.name} returned {clip(repr(model))}, which cannot predict; return a model"
+                " with predict, or a function of a frame"
             )
         return model
 
 
 def _weights_of(function: Callable[..., Any]) -> str | None:
     try:
-        return "sample_weight" if "sample_weight" in inspect.signature(function).parameters else None
+        return (
+            "sample_weight" if "sample_weight" in inspect.signature(function).parameters else None
+        )
     except (TypeError, ValueError):
         return None
 
 
 @dataclass(frozen=True, eq=False)
 class Learning:
-    """Labelled rows: as the model takes them, encoded, with their true outcomes, and their weights where given."""
+    """Labelled rows: as the model takes them, encoded, with their true outcomes, and their weights
+    where given.
+    """
 
     space: Space
     """With the layout of the rows, so that generated inputs look like them."""
@@ -149,17 +174,25 @@ class Learning:
     def of(cls, rows: Any, truth: Any, space: Space | None, weights: Any = None) -> Learning:
         """Read rows of any dataframe engine, or an array whose columns are the features in order."""
         if space is None:
-            raise UsageError("space is None; give the space of inputs, such as Space.from_frame(X, protected=['sex'])")
+            raise UsageError(
+                "space is None; give the space of inputs, such as Space.from_frame(X,"
+                " protected=['sex'])"
+            )
         if not isinstance(space, Space):
-            raise UsageError(f"space = {clip(repr(space))} is no Space; build one, as with Space.from_frame(X)")
+            raise UsageError(
+                f"space = {clip(repr(space))} is no Space; build one, as with Space.from_frame(X)"
+            )
         if isinstance(rows, np.ndarray):
             return cls._of_array(rows, truth, space, weights)
         table, truth = _parts(rows, truth, space)
-        # A model that goes by the places of columns must be asked with those of the rows that it was trained on.
+        # A model that goes by the places of columns must be asked with those of the rows that it
+        # was trained on.
         features = [space.feature(name) for name in table.columns]
         if len(features) == len(space.features):
             space = replace(space, features=features)
-        return cls._of_frame(table, truth, replace(space, layout=layout_of(table).fitted(space.features)), weights)
+        return cls._of_frame(
+            table, truth, replace(space, layout=layout_of(table).fitted(space.features)), weights
+        )
 
     def alike(self, rows: Any, truth: Any) -> Learning:
         """Read other rows, with their columns in the order of these."""
@@ -177,11 +210,13 @@ class Learning:
     def _of_array(cls, rows: NDArray[Any], truth: Any, space: Space, weights: Any) -> Learning:
         if rows.ndim != 2 or rows.shape[1] != len(space.features):
             raise DataError(
-                f"X is an array of shape {rows.shape}, and the space has {len(space.features)} features; give a column "
-                f"for each, in their order"
+                f"X is an array of shape {rows.shape}, and the space has {len(space.features)}"
+                " features; give a column for each, in their order"
             )
         points = space.encode(named_frame(rows, space.names))
-        return cls(space, rows[:, list(space.passed)], points, *_checked(truth, weights, len(points)))
+        return cls(
+            space, rows[:, list(space.passed)], points, *_checked(truth, weights, len(points))
+        )
 
     def __len__(self) -> int:
         return len(self.points)
@@ -202,14 +237,22 @@ class Learning:
         """Levels that an input may have and that no row has, with the names of their features."""
         for position in self.space.passed:
             feature, seen = self.space.features[position], set(self.points[:, position].tolist())
-            yield from ((feature.name, level) for code, level in enumerate(feature.levels) if code not in seen)
+            yield from (
+                (feature.name, level)
+                for code, level in enumerate(feature.levels)
+                if code not in seen
+            )
 
     def fitted(self, trainer: Trainer) -> Any:
         """Return a model that was trained on these rows."""
         return trainer.fit(self.native, self.truth, self.weights)
 
-    def joined(self, points: Points, labels: NDArray[Any], weights: Floats | None = None) -> Learning:
-        """Return these rows with generated ones after them, which weigh as much as the mean of these if not given."""
+    def joined(
+        self, points: Points, labels: NDArray[Any], weights: Floats | None = None
+    ) -> Learning:
+        """Return these rows with generated ones after them, which weigh as much as the mean of
+        these if not given.
+        """
         if not len(points):
             return self
         more = self._made(points)
@@ -242,16 +285,22 @@ class Learning:
 
 @contextmanager
 def strangers_told(train: Learning) -> Iterator[None]:
-    """Where a model fails over a level that no training row has, say so: encoders refuse what they have not seen."""
+    """Where a model fails over a level that no training row has, say so: encoders refuse what they
+    have not seen.
+    """
     try:
         yield
     except SubjectCrashed as error:
-        told = next((f"{name} = {level!r}" for name, level in train.strangers if str(level) in str(error)), None)
+        told = next(
+            (f"{name} = {level!r}" for name, level in train.strangers if str(level) in str(error)),
+            None,
+        )
         if told is None:
             raise
         raise SubjectCrashed(
-            f"{error}; no training row has {told}, since some rows are held out: train a model that takes such levels, "
-            f"as with OneHotEncoder(handle_unknown='ignore'), or leave rare ones out of the space"
+            f"{error}; no training row has {told}, since some rows are held out: train a model that"
+            " takes such levels, as with OneHotEncoder(handle_unknown='ignore'), or leave rare"
+            " ones out of the space"
         ) from error
 
 
@@ -265,26 +314,38 @@ def _parts(rows: Any, truth: Any, space: Space) -> tuple[Any, Any]:
         table, truth = table.drop(truth), table[truth].to_list()
     if extra := [name for name in table.columns if name not in space.names]:
         raise DataError(
-            f"column {extra[0]!r} of X is no feature of the space, so that nothing can be generated for it; leave "
-            f"it out of X, or add it to the space"
+            f"column {extra[0]!r} of X is no feature of the space, so that nothing can be generated"
+            " for it; leave it out of X, or add it to the space"
         )
     return table, truth
 
 
 def _checked(truth: Any, weights: Any, rows: int) -> tuple[NDArray[Any], Floats | None]:
     if truth is None or isinstance(truth, Mapping):
-        raise UsageError("y is missing; give the true outcome of each row of X, or the name of the column that has it")
+        raise UsageError(
+            "y is missing; give the true outcome of each row of X, or the name of the column that"
+            " has it"
+        )
     column = _outcomes(truth)
     if column.ndim != 1 or len(column) != rows:
-        raise DataError(f"X has {rows:,} rows and y is of shape {column.shape}; give one outcome for each row")
+        raise DataError(
+            f"X has {rows:,} rows and y is of shape {column.shape}; give one outcome for each row"
+        )
     if weights is None:
         return column, None
     try:
         heavy = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
         heavy = np.full(rows, np.nan)
-    if heavy.shape != (rows,) or not np.isfinite(heavy).all() or (heavy < 0).any() or not heavy.any():
-        raise DataError(f"sample_weight must hold a number of 0 or more for each of the {rows:,} rows of X")
+    if (
+        heavy.shape != (rows,)
+        or not np.isfinite(heavy).all()
+        or (heavy < 0).any()
+        or not heavy.any()
+    ):
+        raise DataError(
+            f"sample_weight must hold a number of 0 or more for each of the {rows:,} rows of X"
+        )
     return column, heavy
 
 
@@ -309,28 +370,38 @@ def _outcomes(truth: Any) -> NDArray[Any]:
 def split(
     data: Learning, test: Any, validate: Any, seed: int, *, stratify: bool
 ) -> tuple[Learning, Learning, Learning]:
-    """Return rows for training, validation and test; shares of each outcome are kept alike where there are labels."""
+    """Return rows for training, validation and test; shares of each outcome are kept alike where
+    there are labels.
+    """
     rest, held = _apart(data, test, seed, "test", stratify=stratify)
     train, valid = _apart(rest, validate, seed, "validation", stratify=stratify)
     return train, valid, held
 
 
-def _apart(data: Learning, part: Any, seed: int, name: str, *, stratify: bool) -> tuple[Learning, Learning]:
+def _apart(
+    data: Learning, part: Any, seed: int, name: str, *, stratify: bool
+) -> tuple[Learning, Learning]:
     """Return the rows that are left, and those set apart: a share of them, or rows that were given."""
     if not isinstance(part, tuple | list):
         rest, last = parted(data.truth, part, seed, name, stratify=stratify)
         return data.take(rest), data.take(last)
     option = "test" if name == "test" else "validate"
     if len(part) != 2:
-        raise UsageError(f"{option} must be a share of the rows, or rows and their outcomes as (X, y)")
+        raise UsageError(
+            f"{option} must be a share of the rows, or rows and their outcomes as (X, y)"
+        )
     held = data.alike(part[0], part[1])
     if stratify and not set(held.truth.tolist()) & set(data.truth.tolist()):
         strange, known = held.truth.tolist()[0], np.unique(data.truth).tolist()
-        raise DataError(f"{option}: {clip(repr(strange))} is no outcome of y; {nearest(strange, known)}")
+        raise DataError(
+            f"{option}: {clip(repr(strange))} is no outcome of y; {nearest(strange, known)}"
+        )
     return data, held
 
 
-def parted(truth: NDArray[Any], share: float, seed: int, name: str, *, stratify: bool) -> tuple[Rows, Rows]:
+def parted(
+    truth: NDArray[Any], share: float, seed: int, name: str, *, stratify: bool
+) -> tuple[Rows, Rows]:
     """Return the positions of rows that are kept, and of a share that is set apart at random.
 
     >>> kept, apart = parted(np.array(["no", "yes"] * 10), 0.2, 0, "test", stratify=True)
@@ -345,11 +416,16 @@ def parted(truth: NDArray[Any], share: float, seed: int, name: str, *, stratify:
     # Every so many rows of those in the order of their outcomes, one is set apart.
     marks = np.floor(np.arange(1, len(order) + 1) * share) > np.floor(np.arange(len(order)) * share)
     if not marks.any() or marks.all():
-        raise DataError(f"{len(order):,} rows are too few to set apart a share of {share:g} for {name}; give more rows")
+        raise DataError(
+            f"{len(order):,} rows are too few to set apart a share of {share:g} for {name}; give"
+            " more rows"
+        )
     return np.sort(order[~marks]), np.sort(order[marks])
 
 
 def check_share(name: str, value: Any) -> None:
     """Refuse what is no share of rows."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
-        raise UsageError(f"{name} = {clip(repr(value))} must be a share of the rows between 0 and 1, such as 0.2")
+        raise UsageError(
+            f"{name} = {clip(repr(value))} must be a share of the rows between 0 and 1, such as 0.2"
+        )

@@ -1,4 +1,6 @@
-"""What a repair changed, on rows and inputs that no step has used: the claim itself, and what else it did."""
+"""What a repair changed, on rows and inputs that no step has used: the claim itself, and what else
+it did.
+"""
 
 from __future__ import annotations
 
@@ -34,15 +36,25 @@ FEW = 12
 """Up to how many values a number may have for groups to be formed by each of them."""
 GROUP_BIASES = ("spd", "aod", "eod")
 SMALLEST = 0.02
-"""Groups with a smaller share of the held-out rows are not compared: their rates are chance, or undefined."""
+"""Groups with a smaller share of the held-out rows are not compared: their rates are chance, or
+undefined.
+"""
 ORIGINAL, MENDED = "original", "repaired"
 PEOPLE = "people like the held-out rows"
 
 
-def claimed(before: Subject, after: Subject, names: tuple[str, ...], n: int, *, level: float, seed: int) -> Change:
-    """Return how the share of discriminatory inputs changed: among all there are if these are few, else among n."""
+def claimed(
+    before: Subject, after: Subject, names: tuple[str, ...], n: int, *, level: float, seed: int
+) -> Change:
+    """Return how the share of discriminatory inputs changed: among all there are if these are few,
+    else among n.
+    """
     space, exact = before.space, before.space.size <= SMALL
-    points = space.enumerate() if exact else Draws(Uniform(), space, seed, "repair", "claim", *names).take(0, n)
+    points = (
+        space.enumerate()
+        if exact
+        else Draws(Uniform(), space, seed, "repair", "claim", *names).take(0, n)
+    )
     old = hits(View(before), names, points)
     new = old if after is before else hits(View(after), names, points)
     change = paired(old, new, level=level, population=Uniform().population(space), exact=exact)
@@ -71,7 +83,9 @@ class Judging:
         return self.before.space
 
     def told(self, aim: str) -> tuple[tuple[Check, ...], dict[str, Comparison]]:
-        """Return all that was checked, and where the repair stands by each bias; `aim` is what it is about."""
+        """Return all that was checked, and where the repair stands by each bias; `aim` is what it
+        is about.
+        """
         told = [one.decide(self.test.points) for one in (self.before, self.after)]
         comparisons: dict[str, Comparison] = {}
         aimed = {ORIGINAL: self.change.before, MENDED: self.change.after}
@@ -90,25 +104,35 @@ class Judging:
     def plain(self, aim: str) -> tuple[tuple[Check, ...], dict[str, Comparison]]:
         """Return what there is to tell of a model that was left as it is."""
         told = [self.before.decide(self.test.points)] * 2
-        last = _score("r2", self.test.truth, told, None) if self.regression else self._accuracy(told)
+        last = (
+            _score("r2", self.test.truth, told, None) if self.regression else self._accuracy(told)
+        )
         return (Check.of(aim, AIM, self.change), last), {}
 
     def _accuracy(self, told: Sequence[NDArray[Any]]) -> Check:
         return Check.right(told, self.test.truth, level=self.level, population=PEOPLE)
 
-    def _numbers(self, told: Sequence[NDArray[Any]], aimed: dict[str, Estimate], into: dict[str, Comparison]) -> None:
+    def _numbers(
+        self, told: Sequence[NDArray[Any]], aimed: dict[str, Estimate], into: dict[str, Comparison]
+    ) -> None:
         from evenhand.methods.compare.regression import compare_numbers
 
         predicted = dict(zip((ORIGINAL, MENDED), told, strict=True))
         try:
-            into[AIM] = compare_numbers(self.test.truth, predicted, aimed, level=self.level, seed=self.seed)
+            into[AIM] = compare_numbers(
+                self.test.truth, predicted, aimed, level=self.level, seed=self.seed
+            )
         except UsageError as error:
             self.notes.append(f"not compared with giving up accuracy: {error}")
 
-    def _compared(self, axis: str, told: Sequence[NDArray[Any]], into: dict[str, Comparison], **options: Any) -> None:
+    def _compared(
+        self, axis: str, told: Sequence[NDArray[Any]], into: dict[str, Comparison], **options: Any
+    ) -> None:
         predicted = dict(zip((ORIGINAL, MENDED), told, strict=True))
         try:
-            into[axis] = compare(predicted, self.test.truth, level=self.level, seed=self.seed, **options)
+            into[axis] = compare(
+                predicted, self.test.truth, level=self.level, seed=self.seed, **options
+            )
         except UsageError as error:
             self.notes.append(f"not compared with giving up accuracy by {axis}: {error}")
 
@@ -120,8 +144,14 @@ class Judging:
         return [Check.of(f"{' and '.join(self.names)}, held-out people", "people", change)]
 
     def _others(self) -> list[Check]:
-        """Check whether discrimination has moved to another protected feature; all of these hold together."""
-        others = [name for name in self.space.protected if name not in self.names and self.space.feature(name).passed]
+        """Check whether discrimination has moved to another protected feature; all of these hold
+        together.
+        """
+        others = [
+            name
+            for name in self.space.protected
+            if name not in self.names and self.space.feature(name).passed
+        ]
         level = 1 - (1 - self.level) / max(len(others), 1)
         n = min(OTHERS, self.change.before.n) if self.change.before.level < 1 else OTHERS
         return [
@@ -142,14 +172,25 @@ class Judging:
     def _worst(self, told: Sequence[NDArray[Any]], into: dict[str, Comparison]) -> list[Check]:
         """Check the worst subgroup of held-out people, whichever that is before and after."""
         if not self._sided:
-            self.notes.append("which label is favourable is not known, so that no groups are compared; pass positive=…")
+            self.notes.append(
+                "which label is favourable is not known, so that no groups are compared; pass"
+                " positive=…"
+            )
             return []
         people = self.space.decode(self.test.points)
         over = list(dict.fromkeys([*self.space.protected, *self.names]))
         level = 1 - (1 - self.level) / 2
         try:
             found = [
-                mine(one, data=people, over=over, treatment="rows", level=level, seed=self.seed, progress=False).worst
+                mine(
+                    one,
+                    data=people,
+                    over=over,
+                    treatment="rows",
+                    level=level,
+                    seed=self.seed,
+                    progress=False,
+                ).worst
                 for one in (self.before, self.after)
             ]
         except UsageError as error:
@@ -162,7 +203,9 @@ class Judging:
             bias={ORIGINAL: found[0].estimate, MENDED: found[1].estimate},
         )
         detail = f"before: {found[0].about}; after: {found[1].about}"
-        return [Check("worst subgroup", "subgroup", found[0].estimate, found[1].estimate, None, detail)]
+        return [
+            Check("worst subgroup", "subgroup", found[0].estimate, found[1].estimate, None, detail)
+        ]
 
     def _groups(self, told: Sequence[NDArray[Any]], into: dict[str, Comparison]) -> list[Check]:
         labels = self.space.labels(self.test.points)
@@ -176,12 +219,25 @@ class Judging:
             return []
         if _rarest(columns) < SMALLEST:
             under = number_text.percent_plain(SMALLEST)
-            self.notes.append(f"groups of under {under} of the held-out rows are left out of {', '.join(GROUP_BIASES)}")
+            self.notes.append(
+                f"groups of under {under} of the held-out rows are left out of"
+                f" {', '.join(GROUP_BIASES)}"
+            )
         checks = []
         for bias in GROUP_BIASES:
-            self._compared(bias, told, into, protected=columns, bias=bias, positive=self._label, support=SMALLEST)
+            self._compared(
+                bias,
+                told,
+                into,
+                protected=columns,
+                bias=bias,
+                positive=self._label,
+                support=SMALLEST,
+            )
             if bias in into:
-                checks.append(Check(bias, "group", into[bias].start[1], into[bias].standings[0].bias))
+                checks.append(
+                    Check(bias, "group", into[bias].start[1], into[bias].standings[0].bias)
+                )
         return checks
 
     @property
@@ -199,7 +255,9 @@ class Judging:
         self._compared("f1", told, found, bias=aimed, performance="f1", positive=self._label)
         if "f1" not in found:
             return []
-        return [Check("f1", "performance", found["f1"].start[0], found["f1"].standings[0].performance)]
+        return [
+            Check("f1", "performance", found["f1"].start[0], found["f1"].standings[0].performance)
+        ]
 
 
 def _rarest(columns: dict[str, Any]) -> float:
@@ -209,12 +267,16 @@ def _rarest(columns: dict[str, Any]) -> float:
     return float(pd.DataFrame(columns).value_counts(normalize=True).min())
 
 
-def _score(name: str, truth: NDArray[Any], told: Sequence[NDArray[Any]], found: Comparison | None) -> Check:
+def _score(
+    name: str, truth: NDArray[Any], told: Sequence[NDArray[Any]], found: Comparison | None
+) -> Check:
     """Check R², with limits where the models could be compared."""
     if found is not None:
         return Check(name, "performance", found.start[0], found.standings[0].performance)
     from sklearn.metrics import r2_score
 
     plain = [float(r2_score(truth, one)) for one in told]
-    before, after = (Amount(value, value, value, len(truth), 1.0, "of the held-out rows") for value in plain)
+    before, after = (
+        Amount(value, value, value, len(truth), 1.0, "of the held-out rows") for value in plain
+    )
     return Check(name, "performance", before, after)

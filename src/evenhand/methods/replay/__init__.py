@@ -9,7 +9,9 @@ from evenhand.verbs import Command, Verb
 REPLAY = Verb(
     "replay",
     question="Does the software still answer as it did?",
-    definition="Inputs of an earlier run were asked again; what is said holds of these inputs alone.",
+    definition=(
+        "Inputs of an earlier run were asked again; what is said holds of these inputs alone."
+    ),
     function=Deferred("evenhand.methods.replay.replay:replay"),
     options=Options.of(
         Option("limit", NUMBER, "the engineering threshold to decide against (for a suite)"),
@@ -18,9 +20,11 @@ REPLAY = Verb(
     ),
     rule=(
         "The outcome depends on a protected feature",
-        "The share of inputs whose outcome changes with the named features alone (causal score), or the difference "
-        "between the rates at which groups get the favourable outcome (group score), is at or over the engineering "
-        "threshold.",
+        (
+            "The share of inputs whose outcome changes with the named features alone (causal"
+            " score), or the difference between the rates at which groups get the favourable"
+            " outcome (group score), is at or over the engineering threshold."
+        ),
     ),
     command=Command(
         "replay",

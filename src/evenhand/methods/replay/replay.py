@@ -1,4 +1,6 @@
-"""replay: ask another version of the software the very tests behind a score, or the cases of a result, again."""
+"""replay: ask another version of the software the very tests behind a score, or the cases of a
+result, again.
+"""
 
 from __future__ import annotations
 
@@ -60,15 +62,17 @@ def replay(
     Parameters
     ----------
     path
-        A suite that `measure` wrote (`.csv`, `.csv.gz`, `.parquet`): every test of it is asked again, and the score of
-        this version on the same draws is reported beside what it was. Or the JSON of a result: its cases are asked
-        again, and any that still differs fails. Of an audit, these are the cases of all its checks.
+        A suite that `measure` wrote (`.csv`, `.csv.gz`, `.parquet`): every test of it is asked
+        again, and the score of this version on the same draws is reported beside what it was. Or
+        the JSON of a result: its cases are asked again, and any that still differs fails. Of an
+        audit, these are the cases of all its checks.
     subject, space
-        A Subject, or a fitted model or function with its space. For the texts of `mine_text`, a TextSubject, or a
-        fitted pipeline or function that takes texts, without a space.
+        A Subject, or a fitted model or function with its space. For the texts of `mine_text`, a
+        TextSubject, or a fitted pipeline or function that takes texts, without a space.
     limit, level
-        For a suite, the engineering threshold, and the level at which all its scores hold together. How many draws a
-        suite has was decided by the answers of other software, so their interval is one that holds at any size.
+        For a suite, the engineering threshold, and the level at which all its scores hold together.
+        How many draws a suite has was decided by the answers of other software, so their interval
+        is one that holds at any size.
     seed
         Kept with the result, so that all verbs take it alike; nothing is drawn here.
 
@@ -93,20 +97,27 @@ def replay(
     if file.suffix.lower() == ".json":
         if limit is not None:
             given = number_text.limit(limit)
-            raise UsageError(f"limit = {given} is for a suite; a case of a result passes when it differs no longer")
+            raise UsageError(
+                f"limit = {given} is for a suite; a case of a result passes when it differs no"
+                " longer"
+            )
         recorded = _recorded(file)
         texts = recorded.job == "mine_text"
         tested = _text_subject(file, subject, space) if texts else _subject(file, subject, space)
         return _again(file, recorded, tested, seed)
     known = (*SUFFIXES, ".json")
     if not file.name.lower().endswith(known):
-        raise UsageError(f"'{file}' has the unknown suffix '{file.suffix}'; {nearest(file.suffix, known)}")
+        raise UsageError(
+            f"'{file}' has the unknown suffix '{file.suffix}'; {nearest(file.suffix, known)}"
+        )
     return _suite(file, _subject(file, subject, space), limit, level, seed)
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a file holds that can be asked again: the job that made it, its findings, and the space of its inputs."""
+    """What a file holds that can be asked again: the job that made it, its findings, and the space
+    of its inputs.
+    """
 
     job: str
     findings: Sequence[Finding]
@@ -130,13 +141,19 @@ def _recorded(file: Path) -> Recorded:
 
 def _subject(file: Path, subject: Any, space: Space | None) -> Subject:
     if isinstance(subject, TextSubject):
-        raise UsageError(f"'{file}' holds no texts, but {subject.name} takes texts; pass a Subject, or a space as well")
+        raise UsageError(
+            f"'{file}' holds no texts, but {subject.name} takes texts; pass a Subject, or a space"
+            " as well"
+        )
     return as_subject(subject, space)
 
 
 def _text_subject(file: Path, subject: Any, space: Space | None) -> TextSubject:
     if isinstance(subject, Subject) or space is not None:
-        raise UsageError(f"'{file}' holds texts and not inputs of a space; pass a TextSubject, or a function of texts")
+        raise UsageError(
+            f"'{file}' holds texts and not inputs of a space; pass a TextSubject, or a function of"
+            " texts"
+        )
     return text_subject_of(subject)
 
 
@@ -145,7 +162,9 @@ def _suite(file: Path, subject: Subject, limit: float | None, level: float, seed
     parts = read_suite(file, subject.space)
     _check_outputs(file, subject, parts[0])
     asking = [(part, questions_of(subject, part.kind, [part.over])) for part in parts]
-    terms = Terms(Uniform(), level, limit=limit, among=sum(len(questions) for _, questions in asking))
+    terms = Terms(
+        Uniform(), level, limit=limit, among=sum(len(questions) for _, questions in asking)
+    )
     points = np.asfortranarray(np.concatenate([part.points for part in parts]))
     meter, before = Meter(Budget()), subject.executed
     if any(part.kind == "causal" for part in parts):
@@ -166,7 +185,14 @@ def _suite(file: Path, subject: Subject, limit: float | None, level: float, seed
     spent = Spent(meter.queries, subject.executed - before, meter.seconds)
     details = {"changed": changed, "of": len(points), "was": was}
     return Result(
-        "replay", findings, seed, spent, StopReason.ENUMERATED, subject.space.to_dict(), notes, details=details
+        "replay",
+        findings,
+        seed,
+        spent,
+        StopReason.ENUMERATED,
+        subject.space.to_dict(),
+        notes,
+        details=details,
     )
 
 
@@ -178,22 +204,32 @@ def _check_deterministic(subject: Subject | TextSubject, inputs: Any, meter: Met
 def _check_outputs(file: Path, subject: Subject, part: Tests) -> None:
     held = part.outcomes.dtype.names or ()
     if set(held) != set(subject.outputs):
-        one, other = (", ".join(map(repr, names)) or "one without a name" for names in (held, subject.outputs))
-        raise UsageError(f"'{file}' holds the outputs {one}, but {subject.name} gives {other}; declare outputs alike")
+        one, other = (
+            ", ".join(map(repr, names)) or "one without a name" for names in (held, subject.outputs)
+        )
+        raise UsageError(
+            f"'{file}' holds the outputs {one}, but {subject.name} gives {other}; declare outputs"
+            " alike"
+        )
 
 
 def _again(file: Path, recorded: Recorded, subject: Subject | TextSubject, seed: int) -> Result:
     """Ask the cases of a result again."""
     findings = [finding for finding in recorded.findings if finding.cases]
     if not findings:
-        why = NO_CASES.get(recorded.job, "replay a suite, which measure writes with keep_tests=True and to_suite")
+        why = NO_CASES.get(
+            recorded.job, "replay a suite, which measure writes with keep_tests=True and to_suite"
+        )
         raise UsageError(f"'{file}' has no cases to replay; {why}")
     pairs = [[case.individual, case.twin] for finding in findings for case in finding.cases]
     if isinstance(subject, TextSubject):
         views, space = {"": subject.view}, recorded.space
         inputs: Any = [unmarked(_text(file, person)) for pair in pairs for person in pair]
     else:
-        both = (*views_of(subject), *views_for(subject, "group"))  # of groups, each class may have findings of its own
+        both = (
+            *views_of(subject),
+            *views_for(subject, "group"),
+        )  # of groups, each class may have findings of its own
         views, space = {view.title: view for view in both}, subject.space.to_dict()
         inputs = np.concatenate([_encoded(file, subject, pair) for pair in pairs])
     meter, before = Meter(Budget()), subject.executed
@@ -204,7 +240,8 @@ def _again(file: Path, recorded: Recorded, subject: Subject | TextSubject, seed:
     for finding in findings:
         if finding.output not in views:
             raise UsageError(
-                f"'{file}': {subject.name} has no output {finding.output!r}; {nearest(finding.output, views)}"
+                f"'{file}': {subject.name} has no output {finding.output!r};"
+                f" {nearest(finding.output, views)}"
             )
         view, stop = views[finding.output], start + 2 * len(finding.cases)
         outcomes = answers[start:stop][view.name] if view.name else answers[start:stop]
@@ -219,7 +256,9 @@ def _again(file: Path, recorded: Recorded, subject: Subject | TextSubject, seed:
 def _text(file: Path, person: Mapping[str, Any]) -> str:
     text = person.get("text")
     if not isinstance(text, str):
-        raise UsageError(f"'{file}' is damaged: a case of texts has no text but {clip(repr(dict(person)))}")
+        raise UsageError(
+            f"'{file}' is damaged: a case of texts has no text but {clip(repr(dict(person)))}"
+        )
     return text
 
 
@@ -228,7 +267,8 @@ def _encoded(file: Path, subject: Subject, people: list[Mapping[str, Any]]) -> P
         for name in person:
             if name not in subject.space.names:
                 raise UsageError(
-                    f"'{file}' is of another space: {name!r} is no feature; {nearest(name, subject.space.names)}"
+                    f"'{file}' is of another space: {name!r} is no feature;"
+                    f" {nearest(name, subject.space.names)}"
                 )
     try:
         return subject.space.encode(people)
@@ -249,7 +289,9 @@ def _still(file: Path, finding: Finding, view: View, outcomes: NDArray[Any]) -> 
     )
     about = " and ".join(finding.about) if isinstance(finding.about, tuple) else str(finding.about)
     claim = f"{len(still)} of {len(finding.cases)} cases of {about} still differ"
-    estimate = Estimate.exact(len(still), len(finding.cases), population=f"the cases of {file.name}")
+    estimate = Estimate.exact(
+        len(still), len(finding.cases), population=f"the cases of {file.name}"
+    )
     found = Finding(
         claim,
         finding.about,

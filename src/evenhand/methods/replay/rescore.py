@@ -1,7 +1,8 @@
 """The tests of a suite, answered again: what a score was, what it is now, and how sure that is.
 
-How many draws a suite has was decided by what other software answered. Draws do not depend on the software, so for this
-one the size is a stopping time like any other, and the interval must hold at all of them.
+How many draws a suite has was decided by what other software answered. Draws do not depend on the
+software, so for this one the size is a stopping time like any other, and the interval must hold at
+all of them.
 """
 
 from __future__ import annotations
@@ -164,13 +165,16 @@ class CausalTests(Replayed):
         """The draws whose missing variants could still differ more than those that were tested."""
         if self.closed:
             return np.zeros(len(self.now), dtype=np.bool_)
-        return np.asarray((self._tested() < self._variants())[self.draw[self.owned]] & (self.now < 1))
+        return np.asarray(
+            (self._tested() < self._variants())[self.draw[self.owned]] & (self.now < 1)
+        )
 
     def _tested(self) -> NDArray[Any]:
         """Return how many variants of each draw are in the suite."""
         columns = self.question.space.sets(self.part.over)
         same = numbered(
-            [self.draw.astype(np.float64), *(self.part.points[:, column] for column in columns)], len(self.draw)
+            [self.draw.astype(np.float64), *(self.part.points[:, column] for column in columns)],
+            len(self.draw),
         )
         first = np.unique(same, return_index=True)[1]
         return np.bincount(self.draw[first], minlength=len(self.base))
@@ -186,7 +190,9 @@ class CausalTests(Replayed):
         return np.concatenate([self._distinct(some, table) for some in parts])
 
     def _distinct(self, points: Points, table: Points) -> NDArray[Any]:
-        """Return how many valid variants points have, not counting the own value twice that is among the others."""
+        """Return how many valid variants points have, not counting the own value twice that is
+        among the others.
+        """
         space, over = self.question.space, self.part.over
         counted = space.valid(space.variants(points, over)).reshape(len(table), -1)
         for place, column in enumerate(space.sets(over)):
@@ -199,7 +205,9 @@ class CausalTests(Replayed):
         total, n = float(self.now.sum()), len(self.now)
         if self.closed:
             among = f"the suite {self.suite}, with twins among them"
-            return Score(Estimate.exact(total, n, population=among), StopReason.ENUMERATED, self._cases())
+            return Score(
+                Estimate.exact(total, n, population=among), StopReason.ENUMERATED, self._cases()
+            )
         most = total + float((1 - self.now[self.open].astype(np.float64)).sum())
         low, high = confidence_sequences.mixture([total, most], n, terms.share)
         value = total / n
@@ -212,15 +220,23 @@ class CausalTests(Replayed):
         return self.question.claim(score.estimate, ()) + (", at least" if self.open.any() else "")
 
     def _cases(self) -> list[Case]:
-        """Show the first draws beside the variant that differs in the fewest features, then most in its outcome."""
+        """Show the first draws beside the variant that differs in the fewest features, then most in
+        its outcome.
+        """
         cases = []
         for row in self.owned[np.flatnonzero(self.now)[:CASES]].tolist():
             mates = np.flatnonzero(self.draw == self.draw[row])
             apart = self.view.distance(self.new[mates], np.broadcast_to(self.new[row], len(mates)))
             changes = (self.part.points[mates] != self.part.points[row]).sum(axis=1)
-            best = min(np.flatnonzero(apart).tolist(), key=lambda at: (changes[at], -float(apart[at]), at))
+            best = min(
+                np.flatnonzero(apart).tolist(), key=lambda at: (changes[at], -float(apart[at]), at)
+            )
             points, twin = self.part.points, mates[best]
-            cases.append(case_of(self.question.space, points[row], points[twin], (self.new[row], self.new[twin])))
+            cases.append(
+                case_of(
+                    self.question.space, points[row], points[twin], (self.new[row], self.new[twin])
+                )
+            )
         return cases
 
     def notes(self) -> list[str]:
@@ -229,8 +245,9 @@ class CausalTests(Replayed):
         if not count:
             return []
         return [
-            f"{count:,} of {int(self.part.own.sum()):,} draws of {self.names} were not tested in all their variants, "
-            f"so the score is at least what is said; its upper limit counts them as discriminated against"
+            f"{count:,} of {int(self.part.own.sum()):,} draws of {self.names} were not tested in"
+            " all their variants, so the score is at least what is said; its upper limit counts"
+            " them as discriminated against"
         ]
 
 
@@ -267,10 +284,14 @@ class GroupTests(Replayed):
         if self._every():
             among = f"the suite {self.suite}"
             groups = tally.listed(1.0, among, method="enumerated")
-            return Score(tally.exact(among, len(self.part.points)), StopReason.ENUMERATED, (), groups)
+            return Score(
+                tally.exact(among, len(self.part.points)), StopReason.ENUMERATED, (), groups
+            )
         among = self.source
         estimate = tally.sampled(terms.share, among, graded=True)
-        return Score(estimate, StopReason.ENUMERATED, (), tally.listed(terms.share, among, method="anytime"))
+        return Score(
+            estimate, StopReason.ENUMERATED, (), tally.listed(terms.share, among, method="anytime")
+        )
 
     def told(self, score: Score) -> str:
         """Say in a sentence what the score is now."""
@@ -283,6 +304,6 @@ class GroupTests(Replayed):
         if not missing:
             return []
         return [
-            f"{missing:,} of {len(self.groups):,} groups of {self.names} are not in the suite; the score says nothing "
-            f"of them"
+            f"{missing:,} of {len(self.groups):,} groups of {self.names} are not in the suite; the"
+            " score says nothing of them"
         ]

@@ -9,9 +9,11 @@ from evenhand.verbs import ASK, Command, FileOption, Verb
 SEARCH = Verb(
     "search",
     question="Which concrete inputs does the software discriminate against?",
-    definition="A discriminatory input is one whose outcome changes with nothing but the named features (Udeshi, "
-    "Arora, Chattopadhyay: Aequitas, Definition 1). A search goes where it finds: its number of inputs is no rate, "
-    "and not to find any is no proof that there are none.",
+    definition=(
+        "A discriminatory input is one whose outcome changes with nothing but the named features"
+        " (Udeshi, Arora, Chattopadhyay: Aequitas, Definition 1). A search goes where it finds: its"
+        " number of inputs is no rate, and not to find any is no proof that there are none."
+    ),
     function=Deferred("evenhand.methods.search.search:search"),
     options=Options.of(
         Option(
@@ -23,10 +25,13 @@ SEARCH = Verb(
         Option(
             "strategy",
             TEXT,
-            "adaptive, surrogate, random, semi-directed, fully-directed, or one that a package registers",
+            "adaptive, surrogate, random, semi-directed, fully-directed, or one that a package"
+            " registers",
             metavar="NAME",
         ),
-        Option("prefer", TEXT, "which inputs are wanted: many, diverse or realistic", metavar="NAME"),
+        Option(
+            "prefer", TEXT, "which inputs are wanted: many, diverse or realistic", metavar="NAME"
+        ),
         Option("limit", WHOLE, "the most discriminatory inputs that are tolerated, usually 0"),
         Option("start", FILE, "real rows to start from, as .csv or .parquet", metavar="FILE"),
         Option("explain", FLAG, "ask where the inputs lie and why (default: yes)"),
@@ -40,8 +45,10 @@ SEARCH = Verb(
     frame=Deferred("evenhand.methods.search.hits_table:frame_of"),
     rule=(
         "Inputs were found that are treated differently",
-        "Concrete inputs whose outcome changes with the named features alone, more of them than are tolerated. "
-        "This is a number of witnesses, and never a rate.",
+        (
+            "Concrete inputs whose outcome changes with the named features alone, more of them than"
+            " are tolerated. This is a number of witnesses, and never a rate."
+        ),
     ),
     command=Command(
         "search",
@@ -51,7 +58,12 @@ SEARCH = Verb(
         source="config",
         files=(
             FileOption(
-                Option("found", TEXT, "write every input found here, as .csv or .parquet", metavar="FILE"),
+                Option(
+                    "found",
+                    TEXT,
+                    "write every input found here, as .csv or .parquet",
+                    metavar="FILE",
+                ),
                 check=Deferred("evenhand.methods.search.check:check_found"),
                 write=Deferred("evenhand.methods.search.check:write_found"),
             ),

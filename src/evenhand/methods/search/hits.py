@@ -71,7 +71,9 @@ class Found:
 
     @property
     def pairs(self) -> NDArray[np.intp]:
-        """The two assignments of each class that differ in outcome, the less favoured first where that is known."""
+        """The two assignments of each class that differ in outcome, the less favoured first where
+        that is known.
+        """
         if not self._parts:
             return np.empty((0, 2), dtype=np.intp)
         return np.stack([self.tried.first, self.tried.second], axis=1)
@@ -94,7 +96,9 @@ class Found:
 
 @dataclass(frozen=True)
 class Watched(Probe):
-    """Keeps every hit that is met on the way: what is asked to shrink or to explain counts for what is found."""
+    """Keeps every hit that is met on the way: what is asked to shrink or to explain counts for what
+    is found.
+    """
 
     found: Found = field(kw_only=True)
     classes: Counter[str] = field(default_factory=Counter, kw_only=True)

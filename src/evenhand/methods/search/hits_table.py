@@ -1,7 +1,8 @@
-"""The table of found inputs: packed into a result's JSON, as a frame in the user's labels, and as a file.
+"""The table of found inputs: packed into a result's JSON, as a frame in the user's labels, and as a
+file.
 
-In JSON each feature is one text of encoded numbers, so that tens of thousands of inputs stay a few lines long: codes of
-levels for categories, the numbers themselves otherwise, every digit kept.
+In JSON each feature is one text of encoded numbers, so that tens of thousands of inputs stay a few
+lines long: codes of levels for categories, the numbers themselves otherwise, every digit kept.
 """
 
 from __future__ import annotations
@@ -88,7 +89,9 @@ def _written(numbers: NDArray[Any]) -> str:
 
 
 def _packed_outcomes(outcomes: NDArray[Any]) -> dict[str, Any]:
-    """Return numbers as text, truth values and texts as a list of those there are and which of them each has."""
+    """Return numbers as text, truth values and texts as a list of those there are and which of them
+    each has.
+    """
     flat = outcomes.ravel().tolist()
     kinds = set(map(type, flat))
     numbers = as_outcomes(flat) if kinds <= {int, float} else np.array([])
@@ -130,10 +133,14 @@ def unpack(table: Mapping[str, Any], space: Space) -> Inputs:
         for place, feature in enumerate(space.features):
             individuals[:, place] = _column(table["features"][feature.name], rows, feature)
             twin = table["twins"].get(feature.name)
-            twins[:, place] = individuals[:, place] if twin is None else _column(twin, rows, feature)
+            twins[:, place] = (
+                individuals[:, place] if twin is None else _column(twin, rows, feature)
+            )
         return Inputs(individuals, twins, _unpacked_outcomes(table["outcomes"], rows))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"the table of found inputs is damaged ({type(error).__name__}: {clip(str(error))})") from None
+        raise UsageError(
+            f"the table of found inputs is damaged ({type(error).__name__}: {clip(str(error))})"
+        ) from None
 
 
 def _column(text: str, rows: int, feature: Feature) -> NDArray[np.float64]:
@@ -166,12 +173,19 @@ def added_columns(sets: Sequence[Sequence[str]], outputs: Sequence[str] = ("",))
     ['outcome', 'twin.sex', 'twin.race', 'twin.outcome', 'over']
     """
     twins = dict.fromkeys(TWIN + name for names in sets for name in names)
-    several = [column for column, given in ((OVER, sets), (OUTPUT, outputs)) if len(set(map(tuple, given))) > 1]
+    several = [
+        column
+        for column, given in ((OVER, sets), (OUTPUT, outputs))
+        if len(set(map(tuple, given))) > 1
+    ]
     return [OUTCOME, *twins, TWIN + OUTCOME, *several]
 
 
-def check_columns(space: Space, sets: Sequence[Sequence[str]], outputs: Sequence[str] = ("",)) -> None:
-    """Refuse a space with a feature that has the name of a column of the frame, so that no long run ends in an error.
+def check_columns(
+    space: Space, sets: Sequence[Sequence[str]], outputs: Sequence[str] = ("",)
+) -> None:
+    """Refuse a space with a feature that has the name of a column of the frame, so that no long run
+    ends in an error.
 
     >>> from evenhand.space.feature import category
     >>> check_columns(Space([category("outcome", ["F", "M"])]), [("outcome",)])
@@ -181,16 +195,19 @@ def check_columns(space: Space, sets: Sequence[Sequence[str]], outputs: Sequence
     for name in added_columns(sets, outputs):
         if name in space.names:
             raise UsageError(
-                f"the feature {name!r} has the name of a column of every table of found inputs; rename the feature"
+                f"the feature {name!r} has the name of a column of every table of found inputs;"
+                " rename the feature"
             )
 
 
 def frame(entries: Sequence[Mapping[str, Any]], space: Space | Mapping[str, Any]) -> Any:
-    """Return one row per found input as a pandas frame, of the entries that a search leaves in its details.
+    """Return one row per found input as a pandas frame, of the entries that a search leaves in its
+    details.
 
-    The columns of the space come first, in the user's labels, and in the user's own dtypes where the space remembers
-    those of a pandas frame; then `outcome`, `twin.FEATURE` of each feature at issue, and `twin.outcome`. With several
-    sets of features `over` tells which, with several outputs `output` does.
+    The columns of the space come first, in the user's labels, and in the user's own dtypes where
+    the space remembers those of a pandas frame; then `outcome`, `twin.FEATURE` of each feature at
+    issue, and `twin.outcome`. With several sets of features `over` tells which, with several
+    outputs `output` does.
 
     >>> table = {"rows": 1, "features": {"sex": "0"}, "twins": {"sex": "1"},
     ...          "outcomes": {"individual": "0", "twin": "1", "values": ["no", "yes"]}}
@@ -222,7 +239,9 @@ def frame(entries: Sequence[Mapping[str, Any]], space: Space | Mapping[str, Any]
 
 
 def _declared(table: Mapping[str, Any]) -> Space:
-    """Return the space of a result, without its constraints: functions among them are known by name only."""
+    """Return the space of a result, without its constraints: functions among them are known by name
+    only.
+    """
     return Space([Feature.from_dict(entry["name"], entry) for entry in table["features"]])
 
 
@@ -234,7 +253,9 @@ def _decoded(space: Space, parts: Sequence[Points]) -> Any:
 
 
 def _joined(outcomes: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Return the outcomes of several entries; those of one output may be truth values, of another numbers."""
+    """Return the outcomes of several entries; those of one output may be truth values, of another
+    numbers.
+    """
     return as_outcomes(np.concatenate([np.empty(0, dtype=object), *outcomes]).tolist())
 
 
@@ -262,7 +283,8 @@ def check_path(path: str | PathLike[str]) -> tuple[Path, str]:
 
 
 def save(found: Any, path: str | PathLike[str]) -> None:
-    """Write a frame of found inputs to a `.csv`, `.csv.gz` or `.parquet` file (extra: arrow), as suites are written.
+    """Write a frame of found inputs to a `.csv`, `.csv.gz` or `.parquet` file (extra: arrow), as
+    suites are written.
 
     >>> save(None, "found.xls")
     Traceback (most recent call last):
@@ -272,7 +294,9 @@ def save(found: Any, path: str | PathLike[str]) -> None:
 
     file, suffix = check_path(path)
     with replacing(file) as part:
-        write_columns(part, {name: _filed(found[name], name, suffix) for name in found.columns}, suffix)
+        write_columns(
+            part, {name: _filed(found[name], name, suffix) for name in found.columns}, suffix
+        )
 
 
 def _filed(column: Any, name: str, suffix: str) -> Column:

@@ -1,4 +1,6 @@
-"""Hunt: the loop between a strategy and what it finds; the same for any number of workers, cold or warm."""
+"""Hunt: the loop between a strategy and what it finds; the same for any number of workers, cold or
+warm.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
 FIRST_WAVE, WAVE, DEAR_WAVE = 64, 2048, 32
 """Classes tried at once: to begin with, at most, and where each input costs a process or a request.
 
-They are fixed, and do not follow the clock: what a strategy proposes depends on what it has observed by then.
+They are fixed, and do not follow the clock: what a strategy proposes depends on what it has
+observed by then.
 """
 WAVES = 40
 """A budget is spent in at least that many waves, so that there is time to learn from."""
@@ -48,13 +51,19 @@ class Hunt:
 
     def followed(self, more: Hunt) -> Hunt:
         """Return this hunt, which found nothing, and one that went on."""
-        curve = tuple((self.queries + queries, found, cells) for queries, found, cells in more.curve[1:])
+        curve = tuple(
+            (self.queries + queries, found, cells) for queries, found, cells in more.curve[1:]
+        )
         queries, tried = self.queries + more.queries, self.tried + more.tried
-        return Hunt(more.found, more.stop, queries, tried, self.curve + curve, self.others + more.others)
+        return Hunt(
+            more.found, more.stop, queries, tried, self.curve + curve, self.others + more.others
+        )
 
 
 def hunt(strategy: Strategy, probe: Probe, meter: Meter, *, task: str = "search") -> Hunt:
-    """Try what the strategy proposes until the budget is spent, enough is found, or nothing is left to try."""
+    """Try what the strategy proposes until the budget is spent, enough is found, or nothing is left
+    to try.
+    """
     found = Found(probe, meter.budget.findings)
     curve: list[tuple[int, int, int]] = [(0, 0, 0)]
     others: list[Tried] = []
@@ -86,7 +95,10 @@ def hunt(strategy: Strategy, probe: Probe, meter: Meter, *, task: str = "search"
             stop = stop or _done(found, meter) or (StopReason.EXHAUSTED if idle == IDLE else None)
             rate = 1000 * len(found) / max(queries, 1)
             share = None if meter.budget.queries is None else min(1.0, queries / max(meter.left, 1))
-            note = f"{queries:,} queries, {len(found):,} found, {found.cells:,} regions, {rate:.0f} per 1,000"
+            note = (
+                f"{queries:,} queries, {len(found):,} found, {found.cells:,} regions, {rate:.0f}"
+                " per 1,000"
+            )
             meter.report(task, share, note)
             wave = min(2 * wave, largest)
     except KeyboardInterrupt:
@@ -102,7 +114,9 @@ def _waves(probe: Probe, meter: Meter) -> tuple[int, int]:
 
 
 def _check(strategy: Strategy, proposal: Proposal, probe: Probe) -> None:
-    """Refuse what is no input: who wrote the strategy has to know of it, and the software is not asked."""
+    """Refuse what is no input: who wrote the strategy has to know of it, and the software is not
+    asked.
+    """
     said = f"strategy {clip(repr(strategy.name))} proposed"
     if not isinstance(proposal, Proposal):
         raise UsageError(f"{said} {clip(repr(proposal))}; return an evenhand.Proposal of points")
@@ -111,19 +125,29 @@ def _check(strategy: Strategy, proposal: Proposal, probe: Probe) -> None:
         return
     if not isinstance(points, np.ndarray) or points.ndim != 2 or points.shape[1] != len(features):
         shape = np.shape(points)
-        raise UsageError(f"{said} points of the shape {shape}; give an array of {len(features)} numbers for each input")
+        raise UsageError(
+            f"{said} points of the shape {shape}; give an array of {len(features)} numbers for each"
+            " input"
+        )
     if pairs is not None and np.shape(pairs) != (len(points), 2):
-        raise UsageError(f"{said} pairs of the shape {np.shape(pairs)}; give two assignments for each input")
+        raise UsageError(
+            f"{said} pairs of the shape {np.shape(pairs)}; give two assignments for each input"
+        )
     for position, feature in enumerate(features):
         if position in probe.over:
             continue
         inside = feature.inside(points[:, position])
         if not inside.all():
             value = points[int(np.argmin(inside)), position]
-            raise UsageError(f"{said} {value:g} for {feature.name}, which is {feature.domain}; stay inside the space")
+            raise UsageError(
+                f"{said} {value:g} for {feature.name}, which is {feature.domain}; stay inside the"
+                " space"
+            )
 
 
-def _affordable(proposal: Proposal, probe: Probe, left: float) -> tuple[Proposal, StopReason | None]:
+def _affordable(
+    proposal: Proposal, probe: Probe, left: float
+) -> tuple[Proposal, StopReason | None]:
     """Cut what is proposed to what the budget allows, before it is asked."""
     most = max(0.0, left) / (len(probe.table) if proposal.pairs is None else 2)
     if len(proposal.points) < most:

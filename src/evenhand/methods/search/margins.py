@@ -1,7 +1,8 @@
-"""Margins: how far inputs are from another outcome, for a search to follow; they say nothing about a rate.
+"""Margins: how far inputs are from another outcome, for a search to follow; they say nothing about
+a rate.
 
-A margin comes from the same call as the outcome. Its sign tells the label, its unit is the software's own: a
-probability above a half or a threshold, a decision value, or a logit.
+A margin comes from the same call as the outcome. Its sign tells the label, its unit is the
+software's own: a probability above a half or a threshold, a decision value, or a logit.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ class Scorer(Protocol):
 
     @property
     def scorers(self) -> tuple[str, ...]:
-        """The ways to ask for margins, the likeliest to agree with the labels first; none without two labels."""
+        """The ways to ask for margins, the likeliest to agree with the labels first; none without
+        two labels.
+        """
         ...
 
     def margins(self, points: Points, space: Space, scorer: str) -> tuple[NDArray[Any], Numbers]:
@@ -39,7 +42,9 @@ class Scorer(Protocol):
         ...
 
     def gradients(self, points: Points, space: Space) -> tuple[NDArray[Any], Numbers, Numbers]:
-        """Return labels, margins, and how each margin changes with each passed feature, in encoded units."""
+        """Return labels, margins, and how each margin changes with each passed feature, in encoded
+        units.
+        """
         ...
 
 
@@ -66,17 +71,20 @@ class Margins:
 
     @classmethod
     def of(cls, view: View, points: Points) -> Margins | None:
-        """Return the margins of a view where it has them and they agree with its outcomes of these points, else None.
+        """Return the margins of a view where it has them and they agree with its outcomes of these
+        points, else None.
 
-        There are margins where software in this process picks one of two labels, and where outcomes are numbers that
-        differ by more than γ. A model whose labels do not follow from its scores has none: each way is tried. Answers
-        that are to be kept have none either, since a margin would have to be asked again each time.
+        There are margins where software in this process picks one of two labels, and where outcomes
+        are numbers that differ by more than γ. A model whose labels do not follow from its scores
+        has none: each way is tried. Answers that are to be kept have none either, since a margin
+        would have to be asked again each time.
         """
         subject = view.subject
         scorers = getattr(subject.adapter, "scorers", ())
         if not len(points) or not (scorers or isinstance(view.differs, float)):
             return None
-        # Whether a memo has switched itself on follows the clock, and what a search proposes must not.
+        # Whether a memo has switched itself on follows the clock, and what a search proposes must
+        # not.
         kept = subject.adapter.dear or subject._memo.wanted or subject._ledger is not None
         if scorers and kept:
             return None
@@ -84,7 +92,9 @@ class Margins:
         if not scorers:
             # Two numbers are labels, whatever they are called.
             return cls(view, "") if own.dtype.kind in "iuf" and len(np.unique(own)) > 2 else None
-        return next((found for scorer in scorers if (found := cls(view, scorer))._agrees(points, own)), None)
+        return next(
+            (found for scorer in scorers if (found := cls(view, scorer))._agrees(points, own)), None
+        )
 
     def _agrees(self, points: Points, own: NDArray[Any]) -> bool:
         try:
@@ -97,8 +107,8 @@ class Margins:
     def bounded(self) -> bool:
         """Whether outcomes change where the margin is zero.
 
-        Where it is not so, the margin is the outcome itself, and only the difference of two margins has a meaning: the
-        outcomes differ where it is more than γ.
+        Where it is not so, the margin is the outcome itself, and only the difference of two margins
+        has a meaning: the outcomes differ where it is more than γ.
         """
         return bool(self.scorer)
 
@@ -115,7 +125,9 @@ class Margins:
         if isinstance(self.view, SharedView):
             if self.view.worth(points):
                 parts = self.view.shared(self._part, points)
-                return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+                return np.concatenate([part[0] for part in parts]), np.concatenate(
+                    [part[1] for part in parts]
+                )
             outcomes, margins = self.view.timed(self._scored, points)
         else:
             outcomes, margins = self._scored(points)
@@ -131,10 +143,14 @@ class Margins:
         return _Part(replace(self, view=View(self.view.subject, self.view.name, self.view.target)))
 
     def gradients(self, points: Points) -> tuple[NDArray[Any], Numbers, Numbers]:
-        """Return outcomes, margins, and how margins change with each passed feature, for one question each."""
+        """Return outcomes, margins, and how margins change with each passed feature, for one
+        question each.
+        """
         adapter = cast("Scorer", self.view.subject.adapter)
         space = self.view.subject.space
-        outcomes, margins, slopes = self._asked(points, lambda batch: adapter.gradients(batch, space))
+        outcomes, margins, slopes = self._asked(
+            points, lambda batch: adapter.gradients(batch, space)
+        )
         return outcomes, margins, slopes
 
     def _asked(self, points: Points, ask: Any) -> list[Any]:
@@ -147,7 +163,11 @@ class Margins:
             outcomes, *numbers = ask(batch)
             parts.append((subject._answers.check(outcomes, len(batch)), *numbers))
             subject.executed += len(batch)
-        return list(parts[0]) if len(parts) == 1 else [np.concatenate(column) for column in zip(*parts, strict=True)]
+        return (
+            list(parts[0])
+            if len(parts) == 1
+            else [np.concatenate(column) for column in zip(*parts, strict=True)]
+        )
 
 
 @dataclass(frozen=True, slots=True)

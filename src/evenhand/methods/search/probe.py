@@ -1,7 +1,9 @@
-"""Probe: ask inputs under several assignments of the features at issue, and tell which are discriminatory.
+"""Probe: ask inputs under several assignments of the features at issue, and tell which are
+discriminatory.
 
-Inputs that differ only in the features at issue are one class (Aequitas, Algorithm 1: I(d)). A class is discriminatory
-when two of its members get outcomes that differ (Definition 1); it is found once, whichever member was proposed.
+Inputs that differ only in the features at issue are one class (Aequitas, Algorithm 1: I(d)). A
+class is discriminatory when two of its members get outcomes that differ (Definition 1); it is found
+once, whichever member was proposed.
 """
 
 from __future__ import annotations
@@ -28,12 +30,16 @@ if TYPE_CHECKING:
 
 
 PAIRED = 64
-"""Up to how many assignments of several features are compared two by two for the two that differ in the fewest."""
+"""Up to how many assignments of several features are compared two by two for the two that differ in
+the fewest.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What came of some classes. Rows of the two-dimensional fields are the assignments asked, columns the classes."""
+    """What came of some classes. Rows of the two-dimensional fields are the assignments asked,
+    columns the classes.
+    """
 
     points: Points
     """A member of each class, with the first assignment."""
@@ -46,14 +52,20 @@ class Tried:
     hits: NDArray[np.bool_]
     first: NDArray[np.intp]
     second: NDArray[np.intp]
-    """Of hits, the two assignments whose outcomes differ, the less favoured first where that is known."""
+    """Of hits, the two assignments whose outcomes differ, the less favoured first where that is
+    known.
+    """
     pair: NDArray[Any]
     """Of hits, the two outcomes, one row for each of first and second."""
     near: NDArray[np.float64]
-    """How near each class is to being a hit, from 0 (or not known) to 1; of a hit, how far it is from being none."""
+    """How near each class is to being a hit, from 0 (or not known) to 1; of a hit, how far it is
+    from being none.
+    """
     middle: NDArray[np.float64]
     gap: NDArray[np.float64]
-    """Where margins are told, the middle between the largest and the least of a class, and how far apart they are."""
+    """Where margins are told, the middle between the largest and the least of a class, and how far
+    apart they are.
+    """
 
     def __len__(self) -> int:
         return len(self.points)
@@ -86,7 +98,9 @@ class Tried:
         )
 
     def joined(self, others: Sequence[Tried]) -> Tried:
-        """Return these classes and others; of which assignments were asked, and what came of each, nothing is kept."""
+        """Return these classes and others; of which assignments were asked, and what came of each,
+        nothing is kept.
+        """
         every = [self, *others]
         none = np.empty((0, sum(map(len, every))))
         return Tried(
@@ -139,21 +153,30 @@ class Probe:
     def table(self) -> Points:
         """The assignments of the features at issue, one row each."""
         found = self.space.assignments(self.names)
-        found = found[~np.isnan(found).any(axis=1)]  # bins stand for a continuous feature; its own value is none
+        found = found[
+            ~np.isnan(found).any(axis=1)
+        ]  # bins stand for a continuous feature; its own value is none
         if len(found) < 2:
-            raise SpaceError(f"{' and '.join(self.names)} can take only one value, so there is nothing to compare")
+            raise SpaceError(
+                f"{' and '.join(self.names)} can take only one value, so there is nothing to"
+                " compare"
+            )
         return found
 
     @cached_property
     def free(self) -> tuple[int, ...]:
-        """Positions of the features that a search may change: those the software takes, but for those at issue."""
+        """Positions of the features that a search may change: those the software takes, but for
+        those at issue.
+        """
         return tuple(position for position in self.space.passed if position not in self.over)
 
     @cached_property
     def _changes(self) -> list[tuple[int, int]]:
         """Pairs of assignments, those that change the fewest features first, then in their order."""
         pairs = combinations(range(len(self.table)), 2)
-        return sorted(pairs, key=lambda pair: int((self.table[pair[0]] != self.table[pair[1]]).sum()))
+        return sorted(
+            pairs, key=lambda pair: int((self.table[pair[0]] != self.table[pair[1]]).sum())
+        )
 
     def canonical(self, points: Points) -> Points:
         """Return the members of the same classes that have the first assignment."""
@@ -162,7 +185,8 @@ class Probe:
         return found
 
     def keys(self, points: Points) -> NDArray[np.uint64]:
-        """Return a number for each point that it shares with the members of its class, and in practice with no other.
+        """Return a number for each point that it shares with the members of its class, and in
+        practice with no other.
 
         It is a hash: a collision leaves an input out of a search, and is of no other consequence.
         """
@@ -201,12 +225,16 @@ class Probe:
         points = self.canonical(points)
         near, middle, gap = self._leaning(outcomes, margins, valid)
         keys = self.keys(points)
-        return Tried(points, keys, assigned, outcomes, valid, hits, first, second, pair, near, middle, gap)
+        return Tried(
+            points, keys, assigned, outcomes, valid, hits, first, second, pair, near, middle, gap
+        )
 
     def _decided(
         self, tiled: Points, shape: tuple[int, ...]
     ) -> tuple[NDArray[Any], NDArray[np.bool_], NDArray[np.float64] | None]:
-        """Return the outcomes of members, which of them keep the constraints, and their margins where they are told."""
+        """Return the outcomes of members, which of them keep the constraints, and their margins
+        where they are told.
+        """
         if not self.space.constraints:
             decided, margins = self._answers(tiled)
             return (
@@ -250,23 +278,40 @@ class Probe:
             gap = np.nan_to_num(top - bottom, nan=0.0, neginf=0.0)
             if margins is None:
                 share = gap / float(cast("float", differs))
-                return np.clip(np.nan_to_num(share, nan=0.0, posinf=1.0), 0.0, 1.0), np.zeros(n), np.zeros(n)
-            # On either side of zero it is a hit, the further from ceasing to be one the more even both margins are.
+                return (
+                    np.clip(np.nan_to_num(share, nan=0.0, posinf=1.0), 0.0, 1.0),
+                    np.zeros(n),
+                    np.zeros(n),
+                )
+            # On either side of zero it is a hit, the further from ceasing to be one the more even
+            # both margins are.
             ends = np.sort(np.abs([top, bottom]), axis=0)
             share = np.where((top > 0) & (bottom <= 0), ends[0], gap) / ends[1]
             # Rounded, so that what ties does so whatever batch a model was asked in.
-            near = np.round(np.clip(np.nan_to_num(share, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0), 9)
+            near = np.round(
+                np.clip(np.nan_to_num(share, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0), 9
+            )
             return near, np.nan_to_num((top + bottom) / 2, posinf=0.0, neginf=0.0), gap
 
     def _differing(
         self, assigned: NDArray[np.intp], outcomes: NDArray[Any], valid: NDArray[np.bool_]
     ) -> tuple[NDArray[np.bool_], NDArray[np.intp], NDArray[np.intp]]:
-        """Return which classes have two members that differ, and the two that differ in the fewest features."""
+        """Return which classes have two members that differ, and the two that differ in the fewest
+        features.
+        """
         n = outcomes.shape[1]
         hits = np.zeros(n, dtype=np.bool_)
         first, second = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
-        if len(outcomes) > 2 and not self.view.graded and (len(self.over) == 1 or len(outcomes) > PAIRED):
-            return self._first_apart(assigned, outcomes, valid) if valid.any() else (hits, first, second)
+        if (
+            len(outcomes) > 2
+            and not self.view.graded
+            and (len(self.over) == 1 or len(outcomes) > PAIRED)
+        ):
+            return (
+                self._first_apart(assigned, outcomes, valid)
+                if valid.any()
+                else (hits, first, second)
+            )
         pairs = [(0, 1)] if len(outcomes) == 2 else self._changes
         left = np.arange(n) if len(outcomes) == 2 else np.flatnonzero(self._may_differ(outcomes))
         for one, other in pairs:
@@ -283,15 +328,20 @@ class Probe:
     def _first_apart(
         self, assigned: NDArray[np.intp], outcomes: NDArray[Any], valid: NDArray[np.bool_]
     ) -> tuple[NDArray[np.bool_], NDArray[np.intp], NDArray[np.intp]]:
-        """Return the same without comparing all pairs: the first member that differs from any, and the first of those.
+        """Return the same without comparing all pairs: the first member that differs from any, and
+        the first of those.
 
-        Of labels, the first of all differs from another, or none does; of numbers, the first that is far from an end.
+        Of labels, the first of all differs from another, or none does; of numbers, the first that
+        is far from an end.
         """
         rows, one = np.arange(outcomes.shape[1]), valid.argmax(axis=0)
         gap = self.view.differs
         if isinstance(gap, float) and outcomes.dtype.kind in "biuf":
             told = outcomes.astype(np.float64)
-            top, bottom = np.where(valid, told, -np.inf).max(axis=0), np.where(valid, told, np.inf).min(axis=0)
+            top, bottom = (
+                np.where(valid, told, -np.inf).max(axis=0),
+                np.where(valid, told, np.inf).min(axis=0),
+            )
             with np.errstate(invalid="ignore"):
                 one = (valid & (np.maximum(top - told, told - bottom) > gap)).argmax(axis=0)
         apart = (self.view.distance(outcomes, outcomes[one, rows]) > 0) & valid & valid[one, rows]
@@ -302,9 +352,15 @@ class Probe:
         return np.asarray((outcomes != outcomes[0]).any(axis=0))
 
     def _ordered(
-        self, first: NDArray[np.intp], second: NDArray[np.intp], pair: NDArray[Any], hits: NDArray[np.bool_]
+        self,
+        first: NDArray[np.intp],
+        second: NDArray[np.intp],
+        pair: NDArray[Any],
+        hits: NDArray[np.bool_],
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any]]:
-        """Put the less favoured member first, where it is known what is favourable, else the first assignment."""
+        """Put the less favoured member first, where it is known what is favourable, else the first
+        assignment.
+        """
         if not hits.any():
             return first, second, pair
         amount = self._amount(pair[:, hits])
@@ -323,7 +379,9 @@ class Probe:
         return self.view.favourable(pair) if flags or meaning.positive is not None else None
 
 
-def _picked(outcomes: NDArray[Any], assigned: NDArray[np.intp], wanted: NDArray[np.intp]) -> NDArray[Any]:
+def _picked(
+    outcomes: NDArray[Any], assigned: NDArray[np.intp], wanted: NDArray[np.intp]
+) -> NDArray[Any]:
     """Return the outcome of each class's member with this assignment."""
     # Where not two but all assignments are asked, they are in their order.
     place = np.where(assigned[0] == wanted, 0, 1) if len(assigned) == 2 else wanted

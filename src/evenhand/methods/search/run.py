@@ -1,4 +1,6 @@
-"""A quest: one search for one set of features and one output, and all that is told of what it found."""
+"""A quest: one search for one set of features and one output, and all that is told of what it
+found.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ if TYPE_CHECKING:
     from evenhand.subject.view import View
 
 SHOWN, TRIED, EFFORT = 5, 20, 100
-"""Cases shown, how many are shrunk at most to choose them from, and what shrinking one takes, about."""
+"""Cases shown, how many are shrunk at most to choose them from, and what shrinking one takes,
+about.
+"""
 SCORED = 64
 """Inputs on which labels are compared with what scores say."""
 LEAST_CHANGES = 10
@@ -48,7 +52,9 @@ LEAST_CHANGES = 10
 CURVE = 200
 """The most points of the progress curve that a result keeps."""
 ASIDE, MOST_ASIDE = 0.15, 6000
-"""What is put aside of the budget to shrink cases and to explain where and why: a share, and no more inputs than."""
+"""What is put aside of the budget to shrink cases and to explain where and why: a share, and no
+more inputs than.
+"""
 
 
 @dataclass(frozen=True)
@@ -74,7 +80,9 @@ class Told:
 
 
 def quest(view: View, names: tuple[str, ...], terms: Terms, meter: Meter, workers: Workers) -> Told:
-    """Search, shrink, explain, and ask everything that was found once more; the meter counts all but the last."""
+    """Search, shrink, explain, and ask everything that was found once more; the meter counts all
+    but the last.
+    """
     probe = Probe(SharedView.of(view, workers), names)
     before = meter.queries
     run, complete, plan = _searched(probe, terms, meter)
@@ -92,7 +100,15 @@ def quest(view: View, names: tuple[str, ...], terms: Terms, meter: Meter, worker
     tried = run.tried + watched.classes.total()
     complete = complete and len(kept) == len(run.found)
     estimate = Witnesses.of(len(kept), tried, terms.strategy.name, complete=complete)
-    finding = Finding(_claim(kept, view.name), names, estimate, terms.limit, cases, output=view.name, score="witnesses")
+    finding = Finding(
+        _claim(kept, view.name),
+        names,
+        estimate,
+        terms.limit,
+        cases,
+        output=view.name,
+        score="witnesses",
+    )
     return Told(
         finding,
         {
@@ -106,9 +122,14 @@ def quest(view: View, names: tuple[str, ...], terms: Terms, meter: Meter, worker
             "queries": meter.queries - before,
             "complete": complete,
             "curve": _thinned(run.curve),
-            "spread": spread(probe.space, probe.free, kept.points, terms.rows, terms.seed).to_dict(),
+            "spread": (
+                spread(probe.space, probe.free, kept.points, terms.rows, terms.seed).to_dict()
+            ),
             **_counted(entry, kept),
-            "inputs": pack(kept, order(probe.space, probe.free, kept.points, terms.prefer, terms.rows, terms.seed)),
+            "inputs": pack(
+                kept,
+                order(probe.space, probe.free, kept.points, terms.prefer, terms.rows, terms.seed),
+            ),
         },
         stop,
         notes + doubts,
@@ -133,7 +154,11 @@ class _Allowance:
     @classmethod
     def of(cls, meter: Meter, terms: Terms) -> _Allowance:
         left = meter.left
-        aside = MOST_ASIDE if math.isinf(left) else int(min(max(ASIDE * left, min(200, left / 4)), MOST_ASIDE))
+        aside = (
+            MOST_ASIDE
+            if math.isinf(left)
+            else int(min(max(ASIDE * left, min(200, left / 4)), MOST_ASIDE))
+        )
         part = aside // 20
         return cls(5 * part, *((10 * part, 5 * part) if terms.explain else (0, 0)))
 
@@ -151,20 +176,28 @@ _NOTHING: dict[str, Any] = {"regions": [], "drivers": [], "map": None}
 
 
 def _searched(probe: Probe, terms: Terms, meter: Meter) -> tuple[Hunt, bool, _Allowance]:
-    """Return what the strategy found, whether it tried every input, and what is left to explain that."""
+    """Return what the strategy found, whether it tried every input, and what is left to explain
+    that.
+    """
     plan, begun = _Allowance.of(meter, terms), meter.seconds
     setting = Setting(probe, terms.seed, terms.rows, meter.left - plan.total, terms.prefer)
     everything = Everything.of(probe, setting.queries) if terms.strategy.enumerates else None
     if everything is None and terms.strategy.wants_margins:
         before = probe.view.subject.asked
-        sample = probe.space.draw(int(min(SCORED, setting.queries // 8)), stream(terms.seed, "search", "margins"))
+        sample = probe.space.draw(
+            int(min(SCORED, setting.queries // 8)), stream(terms.seed, "search", "margins")
+        )
         probe = replace(probe, margins=Margins.of(probe.view, sample))
         meter.queries += probe.view.subject.asked - before
         setting = replace(setting, probe=probe, queries=meter.left - plan.total)
     strategy = everything or terms.strategy.started(setting)
     task = f"search {', '.join(probe.names)}"
     run = hunt(strategy, probe, _bounded(meter, setting.queries), task=task)
-    if everything is not None and everything.done and run.stop in (StopReason.EXHAUSTED, StopReason.QUERIES):
+    if (
+        everything is not None
+        and everything.done
+        and run.stop in (StopReason.EXHAUSTED, StopReason.QUERIES)
+    ):
         return replace(run, stop=StopReason.ENUMERATED), True, plan
     if meter.budget.seconds is not None:
         # What can be asked in the time that is left, at the pace so far.
@@ -188,7 +221,9 @@ def _bounded(meter: Meter, queries: float) -> Meter:
 
 
 def _shrunk(probe: Watched, terms: Terms, plan: _Allowance, meter: Meter) -> Found | None:
-    """Return the simplest of some found inputs, those first that are to be shown; None where none can be shrunk."""
+    """Return the simplest of some found inputs, those first that are to be shown; None where none
+    can be shrunk.
+    """
     found, simple = probe.found, Found(probe)
     again = 4 * SHOWN
     many = min(TRIED, len(found), max((plan.shrink - again) // EFFORT, min(1, plan.shrink - again)))
@@ -199,17 +234,23 @@ def _shrunk(probe: Watched, terms: Terms, plan: _Allowance, meter: Meter) -> Fou
     picked = choose(probe.space, probe.free, points, many, wanted, terms.rows, terms.seed)
     toward = typical(probe.space, terms.rows)
     allowed = plan.shrink - again - 2 * many
-    small = shrink(probe, points[picked], pairs[picked], toward, allowed, outcomes=outcomes[:, picked])
+    small = shrink(
+        probe, points[picked], pairs[picked], toward, allowed, outcomes=outcomes[:, picked]
+    )
     tried = probe.ask(small.points, small.pairs)
     meter.queries += small.asked + int(tried.asked.sum())
     if terms.prefer == "many":  # the simplest, then those that are least like it
-        tried = tried.take(np.argsort(unusual(tried.points, probe.canonical(toward[None])[0]), kind="stable"))
+        tried = tried.take(
+            np.argsort(unusual(tried.points, probe.canonical(toward[None])[0]), kind="stable")
+        )
         tried = tried.take(choose(probe.space, probe.free, tried.points, many, "diverse"))
     simple.add(tried)
     return simple
 
 
-def _explained(probe: Watched, others: Sequence[Tried], terms: Terms, plan: _Allowance, meter: Meter) -> dict[str, Any]:
+def _explained(
+    probe: Watched, others: Sequence[Tried], terms: Terms, plan: _Allowance, meter: Meter
+) -> dict[str, Any]:
     """Return where and why, told by inputs that are asked for it."""
     if not terms.explain or not len(probe.found):
         return _NOTHING
@@ -238,13 +279,15 @@ def _verified(probe: Probe, found: Found) -> tuple[Found, list[str]]:
     if len(kept) == len(found):
         return kept, []
     return kept, [
-        f"{len(found) - len(kept):,} of {len(found):,} inputs that were found did not hold when they were asked again "
-        f"and are left out; the software does not answer alike each time"
+        f"{len(found) - len(kept):,} of {len(found):,} inputs that were found did not hold when"
+        " they were asked again and are left out; the software does not answer alike each time"
     ]
 
 
 def _counted(entry: dict[str, Any], kept: Found) -> dict[str, Any]:
-    """Count again how many of the inputs found lie in each region: some came while the regions were tested."""
+    """Count again how many of the inputs found lie in each region: some came while the regions were
+    tested.
+    """
     space = kept.probe.space
     told = [
         {**region, "found": int(Rule.from_dict(region["rule"]).mask(kept.points, space).sum())}
@@ -262,7 +305,9 @@ def _raw(kept: Found) -> Found:
 
 
 def _cases(probe: Probe, simple: Found, meter: Meter) -> tuple[tuple[Case, ...], list[str]]:
-    """Return the cases to show, whose inputs are run once more even where their answers are remembered."""
+    """Return the cases to show, whose inputs are run once more even where their answers are
+    remembered.
+    """
     shown = slice(0, SHOWN)
     one, other, outcomes = simple.individuals[shown], simple.twins[shown], simple.outcomes[:, shown]
     notes = []
@@ -273,9 +318,14 @@ def _cases(probe: Probe, simple: Found, meter: Meter) -> tuple[tuple[Case, ...],
             notes.append(str(error))
         meter.queries += 4 * len(one)
     pairs = zip(one, other, outcomes.T, strict=True)
-    return tuple(case_of(probe.space, mine, twin, (told[0], told[1])) for mine, twin, told in pairs), notes
+    return (
+        tuple(case_of(probe.space, mine, twin, (told[0], told[1])) for mine, twin, told in pairs),
+        notes,
+    )
 
 
 def _thinned(curve: tuple[tuple[int, int, int], ...]) -> list[list[int]]:
-    places: NDArray[np.intp] = np.unique(np.linspace(0, len(curve) - 1, min(CURVE, len(curve))).round().astype(np.intp))
+    places: NDArray[np.intp] = np.unique(
+        np.linspace(0, len(curve) - 1, min(CURVE, len(curve))).round().astype(np.intp)
+    )
     return [list(curve[place]) for place in places.tolist()]

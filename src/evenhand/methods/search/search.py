@@ -56,30 +56,35 @@ def search(
     n_jobs: int = 1,
     progress: bool | None = None,
 ) -> Result:
-    """Find discriminatory inputs: people whose outcome changes with nothing but the named features (Definition 1).
+    """Find discriminatory inputs: people whose outcome changes with nothing but the named features
+    (Definition 1).
 
-    What a search finds is no rate: it goes where it finds. `prevalence` tells the share of all inputs.
+    What a search finds is no rate: it goes where it finds. `prevalence` tells the share of all
+    inputs.
 
     Parameters
     ----------
     subject, space
         A Subject, or a fitted model or function with its space.
     over
-        ``"sex"`` or ``["sex", "race"]`` is one set of features taken together, ``[("sex",), ("race",)]`` two sets, two
-        findings. By default each protected feature by itself.
+        ``"sex"`` or ``["sex", "race"]`` is one set of features taken together, ``[("sex",),
+        ("race",)]`` two sets, two findings. By default each protected feature by itself.
     strategy
-        ``"adaptive"``, ``"surrogate"`` where an answer is dear, or one of the paper: ``"random"``, ``"semi-directed"``,
-        ``"fully-directed"``, with other parameters by `aequitas`. Or an object of a class of your own: see `Strategy`.
+        ``"adaptive"``, ``"surrogate"`` where an answer is dear, or one of the paper: ``"random"``,
+        ``"semi-directed"``, ``"fully-directed"``, with other parameters by `aequitas`. Or an object
+        of a class of your own: see `Strategy`.
     budget
-        When to end: inputs asked, seconds, findings. By default 100,000 inputs, or 5,000 where each costs a process or
-        a request. A small share of it goes to simplifying and explaining what was found.
+        When to end: inputs asked, seconds, findings. By default 100,000 inputs, or 5,000 where each
+        costs a process or a request. A small share of it goes to simplifying and explaining what
+        was found.
     start
-        Real rows to begin at, any dataframe or `rows`; how far the inputs found are from them is told too.
+        Real rows to begin at, any dataframe or `rows`; how far the inputs found are from them is
+        told too.
     prefer
         ``"many"``, ``"diverse"`` or ``"realistic"`` inputs, which needs `start`.
     limit
-        The most discriminatory inputs that are tolerated, usually 0. Not to find more is undecided, unless every input
-        was tried.
+        The most discriminatory inputs that are tolerated, usually 0. Not to find more is undecided,
+        unless every input was tried.
     explain
         Tell where discriminatory inputs lie, and which features drive them.
 
@@ -104,7 +109,9 @@ def search(
     entries, stops, before = [], [], tested.executed
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(allowed, hook)
-        notes = check_deterministic(Draws(checked_sampler(None), tested.space, seed, "search"), tested, meter)
+        notes = check_deterministic(
+            Draws(checked_sampler(None), tested.space, seed, "search"), tested, meter
+        )
         quests = [(names, view) for names in sets for view in views_of(tested)]
         for number, (names, view) in enumerate(quests):
             if StopReason.INTERRUPTED in stops:
@@ -143,10 +150,16 @@ def _rows(start: Any, space: Space) -> Points | None:
 def _checked_limit(limit: int | None) -> int | None:
     if limit is None:
         return None
-    if isinstance(limit, bool) or not isinstance(limit, int | float) or limit < 0 or not float(limit).is_integer():
+    if (
+        isinstance(limit, bool)
+        or not isinstance(limit, int | float)
+        or limit < 0
+        or not float(limit).is_integer()
+    ):
         raise UsageError(
-            f"limit = {clip(repr(limit))} must be a whole number of 0 or more: the most discriminatory inputs that are "
-            f"tolerated; a share of all inputs is a limit of measure"
+            f"limit = {clip(repr(limit))} must be a whole number of 0 or more: the most"
+            " discriminatory inputs that are tolerated; a share of all inputs is a limit of"
+            " measure"
         )
     return int(limit)
 
@@ -161,4 +174,11 @@ def _bounded(budget: Budget, *, dear: bool) -> Budget:
 def _untried(names: tuple[str, ...], output: str, terms: Terms) -> Finding:
     """Say of a set that the run did not come to it, so that it cannot be taken for a pass."""
     claim = f"{' and '.join(names)} was not searched" + (f" for {output}" if output else "")
-    return Finding(claim, names, Witnesses.of(0, 0, terms.strategy.name), terms.limit, output=output, score="witnesses")
+    return Finding(
+        claim,
+        names,
+        Witnesses.of(0, 0, terms.strategy.name),
+        terms.limit,
+        output=output,
+        score="witnesses",
+    )

@@ -1,4 +1,6 @@
-"""The section of a search: how it went, where the inputs lie and why, and every input that was found."""
+"""The section of a search: how it went, where the inputs lie and why, and every input that was
+found.
+"""
 
 from __future__ import annotations
 
@@ -46,9 +48,17 @@ def _search(finding: Finding, entry: Mapping[str, Any], name: str) -> Iterator[s
         rows = []
         for region in regions:
             one = Estimate.from_dict(region["estimate"])
-            value, between = number_text.percent(one.value, 2), number_text.between(one.low, one.high, 2)
-            rows.append([boxed(region["text"]), value, between, f"{one.n:,}", f"{region['found']:,}"])
-        says = "Regions of discriminatory inputs: the share of such inputs among fresh uniform inputs that meet a rule."
+            value, between = (
+                number_text.percent(one.value, 2),
+                number_text.between(one.low, one.high, 2),
+            )
+            rows.append(
+                [boxed(region["text"]), value, between, f"{one.n:,}", f"{region['found']:,}"]
+            )
+        says = (
+            "Regions of discriminatory inputs: the share of such inputs among fresh uniform inputs"
+            " that meet a rule."
+        )
         headings = ("region", "share", "interval", "n", "of those found")
         yield table(f"{name}-regions", says, headings, [("", rows)])
     if drivers := entry.get("drivers"):
@@ -58,9 +68,18 @@ def _search(finding: Finding, entry: Mapping[str, Any], name: str) -> Iterator[s
             example = "" if change is None else f"{change['before']} → {change['after']}"
             between = number_text.between(one.low, one.high)
             rows.append(
-                [boxed(driver["feature"]), number_text.percent(one.value), between, f"{one.n:,}", boxed(example)]
+                [
+                    boxed(driver["feature"]),
+                    number_text.percent(one.value),
+                    between,
+                    f"{one.n:,}",
+                    boxed(example),
+                ]
             )
-        says = "What they rest on: how often another value of one feature ends it, among the inputs found."
+        says = (
+            "What they rest on: how often another value of one feature ends it, among the inputs"
+            " found."
+        )
         headings = ("feature", "ends it", "interval", "n", "as this did")
         yield table(f"{name}-drivers", says, headings, [("", rows)])
 
@@ -69,8 +88,13 @@ def _found(result: Result, name: str, room: int) -> str:
     """Return every input that was found as a sheet whose rows open as two people."""
     frame = result.to_frame()
     features = [feature["name"] for feature in result.space["features"]]
-    columns = [Column(str(one), frame[one].tolist(), feature=one in features) for one in frame.columns]
+    columns = [
+        Column(str(one), frame[one].tolist(), feature=one in features) for one in frame.columns
+    ]
     if not len(frame):
         return ""
-    says = f"Every input that was found, {len(frame):,} in all: an individual, its outcome, what its twin has instead."
+    says = (
+        f"Every input that was found, {len(frame):,} in all: an individual, its outcome, what its"
+        " twin has instead."
+    )
     return "<h3>Cases</h3>" + long_sheet(f"{name}-cases", says, columns, cases=True, room=room)

@@ -1,4 +1,6 @@
-"""What a search found, as text: how much, the simplest cases, where they lie, what they rest on, how widely."""
+"""What a search found, as text: how much, the simplest cases, where they lie, what they rest on,
+how widely.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ MOST_CASES = 3
 MOST_DRIVERS = 8
 NOT_A_RATE = "not a rate: a search goes where it finds; for the share of all inputs use prevalence"
 NO_PROOF = (
-    "this is no proof that there is none: a search can miss what is rare; prevalence bounds the share of all inputs"
+    "this is no proof that there is none: a search can miss what is rare; prevalence bounds the"
+    " share of all inputs"
 )
 EVERY = "every input was tried, so there is no other"
 _DEEPER = LEAD + 2
@@ -41,10 +44,13 @@ def lines(result: Result, *, cases: int = 1, width: int | None = None) -> Iterat
     yield from closing(result)
 
 
-def told_search(finding: Finding, entry: Mapping[str, Any], cases: int, width: int | None) -> Iterator[Line]:
+def told_search(
+    finding: Finding, entry: Mapping[str, Any], cases: int, width: int | None
+) -> Iterator[Line]:
     """Tell one finding of a search, with what the details hold of it.
 
-    With one case, the first is a table, with the two inputs side by side, and two more are lines; more are all tables.
+    With one case, the first is a table, with the two inputs side by side, and two more are lines;
+    more are all tables.
 
     >>> from evenhand.statistics.estimate import Witnesses
     >>> from evenhand.results.evidence import Finding
@@ -88,23 +94,34 @@ def _cases(cases: Sequence[Case], tables: int, width: int | None) -> Iterator[Li
 
 
 def _where(regions: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
-    """Tell the rules, each with the share of discriminatory inputs among uniform draws that meet it."""
+    """Tell the rules, each with the share of discriminatory inputs among uniform draws that meet
+    it.
+    """
     if not regions:
         return
-    yield Line("where: the share of discriminatory inputs among fresh uniform inputs that meet a rule", indent=LEAD)
+    yield Line(
+        "where: the share of discriminatory inputs among fresh uniform inputs that meet a rule",
+        indent=LEAD,
+    )
     for region in regions:
         # The rule stands before it, so the population would say it twice.
         inside = replace(Estimate.from_dict(region["estimate"]), population="")
-        yield Line(f"{region['text']}: {inside}; {region['found']:,} of those found", indent=_DEEPER)
+        yield Line(
+            f"{region['text']}: {inside}; {region['found']:,} of those found", indent=_DEEPER
+        )
     if len(regions) == 1:
-        yield Line("no rule was found that holds clearly more of them than everybody does", indent=_DEEPER)
+        yield Line(
+            "no rule was found that holds clearly more of them than everybody does", indent=_DEEPER
+        )
 
 
 def _why(drivers: Sequence[Mapping[str, Any]], width: int | None) -> Iterator[Line]:
     """Tell how often another value of each feature ends the discrimination."""
     if not drivers:
         return
-    yield Line("why: how often another value of one feature ends it, among the inputs found", indent=LEAD)
+    yield Line(
+        "why: how often another value of one feature ends it, among the inputs found", indent=LEAD
+    )
     rows: list[tuple[str, Estimate] | str] = [
         (f"{driver['feature']}{_example(driver)}", Estimate.from_dict(driver["estimate"]))
         for driver in drivers[:MOST_DRIVERS]
@@ -123,10 +140,13 @@ def _spread(spread: Mapping[str, Any]) -> str:
     cells, clusters = spread["cells"], spread["clusters"]
     told = [number_text.many(cells, "coarse cell"), number_text.many(clusters, "cluster")]
     if spread["distance"] is not None:
-        told.append(f"two of them are {spread['distance']:.2f} apart on average (0 is equal, 1 is all different)")
+        told.append(
+            f"two of them are {spread['distance']:.2f} apart on average (0 is equal, 1 is all"
+            " different)"
+        )
     if real := spread["real"]:
         told.append(
-            f"the nearest of {real['rows']:,} real rows is {real['median']:.2f} away from half of them, "
-            f"and {real['nearest']:.2f} from one"
+            f"the nearest of {real['rows']:,} real rows is {real['median']:.2f} away from half of"
+            f" them, and {real['nearest']:.2f} from one"
         )
     return ", ".join(told)

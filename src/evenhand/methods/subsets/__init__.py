@@ -9,9 +9,11 @@ from evenhand.verbs import RUN, Command, Verb
 SUBSETS = Verb(
     "subsets",
     question="Which sets of features does the software discriminate by?",
-    definition="A set of features discriminates where its score reaches the limit; it is minimal where no part of it "
-    "does (Themis, Definition 3.9). A set that contains a discriminating one discriminates too, and parts of a cleared "
-    "set are cleared: these need no test.",
+    definition=(
+        "A set of features discriminates where its score reaches the limit; it is minimal where no"
+        " part of it does (Themis, Definition 3.9). A set that contains a discriminating one"
+        " discriminates too, and parts of a cleared set are cleared: these need no test."
+    ),
     function=Deferred("evenhand.methods.subsets.subsets:subsets"),
     options=Options.of(
         Option("among", FEATURES, "features to form sets of, separated by commas"),
@@ -31,7 +33,10 @@ SUBSETS = Verb(
     section=Deferred("evenhand.methods.subsets.section:section"),
     rule=(
         "The outcome depends on a set of features",
-        "A smallest set of features by which the software discriminates at or over the engineering threshold.",
+        (
+            "A smallest set of features by which the software discriminates at or over the"
+            " engineering threshold."
+        ),
     ),
     command=Command(
         "subsets",

@@ -1,8 +1,10 @@
-"""Causal scores of many sets on the same draws: what is learnt of a draw under one set is never asked again.
+"""Causal scores of many sets on the same draws: what is learnt of a draw under one set is never
+asked again.
 
-If changing some features flips a draw, changing more of them does; if no change of some features flips it, no change of
-fewer does. Where a set has too many variants to ask them all, flips are sought with values of draws that got another
-outcome; a draw for which none is found is then not known to have none.
+If changing some features flips a draw, changing more of them does; if no change of some features
+flips it, no change of fewer does. Where a set has too many variants to ask them all, flips are
+sought with values of draws that got another outcome; a draw for which none is found is then not
+known to have none.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ FLIPPED, UNKNOWN, NONE = 1, 0, -1
 class CausalSets(Evaluator):
     """Tests sets for their causal score."""
 
-    def __init__(self, view: View, draws: Draws, names: tuple[str, ...], judge: Judge, *, most: int) -> None:
+    def __init__(
+        self, view: View, draws: Draws, names: tuple[str, ...], judge: Judge, *, most: int
+    ) -> None:
         varieties = [float(view.subject.space.feature(name).choices) for name in names]
         super().__init__(view, names, judge, varieties=varieties, most=most)
         self.pool = Pool(view, draws)
@@ -58,10 +62,12 @@ class CausalSets(Evaluator):
         self._shown: dict[int, list[Case]] = {}
 
     def test(self, mask: int, meter: Meter) -> Tested | None:
-        """Look at more and more draws until the set's score is known to be on one side of the limit.
+        """Look at more and more draws until the set's score is known to be on one side of the
+        limit.
 
-        All variants are asked only of the first draws, as many as it takes to clear a set that seems to be below the
-        limit; a few variants of the others tell whether it seems so, and show where it is over.
+        All variants are asked only of the first draws, as many as it takes to clear a set that
+        seems to be below the limit; a few variants of the others tell whether it seems so, and show
+        where it is over.
         """
         looks, most = self.judge.looks, len(self.judge.looks) - 1
         sought = tried = 0  # the looks up to which a few variants, or all of them, have been asked
@@ -71,7 +77,9 @@ class CausalSets(Evaluator):
             if not self._look(mask, n, whole, meter):
                 return None
             guess = self._guess(mask, n, whole)
-            found = self._judged(mask, n, whole, guess, last=sought == most and (tried == most or not whole))
+            found = self._judged(
+                mask, n, whole, guess, last=sought == most and (tried == most or not whole)
+            )
             if found is not None:
                 return replace(found, shown=self._cases(mask))
             if meter.late:
@@ -96,13 +104,16 @@ class CausalSets(Evaluator):
         return None
 
     def _guess(self, mask: int, n: int, whole: int) -> float:
-        """Return about what share of draws a set flips: known flips, and as many unknown ones as among the first."""
+        """Return about what share of draws a set flips: known flips, and as many unknown ones as
+        among the first.
+        """
         hits = float((self._known[mask][:n] == FLIPPED).sum())
         unknown = (n - whole) * self._late.get(mask, 0) / whole if whole else 0.0
         return min(1.0, (hits + unknown) / n)
 
     def _look(self, mask: int, n: int, whole: int, meter: Meter) -> bool:
-        """Learn of the first n draws whether a few variants flip them, and of the first `whole` whether any does.
+        """Learn of the first n draws whether a few variants flip them, and of the first `whole`
+        whether any does.
 
         Where an answer is cheap, and a call is what costs, draws of looks to come are asked ahead.
         """
@@ -132,7 +143,9 @@ class CausalSets(Evaluator):
         self._known[mask] = known
         return True
 
-    def _sought(self, mask: int, rows: NDArray[np.intp], trials: Iterable[Trial], meter: Meter) -> Flips | None:
+    def _sought(
+        self, mask: int, rows: NDArray[np.intp], trials: Iterable[Trial], meter: Meter
+    ) -> Flips | None:
         """Look for flips of some draws; None where the budget ends."""
         flips, base = Flips.none(self.pool.points[rows]), self.pool.outcomes[rows]
         for trial in trials:
@@ -161,7 +174,9 @@ class CausalSets(Evaluator):
         return known
 
     def _few(self, mask: int, rows: NDArray[np.intp]) -> Iterator[Trial]:
-        """Yield a few variants: with the values of donors, and the first of all variants where they can be listed."""
+        """Yield a few variants: with the values of donors, and the first of all variants where they
+        can be listed.
+        """
         names, points = self.members(mask), self.pool.points[rows]
         donors = self.pool.donors(rows, (known == FLIPPED for known in self._known.values()))
         if self.variants(mask) > STAGE:
@@ -170,7 +185,9 @@ class CausalSets(Evaluator):
             yield from stages(points, self.space, names, stop=FEW)
             return
         yield self.pool.donated(names, points, donors[DONORS : DONORS + STAGE])
-        yield self.pool.donated(names, points, donors[DONORS + STAGE : int(min(DONORS + FEW, self.most))])
+        yield self.pool.donated(
+            names, points, donors[DONORS + STAGE : int(min(DONORS + FEW, self.most))]
+        )
 
     def _rest(self, mask: int, rows: NDArray[np.intp]) -> Iterator[Trial]:
         """Yield the variants that are not among the first few."""
@@ -178,17 +195,27 @@ class CausalSets(Evaluator):
             yield from stages(self.pool.points[rows], self.space, self.members(mask), start=FEW)
 
     def glance(self, masks: Sequence[int], meter: Meter) -> dict[int, float]:
-        """Return for sets not glanced at before the share of the first draws that a few variants flip."""
-        worth = [mask for mask in masks if mask not in self._glimpsed and self.variants(mask) > 4 * STAGE]
+        """Return for sets not glanced at before the share of the first draws that a few variants
+        flip.
+        """
+        worth = [
+            mask for mask in masks if mask not in self._glimpsed and self.variants(mask) > 4 * STAGE
+        ]
         cost = FIRST_LOOK * (1 + len(worth) * (DONORS + STAGE))
         if not worth or cost > meter.left:
             return {}
         self.pool.extend(FIRST_LOOK, meter)
         known = [self._inferred(mask, FIRST_LOOK) for mask in worth]
         rows = [np.flatnonzero(mine == UNKNOWN) for mine in known]
-        trials = [list(itertools.islice(self._few(mask, mine), 2)) for mask, mine in zip(worth, rows, strict=True)]
+        trials = [
+            list(itertools.islice(self._few(mask, mine), 2))
+            for mask, mine in zip(worth, rows, strict=True)
+        ]
         every, lengths = np.concatenate(rows), [len(mine) for mine in rows]
-        joined = [Joined(stage, lengths, self.pool.points[every]) for stage in itertools.zip_longest(*trials)]
+        joined = [
+            Joined(stage, lengths, self.pool.points[every])
+            for stage in itertools.zip_longest(*trials)
+        ]
         flips = seek(self.view, self.pool.points[every], self.pool.outcomes[every], joined)
         meter.queries += int(flips.asked.sum())
         found = np.split(flips.found, np.cumsum(lengths)[:-1])
@@ -200,4 +227,9 @@ class CausalSets(Evaluator):
     def _cases(self, mask: int) -> tuple[Case, ...]:
         """Return flips found for the set, or for sets within it."""
         within = (other for other in self._shown if other & mask == other and other != mask)
-        return tuple([*self._shown.get(mask, []), *(case for other in within for case in self._shown[other])][:CASES])
+        return tuple(
+            [
+                *self._shown.get(mask, []),
+                *(case for other in within for case in self._shown[other]),
+            ][:CASES]
+        )

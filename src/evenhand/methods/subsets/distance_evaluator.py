@@ -20,14 +20,18 @@ if TYPE_CHECKING:
 
 
 class GradedSets(CausalSets):
-    """Tests sets for how far they move outcomes: all variants count, so there is no first to stop at."""
+    """Tests sets for how far they move outcomes: all variants count, so there is no first to stop
+    at.
+    """
 
     def glance(self, masks: Sequence[int], meter: Meter) -> dict[int, float]:
         """Return nothing: a few variants say little of how far the farthest moves an outcome."""
         return {}
 
     def test(self, mask: int, meter: Meter) -> Tested | None:
-        """Look at more and more draws until the set's score is known to be on one side of the limit."""
+        """Look at more and more draws until the set's score is known to be on one side of the
+        limit.
+        """
         moved: NDArray[Any] = np.zeros(0)
         for n in self.judge.anytime_looks():
             more = self._moved(mask, len(moved), n, meter) if self.pool.extend(n, meter) else None

@@ -33,7 +33,13 @@ class Evaluator(ABC):
     """Whether every input of the population has been asked."""
 
     def __init__(
-        self, view: View, names: tuple[str, ...], judge: Judge, *, varieties: Sequence[float], most: float = math.inf
+        self,
+        view: View,
+        names: tuple[str, ...],
+        judge: Judge,
+        *,
+        varieties: Sequence[float],
+        most: float = math.inf,
     ) -> None:
         self.view = view
         self.names = names
@@ -59,7 +65,9 @@ class Evaluator(ABC):
         return self.variants(mask) <= self.most
 
     def glance(self, masks: Sequence[int], meter: Meter) -> dict[int, float]:
-        """Return first guesses of the scores of sets, where they cost little and there were none before; here none."""
+        """Return first guesses of the scores of sets, where they cost little and there were none
+        before; here none.
+        """
         return {}
 
     @abstractmethod

@@ -68,12 +68,19 @@ class ExactSets(Evaluator):
             return self._tested(0.0, ((), ()))
         rates = hits[found] / sizes[found]
         best, worst = (int(found[find(rates)]) for find in (np.argmax, np.argmin))
-        value = float(Fraction(hits[best]) / Fraction(sizes[best]) - Fraction(hits[worst]) / Fraction(sizes[worst]))
-        ends = tuple(self._listed(names, ids, group, hits[group] / sizes[group]) for group in (best, worst))
+        value = float(
+            Fraction(hits[best]) / Fraction(sizes[best])
+            - Fraction(hits[worst]) / Fraction(sizes[worst])
+        )
+        ends = tuple(
+            self._listed(names, ids, group, hits[group] / sizes[group]) for group in (best, worst)
+        )
         return self._tested(value, (ends, self._moved(names, ids, best, worst)))
 
     def _groups(self, names: tuple[str, ...]) -> NDArray[np.intp]:
-        """Return a number for each point that its group shares; only groups that have somebody get one."""
+        """Return a number for each point that its group shares; only groups that have somebody get
+        one.
+        """
         cells = [self._cells(name) for name in names]
         ids = numbered([cell.astype(np.float64) for cell in cells], len(self._points))
         return np.where(np.all([cell >= 0 for cell in cells], axis=0), ids, -1)
@@ -83,15 +90,24 @@ class ExactSets(Evaluator):
             self._known[name] = Groups(self.view.subject.space, (name,)).of(self._points)
         return self._known[name]
 
-    def _listed(self, names: tuple[str, ...], ids: NDArray[np.intp], group: int, rate: float) -> Group:
+    def _listed(
+        self, names: tuple[str, ...], ids: NDArray[np.intp], group: int, rate: float
+    ) -> Group:
         first = int(np.argmax(ids == group))
         space = self.view.subject.space
-        about = {name: Groups(space, (name,)).label(int(self._cells(name)[first]))[name] for name in names}
+        about = {
+            name: Groups(space, (name,)).label(int(self._cells(name)[first]))[name]
+            for name in names
+        }
         n = int((ids == group).sum())
         return Group(about, Estimate(rate, rate, rate, n, 1.0, "enumerated", self.judge.population))
 
-    def _moved(self, names: tuple[str, ...], ids: NDArray[np.intp], best: int, worst: int) -> tuple[Case, ...]:
-        """Return a few of the best group who get the favourable outcome, beside twins of the worst who do not."""
+    def _moved(
+        self, names: tuple[str, ...], ids: NDArray[np.intp], best: int, worst: int
+    ) -> tuple[Case, ...]:
+        """Return a few of the best group who get the favourable outcome, beside twins of the worst
+        who do not.
+        """
         if not self.view.counts:
             return ()
         space, good = self.view.subject.space, self.view.favourable(self._outcomes)
@@ -102,12 +118,19 @@ class ExactSets(Evaluator):
         mine = np.flatnonzero((ids == best) & good & (twin[alike] >= 0))[:CASES].tolist()
         pairs = [(row, int(twin[alike[row]])) for row in mine]
         return tuple(
-            case_of(space, self._points[one], self._points[other], (self._outcomes[one], self._outcomes[other]))
+            case_of(
+                space,
+                self._points[one],
+                self._points[other],
+                (self._outcomes[one], self._outcomes[other]),
+            )
             for one, other in pairs
         )
 
     def _tested(self, value: float, shown: object) -> Tested:
-        estimate = Estimate(value, value, value, len(self._points), 1.0, "enumerated", self.judge.population)
+        estimate = Estimate(
+            value, value, value, len(self._points), 1.0, "enumerated", self.judge.population
+        )
         state = State.ABOVE if value >= self.judge.limit else State.BELOW
         if self.judge.limit == 0:
             state = State.ABOVE if value > 0 else State.BELOW

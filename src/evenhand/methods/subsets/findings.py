@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 def findings_of(lattice: Lattice, view: View, kind: str, judge: Judge) -> list[Finding]:
-    """Return the minimal discriminating sets, the largest cleared ones, and all that is open between them."""
+    """Return the minimal discriminating sets, the largest cleared ones, and all that is open
+    between them.
+    """
     found = [
         _finding(lattice, mask, view, kind, judge, state)
         for state, masks in (
@@ -35,7 +37,9 @@ def findings_of(lattice: Lattice, view: View, kind: str, judge: Judge) -> list[F
     return found
 
 
-def _finding(lattice: Lattice, mask: int, view: View, kind: str, judge: Judge, state: State) -> Finding:
+def _finding(
+    lattice: Lattice, mask: int, view: View, kind: str, judge: Judge, state: State
+) -> Finding:
     tested = lattice.tested[mask]
     groups, cases = tested.shown or ((), ()) if kind == "group" else ((), tested.shown or ())
     claim = _claim(lattice, mask, view, kind, state)
@@ -55,10 +59,15 @@ def _claim(lattice: Lattice, mask: int, view: View, kind: str, state: State) -> 
     tested = lattice.tested[mask]
     names, estimate = " and ".join(lattice.members(mask)), tested.estimate
     what = view.name or "the outcome"
-    score = "an unknown share" if math.isnan(estimate.value) else number_text.percent(estimate.value)
+    score = (
+        "an unknown share" if math.isnan(estimate.value) else number_text.percent(estimate.value)
+    )
     score = f"at least {score}" if tested.lower_bound else score
     if state is State.NOT_SHOWN:
-        return f"{names}: not shown to discriminate, {score} found so far, with too many variants to try them all"
+        return (
+            f"{names}: not shown to discriminate, {score} found so far, with too many variants to"
+            " try them all"
+        )
     if kind == "group":
         said = f"groups of {names} differ by {score} in how often they get {view.favoured}"
     elif view.graded:
@@ -72,7 +81,11 @@ def _claim(lattice: Lattice, mask: int, view: View, kind: str, state: State) -> 
 
 def _smaller(lattice: Lattice, mask: int) -> str:
     """Say what is known of the sets within a minimal one."""
-    known = {int(lattice.states[mask ^ (1 << bit)]) for bit in range(len(lattice.names)) if mask >> bit & 1}
+    known = {
+        int(lattice.states[mask ^ (1 << bit)])
+        for bit in range(len(lattice.names))
+        if mask >> bit & 1
+    }
     if known <= {State.BELOW, State.IMPLIED_BELOW}:
         return "no smaller set of them does"
     return "no smaller set of them is known to"
@@ -97,6 +110,6 @@ def notes_of(lattice: Lattice, view: View) -> list[str]:
         return []
     where = f" of {view.title}" if view.title else ""
     return [
-        f"sets{where} with more variants than were tried, not shown to discriminate: {hidden:,}; that is a lower bound "
-        f"and not a pass; raise variants=… to try more"
+        f"sets{where} with more variants than were tried, not shown to discriminate: {hidden:,};"
+        " that is a lower bound and not a pass; raise variants=… to try more"
     ]

@@ -1,4 +1,6 @@
-"""Group scores of many sets: how far apart the groups of each set are, on the same draws where that is sound."""
+"""Group scores of many sets: how far apart the groups of each set are, on the same draws where that
+is sound.
+"""
 
 from __future__ import annotations
 
@@ -37,14 +39,21 @@ CAUSAL = "group score cannot exceed the causal score"
 class GroupSets(Evaluator):
     """Tests sets for their group score.
 
-    Where the features of a set are independent of all others in the population, every group is asked about the same
-    people; the share of these whose outcome depends on the set at all is then the causal score, which the group score
-    cannot exceed (Theorem 4.3). Each group has its own interval, corrected for all groups, so it does not matter that
-    groups share people.
+    Where the features of a set are independent of all others in the population, every group is
+    asked about the same people; the share of these whose outcome depends on the set at all is then
+    the causal score, which the group score cannot exceed (Theorem 4.3). Each group has its own
+    interval, corrected for all groups, so it does not matter that groups share people.
     """
 
     def __init__(
-        self, view: View, sampler: Sampler, draws: Draws, names: tuple[str, ...], judge: Judge, *, most: int
+        self,
+        view: View,
+        sampler: Sampler,
+        draws: Draws,
+        names: tuple[str, ...],
+        judge: Judge,
+        *,
+        most: int,
     ) -> None:
         varieties = [float(len(Groups(view.subject.space, (name,)))) for name in names]
         super().__init__(view, names, judge, varieties=varieties, most=most)
@@ -52,7 +61,9 @@ class GroupSets(Evaluator):
         self.draws = draws
 
     def test(self, mask: int, meter: Meter) -> Tested | None:
-        """Look at more and more draws until the set's score is known to be on one side of the limit."""
+        """Look at more and more draws until the set's score is known to be on one side of the
+        limit.
+        """
         names = self.members(mask)
         whole = self.enumerable(mask)
         people: _Shared | _Apart
@@ -65,9 +76,13 @@ class GroupSets(Evaluator):
             members = np.flatnonzero(~self.sampler.empty(groups)).tolist()
             if len(members) < 2:
                 return Tested(State.BELOW, self.judge.nothing())
-            people = _Apart(GroupCount.of(self.view, groups, members, self.sampler, self.draws.seed))
+            people = _Apart(
+                GroupCount.of(self.view, groups, members, self.sampler, self.draws.seed)
+            )
         else:
-            return Tested(State.NOT_SHOWN, Estimate(math.nan, 0.0, 1.0, 0, self.judge.level, "not tested"))
+            return Tested(
+                State.NOT_SHOWN, Estimate(math.nan, 0.0, 1.0, 0, self.judge.level, "not tested")
+            )
         hits, flipped, have = np.zeros(people.groups), 0, 0
         for n in self.judge.anytime_looks():
             cost = (n - have) * people.groups
@@ -76,7 +91,9 @@ class GroupSets(Evaluator):
             more, changed = people.ask(have, n)
             hits, flipped, have = hits + more, flipped + changed, n
             meter.queries += cost
-            ceiling = flipped if whole and self.view.counts and isinstance(people, _Shared) else None
+            ceiling = (
+                flipped if whole and self.view.counts and isinstance(people, _Shared) else None
+            )
             found = self._judged(hits, ceiling, n, whole=whole)
             if found is not None:
                 return replace(found, shown=self._shown(names, people.members, hits, n, meter))
@@ -86,7 +103,9 @@ class GroupSets(Evaluator):
 
     def _separate(self, names: tuple[str, ...]) -> bool:
         """Whether every group may be asked about the same people."""
-        return all(self.space.feature(name).bins is None for name in names) and self.sampler.separate(self.space, names)
+        return all(
+            self.space.feature(name).bins is None for name in names
+        ) and self.sampler.separate(self.space, names)
 
     def _table(self, names: tuple[str, ...], *, whole: bool) -> Points:
         """Return the values of every group, or of those that some draws belong to."""
@@ -94,14 +113,22 @@ class GroupSets(Evaluator):
             table = self.space.assignments(names)
             if not isinstance(self.sampler, Uniform):
                 return table[~self.sampler.empty(Groups(self.space, names))]
-            # Constraints among these features alone make some groups impossible, whoever the people are.
+            # Constraints among these features alone make some groups impossible, whoever the people
+            # are.
             return table[self.space.valid(self.space.under(self.draws.take(0, 1), names, table))]
         return np.unique(self.draws.take(0, SAMPLED)[:, list(self.space.sets(names))], axis=0)
 
     def _shown(
-        self, names: tuple[str, ...], members: tuple[int, ...] | None, hits: Floats, n: int, meter: Meter
+        self,
+        names: tuple[str, ...],
+        members: tuple[int, ...] | None,
+        hits: Floats,
+        n: int,
+        meter: Meter,
     ) -> tuple[tuple[Group, ...], tuple[Case, ...]]:
-        """Return the groups with the highest and the lowest rate, and whose outcome changes between them."""
+        """Return the groups with the highest and the lowest rate, and whose outcome changes between
+        them.
+        """
         best, worst = int(np.argmax(hits)), int(np.argmin(hits))
         if members is None or best == worst:
             return (), ()
@@ -127,7 +154,9 @@ class GroupSets(Evaluator):
                 because = CAUSAL
             highest = max(min(highest, ceiling), value)
         alone = _spread(hits, n, 1 - self.judge.level)
-        return self.judge.interval(value, lowest, highest, n, alone=alone, whole=whole, because=because)
+        return self.judge.interval(
+            value, lowest, highest, n, alone=alone, whole=whole, because=because
+        )
 
 
 @lru_cache(256)
@@ -137,7 +166,9 @@ def _listed(n: int, level: float) -> tuple[Floats, Floats]:
 
 
 def _limits(hits: Floats, n: int, level: float) -> tuple[Floats, Floats]:
-    """Return `mixture`, looked up where hits are counts: sets with as many groups ask for the same limits again."""
+    """Return `mixture`, looked up where hits are counts: sets with as many groups ask for the same
+    limits again.
+    """
     counts = hits.astype(np.intp)
     if n > MOST_LISTED or not np.array_equal(counts, hits):
         low, high = mixture(hits, n, level)
@@ -147,7 +178,9 @@ def _limits(hits: Floats, n: int, level: float) -> tuple[Floats, Floats]:
 
 
 def _spread(hits: Floats, n: int, error: float) -> tuple[float, float]:
-    """Return limits for the largest difference of rates, from an interval for each that holds together with all."""
+    """Return limits for the largest difference of rates, from an interval for each that holds
+    together with all.
+    """
     low, high = _limits(hits, n, 1 - error / len(hits))
     return max(float(low.max() - high.min()), 0.0), float(high.max() - low.min())
 
@@ -166,7 +199,9 @@ class _Shared:
         return len(self.table)
 
     def ask(self, start: int, stop: int) -> tuple[Floats, int]:
-        """Return the favourable outcomes of each group, and how many people's outcome depends on the group."""
+        """Return the favourable outcomes of each group, and how many people's outcome depends on
+        the group.
+        """
         view, hits, flipped = self.sets.view, np.zeros(self.groups), 0
         rows = max(1, ROWS // self.groups)
         for at in range(start, stop, rows):

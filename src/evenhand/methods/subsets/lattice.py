@@ -1,8 +1,10 @@
-"""The lattice of sets of features: what is known of each, what follows from it, and which set to ask about next.
+"""The lattice of sets of features: what is known of each, what follows from it, and which set to
+ask about next.
 
-Scores never fall when features are added (Theorems 4.1 and 4.2), so a set at or over the limit settles all its
-supersets and a set below it all its subsets. The next set to test is the one that, by the scores seen so far, is
-expected to settle most others for what it takes; a wrong prediction costs a test more, never a wrong answer.
+Scores never fall when features are added (Theorems 4.1 and 4.2), so a set at or over the limit
+settles all its supersets and a set below it all its subsets. The next set to test is the one that,
+by the scores seen so far, is expected to settle most others for what it takes; a wrong prediction
+costs a test more, never a wrong answer.
 """
 
 from __future__ import annotations
@@ -99,12 +101,14 @@ class Lattice:
     def __post_init__(self) -> None:
         if len(self.names) > MOST_FEATURES:
             raise UsageError(
-                f"{len(self.names)} features have {2 ** len(self.names) - 1:,} sets; choose at most {MOST_FEATURES} "
-                f"of them with among=…"
+                f"{len(self.names)} features have {2 ** len(self.names) - 1:,} sets; choose at most"
+                f" {MOST_FEATURES} of them with among=…"
             )
         whole = isinstance(self.depth, int) and not isinstance(self.depth, bool)
         if self.depth is not None and not (whole and self.depth >= 1):
-            raise UsageError(f"depth = {self.depth!r} must be a whole number of 1 or more; None is no bound")
+            raise UsageError(
+                f"depth = {self.depth!r} must be a whole number of 1 or more; None is no bound"
+            )
         self.states = np.zeros(2 ** len(self.names), dtype=np.int8)
 
     @cached_property
@@ -151,9 +155,13 @@ class Lattice:
 
     def mark(self, mask: int, state: State) -> None:
         """Note what is known of a set, and what follows from it."""
-        unsettled = np.isin(self.states, (State.OPEN, State.UNDECIDED, State.NOT_SHOWN)) & self.wanted
+        unsettled = (
+            np.isin(self.states, (State.OPEN, State.UNDECIDED, State.NOT_SHOWN)) & self.wanted
+        )
         if state is State.ABOVE:
-            self.states[(unsettled | (self.states == State.ABOVE)) & self.over(mask)] = State.IMPLIED_ABOVE
+            self.states[(unsettled | (self.states == State.ABOVE)) & self.over(mask)] = (
+                State.IMPLIED_ABOVE
+            )
         elif state is State.BELOW:
             self.states[unsettled & self.under(mask)] = State.IMPLIED_BELOW
         self.states[mask] = state
@@ -164,7 +172,9 @@ class Lattice:
         self.mark(mask, found.state)
 
     def settle(self, mask: int, found: Tested) -> None:
-        """Note a tested set whose subsets are known, as the paper does: of a set below the limit nothing follows."""
+        """Note a tested set whose subsets are known, as the paper does: of a set below the limit
+        nothing follows.
+        """
         self.tested[mask] = found
         if found.state is State.ABOVE:
             self.mark(mask, found.state)
@@ -193,7 +203,9 @@ class Lattice:
         rows = []
         for size in range(1, self.deepest + 1):
             mine = self.states[self.wanted & (self.sizes == size)]
-            rows.append({"size": size} | {word: int((mine == state).sum()) for state, word in WORDS.items()})
+            rows.append(
+                {"size": size} | {word: int((mine == state).sum()) for state, word in WORDS.items()}
+            )
         return rows
 
     def count(self, *states: State) -> int:
@@ -202,7 +214,9 @@ class Lattice:
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return the sets as JSON holds them: all of a small lattice, else those that were tested."""
-        masks: list[int] = np.flatnonzero(self.wanted).tolist() if self.total <= LISTED else list(self.tested)
+        masks: list[int] = (
+            np.flatnonzero(self.wanted).tolist() if self.total <= LISTED else list(self.tested)
+        )
         minimal, maximal = self.minimal(), self.maximal(State.BELOW)
         found = []
         for mask in sorted(masks, key=lambda mask: (mask.bit_count(), mask)):
@@ -226,21 +240,29 @@ class Lattice:
         if found is None or found.estimate.n == 0:
             return entry | {"value": None, "low": None, "high": None, "n": 0}
         estimate = found.estimate
-        return entry | {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}
+        return entry | {
+            "value": estimate.value,
+            "low": estimate.low,
+            "high": estimate.high,
+            "n": estimate.n,
+        }
 
 
 @dataclass
 class Border:
-    """Predicts scores from those seen so far, and says which sets to test to find the border between the two sides.
+    """Predicts scores from those seen so far, and says which sets to test to find the border
+    between the two sides.
 
-    A set's score is predicted as if its features acted independently, 1 - prod(1 - p_j) ** strength, within what its
-    tested subsets and supersets scored; the strength is learnt.
+    A set's score is predicted as if its features acted independently, 1 - prod(1 - p_j) **
+    strength, within what its tested subsets and supersets scored; the strength is learnt.
     """
 
     lattice: Lattice
     limit: float
     margin: float
-    """How near to the limit sets stay undecided; 0 where scores are exact, and every set takes the same."""
+    """How near to the limit sets stay undecided; 0 where scores are exact, and every set takes the
+    same.
+    """
     varieties: Sequence[float]
     """How many values each feature has."""
     most: float
@@ -276,7 +298,11 @@ class Border:
         self._guesses.update(guesses)
 
     def _weight(self, mask: int) -> float:
-        singles = (self._singles.get(1 << bit, 0.0) for bit in range(len(self.lattice.names)) if mask >> bit & 1)
+        singles = (
+            self._singles.get(1 << bit, 0.0)
+            for bit in range(len(self.lattice.names))
+            if mask >> bit & 1
+        )
         return float(sum(-np.log1p(-min(value, 0.999)) for value in singles))
 
     def predicted(self) -> NDArray[np.float64]:
@@ -291,7 +317,9 @@ class Border:
         return np.asarray(np.clip(found, self._floor, np.maximum(self._ceiling, self._floor)))
 
     def batch(self) -> list[int]:
-        """Return open sets, those first that are expected to settle most for what they take; single features first."""
+        """Return open sets, those first that are expected to settle most for what they take; single
+        features first.
+        """
         is_open = self.lattice.open
         singles = [1 << bit for bit in range(len(self.lattice.names)) if is_open[1 << bit]]
         unseen = [mask for mask in singles if mask not in self._singles]
@@ -299,23 +327,30 @@ class Border:
             return unseen
         predicted = self.predicted()
         above = predicted >= self.limit
-        # A set with too many variants cannot be cleared; it comes last, as others may settle it first.
+        # A set with too many variants cannot be cleared; it comes last, as others may settle it
+        # first.
         settled = np.where(above, self._sums(is_open, over=True), self._sums(is_open, over=False))
         settled = np.where(above | (self.costs <= self.most), settled, 1e-9)
         chosen = np.flatnonzero(is_open)
         worth = settled[chosen]
         if self.margin:
             # Next to the limit a set is likely to stay undecided, and then settles nothing.
-            chance = np.clip(np.abs(predicted[chosen] - self.limit) / (2 * self.margin), 0.01, 1.0) ** 2
+            chance = (
+                np.clip(np.abs(predicted[chosen] - self.limit) / (2 * self.margin), 0.01, 1.0) ** 2
+            )
             worth = worth * chance / self._effort(predicted[chosen], self.costs[chosen])
         order = np.lexsort((chosen, -worth))
         return [int(mask) for mask in chosen[order][:AT_ONCE]]
 
-    def _effort(self, predicted: NDArray[np.float64], costs: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _effort(
+        self, predicted: NDArray[np.float64], costs: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Return about how many inputs it takes to tell scores from the limit."""
         apart = np.maximum(np.abs(predicted - self.limit), self.margin)
         draws = DRAWS + DRAWS * 2 * predicted * (1 - predicted) / apart**2
-        return np.asarray(draws * ((1 - predicted) * np.minimum(costs, self.most) + SOON * predicted))
+        return np.asarray(
+            draws * ((1 - predicted) * np.minimum(costs, self.most) + SOON * predicted)
+        )
 
     def _sums(self, sets: NDArray[np.bool_], *, over: bool) -> NDArray[np.float64]:
         """Return for each set how many of some sets hold it, or are held by it."""

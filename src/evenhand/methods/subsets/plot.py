@@ -1,4 +1,6 @@
-"""The lattice of sets of features that `subsets` walked: which discriminate, which are cleared, which are open."""
+"""The lattice of sets of features that `subsets` walked: which discriminate, which are cleared,
+which are open.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.subsets.lattice import TESTED
-from evenhand.report.canvas import BLUE, ORANGE, PURPLE, SKY, VERMILLION, WIDTH, YELLOW, Display, inches, literal
+from evenhand.report.canvas import (
+    BLUE,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILLION,
+    WIDTH,
+    YELLOW,
+    Display,
+    inches,
+    literal,
+)
 from evenhand.report.finding_text import STATES, lattices_of
 from evenhand.report.rates_display import RatesDisplay
 from evenhand.runtime import number_text
@@ -59,10 +72,12 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Lattice:
-    """The lattice of one output: how many sets of each size are in which state, the minimal sets, and small ones whole.
+    """The lattice of one output: how many sets of each size are in which state, the minimal sets,
+    and small ones whole.
 
-    `nodes` holds every set by size where there are at most six features, and nothing beyond; `edges` are the pairs of
-    sets, as positions in `nodes`, of which the second has one feature more and both were tested.
+    `nodes` holds every set by size where there are at most six features, and nothing beyond;
+    `edges` are the pairs of sets, as positions in `nodes`, of which the second has one feature more
+    and both were tested.
     """
 
     output: str
@@ -85,27 +100,46 @@ class Lattice:
         """
         among = tuple(table["among"])
         found = {frozenset(entry["about"]): entry for entry in table["sets"]}
-        hits = [names for names, entry in found.items() if _is_tested(entry) and entry["state"] == "discriminating"]
+        hits = [
+            names
+            for names, entry in found.items()
+            if _is_tested(entry) and entry["state"] == "discriminating"
+        ]
         minimal = [names for names in hits if not any(other < names for other in hits)]
-        ordered = sorted((tuple(sorted(names, key=among.index)) for names in minimal), key=lambda names: len(names))
+        ordered = sorted(
+            (tuple(sorted(names, key=among.index)) for names in minimal),
+            key=lambda names: len(names),
+        )
         nodes: tuple[Node, ...] = ()
         if len(among) <= MOST_DRAWN:
-            sets = [names for size in range(len(among)) for names in itertools.combinations(among, size + 1)]
-            nodes = tuple(_node(names, found.get(frozenset(names)), minimal=set(minimal)) for names in sets)
+            sets = [
+                names
+                for size in range(len(among))
+                for names in itertools.combinations(among, size + 1)
+            ]
+            nodes = tuple(
+                _node(names, found.get(frozenset(names)), minimal=set(minimal)) for names in sets
+            )
         edges = tuple(pair for pair in neighbours(nodes) if all(nodes[one].tested for one in pair))
         levels = tuple(table["levels"])
-        return cls(output, among, table["kind"], table["limit"], levels, tuple(ordered), nodes, edges)
+        return cls(
+            output, among, table["kind"], table["limit"], levels, tuple(ordered), nodes, edges
+        )
 
     @property
     def title(self) -> str:
         """What the lattice shows."""
         of = f"{literal(self.output, 30)}: " if self.output else ""
-        return f"{of}{self.kind} score of sets of features, engineering threshold {number_text.limit(self.limit)}"
+        return (
+            f"{of}{self.kind} score of sets of features, engineering threshold"
+            f" {number_text.limit(self.limit)}"
+        )
 
 
 @dataclass
 class LatticeDisplay(Display):
-    """The lattice of sets of features, single features at the bottom: a panel for each output of the software.
+    """The lattice of sets of features, single features at the bottom: a panel for each output of
+    the software.
 
     >>> table = {"among": ["sex"], "kind": "causal", "limit": 0.75, "sets": [], "levels": []}
     >>> LatticeDisplay((Lattice.from_table(table),)).lattices[0].nodes[0].state
@@ -117,13 +151,15 @@ class LatticeDisplay(Display):
     @classmethod
     def from_result(cls, result: Result) -> LatticeDisplay:
         """Compute what is drawn of a result of `subsets`."""
-        return cls(tuple(Lattice.from_table(table, output) for output, table in lattices_of(result)))
+        return cls(
+            tuple(Lattice.from_table(table, output) for output, table in lattices_of(result))
+        )
 
     def plot(self, ax: Any = None) -> LatticeDisplay:
         """Draw on axes given (the first output), or all on a new figure, and return the display.
 
-        Every set is drawn where there are at most six features and the axes are wide enough for the labels; otherwise
-        there is a bar for each size of sets.
+        Every set is drawn where there are at most six features and the axes are wide enough for the
+        labels; otherwise there is a bar for each size of sets.
         """
         sizes = [_size(lattice) for lattice in self.lattices]
         for axes, lattice in zip(self._open(ax, sizes), self.lattices, strict=False):
@@ -132,7 +168,8 @@ class LatticeDisplay(Display):
 
 
 def short_names(names: Sequence[str], width: int) -> dict[str, str]:
-    """Return a name of at most `width` letters for each feature, no two alike: beginnings, or numbers where they clash.
+    """Return a name of at most `width` letters for each feature, no two alike: beginnings, or
+    numbers where they clash.
 
     >>> short_names(["age", "education", "education_num"], 7)
     {'age': 'age', 'education': 'educa…n', 'education_num': 'educa…m'}
@@ -140,7 +177,8 @@ def short_names(names: Sequence[str], width: int) -> dict[str, str]:
     flat = [clip(name, 1_000) for name in names]
     for tail in range(max(1, width - 2)):
         short = [
-            name if len(name) <= width else f"{name[: width - 1 - tail]}…{name[len(name) - tail :]}" for name in flat
+            name if len(name) <= width else f"{name[: width - 1 - tail]}…{name[len(name) - tail :]}"
+            for name in flat
         ]
         if len(set(short)) == len(names):
             return dict(zip(names, short, strict=True))
@@ -148,7 +186,8 @@ def short_names(names: Sequence[str], width: int) -> dict[str, str]:
 
 
 def neighbours(nodes: Sequence[Node]) -> list[tuple[int, int]]:
-    """Return the positions of all pairs of sets of which the second is the first and one feature more.
+    """Return the positions of all pairs of sets of which the second is the first and one feature
+    more.
 
     >>> neighbours([Node(("sex",), "cleared"), Node(("age",), "cleared"), Node(("sex", "race"), "undecided")])
     [(0, 2)]
@@ -179,7 +218,9 @@ def _node(names: Names, entry: Mapping[str, Any] | None, *, minimal: set[frozens
 
 def _size(lattice: Lattice) -> tuple[float, float]:
     if not lattice.nodes:
-        return WIDTH + 1.5, 1.6 + 0.34 * len(lattice.among) + 0.2 * min(len(lattice.minimal), MOST_LISTED + 1)
+        return WIDTH + 1.5, 1.6 + 0.34 * len(lattice.among) + 0.2 * min(
+            len(lattice.minimal), MOST_LISTED + 1
+        )
     features = len(lattice.among)
     letters = 3 + min(max(map(len, lattice.among)), 10)
     wide = min(max(WIDTH, letters * _LETTER * math.comb(features, features // 2)), _WIDEST)
@@ -192,16 +233,22 @@ def _draw(lattice: Lattice, ax: Any) -> None:
     letters = int(wide / _LETTER / math.comb(features, features // 2)) - 1
     if lattice.nodes and letters >= 3:
         places, labels = _placed(lattice, letters, int(wide / _LETTER))
-        if places[-1][1] < high:  # what is a little too low for its labels now gets room from the layout
+        if (
+            places[-1][1] < high
+        ):  # what is a little too low for its labels now gets room from the layout
             _draw_nodes(lattice, ax, places, labels)
             return
     _draw_levels(lattice, ax)
 
 
-def _placed(lattice: Lattice, letters: int, across: int) -> tuple[list[tuple[float, float]], list[str]]:
-    """Return where each set stands and its label; rows are as high, in inches, as their labels need.
+def _placed(
+    lattice: Lattice, letters: int, across: int
+) -> tuple[list[tuple[float, float]], list[str]]:
+    """Return where each set stands and its label; rows are as high, in inches, as their labels
+    need.
 
-    `letters` fit on a line under a set in the longest row, and `across` on a line over the whole width.
+    `letters` fit on a line under a set in the longest row, and `across` on a line over the whole
+    width.
     """
     short = short_names(lattice.among, letters - 1)
     places: list[tuple[float, float]] = []
@@ -220,7 +267,9 @@ def _placed(lattice: Lattice, letters: int, across: int) -> tuple[list[tuple[flo
     return places, labels
 
 
-def _draw_nodes(lattice: Lattice, ax: Any, places: list[tuple[float, float]], labels: list[str]) -> None:
+def _draw_nodes(
+    lattice: Lattice, ax: Any, places: list[tuple[float, float]], labels: list[str]
+) -> None:
     """Draw every set as a marker with its features under it, and lines between neighbours."""
     from matplotlib.collections import LineCollection
 
@@ -230,7 +279,9 @@ def _draw_nodes(lattice: Lattice, ax: Any, places: list[tuple[float, float]], la
         ends = [(places[one], places[other]) for one, other in pairs]
         ax.add_collection(LineCollection(ends, colors=colour, linewidths=width, zorder=1))
     for state, (name, colour, marker, _) in LOOKS.items():
-        mine = [place for place, node in zip(places, lattice.nodes, strict=True) if node.state == state]
+        mine = [
+            place for place, node in zip(places, lattice.nodes, strict=True) if node.state == state
+        ]
         if mine:
             look = {"color": colour, "edgecolors": "black", "linewidths": 0.8}
             ax.scatter(*zip(*mine, strict=True), s=110, marker=marker, label=name, zorder=3, **look)
@@ -275,11 +326,28 @@ def _draw_levels(lattice: Lattice, ax: Any) -> None:
         mine = [width[state] for width in widths]
         if not any(mine):
             continue
-        ax.barh(sizes, mine, left=left, color=colour, edgecolor="black", linewidth=0.6, hatch=hatch, label=name)
+        ax.barh(
+            sizes,
+            mine,
+            left=left,
+            color=colour,
+            edgecolor="black",
+            linewidth=0.6,
+            hatch=hatch,
+            label=name,
+        )
         for level, start, part in zip(lattice.levels, left, mine, strict=True):
             if part:
                 middle = start + part / 2
-                ax.text(middle, level["size"], f"{level[state]:,}", ha="center", va="center", fontsize=8, bbox=_PLATE)
+                ax.text(
+                    middle,
+                    level["size"],
+                    f"{level[state]:,}",
+                    ha="center",
+                    va="center",
+                    fontsize=8,
+                    bbox=_PLATE,
+                )
         left = [start + part for start, part in zip(left, mine, strict=True)]
     totals = [sum(level.get(state, 0) for state in LOOKS) for level in lattice.levels]
     ax.set_xlim(0, 1)
@@ -305,15 +373,19 @@ def _legend(ax: Any, entries: int) -> float:
 def bar_widths(level: Mapping[str, int]) -> dict[str, float]:
     """Return how wide the part of each state is in the bar of one size.
 
-    Widths follow the numbers, but no state gets so little that its number has no room: one undecided set among
-    thousands must not disappear.
+    Widths follow the numbers, but no state gets so little that its number has no room: one
+    undecided set among thousands must not disappear.
 
     >>> {state: round(width, 3) for state, width in bar_widths({"cleared": 999, "undecided": 1}).items() if width}
     {'cleared': 0.952, 'undecided': 0.048}
     """
     total = sum(level.get(state, 0) for state in LOOKS)
-    wanted = {state: max(level[state] / total, _SLIVER) if level.get(state) else 0.0 for state in LOOKS}
-    return {state: width / sum(wanted.values()) if width else 0.0 for state, width in wanted.items()}
+    wanted = {
+        state: max(level[state] / total, _SLIVER) if level.get(state) else 0.0 for state in LOOKS
+    }
+    return {
+        state: width / sum(wanted.values()) if width else 0.0 for state, width in wanted.items()
+    }
 
 
 def _listed(minimal: Sequence[Names]) -> str:

@@ -44,13 +44,20 @@ def _lattice(lattice: Mapping[str, Any], output: str, name: str) -> str:
                 Cell(boxed(", ".join(entry["about"]))),
                 Cell(str(len(entry["about"])), len(entry["about"]), number=True),
                 Cell(text(entry["state"])),
-                Cell(number_text.percent(entry["value"]) if known else "", _hundred(entry["value"]), number=True),
+                Cell(
+                    number_text.percent(entry["value"]) if known else "",
+                    _hundred(entry["value"]),
+                    number=True,
+                ),
                 Cell(between, _hundred(entry["low"]), number=True),
                 Cell(f"{entry['n']:,}", entry["n"], number=True),
                 Cell(text(entry["because"])),
             ]
         )
-    says = f"The sets of features{f' for {output}' if output else ''}: their state, and what it rests on."
+    says = (
+        f"The sets of features{f' for {output}' if output else ''}: their state, and what it"
+        " rests on."
+    )
     headings = ("set", "size", "state", "score", "interval", "n", "because")
     return "<h3>Sets of features</h3>" + short_sheet(f"{name}-sets", says, headings, rows)
 

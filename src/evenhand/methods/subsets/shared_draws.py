@@ -50,15 +50,22 @@ class Pool:
             self.outcomes = outcomes if not have else np.concatenate([self.outcomes, outcomes])
         return True
 
-    def donors(self, rows: NDArray[np.intp], flipped: Iterable[NDArray[np.bool_]]) -> NDArray[np.intp]:
-        """Return for each row (column) draws of another outcome, those first that sets flip least themselves."""
+    def donors(
+        self, rows: NDArray[np.intp], flipped: Iterable[NDArray[np.bool_]]
+    ) -> NDArray[np.intp]:
+        """Return for each row (column) draws of another outcome, those first that sets flip least
+        themselves.
+        """
         size = min(len(self.points), POOL)
         often = np.zeros(size)
         for mine in flipped:
             often[: len(mine)] += mine[:size]
         ranks = np.empty(size)
         ranks[np.argsort(often, kind="stable")] = np.arange(size)
-        ours, theirs = np.repeat(self.outcomes[:size], len(rows)), np.tile(self.outcomes[rows], size)
+        ours, theirs = (
+            np.repeat(self.outcomes[:size], len(rows)),
+            np.tile(self.outcomes[rows], size),
+        )
         apart = np.asarray(self.view.distance(ours, theirs) > 0).reshape(size, len(rows))
         order = np.argsort(ranks[:, None] + size * ~apart, axis=0, kind="stable")
         return order[: int(apart.sum(axis=0).max(initial=0))]

@@ -1,4 +1,6 @@
-"""subsets: all minimal sets of features that the software discriminates against (Themis Def. 3.9, Algorithm 3)."""
+"""subsets: all minimal sets of features that the software discriminates against (Themis Def. 3.9,
+Algorithm 3).
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,10 @@ if TYPE_CHECKING:
 
 TESTED = 8
 """Sets that are tested before it is asked anew which are worth testing."""
-NOTE = "as in the paper, sets are put on a side of the limit by their value alone; the level does not hold"
+NOTE = (
+    "as in the paper, sets are put on a side of the limit by their value alone; the level does not"
+    " hold"
+)
 SAMPLE = "subsets scores a population, not a sample of one; leave out sample_of"
 VARIANTS = 4096
 """The most variants of a draw that are asked by default."""
@@ -72,8 +77,9 @@ def subsets(
 ) -> Result:
     """Find all minimal sets of features whose score is at or over the limit.
 
-    The findings are the border: the minimal discriminating sets (fail), the largest cleared ones (pass), and those that
-    stay undecided or are only not shown to discriminate. `details["lattice"]` holds every set with its reason.
+    The findings are the border: the minimal discriminating sets (fail), the largest cleared ones
+    (pass), and those that stay undecided or are only not shown to discriminate.
+    `details["lattice"]` holds every set with its reason.
 
     Parameters
     ----------
@@ -86,18 +92,20 @@ def subsets(
     among
         The features to form sets of; by default all that the software takes.
     margin
-        A set whose score is known to within the margin, with the limit still inside, is left undecided.
+        A set whose score is known to within the margin, with the limit still inside, is left
+        undecided.
     level
-        The probability that every set is on the side of the limit that it is said to be on: it holds for the whole
-        search.
+        The probability that every set is on the side of the limit that it is said to be on: it
+        holds for the whole search.
     interval
-        ``"wald"`` follows the paper: every set by itself, from small to large, until Wald's formula is within the
-        margin, leaving out only supersets of discriminating sets. Its level does not hold.
+        ``"wald"`` follows the paper: every set by itself, from small to large, until Wald's formula
+        is within the margin, leaving out only supersets of discriminating sets. Its level does not
+        hold.
     depth
         The largest size of a set.
     variants
-        The most variants of an input that are asked. A set that has more is searched for flips only: if too few are
-        found, it is "not shown to discriminate", never cleared.
+        The most variants of an input that are asked. A set that has more is searched for flips
+        only: if too few are found, it is "not shown to discriminate", never cleared.
 
     Examples
     --------
@@ -112,10 +120,17 @@ def subsets(
         raise UsageError(f"kind = {kind!r} is not available; {nearest(kind, KINDS)}")
     check_level(level)
     if margin is None:
-        raise UsageError("margin is None; a search needs one to leave sets undecided, for example 0.05")
-    Plan(level, margin, check_limit(limit), interval)  # refuses what is wrong before anything is asked
+        raise UsageError(
+            "margin is None; a search needs one to leave sets undecided, for example 0.05"
+        )
+    Plan(
+        level, margin, check_limit(limit), interval
+    )  # refuses what is wrong before anything is asked
     if interval not in (None, "anytime", "wald"):
-        raise UsageError(f"interval = {interval!r} does not hold for a whole search; leave it out, or take 'wald'")
+        raise UsageError(
+            f"interval = {interval!r} does not hold for a whole search; leave it out, or take"
+            " 'wald'"
+        )
     if isinstance(variants, bool) or not isinstance(variants, int) or variants < 2:
         raise UsageError(f"variants = {variants!r} must be a whole number of 2 or more")
     tested = as_subject(subject, space)
@@ -144,13 +159,17 @@ def subsets(
                     terms = Terms(chosen, level, margin, None, "wald", seed=seed)
                     stops.append(search.paper(terms, meter, workers))
                 else:
-                    stops.append(search.border(search.evaluator(chosen, exact, variants, meter), meter))
+                    stops.append(
+                        search.border(search.evaluator(chosen, exact, variants, meter), meter)
+                    )
         except KeyboardInterrupt:
             if not any(lattice.tested for lattice in lattices):
                 raise
             stops.append(StopReason.INTERRUPTED)
     tables = {search.view.title: search.table() for search in searches}
-    notes += [note for search in searches for note in search.notes()] + ([NOTE] if interval == "wald" else [])
+    notes += [note for search in searches for note in search.notes()] + (
+        [NOTE] if interval == "wald" else []
+    )
     return Result(
         "subsets",
         [finding for search in searches for finding in search.findings()],
@@ -164,7 +183,9 @@ def subsets(
 
 
 def _among(space: Space, among: Sequence[str] | None, kind: str) -> tuple[str, ...]:
-    given = [feature.name for feature in space.features if feature.passed] if among is None else among
+    given = (
+        [feature.name for feature in space.features if feature.passed] if among is None else among
+    )
     names = (given,) if isinstance(given, str) else tuple(given)
     if not names:
         raise UsageError(f"among is empty; name at least one feature of {', '.join(space.names)}")
@@ -173,14 +194,23 @@ def _among(space: Space, among: Sequence[str] | None, kind: str) -> tuple[str, .
         if names.count(name) > 1:
             raise UsageError(f"among names {name!r} twice; name each feature once")
         # People outside all bins would count for small sets and not for larger ones.
-        bins = feature.bins if kind == "group" and isinstance(feature.bins, tuple) else (feature.low, feature.high)
+        bins = (
+            feature.bins
+            if kind == "group" and isinstance(feature.bins, tuple)
+            else (feature.low, feature.high)
+        )
         if bins[0] > feature.low or bins[-1] < feature.high:
-            raise UsageError(f"the bins of {name!r} do not cover {feature.domain}; let them reach both ends")
+            raise UsageError(
+                f"the bins of {name!r} do not cover {feature.domain}; let them reach both ends"
+            )
     return names
 
 
 def _overall(stops: Sequence[StopReason]) -> StopReason:
-    return next((stop for stop in stops if stop not in (StopReason.DECIDED, StopReason.ENUMERATED)), stops[0])
+    return next(
+        (stop for stop in stops if stop not in (StopReason.DECIDED, StopReason.ENUMERATED)),
+        stops[0],
+    )
 
 
 @dataclass
@@ -205,10 +235,16 @@ class Search:
         from evenhand.methods.subsets import themis  # imported where it is used
 
         report = partial(self.report, meter)
-        return themis.search(self.view, self.kind, self.lattice, self.judge, terms, meter, workers, report)
+        return themis.search(
+            self.view, self.kind, self.lattice, self.judge, terms, meter, workers, report
+        )
 
-    def evaluator(self, sampler: Sampler, exact: bool | None, variants: int, meter: Meter) -> Evaluator:  # noqa: FBT001
-        """Choose how sets are scored, exactly where the population can be asked as a whole, and import only that."""
+    def evaluator(
+        self, sampler: Sampler, exact: bool | None, variants: int, meter: Meter  # noqa: FBT001
+    ) -> Evaluator:
+        """Choose how sets are scored, exactly where the population can be asked as a whole, and
+        import only that.
+        """
         names, space = self.lattice.names, self.subject.space
         points, weights = self._population(sampler, exact, meter)
         if points is not None:
@@ -220,7 +256,7 @@ class Search:
             limit = number_text.limit(self.judge.limit)
             raise UsageError(
                 f"limit is {limit}, which only enumeration can decide; choose one between 0 and 1, "
-                f"or exact=True where there are few inputs"
+                "or exact=True where there are few inputs"
             )
         for name in names:
             if math.isinf(space.feature(name).variety):
@@ -239,7 +275,9 @@ class Search:
         return GroupSets(self.view, sampler, draws, names, self.judge, most=variants)
 
     def _population(self, sampler: Sampler, exact: bool | None, meter: Meter) -> tuple[Any, Any]:  # noqa: FBT001
-        """Return every input of the population with its weight, where all can be asked and hold each other's twins."""
+        """Return every input of the population with its weight, where all can be asked and hold
+        each other's twins.
+        """
         space, names = self.subject.space, self.lattice.names
         if is_rows(sampler):
             if sampler.sample_of is not None:
@@ -248,13 +286,17 @@ class Search:
                 points = sampler.points(space)
                 if len(points) > meter.left:
                     raise UsageError(
-                        f"{len(points):,} rows are to be asked, but {int(meter.left):,} queries are left; raise queries"
+                        f"{len(points):,} rows are to be asked, but {int(meter.left):,} queries are"
+                        " left; raise queries"
                     )
                 return points, sampler.weights
             return None, None
         if not isinstance(sampler, Uniform):
             if exact:
-                raise UsageError(f"exact: {sampler.population(space)} is sampled, not enumerated; leave out exact")
+                raise UsageError(
+                    f"exact: {sampler.population(space)} is sampled, not enumerated; leave out"
+                    " exact"
+                )
             return None, None
         if exact is False:
             return None, None
@@ -262,7 +304,8 @@ class Search:
             every = everything(space, names, MOST_ASSIGNMENTS)
             if len(every) > meter.left:
                 raise UsageError(
-                    f"exact: {len(every):,} inputs are to be asked, but {int(meter.left):,} queries are left"
+                    f"exact: {len(every):,} inputs are to be asked, but {int(meter.left):,} queries"
+                    " are left"
                 )
             return every, None
         small = SMALL_DEAR if self.subject.adapter.dear else SMALL
@@ -298,7 +341,10 @@ class Search:
         lattice = self.lattice
         left, cleared = int(lattice.open.sum()), lattice.count(State.BELOW, State.IMPLIED_BELOW)
         minimal = len(lattice.minimal())
-        note = f"{minimal} discriminating, {cleared:,} cleared, {left:,} open of {lattice.total:,} sets"
+        note = (
+            f"{minimal} discriminating, {cleared:,} cleared, {left:,} open of {lattice.total:,}"
+            " sets"
+        )
         meter.report(f"subsets {self.kind}", 1 - left / lattice.total, note)
 
     def findings(self) -> list[Finding]:

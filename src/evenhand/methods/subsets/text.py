@@ -36,11 +36,15 @@ def lines(result: Result, *, cases: int = 1, width: int | None = None) -> Iterat
     yield from closing(result)
 
 
-def _lattice(table: Mapping[str, Any], findings: Sequence[Finding], cases: int, width: int | None) -> Iterator[Line]:
+def _lattice(
+    table: Mapping[str, Any], findings: Sequence[Finding], cases: int, width: int | None
+) -> Iterator[Line]:
     levels = {finding.estimate.level for finding in findings if finding.estimate.level < 1}
     level = "".join(f", {number_text.percent_level(level)} level" for level in sorted(levels))
     limit = number_text.limit(table["limit"])
-    yield Line(f"{table['kind']} score of sets of {', '.join(table['among'])}; limit {limit}{level}")
+    yield Line(
+        f"{table['kind']} score of sets of {', '.join(table['among'])}; limit {limit}{level}"
+    )
     yield from (Line(text, row=True) for text in _levels(table["levels"], width))
     yield Line(_pruned(table))
     minimal = [finding for finding in findings if finding.verdict is Verdict.FAIL]
@@ -89,8 +93,12 @@ def _estimate(entry: Mapping[str, Any], known: Mapping[frozenset[str], Finding])
 
 
 def _levels(levels: Sequence[Mapping[str, int]], width: int | None) -> list[str]:
-    """Return how many sets of each size are in which state; columns of zeros are left out but for the main ones."""
-    used = [state for state in STATES if state in _ALWAYS or any(level.get(state) for level in levels)]
+    """Return how many sets of each size are in which state; columns of zeros are left out but for
+    the main ones.
+    """
+    used = [
+        state for state in STATES if state in _ALWAYS or any(level.get(state) for level in levels)
+    ]
     rows = [
         tuple(
             f"{number:,}"

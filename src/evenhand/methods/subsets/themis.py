@@ -1,4 +1,6 @@
-"""The paper's own search, by name: Algorithm 3, with 1 and 2 (Galhotra et al. 2017); its level does not hold."""
+"""The paper's own search, by name: Algorithm 3, with 1 and 2 (Galhotra et al. 2017); its level does
+not hold.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def search(
     workers: Workers,
     report: Callable[[], None],
 ) -> StopReason:
-    """Measure every set by itself, smaller ones first, leaving out only supersets of discriminating ones."""
+    """Measure every set by itself, smaller ones first, leaving out only supersets of discriminating
+    ones.
+    """
     names = lattice.names
     for size in range(1, lattice.deepest + 1):
         for bits in combinations(range(len(names)), size):
@@ -52,7 +56,8 @@ def search(
             if answer.stop is StopReason.INTERRUPTED:
                 raise KeyboardInterrupt
             estimate = answer.finding.estimate
-            # The paper decides by the value alone; its interval is reported on that side of the limit.
+            # The paper decides by the value alone; its interval is reported on that side of the
+            # limit.
             if estimate.value >= judge.limit:
                 state, estimate = State.ABOVE, replace(estimate, low=max(estimate.low, judge.limit))
             else:
@@ -60,7 +65,12 @@ def search(
                 state, estimate = State.BELOW, replace(estimate, high=high)
             cases = answer.finding.cases
             lattice.settle(
-                mask, Tested(state, estimate, shown=(answer.finding.groups, cases) if kind == "group" else cases)
+                mask,
+                Tested(
+                    state,
+                    estimate,
+                    shown=(answer.finding.groups, cases) if kind == "group" else cases,
+                ),
             )
             report()
             if answer.stop in (StopReason.QUERIES, StopReason.SECONDS) or meter.late:

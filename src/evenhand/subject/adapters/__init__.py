@@ -1,7 +1,9 @@
-"""How to ask the software under test: encoded points into its native form, its answers into outcomes.
+"""How to ask the software under test: encoded points into its native form, its answers into
+outcomes.
 
-An adapter is one file with one class (see `evenhand.subject.adapters.base.Adapter`) and one line here. Another package
-brings one by an entry point of the group `evenhand.adapters`, and a program by `ADAPTERS.register(name, cls)`.
+An adapter is one file with one class (see `evenhand.subject.adapters.base.Adapter`) and one line
+here. Another package brings one by an entry point of the group `evenhand.adapters`, and a program
+by `ADAPTERS.register(name, cls)`.
 """
 
 from __future__ import annotations
@@ -21,11 +23,14 @@ def _problem(_name: str, entry: Any) -> str:
 
     if isinstance(entry, type) and issubclass(entry, Adapter):
         return ""
-    return f"is {clip(repr(entry))}; it must be a class derived from evenhand.subject.adapters.base.Adapter"
+    return (
+        f"is {clip(repr(entry))}; it must be a class derived from"
+        " evenhand.subject.adapters.base.Adapter"
+    )
 
 
-# In the order in which adapters are asked whether a bare model is theirs: a torch module may have `predict`, and an
-# estimator may be callable.
+# In the order in which adapters are asked whether a bare model is theirs: a torch module may have
+# `predict`, and an estimator may be callable.
 ADAPTERS: Registry[type[Adapter]] = Registry(
     "adapter",
     "evenhand.adapters",

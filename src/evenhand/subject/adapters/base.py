@@ -31,8 +31,9 @@ Output = Literal["label", "score"]
 class Adapter(ABC):
     """One kind of software, and how it is asked.
 
-    A subclass says how the software is named (`kind`, `value`, `options`), tells it from other software (`identity`),
-    and answers inputs (`run`). All else has a default. This one scores applicants by points:
+    A subclass says how the software is named (`kind`, `value`, `options`), tells it from other
+    software (`identity`), and answers inputs (`run`). All else has a default. This one scores
+    applicants by points:
 
     >>> import numpy as np
     >>> from evenhand.runtime.options import NUMBER, TABLE, Option, Options
@@ -66,8 +67,9 @@ class Adapter(ABC):
     >>> eh.Subject(Scorecard({"age": 1, "income": 2}), space).decide(people).tolist()
     [False, True]
 
-    Registered, it is also found by its kind, in Python and as `scorecard = { age = 1 }` under [subject] in a
-    configuration, and by what it accepts. A package registers it with an entry point of the group `evenhand.adapters`.
+    Registered, it is also found by its kind, in Python and as `scorecard = { age = 1 }` under
+    [subject] in a configuration, and by what it accepts. A package registers it with an entry point
+    of the group `evenhand.adapters`.
 
     >>> from evenhand.subject.adapters import ADAPTERS
     >>> ADAPTERS.register("scorecard", Scorecard)
@@ -77,10 +79,11 @@ class Adapter(ABC):
     [True, True]
     >>> ADAPTERS.unregister("scorecard")
 
-    Where the software names several outputs, the Subject sets `outputs`, and outcomes are then records with one field
-    for each of them; an adapter is therefore the adapter of one Subject. An adapter that knows more may tell it:
-    `classes` (all labels, in order), `output` ("score" where outcomes are scores), and, for a search to follow,
-    `scorers`, `margins` and `gradients` as the adapters of estimators and torch modules have them.
+    Where the software names several outputs, the Subject sets `outputs`, and outcomes are then
+    records with one field for each of them; an adapter is therefore the adapter of one Subject. An
+    adapter that knows more may tell it: `classes` (all labels, in order), `output` ("score" where
+    outcomes are scores), and, for a search to follow, `scorers`, `margins` and `gradients` as the
+    adapters of estimators and torch modules have them.
     """
 
     kind: ClassVar[str]
@@ -90,8 +93,8 @@ class Adapter(ABC):
     options: ClassVar[Options] = Options()
     """What else can be said of it, in TOML and in Python: keywords of the constructor, or of `of`.
 
-    What `options.given` names are keywords that nobody says: with "positive" among them the constructor is also given
-    the favourable outcome, of which it may need the score.
+    What `options.given` names are keywords that nobody says: with "positive" among them the
+    constructor is also given the favourable outcome, of which it may need the score.
     """
     takes_texts: ClassVar[bool] = False
     """Whether it can also be asked about texts: `space.native(points)` is then a list of them."""
@@ -100,20 +103,25 @@ class Adapter(ABC):
     printed: ClassVar[bool] = False
     """Whether outcomes are printed text, in which 1 and "1" are the same."""
     dear: bool = False
-    """Whether an answer costs a process, a request or a network hop, and so is worth remembering."""
+    """Whether an answer costs a process, a request or a network hop, and so is worth remembering.
+    """
     outputs: tuple[str, ...] = ()
     """The names of several outputs; the Subject sets them."""
 
     @classmethod
     def accepts(cls, model: Any) -> bool:
-        """Tell whether a Python object is software of this kind; evenhand's own adapters are asked first."""
+        """Tell whether a Python object is software of this kind; evenhand's own adapters are asked
+        first.
+        """
         return False
 
     @classmethod
     def of(cls, value: Any, /, *, positive: Any = None, **options: Any) -> Adapter:
-        """Build an adapter of what is given: a bare model that it accepts, or the value of a configuration.
+        """Build an adapter of what is given: a bare model that it accepts, or the value of a
+        configuration.
 
-        A path is absolute or seen from the working directory, and "package.module:name" is the object itself.
+        A path is absolute or seen from the working directory, and "package.module:name" is the
+        object itself.
         """
         refuse_unknown(f"adapter {cls.kind!r}", options, cls.options.python)
         if "positive" in cls.options.given:
@@ -131,19 +139,25 @@ class Adapter(ABC):
         """The software in a few words, for messages."""
         return self.identity
 
-    def check(self, space: Space) -> None:  # noqa: B027 - most software takes any space
+    def check(self, space: Space) -> None:  # noqa: B027
         """Refuse a space that does not fit the software, before anything is run."""
 
     @abstractmethod
-    def run(self, points: NDArray[np.float64], space: Space) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
-        """Yield (rows of `points`, their outcomes) until every point is answered once, in any order.
+    def run(
+        self, points: NDArray[np.float64], space: Space
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
+        """Yield (rows of `points`, their outcomes) until every point is answered once, in any
+        order.
 
-        Answers are yielded as they are known, so that the Subject can write them down before the next one fails. Where
-        an input fails, yield everything that has been answered, then raise a SubjectError that names the input.
+        Answers are yielded as they are known, so that the Subject can write them down before the
+        next one fails. Where an input fails, yield everything that has been answered, then raise a
+        SubjectError that names the input.
         """
 
-    def close(self) -> None:  # noqa: B027 - most software holds nothing
-        """Release processes and connections; the adapter may be used again afterwards, and closed again."""
+    def close(self) -> None:  # noqa: B027
+        """Release processes and connections; the adapter may be used again afterwards, and closed
+        again.
+        """
 
 
 def check_output(output: str) -> None:
@@ -159,9 +173,13 @@ def check_threshold(threshold: float | None) -> None:
 
 
 def scored_class(positive: Any) -> Any:
-    """Return the class that is scored; a function tells favourable scores and leaves the class to the model."""
+    """Return the class that is scored; a function tells favourable scores and leaves the class to
+    the model.
+    """
     if isinstance(positive, list | tuple | set | frozenset):
-        raise UsageError(f"positive = {clip(repr(positive))} must be one class where its score is asked for")
+        raise UsageError(
+            f"positive = {clip(repr(positive))} must be one class where its score is asked for"
+        )
     return None if callable(positive) or isinstance(positive, Mapping) else positive
 
 
@@ -176,7 +194,9 @@ def is_torch_module(model: Any) -> bool:
 
 
 def is_fitted(model: Any) -> bool:
-    """Tell whether a model can be asked; one that is no scikit-learn estimator is taken at its word."""
+    """Tell whether a model can be asked; one that is no scikit-learn estimator is taken at its
+    word.
+    """
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 

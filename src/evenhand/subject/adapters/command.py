@@ -1,4 +1,6 @@
-"""One process per input, as in Themis: the input is the program's arguments, the outcome the line it prints."""
+"""One process per input, as in Themis: the input is the program's arguments, the outcome the line
+it prints.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.runtime.errors import BadOutcome, SubjectCrashed, SubjectTimeout, UsageError, clip, nearest
+from evenhand.runtime.errors import (
+    BadOutcome,
+    SubjectCrashed,
+    SubjectTimeout,
+    UsageError,
+    clip,
+    nearest,
+)
 from evenhand.runtime.options import LIST, Option, Options
 from evenhand.subject.adapters.base import Adapter
 from evenhand.subject.adapters.process import (
@@ -52,9 +61,11 @@ class CommandAdapter(Adapter):
 
     Parameters
     ----------
-    argv: the program and its arguments. `{age}` anywhere in an argument stands for the value of that feature, `{*}` as
-        an argument of its own for all values in the order of the space; `{{` and `}}` are literal braces. Values are
-        written with `str`: numbers in their shortest exact form, booleans as True and False. There is no shell.
+    argv: the program and its arguments. `{age}` anywhere in an argument stands for the value of
+    that feature, `{*}` as
+        an argument of its own for all values in the order of the space; `{{` and `}}` are literal
+        braces. Values are written with `str`: numbers in their shortest exact form, booleans as
+        True and False. There is no shell.
     workers: processes at a time; by default one per processor.
     timeout: seconds allowed to one process, after which it is killed together with its children.
     cwd, env: working directory and environment of the program; by default those of the caller.
@@ -83,7 +94,10 @@ class CommandAdapter(Adapter):
         self.timeout = seconds("timeout", timeout)
         self._parts = [_parse(argument) for argument in self.argv]
         if any(named for _, named in self._parts[0]):
-            raise UsageError(f"the program's name {self.argv[0]!r} may not contain a placeholder; name one program")
+            raise UsageError(
+                f"the program's name {self.argv[0]!r} may not contain a placeholder; name one"
+                " program"
+            )
         self._program = Program.of(self.argv, cwd, env, name=_fill(self._parts[0], {}))
         self.identity = identity or self._program.identity("command")
 
@@ -94,21 +108,24 @@ class CommandAdapter(Adapter):
         for name in sorted(used - set(passed) - {"*"}):
             if any(feature.name == name for feature in space.features):
                 raise UsageError(
-                    f"the placeholder '{{{name}}}' of the command names a feature with passed=False; "
-                    "remove the placeholder or let the feature be passed"
+                    f"the placeholder '{{{name}}}' of the command names a feature with"
+                    " passed=False; remove the placeholder or let the feature be passed"
                 )
             raise UsageError(
-                f"the placeholder '{{{name}}}' of the command {shlex.join(self.argv)!r} is no feature of the space; "
-                f"{nearest(name, passed)} (write '{{{{' for a literal brace)"
+                f"the placeholder '{{{name}}}' of the command {shlex.join(self.argv)!r} is no"
+                f" feature of the space; {nearest(name, passed)} (write '{{{{' for a literal brace)"
             )
         unused = [name for name in passed if name not in used]
         if unused and "*" not in used:
             raise UsageError(
-                f"the command {shlex.join(self.argv)!r} never receives the feature {unused[0]!r}; "
-                f"add '{{{unused[0]}}}' (or '{{*}}' for all values), or mark the feature passed=False"
+                f"the command {shlex.join(self.argv)!r} never receives the feature {unused[0]!r};"
+                f" add '{{{unused[0]}}}' (or '{{*}}' for all values), or mark the feature"
+                " passed=False"
             )
 
-    def run(self, points: NDArray[np.float64], space: Space) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
+    def run(
+        self, points: NDArray[np.float64], space: Space
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
         """Yield (rows, outcomes) until every point is answered."""
         self.check(space)
         running = _Running()
@@ -127,7 +144,9 @@ class CommandAdapter(Adapter):
 
     def arguments(self, record: Record) -> list[str]:
         """Return the command of one input."""
-        texts = {name: value if isinstance(value, str) else str(value) for name, value in record.items()}
+        texts = {
+            name: value if isinstance(value, str) else str(value) for name, value in record.items()
+        }
         argv: list[str] = []
         for parts in self._parts:
             if parts == [("*", True)]:
@@ -145,8 +164,8 @@ class CommandAdapter(Adapter):
             except TimeoutError as late:
                 kill_group(process)
                 raise SubjectTimeout(
-                    f"the command {_shown(argv)} gave no answer within {self.timeout:g} s and was killed; "
-                    f"raise the timeout if it needs longer ({last_words(late.args[0])})"
+                    f"the command {_shown(argv)} gave no answer within {self.timeout:g} s and was"
+                    f" killed; raise the timeout if it needs longer ({last_words(late.args[0])})"
                 ) from None
             except BaseException:
                 kill_group(process)
@@ -154,7 +173,9 @@ class CommandAdapter(Adapter):
             finally:
                 running.remove(process)
         if process.returncode:
-            raise SubjectCrashed(f"the command {_shown(argv)} {ending(process.returncode)}; {last_words(err)}")
+            raise SubjectCrashed(
+                f"the command {_shown(argv)} {ending(process.returncode)}; {last_words(err)}"
+            )
         return _read(out, argv, self.outputs)
 
 
@@ -194,14 +215,18 @@ def _parse(argument: str) -> list[Part]:
         if text in ("{{", "}}"):
             parts.append((text[0], False))
         elif text in ("{", "}"):
-            raise UsageError(f"the argument {argument!r} of the command has a lone {text!r}; write {text * 2!r} for it")
+            raise UsageError(
+                f"the argument {argument!r} of the command has a lone {text!r}; write {text * 2!r}"
+                " for it"
+            )
         else:
             parts.append((token.group(1), True))
     parts.append((argument[end:], False))
     parts = [part for part in parts if part != ("", False)]
     if ("*", True) in parts and len(parts) > 1:
         raise UsageError(
-            f"the argument {argument!r} of the command joins '{{*}}' to text; make '{{*}}' an argument of its own"
+            f"the argument {argument!r} of the command joins '{{*}}' to text; make '{{*}}' an"
+            " argument of its own"
         )
     return parts
 
@@ -211,7 +236,9 @@ def _fill(parts: list[Part], texts: Mapping[str, str]) -> str:
 
 
 def _collect(process: subprocess.Popen[bytes], deadline: float) -> tuple[bytes, bytes]:
-    """Read both streams to their end and wait for the exit; TimeoutError carries what standard error said."""
+    """Read both streams to their end and wait for the exit; TimeoutError carries what standard
+    error said.
+    """
     assert process.stdout is not None
     assert process.stderr is not None
     out, err = bytearray(), bytearray()
@@ -228,7 +255,8 @@ def _collect(process: subprocess.Popen[bytes], deadline: float) -> tuple[bytes, 
                 del streams[descriptor]
         if len(out) > MOST_OUTPUT:
             raise BadOutcome(
-                f"the command {_shown(process.args)} printed over {MOST_OUTPUT} bytes, not one line: {_clip(out)}"
+                f"the command {_shown(process.args)} printed over {MOST_OUTPUT} bytes, not one"
+                f" line: {_clip(out)}"
             )
         del err[:-KEPT_ERRORS]
     if process.poll() is None:
@@ -245,7 +273,9 @@ def _poll(poller: select.poll, deadline: float, err: bytearray) -> list[tuple[in
 
 
 def _await_exit(process: subprocess.Popen[bytes], deadline: float, err: bytearray) -> None:
-    """Wait for a process that has closed its streams: `Popen.wait(timeout)` would sleep half a millisecond or more."""
+    """Wait for a process that has closed its streams: `Popen.wait(timeout)` would sleep half a
+    millisecond or more.
+    """
     if not hasattr(os, "pidfd_open"):
         try:
             process.wait(max(0.0, deadline - time.monotonic()))
@@ -267,11 +297,18 @@ def _read(out: bytes, argv: Sequence[str], outputs: tuple[str, ...]) -> Reply:
     try:
         lines = [line for line in out.decode("utf-8").split("\n") if line.strip()]
     except UnicodeDecodeError:
-        raise BadOutcome(f"the command {_shown(argv)} printed text that is not UTF-8: {_clip(out)}") from None
+        raise BadOutcome(
+            f"the command {_shown(argv)} printed text that is not UTF-8: {_clip(out)}"
+        ) from None
     if not lines:
-        raise BadOutcome(f"the command {_shown(argv)} printed nothing; it must print its outcome on one line")
+        raise BadOutcome(
+            f"the command {_shown(argv)} printed nothing; it must print its outcome on one line"
+        )
     if len(lines) > 1:
-        raise BadOutcome(f"the command {_shown(argv)} printed {len(lines)} lines instead of one outcome: {_clip(out)}")
+        raise BadOutcome(
+            f"the command {_shown(argv)} printed {len(lines)} lines instead of one outcome:"
+            f" {_clip(out)}"
+        )
     try:
         return parse_reply(lines[0], outputs)
     except ValueError as error:

@@ -40,8 +40,16 @@ class EstimatorAdapter(Adapter):
     options = Options.of(
         THRESHOLD,
         OUTPUT,
-        Option("trusted", LIST, "types that a skops file may hold beyond those that are known to be harmless"),
-        Option("allow_pickle", FLAG, "load a pickle or joblib file, which runs any code that its author put into it"),
+        Option(
+            "trusted",
+            LIST,
+            "types that a skops file may hold beyond those that are known to be harmless",
+        ),
+        Option(
+            "allow_pickle",
+            FLAG,
+            "load a pickle or joblib file, which runs any code that its author put into it",
+        ),
         IDENTITY,
         given=["positive"],
     )
@@ -91,7 +99,9 @@ class EstimatorAdapter(Adapter):
         if content is not None and is_torch_module(model):
             from evenhand.subject.adapters.torch import TorchAdapter
 
-            return TorchAdapter.of(model, positive=positive, identity=identity or content, **options)
+            return TorchAdapter.of(
+                model, positive=positive, identity=identity or content, **options
+            )
         refuse_unknown(f"adapter {cls.kind!r}", options, cls.options.python)
         return cls(model, positive=positive, identity=identity or content, **options)
 
@@ -99,7 +109,9 @@ class EstimatorAdapter(Adapter):
     def loaded(
         value: Any, *, trusted: Sequence[str] | None = None, allow_pickle: bool = False
     ) -> tuple[Any, str | None]:
-        """Return the model of a file, and what its content is called in a ledger; any other object as it is."""
+        """Return the model of a file, and what its content is called in a ledger; any other object
+        as it is.
+        """
         if not isinstance(value, str | os.PathLike):
             return value, None
         from evenhand.subject.adapters.saved import identity_of, load_model
@@ -122,8 +134,8 @@ class EstimatorAdapter(Adapter):
             model = joblib.hash(self.model)
         except Exception as error:
             raise UsageError(
-                f"{self.name} cannot be pickled ({clip(str(error))}), so a ledger cannot tell it from another model; "
-                f"name it with identity=…, or test it without a ledger"
+                f"{self.name} cannot be pickled ({clip(str(error))}), so a ledger cannot tell it"
+                " from another model; name it with identity=…, or test it without a ledger"
             ) from None
         return f"estimator:{self.name}:{model}:{self.output}:{asked}"
 
@@ -133,13 +145,18 @@ class EstimatorAdapter(Adapter):
         return type(self.model).__name__
 
     def check(self, space: Space) -> None:
-        """Refuse a space whose features are not the columns the model was trained on, and outputs that it has not."""
+        """Refuse a space whose features are not the columns the model was trained on, and outputs
+        that it has not.
+        """
         if self.outputs and self._scored:
-            raise UsageError("outputs are labels or numbers; leave out threshold and output='score', or outputs")
+            raise UsageError(
+                "outputs are labels or numbers; leave out threshold and output='score', or outputs"
+            )
         found = getattr(self.model, "classes_", None)
         if isinstance(found, list) and len(found) != len(self.outputs):
             raise UsageError(
-                f"{self.name} gives {len(found)} outputs for each input; name as many, in order, with outputs=[…]"
+                f"{self.name} gives {len(found)} outputs for each input; name as many, in order,"
+                " with outputs=[…]"
             )
         self._native(space.draw(1, np.random.default_rng(0)), space)
 
@@ -154,7 +171,9 @@ class EstimatorAdapter(Adapter):
         labels = np.asarray(found).tolist()
         return [labels] if self.outputs else list(labels)
 
-    def run(self, points: Points, space: Space) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
+    def run(
+        self, points: Points, space: Space
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
         """Answer all points in one call."""
         inputs = self._native(points, space)
         with crashes_told(self.name, len(points)):
@@ -165,16 +184,23 @@ class EstimatorAdapter(Adapter):
 
     @property
     def scorers(self) -> tuple[str, ...]:
-        """The methods that may tell how far an input is from the boundary between two labels, the likeliest first."""
+        """The methods that may tell how far an input is from the boundary between two labels, the
+        likeliest first.
+        """
         if self.output == "score" or self.outputs or len(self._classes()) != 2:
             return ()
-        methods = ("predict_proba", "decision_function") if self.threshold is None else ("predict_proba",)
+        methods = (
+            ("predict_proba", "decision_function") if self.threshold is None else ("predict_proba",)
+        )
         return tuple(method for method in methods if hasattr(self.model, method))
 
-    def margins(self, points: Points, space: Space, scorer: str) -> tuple[NDArray[np.generic], NDArray[np.float64]]:
+    def margins(
+        self, points: Points, space: Space, scorer: str
+    ) -> tuple[NDArray[np.generic], NDArray[np.float64]]:
         """Return each point's label and its margin from one call of a scorer.
 
-        The margin is what the score of the positive class, or of the last one, is above the threshold.
+        The margin is what the score of the positive class, or of the last one, is above the
+        threshold.
         """
         inputs = self._native(points, space)
         with crashes_told(self.name, len(points)):
@@ -182,7 +208,8 @@ class EstimatorAdapter(Adapter):
                 margins = self._scores(inputs) - self.threshold
                 return self._labels(margins >= 0), margins
             scores = np.asarray(getattr(self.model, scorer)(inputs), dtype=np.float64)
-            # Models take the larger of two probabilities, which after rounding need not be the one above a half.
+            # Models take the larger of two probabilities, which after rounding need not be the one
+            # above a half.
             margins = (scores[:, 1] - scores[:, 0]) / 2 if scores.ndim == 2 else scores
             return np.asarray(self.model.classes_)[(margins > 0).astype(np.intp)], margins
 
@@ -219,10 +246,14 @@ class EstimatorAdapter(Adapter):
             hasattr(self.model, "predict_proba")
             or (self.output == "score" and hasattr(self.model, "decision_function"))
         ):
-            raise UsageError(f"{self.name} has no predict_proba, which a threshold or output='score' needs")
+            raise UsageError(
+                f"{self.name} has no predict_proba, which a threshold or output='score' needs"
+            )
         labels = self._classes()
         if len(labels) != 2:
-            raise UsageError(f"{self.name} has {len(labels)} classes; a threshold or output='score' needs two")
+            raise UsageError(
+                f"{self.name} has {len(labels)} classes; a threshold or output='score' needs two"
+            )
 
     def _native(self, points: Points, space: Space) -> Any:
         names = getattr(self.model, "feature_names_in_", None)
@@ -231,10 +262,12 @@ class EstimatorAdapter(Adapter):
         taken = getattr(self.model, "n_features_in_", len(space.passed))
         if taken != len(space.passed):
             raise UsageError(
-                f"{self.name} was trained with {taken} columns, and the space passes {len(space.passed)}; "
-                f"declare the same columns in the same order"
+                f"{self.name} was trained with {taken} columns, and the space passes"
+                f" {len(space.passed)}; declare the same columns in the same order"
             )
-        if points.shape[1] == len(space.passed) and all(f.kind != "category" for f in space.features):
+        if points.shape[1] == len(space.passed) and all(
+            f.kind != "category" for f in space.features
+        ):
             return points.copy(order="K")  # since some models work in place
         frame = space.native(points)
         return frame.to_numpy() if hasattr(frame, "to_numpy") else np.column_stack(frame.columns)
@@ -248,13 +281,13 @@ def _named_columns(model: Any, names: Any, points: Points, space: Space) -> Any:
     for name in wanted:
         if name not in offered:
             raise UsageError(
-                f"{type(model).__name__} was trained with column {name!r}, which the space does not pass; "
-                f"{nearest(name, offered)}"
+                f"{type(model).__name__} was trained with column {name!r}, which the space does not"
+                f" pass; {nearest(name, offered)}"
             )
     for name in offered:
         if name not in wanted:
             raise UsageError(
-                f"feature {name!r} is no input of {type(model).__name__}; leave it out of the space, or mark it "
-                f"passed=False to group by it all the same"
+                f"feature {name!r} is no input of {type(model).__name__}; leave it out of the"
+                " space, or mark it passed=False to group by it all the same"
             )
     return space.layout.build(space.features, [space.index(name) for name in wanted], points)

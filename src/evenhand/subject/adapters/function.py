@@ -27,7 +27,9 @@ class FunctionAdapter(Adapter):
     """Calls a vectorised function: frame in, outcomes out."""
 
     kind = "function"
-    value = Option("function", PLACE, "a function that takes a frame of inputs and returns one outcome each")
+    value = Option(
+        "function", PLACE, "a function that takes a frame of inputs and returns one outcome each"
+    )
     options = Options.of(IDENTITY)
     takes_texts = True
 
@@ -43,13 +45,18 @@ class FunctionAdapter(Adapter):
 
     @classmethod
     def of(cls, value: Any, /, *, positive: Any = None, **options: Any) -> Adapter:
-        """Build the adapter of a function; a model that has the name of one in a configuration is asked as a model."""
+        """Build the adapter of a function; a model that has the name of one in a configuration is
+        asked as a model.
+        """
         if not cls.accepts(value):
             from evenhand.subject.adapters.resolve import adapt
 
             return adapt(value, positive=positive, **options)
         if "threshold" in options or "output" in options:
-            raise UsageError("threshold and output are for estimators; let the function return what you want to test")
+            raise UsageError(
+                "threshold and output are for estimators; let the function return what you want to"
+                " test"
+            )
         refuse_unknown(f"adapter {cls.kind!r}", options, cls.options.python)
         return cls(value, **options)
 
@@ -64,7 +71,9 @@ class FunctionAdapter(Adapter):
         module = getattr(self.function, "__module__", "?")
         return self._identity or f"function:{module}:{self.name}:{fingerprint(self.function)}"
 
-    def run(self, points: Points, space: Space) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
+    def run(
+        self, points: Points, space: Space
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
         """Answer all points in one call."""
         with crashes_told(self.name, len(points)):
             answer = self.function(space.native(points))
@@ -75,10 +84,15 @@ class FunctionAdapter(Adapter):
         outcomes = as_outcomes(answer) if isinstance(answer, list | tuple) else np.asarray(answer)
         if outcomes.shape[:1] != (len(points),):
             raise BadOutcome(
-                f"{self.name} returned {_size(outcomes)} for {len(points):,} inputs; it must return one per input"
+                f"{self.name} returned {_size(outcomes)} for {len(points):,} inputs; it must return"
+                " one per input"
             )
         yield np.arange(len(points)), outcomes
 
 
 def _size(outcomes: NDArray[Any]) -> str:
-    return f"{outcomes.shape[0]:,} outcomes" if outcomes.ndim else f"the single value {clip(repr(outcomes.item()))}"
+    return (
+        f"{outcomes.shape[0]:,} outcomes"
+        if outcomes.ndim
+        else f"the single value {clip(repr(outcomes.item()))}"
+    )

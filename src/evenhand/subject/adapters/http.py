@@ -14,7 +14,14 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from evenhand.runtime.errors import BadOutcome, SubjectCrashed, SubjectError, SubjectTimeout, UsageError, clip
+from evenhand.runtime.errors import (
+    BadOutcome,
+    SubjectCrashed,
+    SubjectError,
+    SubjectTimeout,
+    UsageError,
+    clip,
+)
 from evenhand.runtime.options import FLAG, NUMBER, TABLE, TEXT, WHOLE, Option, Options
 from evenhand.runtime.values import is_missing
 from evenhand.subject.adapters.base import Adapter
@@ -39,9 +46,9 @@ MOST_BODY = 1 << 26
 class HttpAdapter(Adapter):
     """Ask a service with `POST` and a JSON body.
 
-    The body is `{"inputs": [{feature: value, …}, …]}` and the response a list of as many outcomes, or
-    `{"outcomes": […]}`. With `single`, the body is one object and the response one outcome, or `{"outcome": …}`. With
-    several outputs, an outcome is an object by name or a list in order.
+    The body is `{"inputs": [{feature: value, …}, …]}` and the response a list of as many outcomes,
+    or `{"outcomes": […]}`. With `single`, the body is one object and the response one outcome, or
+    `{"outcome": …}`. With several outputs, an outcome is an object by name or a list in order.
 
     Parameters
     ----------
@@ -49,8 +56,9 @@ class HttpAdapter(Adapter):
     batch: inputs per request.
     concurrency: requests at a time, each on a connection that is kept open.
     timeout: seconds allowed to one request.
-    retries: how many times a request is repeated after a lost connection, a timeout, or status 429, 500, 502, 503, 504.
-    backoff: seconds before the first repetition, doubled for each further one; a longer `Retry-After` is obeyed up to
+    retries: how many times a request is repeated after a lost connection, a timeout, or status 429,
+    500, 502, 503, 504. backoff: seconds before the first repetition, doubled for each further one;
+    a longer `Retry-After` is obeyed up to
         the timeout.
     headers: further headers, such as Authorization.
     single: send one input per request.
@@ -64,7 +72,9 @@ class HttpAdapter(Adapter):
         Option("concurrency", WHOLE, "requests at a time, each on a connection that is kept open"),
         Option("timeout", NUMBER, "seconds allowed to one request"),
         Option("retries", WHOLE, "how many times a request is repeated after passing trouble"),
-        Option("backoff", NUMBER, "seconds before the first repetition, doubled for each further one"),
+        Option(
+            "backoff", NUMBER, "seconds before the first repetition, doubled for each further one"
+        ),
         Option("headers", TABLE, "further headers, such as Authorization"),
         Option("single", FLAG, "send one input per request"),
         IDENTITY,
@@ -103,7 +113,9 @@ class HttpAdapter(Adapter):
         weakref.finalize(self, _close, self._idle)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_idle", "_owner")}
+        return {
+            name: value for name, value in self.__dict__.items() if name not in ("_idle", "_owner")
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -117,18 +129,26 @@ class HttpAdapter(Adapter):
         """Refuse a space whose inputs cannot be sent."""
         check_json(space)
 
-    def run(self, points: NDArray[np.float64], space: Space) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
+    def run(
+        self, points: NDArray[np.float64], space: Space
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
         """Yield (rows, outcomes) until every point is answered."""
         self.check(space)
-        if self._owner != os.getpid():  # a fork shares the connections with its parent, so it needs its own
+        if (
+            self._owner != os.getpid()
+        ):  # a fork shares the connections with its parent, so it needs its own
             self._open()
         stop = threading.Event()
 
         def ask(job: tuple[int, list[Record]]) -> list[Reply]:
             return _Exchange(self, job[1], stop).outcomes()
 
-        for group in fan_out(chunks(points, space, self.batch), ask, width=self.concurrency, abort=stop.set):
-            rows = np.concatenate([np.arange(start, start + len(records)) for (start, records), _ in group])
+        for group in fan_out(
+            chunks(points, space, self.batch), ask, width=self.concurrency, abort=stop.set
+        ):
+            rows = np.concatenate(
+                [np.arange(start, start + len(records)) for (start, records), _ in group]
+            )
             yield rows, packed([reply for _, replies in group for reply in replies], self.outputs)
 
     def borrow(self, *, fresh: bool = False) -> tuple[http.client.HTTPConnection, bool]:
@@ -138,7 +158,9 @@ class HttpAdapter(Adapter):
                 return self._idle.pop(), True
             except IndexError:
                 pass
-        kind = http.client.HTTPSConnection if self._scheme == "https" else http.client.HTTPConnection
+        kind = (
+            http.client.HTTPSConnection if self._scheme == "https" else http.client.HTTPConnection
+        )
         return kind(self._host, self._port, timeout=self.timeout), False
 
     def give_back(self, connection: http.client.HTTPConnection) -> None:
@@ -146,7 +168,9 @@ class HttpAdapter(Adapter):
         self._idle.append(connection)
 
     def post(self, body: bytes) -> tuple[http.client.HTTPResponse, bytes]:
-        """Return one response and its body; a connection that the service closed while idle is opened anew."""
+        """Return one response and its body; a connection that the service closed while idle is
+        opened anew.
+        """
         connection, used = self.borrow()
         try:
             return self._post(connection, body)
@@ -155,7 +179,9 @@ class HttpAdapter(Adapter):
                 raise
         return self._post(self.borrow(fresh=True)[0], body)
 
-    def _post(self, connection: http.client.HTTPConnection, body: bytes) -> tuple[http.client.HTTPResponse, bytes]:
+    def _post(
+        self, connection: http.client.HTTPConnection, body: bytes
+    ) -> tuple[http.client.HTTPResponse, bytes]:
         deadline = time.monotonic() + self.timeout
         try:
             connection.request("POST", self._target, body, self.headers)
@@ -170,7 +196,8 @@ class HttpAdapter(Adapter):
                     raise TimeoutError
                 if size > MOST_BODY:
                     raise BadOutcome(
-                        f"{self.url} answered with over {MOST_BODY} bytes, too long for {self.batch} outcomes"
+                        f"{self.url} answered with over {MOST_BODY} bytes, too long for"
+                        f" {self.batch} outcomes"
                     )
             if response.length:
                 raise http.client.IncompleteRead(b"".join(parts), response.length)
@@ -192,12 +219,18 @@ class _Exchange:
         self._adapter = adapter
         self._records = records
         self._stop = stop
-        self._asked = words(records[0]) if len(records) == 1 else f"{len(records)} inputs from {words(records[0])} on"
+        self._asked = (
+            words(records[0])
+            if len(records) == 1
+            else f"{len(records)} inputs from {words(records[0])} on"
+        )
 
     def outcomes(self) -> list[Reply]:
         """Return one outcome per record, or raise what the last attempt gave."""
         adapter = self._adapter
-        body = json.dumps(self._records[0] if adapter.single else {"inputs": self._records}).encode()
+        body = json.dumps(
+            self._records[0] if adapter.single else {"inputs": self._records}
+        ).encode()
         pause = adapter.backoff
         attempt = 0
         while True:
@@ -207,8 +240,8 @@ class _Exchange:
                 response, content = adapter.post(body)
             except TimeoutError:
                 error: SubjectError = SubjectTimeout(
-                    f"{adapter.url} gave no answer to {self._asked} within {adapter.timeout:g} s{_times(attempt)}; "
-                    "raise the timeout or lower the batch if it needs longer"
+                    f"{adapter.url} gave no answer to {self._asked} within {adapter.timeout:g}"
+                    f" s{_times(attempt)}; raise the timeout or lower the batch if it needs longer"
                 )
             except (OSError, http.client.HTTPException) as lost:
                 error = SubjectCrashed(
@@ -226,26 +259,34 @@ class _Exchange:
                 raise error
             pause *= 2
 
-    def _refused(self, response: http.client.HTTPResponse, content: bytes, attempt: int) -> SubjectError:
+    def _refused(
+        self, response: http.client.HTTPResponse, content: bytes, attempt: int
+    ) -> SubjectError:
         url, status = self._adapter.url, f"{response.status} {response.reason}".strip()
         if 300 <= response.status < 400:
             return SubjectCrashed(
-                f"{url} answered with a redirect ({status}) to {response.headers.get('Location')}, which is not "
-                "followed; give the final address"
+                f"{url} answered with a redirect ({status}) to {response.headers.get('Location')},"
+                " which is not followed; give the final address"
             )
         said = clip(content.decode("utf-8", "replace")) or "nothing"
-        return SubjectCrashed(f"{url} answered {self._asked} with status {status}{_times(attempt)} and said: {said}")
+        return SubjectCrashed(
+            f"{url} answered {self._asked} with status {status}{_times(attempt)} and said: {said}"
+        )
 
     def _read(self, content: bytes) -> list[Reply]:
         """Take the outcomes out of a response."""
         try:
             answer = json.loads(content)
         except (ValueError, RecursionError):
-            raise self._bad(f"text that is no JSON: {clip(content.decode('utf-8', 'replace'))!r}") from None
+            raise self._bad(
+                f"text that is no JSON: {clip(content.decode('utf-8', 'replace'))!r}"
+            ) from None
         key = "outcome" if self._adapter.single else "outcomes"
         # With several outputs, the object of a single input may be the record itself.
         record = self._adapter.single and bool(self._adapter.outputs)
-        if isinstance(answer, dict) and not (record and not isinstance(answer.get(key), dict | list)):
+        if isinstance(answer, dict) and not (
+            record and not isinstance(answer.get(key), dict | list)
+        ):
             if key not in answer:
                 raise self._bad(f"an object without {key!r}: {clip(json.dumps(answer))}")
             answer = answer[key]
@@ -254,7 +295,9 @@ class _Exchange:
             raise self._bad(f"{clip(json.dumps(answer))} instead of a list of outcomes")
         if len(values) != len(self._records):
             raise self._bad(f"{len(values)} outcomes instead of {len(self._records)}")
-        return [self._reply(value, record) for value, record in zip(values, self._records, strict=True)]
+        return [
+            self._reply(value, record) for value, record in zip(values, self._records, strict=True)
+        ]
 
     def _reply(self, value: Any, record: Record) -> Reply:
         if self._adapter.outputs:
@@ -278,20 +321,32 @@ def _close(connections: list[http.client.HTTPConnection]) -> None:
 def _split(url: str) -> tuple[str, str, int, str]:
     """Return scheme, host, port and target of an address, or say what is wrong with it."""
     if not isinstance(url, str) or not url.isascii() or not url.isprintable() or " " in url:
-        raise UsageError(f"the address {url!r} must be plain ASCII text; percent-encode other characters")
+        raise UsageError(
+            f"the address {url!r} must be plain ASCII text; percent-encode other characters"
+        )
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise UsageError(f"the address {url!r} cannot be read ({error}); write http://host:port/path") from None
+        raise UsageError(
+            f"the address {url!r} cannot be read ({error}); write http://host:port/path"
+        ) from None
     if parts.scheme not in ("http", "https"):
         raise UsageError(f"the address {url!r} must begin with http:// or https://")
     if not host:
         raise UsageError(f"the address {url!r} names no host; write http://host:port/path")
     if parts.username is not None:
-        raise UsageError(f"the address of {host} contains a user name; pass headers={{'Authorization': …}} instead")
+        raise UsageError(
+            f"the address of {host} contains a user name; pass headers={{'Authorization': …}}"
+            " instead"
+        )
     port = (443 if parts.scheme == "https" else 80) if port is None else port
-    return parts.scheme, host, port, (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    return (
+        parts.scheme,
+        host,
+        port,
+        (parts.path or "/") + (f"?{parts.query}" if parts.query else ""),
+    )
 
 
 def _checked(headers: Mapping[str, str]) -> dict[str, str]:
@@ -301,7 +356,9 @@ def _checked(headers: Mapping[str, str]) -> dict[str, str]:
             raise UsageError(f"the header {name!r} must have a text of one line as its value")
     given = {name.lower() for name in headers}
     usual = {"Content-Type": "application/json", "Accept": "application/json"}
-    return {name: value for name, value in usual.items() if name.lower() not in given} | dict(headers)
+    return {name: value for name, value in usual.items() if name.lower() not in given} | dict(
+        headers
+    )
 
 
 def _times(attempt: int) -> str:

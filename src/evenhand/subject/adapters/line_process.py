@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING
 
 from evenhand.runtime.errors import BadOutcome, SubjectCrashed, clip
 from evenhand.subject.adapters.base import Reply
-from evenhand.subject.adapters.process import KEPT_ERRORS, MOST_OUTPUT, ending, kill_group, last_words
+from evenhand.subject.adapters.process import (
+    KEPT_ERRORS,
+    MOST_OUTPUT,
+    ending,
+    kill_group,
+    last_words,
+)
 from evenhand.subject.adapters.records import words
 from evenhand.subject.outputs import parse_reply
 
@@ -30,7 +36,9 @@ Answer = tuple[int, Reply]
 
 
 class Child:
-    """One process, what it has been dealt (`todo`), and what it has been sent and has not answered (`sent`)."""
+    """One process, what it has been dealt (`todo`), and what it has been sent and has not answered
+    (`sent`).
+    """
 
     def __init__(self, program: Program, outputs: tuple[str, ...] = ()) -> None:
         self.name = clip(shlex.join(program.argv))
@@ -43,9 +51,13 @@ class Child:
 
     def start(self) -> None:
         """Start the process, for the first time or again."""
-        self.process = self._program.start(self._program.argv, stdin=subprocess.PIPE, kind="program")
+        self.process = self._program.start(
+            self._program.argv, stdin=subprocess.PIPE, kind="program"
+        )
         pipes = (self.process.stdin, self.process.stdout, self.process.stderr)
-        self._into, self.out, self.errors = (stream.fileno() for stream in pipes if stream is not None)
+        self._into, self.out, self.errors = (
+            stream.fileno() for stream in pipes if stream is not None
+        )
         for descriptor in (self._into, self.out, self.errors):
             os.set_blocking(descriptor, False)
         self.alive, self.since = True, time.monotonic()
@@ -82,7 +94,9 @@ class Child:
             self._outgoing = b""  # it no longer listens; the end of its output will tell the rest
 
     def take(self) -> bytes | None:
-        """Return what has been printed, nothing at the end of the output, None where there is none yet."""
+        """Return what has been printed, nothing at the end of the output, None where there is none
+        yet.
+        """
         try:
             return os.read(self.out, 1 << 16)
         except BlockingIOError:
@@ -101,13 +115,17 @@ class Child:
             try:
                 answers.append((self.sent[0][0], _reply(line, self._outputs)))
             except ValueError as error:
-                raise BadOutcome(f"the program {self.name} answered {self.question()} with {error}") from None
+                raise BadOutcome(
+                    f"the program {self.name} answered {self.question()} with {error}"
+                ) from None
             self.sent.popleft()
             self._deaths = 0
         if lines:
             self.since = time.monotonic()
         if len(self._partial) > MOST_OUTPUT:
-            raise BadOutcome(f"the program {self.name} answered {self.question()} with over {MOST_OUTPUT} bytes")
+            raise BadOutcome(
+                f"the program {self.name} answered {self.question()} with over {MOST_OUTPUT} bytes"
+            )
         return bool(data)
 
     def silent(self) -> bool:
@@ -121,7 +139,9 @@ class Child:
         return data is None
 
     def bury(self, most: int) -> None:
-        """Take back what a dead process has not answered, unless the same input has killed it too often."""
+        """Take back what a dead process has not answered, unless the same input has killed it too
+        often.
+        """
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(GRACE)
         self.kill()
@@ -130,8 +150,8 @@ class Child:
         self._deaths += bool(self.todo)
         if self._deaths > most:
             raise SubjectCrashed(
-                f"the program {self.name} {ending(self.process.returncode)} without an answer to {self.question()} "
-                f"({self._deaths} in a row); {last_words(self._err)}"
+                f"the program {self.name} {ending(self.process.returncode)} without an answer to"
+                f" {self.question()} ({self._deaths} in a row); {last_words(self._err)}"
             )
 
     def question(self) -> str:
@@ -142,9 +162,10 @@ class Child:
         """Return the error for a line that nobody asked for."""
         shown = clip(line.decode("utf-8", "backslashreplace"))
         return BadOutcome(
-            f"the program {self.name} printed more lines than it was given inputs, such as {shown!r}; it must print "
-            "one line per input (other messages belong on standard error), and as its answers may have been taken for "
-            "those of other inputs, discard this run's ledger"
+            f"the program {self.name} printed more lines than it was given inputs, such as"
+            f" {shown!r}; it must print one line per input (other messages belong on standard"
+            " error), and as its answers may have been taken for those of other inputs, discard"
+            " this run's ledger"
         )
 
     def last_errors(self) -> bytes:
@@ -188,7 +209,9 @@ def _known(line: bytes, outputs: tuple[str, ...]) -> Reply:
     try:
         text = line.decode("utf-8").strip()
     except UnicodeDecodeError:
-        raise ValueError(f"text that is not UTF-8: {clip(line.decode('utf-8', 'backslashreplace'))!r}") from None
+        raise ValueError(
+            f"text that is not UTF-8: {clip(line.decode('utf-8', 'backslashreplace'))!r}"
+        ) from None
     if not text:
         raise ValueError("an empty line instead of an outcome")
     return parse_reply(text, outputs)

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.runtime.errors import BadOutcome, MissingExtra, SubjectCrashed, UsageError, clip, nearest
+from evenhand.runtime.errors import (
+    BadOutcome,
+    MissingExtra,
+    SubjectCrashed,
+    UsageError,
+    clip,
+    nearest,
+)
 from evenhand.runtime.fingerprint import file_digest
 from evenhand.runtime.options import FILE, WHOLE, Option, Options
 from evenhand.runtime.table_file import beside
@@ -38,7 +45,8 @@ _NUMBERS = {
 
 
 class OnnxAdapter(Adapter):
-    """Ask an ONNX model: one input tensor with a column per feature, or one input per feature, matched by name.
+    """Ask an ONNX model: one input tensor with a column per feature, or one input per feature,
+    matched by name.
 
     Parameters
     ----------
@@ -47,8 +55,8 @@ class OnnxAdapter(Adapter):
     output
         "label", the predicted class or number; or "score", the probability of `positive`.
     positive
-        The class whose probability is the score; may be left out where there are two, for the second one. It says
-        nothing of labels.
+        The class whose probability is the score; may be left out where there are two, for the
+        second one. It says nothing of labels.
     threads
         Threads that one batch may use.
     """
@@ -78,28 +86,50 @@ class OnnxAdapter(Adapter):
         self.threads = threads
         self._digest = _sha256(self.path)
         # A score is another answer than a label: a ledger of the one must not serve the other.
-        self.identity = f"onnx:{self._digest}" + (f":score:{self.positive!r}" if output == "score" else "")
+        self.identity = f"onnx:{self._digest}" + (
+            f":score:{self.positive!r}" if output == "score" else ""
+        )
         self._running: tuple[int, Any] | None = (os.getpid(), _load(self.path, threads))
 
     def check(self, space: Space) -> None:
-        """Refuse a space whose features are not the inputs of the model, and outputs that it has not."""
+        """Refuse a space whose features are not the inputs of the model, and outputs that it has
+        not.
+        """
         if self.outputs and self.output == "score":
-            raise UsageError("outputs are labels or numbers; leave out output = 'score', or outputs")
+            raise UsageError(
+                "outputs are labels or numbers; leave out output = 'score', or outputs"
+            )
         tensors = [tensor.name for tensor in self._session().get_outputs()]
         for name in self.outputs if len(tensors) > 1 else ():
             if name not in tensors:
-                raise UsageError(f"{name!r} is no output of the ONNX model '{self.path}'; {nearest(name, tensors)}")
-        _feed(self._session().get_inputs(), space.draw(1, np.random.default_rng(0)), space, self.path)
+                raise UsageError(
+                    f"{name!r} is no output of the ONNX model '{self.path}';"
+                    f" {nearest(name, tensors)}"
+                )
+        _feed(
+            self._session().get_inputs(), space.draw(1, np.random.default_rng(0)), space, self.path
+        )
 
-    def run(self, points: NDArray[np.float64], space: Space) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
-        """Yield (rows, outcomes), in batches only where the model was exported with a fixed batch size."""
+    def run(
+        self, points: NDArray[np.float64], space: Space
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
+        """Yield (rows, outcomes), in batches only where the model was exported with a fixed batch
+        size.
+        """
         session = self._session()
         fixed = session.get_inputs()[0].shape[:1]
         size = fixed[0] if fixed and isinstance(fixed[0], int) and fixed[0] > 0 else len(points)
         for start in range(0, len(points), max(size, 1)):
             batch = points[start : start + size]
-            full = np.pad(batch, ((0, size - len(batch)), (0, 0)), mode="edge") if len(batch) < size else batch
-            yield np.arange(start, start + len(batch)), self._answer(session, full, space)[: len(batch)]
+            full = (
+                np.pad(batch, ((0, size - len(batch)), (0, 0)), mode="edge")
+                if len(batch) < size
+                else batch
+            )
+            yield (
+                np.arange(start, start + len(batch)),
+                self._answer(session, full, space)[: len(batch)],
+            )
 
     def close(self) -> None:
         """Free the model; it is loaded again when next asked."""
@@ -112,40 +142,61 @@ class OnnxAdapter(Adapter):
         # A session has threads of its own, which a forked child does not inherit.
         if self._running is None or self._running[0] != os.getpid():
             if _sha256(self.path) != self._digest:
-                raise UsageError(f"the ONNX file '{self.path}' has changed since the run began; start again with it")
+                raise UsageError(
+                    f"the ONNX file '{self.path}' has changed since the run began; start again"
+                    " with it"
+                )
             self._running = (os.getpid(), _load(self.path, self.threads))
         return self._running[1]
 
-    def _answer(self, session: Any, points: NDArray[np.float64], space: Space) -> NDArray[np.generic]:
+    def _answer(
+        self, session: Any, points: NDArray[np.float64], space: Space
+    ) -> NDArray[np.generic]:
         feed = _feed(session.get_inputs(), points, space, self.path)
         names = [output.name for output in session.get_outputs()]
         if self.outputs:
-            return self._records(self._run(session, names if len(names) == 1 else self.outputs, feed), len(points))
+            return self._records(
+                self._run(session, names if len(names) == 1 else self.outputs, feed), len(points)
+            )
         label = names.index("output_label") if "output_label" in names else 0
         rest = [place for place in range(len(names)) if place != label]
         score = (rest or [label])[0]
         asked = [label] if self.output == "label" else [label, score]
         answers = self._run(session, [names[place] for place in asked], feed)
-        outcomes = self._labels(answers[0]) if self.output == "label" else self._scores(answers[0], answers[1])
+        outcomes = (
+            self._labels(answers[0])
+            if self.output == "label"
+            else self._scores(answers[0], answers[1])
+        )
         if outcomes.shape != (len(points),):
-            raise BadOutcome(f"the ONNX model '{self.path}' gave {outcomes.size} outcomes for {len(points)} inputs")
+            raise BadOutcome(
+                f"the ONNX model '{self.path}' gave {outcomes.size} outcomes for {len(points)}"
+                " inputs"
+            )
         return outcomes
 
     def _run(self, session: Any, names: Sequence[str], feed: dict[str, NDArray[Any]]) -> list[Any]:
         try:
             return list(session.run(list(names), feed))
-        except Exception as error:  # onnxruntime raises classes of its own, with no common base but Exception
+        except (
+            Exception
+        ) as error:  # onnxruntime raises classes of its own, with no common base but Exception
             size = len(next(iter(feed.values())))
             raise SubjectCrashed(
-                f"the ONNX model '{self.path}' failed on a batch of {size} inputs: {clip(str(error), 300)}"
+                f"the ONNX model '{self.path}' failed on a batch of {size} inputs:"
+                f" {clip(str(error), 300)}"
             ) from error
 
     def _records(self, answers: list[Any], size: int) -> NDArray[np.generic]:
-        """Return one record per input from tensors named as the outputs, or from one with a column for each."""
+        """Return one record per input from tensors named as the outputs, or from one with a column
+        for each.
+        """
         software = f"the ONNX model '{self.path}'"
         if len(answers) == 1:
             return records_of(answers[0], self.outputs, size, software)
-        columns = {name: self._labels(answer) for name, answer in zip(self.outputs, answers, strict=True)}
+        columns = {
+            name: self._labels(answer) for name, answer in zip(self.outputs, answers, strict=True)
+        }
         return records_of(columns, self.outputs, size, software)
 
     def _labels(self, answer: Any) -> NDArray[np.generic]:
@@ -154,8 +205,8 @@ class OnnxAdapter(Adapter):
             labels = labels[:, 0]
         if labels.ndim != 1:
             raise UsageError(
-                f"the ONNX model '{self.path}' gives {labels.shape[-1]} numbers for each input, not a label; ask for "
-                'output = "score"'
+                f"the ONNX model '{self.path}' gives {labels.shape[-1]} numbers for each input, not"
+                ' a label; ask for output = "score"'
             )
         return labels
 
@@ -176,7 +227,8 @@ class OnnxAdapter(Adapter):
             return classes[1]
         if self.positive is None:
             raise UsageError(
-                f"the ONNX model '{self.path}' knows {len(classes)} classes; say which one is scored, with positive ="
+                f"the ONNX model '{self.path}' knows {len(classes)} classes; say which one is"
+                " scored, with positive ="
             )
         if self.positive not in classes:
             raise UsageError(
@@ -186,8 +238,14 @@ class OnnxAdapter(Adapter):
         return self.positive
 
     def _column(self, labels: NDArray[Any], scores: NDArray[Any]) -> int:
-        """Find the column of a class in a tensor without names: where it is predicted, its column is the highest."""
-        hit = labels.reshape(-1) == self.positive if labels.size == len(scores) else np.zeros(len(scores), dtype=bool)
+        """Find the column of a class in a tensor without names: where it is predicted, its column
+        is the highest.
+        """
+        hit = (
+            labels.reshape(-1) == self.positive
+            if labels.size == len(scores)
+            else np.zeros(len(scores), dtype=bool)
+        )
         highest = scores.argmax(axis=1)
         clear = (scores == scores.max(axis=1, keepdims=True)).sum(axis=1) == 1
         inside, outside = np.unique(highest[hit & clear]), np.unique(highest[~hit & clear])
@@ -196,8 +254,9 @@ class OnnxAdapter(Adapter):
         if len(inside) == 1 and inside[0] not in outside:
             return int(inside[0])
         raise UsageError(
-            f"the ONNX model '{self.path}' does not say which of its {scores.shape[1]} probability columns is class "
-            f"{self.positive!r}; export it with named probabilities (skl2onnx: zipmap), or leave out positive ="
+            f"the ONNX model '{self.path}' does not say which of its {scores.shape[1]} probability"
+            f" columns is class {self.positive!r}; export it with named probabilities (skl2onnx:"
+            " zipmap), or leave out positive ="
         )
 
 
@@ -213,7 +272,9 @@ def _load(path: Path, threads: int) -> Any:
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:
-        raise UsageError(f"the file '{path}' cannot be read as an ONNX model: {clip(str(error))}") from error
+        raise UsageError(
+            f"the file '{path}' cannot be read as an ONNX model: {clip(str(error))}"
+        ) from error
 
 
 def _sha256(path: Path) -> str:
@@ -221,10 +282,14 @@ def _sha256(path: Path) -> str:
         return file_digest(path)
     except OSError as error:
         hint = beside(path, (".onnx",))
-        raise UsageError(f"the ONNX file '{path}' cannot be read: {error.strerror}; {hint}") from error
+        raise UsageError(
+            f"the ONNX file '{path}' cannot be read: {error.strerror}; {hint}"
+        ) from error
 
 
-def _feed(inputs: Sequence[Any], points: NDArray[np.float64], space: Space, path: Path) -> dict[str, NDArray[Any]]:
+def _feed(
+    inputs: Sequence[Any], points: NDArray[np.float64], space: Space, path: Path
+) -> dict[str, NDArray[Any]]:
     places = {feature.name: place for place, feature in enumerate(space.features) if feature.passed}
     features = [space.features[place] for place in places.values()]
     if len(inputs) == 1 and not (inputs[0].name in places and inputs[0].shape[1:] in ([1], [])):
@@ -232,24 +297,30 @@ def _feed(inputs: Sequence[Any], points: NDArray[np.float64], space: Space, path
         width = matrix.shape[-1]
         if isinstance(width, int) and len(matrix.shape) == 2 and width != len(features):
             raise UsageError(
-                f"the ONNX model '{path}' takes {width} columns and the space passes {len(features)} features; mark "
-                "what the model does not take as passed = false"
+                f"the ONNX model '{path}' takes {width} columns and the space passes"
+                f" {len(features)} features; mark what the model does not take as passed = false"
             )
-        columns = [_column(feature, points[:, places[feature.name]], matrix, path) for feature in features]
+        columns = [
+            _column(feature, points[:, places[feature.name]], matrix, path) for feature in features
+        ]
         return {matrix.name: np.column_stack(columns)}
     names = [tensor.name for tensor in inputs]
     for name in names:
         if name not in places:
-            raise UsageError(f"input {name!r} of the ONNX model '{path}' is no feature; {nearest(name, places)}")
+            raise UsageError(
+                f"input {name!r} of the ONNX model '{path}' is no feature; {nearest(name, places)}"
+            )
     for name in places:
         if name not in names:
             raise UsageError(
-                f"feature {name!r} has no input in the ONNX model '{path}'; {nearest(name, names)}; or mark the "
-                "feature as passed = false"
+                f"feature {name!r} has no input in the ONNX model '{path}'; {nearest(name, names)};"
+                " or mark the feature as passed = false"
             )
     feed = {}
     for tensor in inputs:
-        column = _column(space.features[places[tensor.name]], points[:, places[tensor.name]], tensor, path)
+        column = _column(
+            space.features[places[tensor.name]], points[:, places[tensor.name]], tensor, path
+        )
         feed[tensor.name] = column if len(tensor.shape) == 1 else column.reshape(-1, 1)
     return feed
 
@@ -259,23 +330,31 @@ def _column(feature: Feature, codes: NDArray[np.float64], tensor: Any, path: Pat
     if tensor.type == "tensor(string)":
         if feature.kind != "category" or not all(textual):
             raise UsageError(
-                f"input {tensor.name!r} of the ONNX model '{path}' takes text, and feature {feature.name!r} has "
-                "numbers; write its levels as text"
+                f"input {tensor.name!r} of the ONNX model '{path}' takes text, and feature"
+                f" {feature.name!r} has numbers; write its levels as text"
             )
         return np.array(feature.levels, dtype=object)[codes.astype(np.intp)]
     if tensor.type not in _NUMBERS:
-        raise UsageError(f"input {tensor.name!r} of the ONNX model '{path}' is a {tensor.type}, which is not supported")
+        raise UsageError(
+            f"input {tensor.name!r} of the ONNX model '{path}' is a {tensor.type}, which is not"
+            " supported"
+        )
     if any(textual):
         level = feature.levels[textual.index(True)]
         raise UsageError(
-            f"input {tensor.name!r} of the ONNX model '{path}' takes numbers, and feature {feature.name!r} has the "
-            f"level {level!r}; write its levels as the numbers that the model was trained on, or export the pipeline"
+            f"input {tensor.name!r} of the ONNX model '{path}' takes numbers, and feature"
+            f" {feature.name!r} has the level {level!r}; write its levels as the numbers that the"
+            " model was trained on, or export the pipeline"
         )
-    values = np.array(feature.levels, dtype=np.float64)[codes.astype(np.intp)] if feature.kind == "category" else codes
+    values = (
+        np.array(feature.levels, dtype=np.float64)[codes.astype(np.intp)]
+        if feature.kind == "category"
+        else codes
+    )
     column: NDArray[Any] = values.astype(_NUMBERS[tensor.type])
     if not np.issubdtype(column.dtype, np.floating) and not np.array_equal(column, values):
         raise UsageError(
-            f"input {tensor.name!r} of the ONNX model '{path}' takes whole numbers, and feature {feature.name!r} has "
-            "others; declare it as an integer"
+            f"input {tensor.name!r} of the ONNX model '{path}' takes whole numbers, and feature"
+            f" {feature.name!r} has others; declare it as an integer"
         )
     return column

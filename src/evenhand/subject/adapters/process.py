@@ -1,4 +1,6 @@
-"""A program as the user names it: found, told from others, started in a process group of its own, and ended."""
+"""A program as the user names it: found, told from others, started in a process group of its own,
+and ended.
+"""
 
 from __future__ import annotations
 
@@ -47,15 +49,22 @@ class Program:
         env: Mapping[str, str] | None,
         name: str | None = None,
     ) -> Program:
-        """Find the program of a checked command, by `name` where that is not its first element as it stands."""
+        """Find the program of a checked command, by `name` where that is not its first element as
+        it stands.
+        """
         folder = None if cwd is None else os.fspath(cwd)
         environment = None if env is None else dict(env)
         return cls(argv, folder, environment, _find(name or argv[0], folder, environment))
 
     def identity(self, kind: str) -> str:
-        """Name it by its command and by the content of the files in it, so that an edited program is another one."""
+        """Name it by its command and by the content of the files in it, so that an edited program
+        is another one.
+        """
         digest = hashlib.sha256()
-        for path in [Path(self.path), *(Path(self.cwd or ".", argument) for argument in self.argv[1:])]:
+        for path in [
+            Path(self.path),
+            *(Path(self.cwd or ".", argument) for argument in self.argv[1:]),
+        ]:
             try:
                 if path.is_file():
                     digest.update(bytes.fromhex(file_digest(path)))
@@ -73,14 +82,16 @@ class Program:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
-                # Not a new session: Linux would give each its own scheduling group, which costs a quarter of the speed.
+                # Not a new session: Linux would give each its own scheduling group, which costs a
+                # quarter of the speed.
                 process_group=0,
                 cwd=self.cwd,
                 env=self.env,
             )
         except ValueError as error:
             raise UsageError(
-                f"the {kind} {shown(shlex.join(argv))} cannot be run, as an argument is not valid: {error}"
+                f"the {kind} {shown(shlex.join(argv))} cannot be run, as an argument is not valid:"
+                f" {error}"
             ) from None
         except BlockingIOError as error:
             raise SubjectCrashed(
@@ -88,8 +99,8 @@ class Program:
             ) from None
         except OSError as error:
             raise UsageError(
-                f"the {kind} {shown(shlex.join(argv))} cannot be run: {error.strerror}; check that {self.path} is a "
-                "program (a script needs a first line such as '#!/bin/sh')"
+                f"the {kind} {shown(shlex.join(argv))} cannot be run: {error.strerror}; check that"
+                f" {self.path} is a program (a script needs a first line such as '#!/bin/sh')"
             ) from None
 
 
@@ -97,13 +108,16 @@ def checked_argv(argv: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
     """Return the command as a tuple of text, or say what is wrong with it."""
     if isinstance(argv, str | bytes):
         raise UsageError(
-            f"the command {argv!r} must be a list such as {str(argv).split()!r}, one element per argument, as there is "
-            "no shell"
+            f"the command {argv!r} must be a list such as {str(argv).split()!r}, one element per"
+            " argument, as there is no shell"
         )
     parts = []
     for argument in argv:
         if not isinstance(argument, str | os.PathLike):
-            raise UsageError(f"the argument {argument!r} of the command is no text; write it as {str(argument)!r}")
+            raise UsageError(
+                f"the argument {argument!r} of the command is no text; write it as"
+                f" {str(argument)!r}"
+            )
         parts.append(os.fspath(argument))
     if not parts or not parts[0]:
         raise UsageError("the command is empty; its first element must name a program")
@@ -111,21 +125,31 @@ def checked_argv(argv: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
 
 
 def _find(name: str, cwd: str | None, env: Mapping[str, str] | None) -> str:
-    """Return the path of the program, relative paths being seen from `cwd` as the operating system does."""
+    """Return the path of the program, relative paths being seen from `cwd` as the operating system
+    does.
+    """
     if cwd is not None and not Path(cwd).is_dir():
-        raise UsageError(f"the working directory {cwd!r} of the command {name!r} is no directory; check cwd")
-    if os.path.dirname(name):  # noqa: PTH120 - Path("./loan") would forget the "./"
+        raise UsageError(
+            f"the working directory {cwd!r} of the command {name!r} is no directory; check cwd"
+        )
+    if os.path.dirname(name):  # noqa: PTH120
         path = Path(cwd or ".", name).absolute()
         if not path.is_file():
             raise UsageError(
-                f"the program {name!r} does not exist as a file at {path}; check the command's first element"
+                f"the program {name!r} does not exist as a file at {path}; check the command's"
+                " first element"
             )
         if not os.access(path, os.X_OK):
-            raise UsageError(f"the program {name!r} is not executable; run: chmod +x {shlex.quote(str(path))}")
+            raise UsageError(
+                f"the program {name!r} is not executable; run: chmod +x {shlex.quote(str(path))}"
+            )
         return str(path)
     found = shutil.which(name, path=None if env is None else env.get("PATH", os.defpath))
     if found is None:
-        raise UsageError(f"the program {name!r} is not on the PATH; give its path (such as './{name}') or install it")
+        raise UsageError(
+            f"the program {name!r} is not on the PATH; give its path (such as './{name}') or"
+            " install it"
+        )
     return str(Path(found).absolute())
 
 

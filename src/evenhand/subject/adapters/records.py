@@ -1,4 +1,6 @@
-"""What the adapters to programs and services share: records in the user's labels, checked options, a bounded pool."""
+"""What the adapters to programs and services share: records in the user's labels, checked options,
+a bounded pool.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 DECODED = 4096
 """Rows decoded at a time, so that memory does not grow with the number of inputs."""
 LINGER = 0.004
-"""Seconds to wait for company before a finished answer is handed on: one ledger commit then serves several."""
+"""Seconds to wait for company before a finished answer is handed on: one ledger commit then serves
+several.
+"""
 WAKE = 0.5
 """Seconds after which a wait looks up, so that no interrupt is late by more."""
 
@@ -33,8 +37,12 @@ R = TypeVar("R")
 Record = dict[str, "Scalar"]
 
 
-def chunks(points: NDArray[np.float64], space: Space, size: int) -> Iterator[tuple[int, list[Record]]]:
-    """Yield (first row, records of up to `size` rows): feature name to plain value, passed features only."""
+def chunks(
+    points: NDArray[np.float64], space: Space, size: int
+) -> Iterator[tuple[int, list[Record]]]:
+    """Yield (first row, records of up to `size` rows): feature name to plain value, passed features
+    only.
+    """
     names = [feature.name for feature in space.features if feature.passed]
     for start in range(0, len(points), size):
         labels = space.labels(points[start : start + size])
@@ -47,12 +55,16 @@ def check_json(space: Space) -> None:
     passed = [feature for feature in space.features if feature.passed]
     if not passed:
         raise UsageError(
-            "no feature of the space is passed to the software under test; leave passed=True on one of them"
+            "no feature of the space is passed to the software under test; leave passed=True on one"
+            " of them"
         )
     for feature in passed:
         for level in feature.levels:
             if isinstance(level, float) and math.isinf(level):
-                raise UsageError(f"feature {feature.name!r}: level {level!r} has no form in JSON; write it as text")
+                raise UsageError(
+                    f"feature {feature.name!r}: level {level!r} has no form in JSON; write it as"
+                    " text"
+                )
 
 
 def words(record: Record) -> str:
@@ -82,11 +94,13 @@ def seconds(name: str, value: object) -> float:
 def fan_out(
     jobs: Iterator[J], work: Callable[[J], R], *, width: int, abort: Callable[[], None]
 ) -> Iterator[list[tuple[J, R]]]:
-    """Do the jobs in `width` threads and yield (job, result) in small groups, in the order of completion.
+    """Do the jobs in `width` threads and yield (job, result) in small groups, in the order of
+    completion.
 
-    Few jobs are queued, so a caller that is killed loses only those. After a SubjectError or UsageError no job is
-    begun, those under way are finished and yielded, then the error of the earliest job is raised. `abort` must end the
-    jobs under way: it is called where the caller stops early or is interrupted.
+    Few jobs are queued, so a caller that is killed loses only those. After a SubjectError or
+    UsageError no job is begun, those under way are finished and yielded, then the error of the
+    earliest job is raised. `abort` must end the jobs under way: it is called where the caller stops
+    early or is interrupted.
     """
     inbox: queue.SimpleQueue[tuple[int, J] | None] = queue.SimpleQueue()
     outbox: queue.SimpleQueue[tuple[int, J, R | None, BaseException | None]] = queue.SimpleQueue()
@@ -104,7 +118,10 @@ def fan_out(
     try:
         while True:
             while not errors and open_jobs < window and (job := next(jobs, None)) is not None:
-                begun, open_jobs = begun + 1, open_jobs + 1  # first, so that no interrupt leaves a job uncounted
+                begun, open_jobs = (
+                    begun + 1,
+                    open_jobs + 1,
+                )  # first, so that no interrupt leaves a job uncounted
                 inbox.put((begun, job))
                 if len(threads) < width:
                     threads.append(threading.Thread(target=loop, daemon=True))
@@ -133,7 +150,9 @@ def fan_out(
         for _ in threads:
             inbox.put(None)
         limit = time.monotonic() + 1.0
-        for thread in threads:  # daemons: a job that cannot be ended must not hold an interrupted caller
+        for (
+            thread
+        ) in threads:  # daemons: a job that cannot be ended must not hold an interrupted caller
             with contextlib.suppress(RuntimeError):  # interrupted while it was being started
                 thread.join(max(0.0, limit - time.monotonic()))
 
@@ -151,7 +170,9 @@ def _gather(outbox: queue.SimpleQueue[R], most: int) -> list[R]:
 
 
 def _first(outbox: queue.SimpleQueue[R]) -> R:
-    """Wait for one result, and wake up now and then: an interrupt just before a wait would go unnoticed in it."""
+    """Wait for one result, and wake up now and then: an interrupt just before a wait would go
+    unnoticed in it.
+    """
     while True:
         with contextlib.suppress(queue.Empty):
             return outbox.get(timeout=WAKE)

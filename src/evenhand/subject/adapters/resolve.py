@@ -22,20 +22,29 @@ def adapt(
     output: Output = "label",
     identity: str | None = None,
 ) -> Adapter:
-    """Return the adapter of a bare model: the first one registered that accepts it; an adapter is returned as it is."""
+    """Return the adapter of a bare model: the first one registered that accepts it; an adapter is
+    returned as it is.
+    """
     options = _said(threshold=threshold, output=output, identity=identity)
     if isinstance(model, Adapter):
         for name, value in options.items():
-            raise UsageError(f"{name} = {clip(repr(value))} is for a bare model; give it to the adapter instead")
+            raise UsageError(
+                f"{name} = {clip(repr(value))} is for a bare model; give it to the adapter instead"
+            )
         return model
     if isinstance(model, type):
-        raise UsageError(f"{model.__name__} is a class; pass a fitted instance of it, or a function")
-    for _, adapter in ADAPTERS.items():  # noqa: PERF102 - each is loaded when it is its turn, and most never are
+        raise UsageError(
+            f"{model.__name__} is a class; pass a fitted instance of it, or a function"
+        )
+    for (
+        _,
+        adapter,
+    ) in ADAPTERS.items():  # noqa: PERF102
         if adapter.accepts(model):
             return adapter.of(model, positive=positive, **options)
     raise UsageError(
-        f"{clip(repr(model))} is neither a fitted estimator nor a function; for a program, a service or a file "
-        f"use Subject.command, stream, http, onnx or saved"
+        f"{clip(repr(model))} is neither a fitted estimator nor a function; for a program, a"
+        " service or a file use Subject.command, stream, http, onnx or saved"
     )
 
 
@@ -52,7 +61,8 @@ def _said(*, threshold: float | None, output: Output, identity: str | None) -> d
 
 
 def kinds_in_files(*, texts: bool = False) -> list[str]:
-    """Return the kinds of software that a configuration can name; with `texts`, those that take texts.
+    """Return the kinds of software that a configuration can name; with `texts`, those that take
+    texts.
 
     >>> kinds_in_files(texts=True)
     ['estimator', 'function']
@@ -65,7 +75,8 @@ def kinds_in_files(*, texts: bool = False) -> list[str]:
 
 
 def as_printed(outcomes: Any) -> Any:
-    """Read outcomes that the user names as a program's own output is read, so that "1" and 1 are the same.
+    """Read outcomes that the user names as a program's own output is read, so that "1" and 1 are
+    the same.
 
     >>> as_printed("1"), as_printed(["1", "2"])
     (1, [1, 2])

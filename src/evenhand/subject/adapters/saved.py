@@ -19,10 +19,14 @@ if TYPE_CHECKING:
 _SKOPS = (".skops",)
 _PICKLES = (".pkl", ".pickle", ".joblib")
 OWN = ("evenhand.methods.repair.methods.evened.Evened",)
-"""Types of ours that a skops file may hold without being trusted by name: loading one only sets plain values."""
+"""Types of ours that a skops file may hold without being trusted by name: loading one only sets
+plain values.
+"""
 
 
-def load_model(path: str | PathLike[str], *, trusted: Sequence[str] | None = None, allow_pickle: bool = False) -> Any:
+def load_model(
+    path: str | PathLike[str], *, trusted: Sequence[str] | None = None, allow_pickle: bool = False
+) -> Any:
     """Return the fitted estimator that a file holds.
 
     Parameters
@@ -30,38 +34,44 @@ def load_model(path: str | PathLike[str], *, trusted: Sequence[str] | None = Non
     path
         A `.skops` file; or a `.pkl`, `.pickle` or `.joblib` file, with `allow_pickle`.
     trusted
-        Types that a skops file may hold beyond those that skops knows to be harmless. Recent versions of skops want
-        `sklearn.tree._tree.Tree` here for trees and forests: a forged one can crash the process that asks it.
+        Types that a skops file may hold beyond those that skops knows to be harmless. Recent
+        versions of skops want `sklearn.tree._tree.Tree` here for trees and forests: a forged one
+        can crash the process that asks it.
     allow_pickle
-        Loading a pickle or joblib file runs whatever code its author put into it, so it must be allowed by name.
+        Loading a pickle or joblib file runs whatever code its author put into it, so it must be
+        allowed by name.
     """
     file = Path(path)
     suffix = file.suffix.lower()
     if suffix == ".onnx":
-        raise UsageError(f"'{file}' is an ONNX model: give it as onnx = \"{file.name}\", or to Subject.onnx")
+        raise UsageError(
+            f"'{file}' is an ONNX model: give it as onnx = \"{file.name}\", or to Subject.onnx"
+        )
     _check_suffix(file)
     _check_readable(file)
     if suffix in _SKOPS:
         return _checked(_from_skops(file, trusted or ()), file)
     if not allow_pickle:
         raise UsageError(
-            f"the model '{file}' is a pickle, and loading one runs any code that its author put into it: save the "
-            "model with skops instead, or allow it with allow_pickle = true if you trust where the file comes from"
+            f"the model '{file}' is a pickle, and loading one runs any code that its author put"
+            " into it: save the model with skops instead, or allow it with allow_pickle = true if"
+            " you trust where the file comes from"
         )
     return _checked(_from_pickle(file), file)
 
 
 def save_model(model: Any, path: str | PathLike[str]) -> list[str]:
-    """Write a fitted estimator to a file, and return the types that `load_model` must be told to trust in it.
+    """Write a fitted estimator to a file, and return the types that `load_model` must be told to
+    trust in it.
 
     Parameters
     ----------
     model
-        Anything fitted that predicts. Of a tree or forest, recent versions of skops want `sklearn.tree._tree.Tree` to
-        be trusted; `Evened` itself need not be.
+        Anything fitted that predicts. Of a tree or forest, recent versions of skops want
+        `sklearn.tree._tree.Tree` to be trusted; `Evened` itself need not be.
     path
-        A `.skops` file; or a `.pkl`, `.pickle` or `.joblib` file, which holds more kinds of models, and which nobody
-        should load who does not trust where it comes from.
+        A `.skops` file; or a `.pkl`, `.pickle` or `.joblib` file, which holds more kinds of models,
+        and which nobody should load who does not trust where it comes from.
 
     Examples
     --------
@@ -77,19 +87,30 @@ def save_model(model: Any, path: str | PathLike[str]) -> list[str]:
     file = Path(path)
     _check_suffix(file)
     if is_torch_module(model):
-        raise UsageError(f"'{file}' is no file for a torch module; write it with torch.save(model.state_dict(), …)")
+        raise UsageError(
+            f"'{file}' is no file for a torch module; write it with"
+            " torch.save(model.state_dict(), …)"
+        )
     if not callable(getattr(model, "predict", None)):
-        raise UsageError(f"{clip(repr(model))} cannot predict, so it is no model to write to '{file}'")
+        raise UsageError(
+            f"{clip(repr(model))} cannot predict, so it is no model to write to '{file}'"
+        )
     if not is_fitted(model):
-        raise UsageError(f"the {type(model).__name__} for '{file}' is not fitted: fit it before saving it")
+        raise UsageError(
+            f"the {type(model).__name__} for '{file}' is not fitted: fit it before saving it"
+        )
     if not file.parent.is_dir():
         raise UsageError(f"'{file}' cannot be written: there is no folder '{file.parent}'")
     try:
         if file.exists():
-            file.open("r+b").close()  # since a file that is only to be read would be replaced all the same
+            file.open(
+                "r+b"
+            ).close()  # since a file that is only to be read would be replaced all the same
     except OSError as error:
         raise UsageError(f"'{file}' cannot be written: {error.strerror}") from error
-    content, trusted = _as_skops(model, file) if file.suffix.lower() in _SKOPS else (_as_pickle(model, file), [])
+    content, trusted = (
+        _as_skops(model, file) if file.suffix.lower() in _SKOPS else (_as_pickle(model, file), [])
+    )
     with replacing(file) as part:
         part.write_bytes(content)
     return trusted
@@ -130,11 +151,15 @@ def _from_skops(file: Path, trusted: Sequence[str]) -> Any:
         unknown = [name for name in skops.io.get_untrusted_types(file=file) if name not in known]
         if not unknown:
             return skops.io.load(file, trusted=known)
-    except Exception as error:  # a damaged archive fails in many ways: zip, JSON, missing keys, missing modules
-        raise UsageError(f"the file '{file}' cannot be loaded by skops: {clip(_reason(error))}") from error
+    except (
+        Exception
+    ) as error:  # a damaged archive fails in many ways: zip, JSON, missing keys, missing modules
+        raise UsageError(
+            f"the file '{file}' cannot be loaded by skops: {clip(_reason(error))}"
+        ) from error
     raise UsageError(
-        f"the model '{file}' holds types that skops does not know to be harmless; if you trust them, allow them with "
-        f"trusted = {sorted({*trusted, *unknown})}"
+        f"the model '{file}' holds types that skops does not know to be harmless; if you trust"
+        f" them, allow them with trusted = {sorted({*trusted, *unknown})}"
     )
 
 
@@ -146,9 +171,12 @@ def _as_skops(model: Any, file: Path) -> tuple[bytes, list[str]]:
     try:
         content = skops.io.dumps(model)
         types = skops.io.get_untrusted_types(data=content)
-        # Some models are written without complaint and cannot be read, such as those with a nameless function inside.
+        # Some models are written without complaint and cannot be read, such as those with a
+        # nameless function inside.
         skops.io.loads(content, trusted=types)
-    except Exception as error:  # whatever the parts of a model raise where they are taken apart or put together
+    except (
+        Exception
+    ) as error:  # whatever the parts of a model raise where they are taken apart or put together
         raise UsageError(
             f"skops cannot keep this {type(model).__name__} ({clip(_reason(error))}); save it as "
             f"'{file.with_suffix('.joblib').name}' instead"
@@ -164,7 +192,8 @@ def _as_pickle(model: Any, file: Path) -> bytes:
         (joblib if file.suffix.lower() == ".joblib" else pickle).dump(model, content)
     except Exception as error:  # whatever the parts of a model raise where they are pickled
         raise UsageError(
-            f"'{file}' cannot be written, since this {type(model).__name__} cannot be pickled: {clip(_reason(error))}"
+            f"'{file}' cannot be written, since this {type(model).__name__} cannot be pickled:"
+            f" {clip(_reason(error))}"
         ) from error
     return content.getvalue()
 
@@ -175,7 +204,9 @@ def _from_pickle(file: Path) -> Any:
     try:
         return joblib.load(file)
     except Exception as error:  # unpickling runs foreign code, which may raise anything
-        raise UsageError(f"the model '{file}' cannot be unpickled: {clip(_reason(error))}") from error
+        raise UsageError(
+            f"the model '{file}' cannot be unpickled: {clip(_reason(error))}"
+        ) from error
 
 
 def _reason(error: Exception) -> str:
@@ -185,8 +216,11 @@ def _reason(error: Exception) -> str:
 def _checked(model: Any, file: Path) -> Any:
     if isinstance(model, type) or not callable(getattr(model, "predict", None)):
         raise UsageError(
-            f"the file '{file}' holds a {type(model).__name__}, which cannot predict; save the whole model"
+            f"the file '{file}' holds a {type(model).__name__}, which cannot predict; save the"
+            " whole model"
         )
     if not is_fitted(model):
-        raise UsageError(f"the {type(model).__name__} in '{file}' is not fitted: fit it before saving it")
+        raise UsageError(
+            f"the {type(model).__name__} in '{file}' is not fitted: fit it before saving it"
+        )
     return model

@@ -16,7 +16,15 @@ from evenhand.runtime.errors import SubjectError, SubjectTimeout, UsageError
 from evenhand.runtime.options import LIST, WHOLE, Option, Options
 from evenhand.subject.adapters.base import Adapter
 from evenhand.subject.adapters.line_process import GRACE, Answer, Child, Task, end, readable, wait
-from evenhand.subject.adapters.process import CWD, ENV, TIMEOUT, WORKERS, Program, checked_argv, last_words
+from evenhand.subject.adapters.process import (
+    CWD,
+    ENV,
+    TIMEOUT,
+    WORKERS,
+    Program,
+    checked_argv,
+    last_words,
+)
 from evenhand.subject.adapters.records import check_json, chunks, seconds, whole
 from evenhand.subject.options import IDENTITY
 from evenhand.subject.outputs import packed
@@ -29,16 +37,18 @@ if TYPE_CHECKING:
     from evenhand.space.space import Space
 
 SETTLE = 0.05
-"""Seconds to wait after the very first answer for a line too many: a banner would shift every answer by one."""
+"""Seconds to wait after the very first answer for a line too many: a banner would shift every
+answer by one.
+"""
 FLUSH = "a program must flush its output after every line"
 
 
 class StreamAdapter(Adapter):
     """Keep processes running and send them inputs as JSON lines; POSIX only.
 
-    Each line in is an object of feature name to value, each line out is one outcome; answers come in the order of the
-    inputs, and the program must flush after each. It should exit when its input ends. A process that dies is started
-    again and asked what it has not answered.
+    Each line in is an object of feature name to value, each line out is one outcome; answers come
+    in the order of the inputs, and the program must flush after each. It should exit when its input
+    ends. A process that dies is started again and asked what it has not answered.
 
     Parameters
     ----------
@@ -51,11 +61,17 @@ class StreamAdapter(Adapter):
     """
 
     kind = "stream"
-    value = Option("stream", LIST, "a program that reads inputs as JSON lines and prints one outcome each")
+    value = Option(
+        "stream", LIST, "a program that reads inputs as JSON lines and prints one outcome each"
+    )
     options = Options.of(
         WORKERS,
         TIMEOUT,
-        Option("restarts", WHOLE, "how many times a program that dies without an answer is started again"),
+        Option(
+            "restarts",
+            WHOLE,
+            "how many times a program that dies without an answer is started again",
+        ),
         CWD,
         ENV,
         IDENTITY,
@@ -109,15 +125,25 @@ class StreamAdapter(Adapter):
         """Refuse a space whose inputs cannot be sent."""
         check_json(space)
 
-    def run(self, points: NDArray[np.float64], space: Space) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
+    def run(
+        self, points: NDArray[np.float64], space: Space
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
         """Yield (rows, outcomes) until every point is answered."""
         self.check(space)
         if not len(points):
             return
-        # Several small shares for each of many processes, so that none is left with all the work at the end.
-        share = self.batch if self.workers == 1 else min(self.batch, -(-len(points) // (4 * self.workers)))
+        # Several small shares for each of many processes, so that none is left with all the work at
+        # the end.
+        share = (
+            self.batch
+            if self.workers == 1
+            else min(self.batch, -(-len(points) // (4 * self.workers)))
+        )
         shares = (
-            deque((start + offset, json.dumps(record).encode() + b"\n") for offset, record in enumerate(records))
+            deque(
+                (start + offset, json.dumps(record).encode() + b"\n")
+                for offset, record in enumerate(records)
+            )
             for start, records in chunks(points, space, share)
         )
         team: list[Child] = []
@@ -134,7 +160,9 @@ class StreamAdapter(Adapter):
                     child.kill()
 
     def _borrow(self, team: list[Child], count: int) -> None:
-        if self._owner != os.getpid():  # a fork shares the pipes with its parent, so it needs processes of its own
+        if (
+            self._owner != os.getpid()
+        ):  # a fork shares the pipes with its parent, so it needs processes of its own
             self._finalizer.detach()
             self._open()
         while len(team) < count:
@@ -158,13 +186,17 @@ class StreamAdapter(Adapter):
             if not busy or time.monotonic() >= limit:
                 break
             answers: list[Answer] = []
-            for child, ready in wait(busy, min(limit, min(child.since for child in busy) + self.timeout)):
+            for child, ready in wait(
+                busy, min(limit, min(child.since for child in busy) + self.timeout)
+            ):
                 known = len(answers)
                 try:
                     self._attend(child, answers, ready=ready)
                 except (SubjectError, UsageError) as error:
                     if not self._vetted:
-                        del answers[known:]  # with a line too many, the first line may be no answer at all
+                        del answers[
+                            known:
+                        ]  # with a line too many, the first line may be no answer at all
                     failure, limit = failure or error, min(limit, time.monotonic() + GRACE)
                     child.kill()
                     child.sent.clear()
@@ -174,7 +206,9 @@ class StreamAdapter(Adapter):
                 began = time.monotonic()
                 yield answers
                 for child in team:
-                    child.since += time.monotonic() - began  # the caller's time is not the program's
+                    child.since += (
+                        time.monotonic() - began
+                    )  # the caller's time is not the program's
         if failure:
             raise failure
         for child in team:
@@ -203,10 +237,11 @@ class StreamAdapter(Adapter):
             alive = child.read(answers)
         if len(answers) > known:
             raise SubjectTimeout(
-                f"the program {child.name} did not answer {question} within {self.timeout:g} s, but only when its "
-                f"input ended; {FLUSH}"
+                f"the program {child.name} did not answer {question} within {self.timeout:g} s, but"
+                f" only when its input ended; {FLUSH}"
             )
         raise SubjectTimeout(
-            f"the program {child.name} gave no answer to {question} within {self.timeout:g} s and was killed; "
-            f"raise the timeout if it needs longer, and note that {FLUSH} ({last_words(child.last_errors())})"
+            f"the program {child.name} gave no answer to {question} within {self.timeout:g} s and"
+            f" was killed; raise the timeout if it needs longer, and note that {FLUSH}"
+            f" ({last_words(child.last_errors())})"
         )

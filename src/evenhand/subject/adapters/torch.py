@@ -33,14 +33,17 @@ if TYPE_CHECKING:
     from evenhand.subject.adapters.base import Output
 
 SAMPLE = 64
-"""Inputs that a module is asked before a run: enough to see that it gives probabilities rather than logits."""
+"""Inputs that a module is asked before a run: enough to see that it gives probabilities rather than
+logits.
+"""
 
 
 class TorchAdapter(Adapter):
-    """Asks a module in evaluation mode: one float column per passed feature in, one logit or one per class out.
+    """Asks a module in evaluation mode: one float column per passed feature in, one logit or one
+    per class out.
 
-    A column holds numbers as they are, categories whose levels are numbers as those numbers, and others by their code.
-    One logit stands for the labels 0 and 1, several for the labels from 0 on.
+    A column holds numbers as they are, categories whose levels are numbers as those numbers, and
+    others by their code. One logit stands for the labels 0 and 1, several for the labels from 0 on.
 
     Parameters
     ----------
@@ -49,7 +52,8 @@ class TorchAdapter(Adapter):
     positive
         Of two classes, the one that is scored, where scores are asked for; 1 where nothing is said.
     threshold
-        Give `positive` where its probability reaches this, rather than the class with the larger logit.
+        Give `positive` where its probability reaches this, rather than the class with the larger
+        logit.
     output
         "label", or "score" for the probability of `positive`.
     identity
@@ -89,9 +93,13 @@ class TorchAdapter(Adapter):
 
     @property
     def identity(self) -> str:
-        """Name the module by its weights, its structure and its own code, and how its answers are made."""
+        """Name the module by its weights, its structure and its own code, and how its answers are
+        made.
+        """
         module = self._identity or f"torch:{self.name}:{_digest(self.module)}"
-        return f"{module}:{self.output}:" + (f"{self._sign}:{self.threshold}" if self._scored else "")
+        return f"{module}:{self.output}:" + (
+            f"{self._sign}:{self.threshold}" if self._scored else ""
+        )
 
     @property
     def _scored(self) -> bool:
@@ -103,52 +111,74 @@ class TorchAdapter(Adapter):
         return ("logit",) if self.output == "label" and len(self.classes) == 2 else ()
 
     def check(self, space: Space) -> None:
-        """Ask a few inputs, and refuse a space that does not fit the module, and a module that gives no logits."""
+        """Ask a few inputs, and refuse a space that does not fit the module, and a module that
+        gives no logits.
+        """
         if self.outputs:
             raise UsageError(
-                f"outputs = {list(self.outputs)} are not for a torch module, which gives one outcome for each input; "
-                f"wrap {self.name} in a function that returns them by name"
+                f"outputs = {list(self.outputs)} are not for a torch module, which gives one"
+                f" outcome for each input; wrap {self.name} in a function that returns them by name"
             )
         points = space.draw(SAMPLE, np.random.default_rng(0))
         try:
             logits = self._logits(points, space)
         except SubjectCrashed as error:
-            taken = next((part.in_features for part in self.module.modules() if hasattr(part, "in_features")), None)
+            taken = next(
+                (
+                    part.in_features
+                    for part in self.module.modules()
+                    if hasattr(part, "in_features")
+                ),
+                None,
+            )
             if taken is None or taken == len(space.passed):
                 raise
             raise UsageError(
-                f"the first layer of {self.name} takes {taken} columns, and the space passes {len(space.passed)}; "
-                f"declare the same columns in the same order"
+                f"the first layer of {self.name} takes {taken} columns, and the space passes"
+                f" {len(space.passed)}; declare the same columns in the same order"
             ) from error
         self.classes = list(range(max(2, logits.shape[1])))
         if self._scored and len(self.classes) != 2:
-            raise UsageError(f"{self.name} has {len(self.classes)} classes; a threshold or output='score' needs two")
+            raise UsageError(
+                f"{self.name} has {len(self.classes)} classes; a threshold or output='score'"
+                " needs two"
+            )
         self._refuse_probabilities(logits)
 
     def _refuse_probabilities(self, logits: NDArray[np.float64]) -> None:
-        """Refuse answers that are probabilities; the largest of several is the same label, but no score."""
+        """Refuse answers that are probabilities; the largest of several is the same label, but no
+        score.
+        """
         low, high = float(logits.min()), float(logits.max())
         summed = logits.shape[1] == 1 or (self._scored and np.allclose(logits.sum(axis=1), 1))
         if summed and 0 <= low < high <= 1:
             raise UsageError(
-                f"{self.name} answers with numbers from {low:.3g} to {high:.3g}, which are probabilities; leave out "
-                f"its last sigmoid or softmax, so that it gives logits"
+                f"{self.name} answers with numbers from {low:.3g} to {high:.3g}, which are"
+                " probabilities; leave out its last sigmoid or softmax, so that it gives logits"
             )
 
-    def run(self, points: Points, space: Space) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
+    def run(
+        self, points: Points, space: Space
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
         """Answer all points in one call."""
         logits = self._logits(points, space)
         yield np.arange(len(points)), self._outcomes(logits)
 
-    def margins(self, points: Points, space: Space, _scorer: str) -> tuple[NDArray[np.generic], NDArray[np.float64]]:
-        """Return each point's label and its margin, in logits: what the positive class, or class 1, is above even."""
+    def margins(
+        self, points: Points, space: Space, _scorer: str
+    ) -> tuple[NDArray[np.generic], NDArray[np.float64]]:
+        """Return each point's label and its margin, in logits: what the positive class, or class 1,
+        is above even.
+        """
         logits = self._logits(points, space)
         return self._outcomes(logits), self._above(_difference(logits))
 
     def gradients(
         self, points: Points, space: Space
     ) -> tuple[NDArray[np.generic], NDArray[np.float64], NDArray[np.float64]]:
-        """Return labels, margins, and how each margin changes with each passed feature, in encoded units."""
+        """Return labels, margins, and how each margin changes with each passed feature, in encoded
+        units.
+        """
         import torch
 
         with crashes_told(self.name, len(points)), torch.enable_grad(), _evaluated(self.module):
@@ -156,13 +186,19 @@ class TorchAdapter(Adapter):
             answer = self._checked(self.module(inputs), len(points))
             slopes = None
             if answer.requires_grad:  # what rounds or looks up has no slope
-                (slopes,) = torch.autograd.grad(_difference(answer).sum(), inputs, allow_unused=True)
+                (slopes,) = torch.autograd.grad(
+                    _difference(answer).sum(), inputs, allow_unused=True
+                )
         logits = _array(answer)
         slope = np.zeros(inputs.shape) if slopes is None else self._sign * _array(slopes)
         for column, position in enumerate(space.passed):
             levels = _numbers_of(space.features[position])
             if levels is not None:
-                slope[:, column] *= np.gradient(levels)[points[:, position].astype(np.intp)] if len(levels) > 1 else 0
+                slope[:, column] *= (
+                    np.gradient(levels)[points[:, position].astype(np.intp)]
+                    if len(levels) > 1
+                    else 0
+                )
         return self._outcomes(logits), self._above(_difference(logits)), slope
 
     @property
@@ -203,23 +239,33 @@ class TorchAdapter(Adapter):
             levels = _numbers_of(space.features[position])
             if levels is not None:
                 columns[:, column] = levels[columns[:, column].astype(np.intp)]
-        own = next((number for number in self.module.parameters() if number.is_floating_point()), torch.zeros(1))
+        own = next(
+            (number for number in self.module.parameters() if number.is_floating_point()),
+            torch.zeros(1),
+        )
         return torch.tensor(columns, dtype=own.dtype, device=own.device)
 
     def _checked(self, answer: Any, expected: int) -> Any:
         """Return the answer with one column for each logit, or say why it is none."""
         import torch
 
-        wanted = f"it must return one logit for each of {expected:,} inputs, or one for each input and class"
+        wanted = (
+            f"it must return one logit for each of {expected:,} inputs, or one for each input and"
+            " class"
+        )
         if not isinstance(answer, torch.Tensor):
             raise BadOutcome(f"{self.name} returned a {type(answer).__name__}; {wanted}")
         if not answer.is_floating_point():
             raise BadOutcome(f"{self.name} returned {answer.dtype} values; {wanted}")
         if answer.shape[:1] != (expected,) or answer.ndim > 2 or 0 in answer.shape[1:]:
-            raise BadOutcome(f"{self.name} returned values of shape {tuple(answer.shape)}; {wanted}")
+            raise BadOutcome(
+                f"{self.name} returned values of shape {tuple(answer.shape)}; {wanted}"
+            )
         missing = answer.isnan()
         if missing.any():
-            raise BadOutcome(f"{self.name} answered nan to {int(missing.sum()):,} of {expected:,} inputs")
+            raise BadOutcome(
+                f"{self.name} answered nan to {int(missing.sum()):,} of {expected:,} inputs"
+            )
         return answer.reshape(expected, -1)
 
 
@@ -265,7 +311,8 @@ def _array(tensor: Any) -> NDArray[np.float64]:
 
 
 def _numbers_of(feature: Feature) -> NDArray[np.float64] | None:
-    """Return the numbers that the codes of a category stand for; None where a code is what the module sees.
+    """Return the numbers that the codes of a category stand for; None where a code is what the
+    module sees.
 
     >>> from evenhand.space.feature import category
     >>> _numbers_of(category("rooms", [1, 2, 5])).tolist(), _numbers_of(category("sex", ["F", "M"]))
@@ -289,17 +336,23 @@ def _evaluated(module: Any) -> Iterator[None]:
 
 
 def _digest(module: Any) -> str:
-    """Return a hash of weights, structure, plain settings, and the code of classes that are not torch's own."""
+    """Return a hash of weights, structure, plain settings, and the code of classes that are not
+    torch's own.
+    """
     import torch
 
     found = hashlib.sha256()
     for part in module.modules():
         kind = type(part)
         own = not kind.__module__.startswith("torch.")
-        settings = {key: value for key, value in vars(part).items() if isinstance(value, str | int | float)}
+        settings = {
+            key: value for key, value in vars(part).items() if isinstance(value, str | int | float)
+        }
         settings.pop("training", None)
         code = fingerprint(kind.forward) if own else ""
-        found.update(f"{kind.__module__}:{kind.__qualname__}:{sorted(settings.items())}:{code}\n".encode())
+        found.update(
+            f"{kind.__module__}:{kind.__qualname__}:{sorted(settings.items())}:{code}\n".encode()
+        )
     for name, weights in module.state_dict().items():
         found.update(name.encode())
         if isinstance(weights, torch.Tensor):

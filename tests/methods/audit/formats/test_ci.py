@@ -1,4 +1,6 @@
-"""An audit for CI systems: what is written is read again by other programs, and nothing from data is obeyed there."""
+"""An audit for CI systems: what is written is read again by other programs, and nothing from data
+is obeyed there.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,10 @@ HOSTILE = [
     "\u202eright to left\u202c, \u2066apart",
     "bell\x07, escape\x1b[31m, null\x00, \ufffe\uffff",
     "`code` **bold** | cell | ~~gone~~ $x$ # 7 #7 !7",
-    "@everyone [link](https://evil.example) ![image](https://evil.example) www.evil.example :tada: GH-7",
+    (
+        "@everyone [link](https://evil.example) ![image](https://evil.example) www.evil.example"
+        " :tada: GH-7"
+    ),
     "{0} {{1}} %0A %s, file=x::",
     "long " * 2_000,
 ]
@@ -81,7 +86,11 @@ over = ["sex"]
 job = "search"
 over = ["sex"]
 """
-TOLD: dict[str, Any] = {"seed": 0, "spent": Spent(9, 9, 0.5), "command": "evenhand audit loans/evenhand.toml --seed 0"}
+TOLD: dict[str, Any] = {
+    "seed": 0,
+    "spent": Spent(9, 9, 0.5),
+    "command": "evenhand audit loans/evenhand.toml --seed 0",
+}
 
 
 def loan(people: Any) -> Any:
@@ -100,7 +109,8 @@ def audited() -> Audit:
     log["ok"] = (rng.random(300) + 0.3 * (log["sex"] == "M") > 0.6).astype(int)
     truth, group = rng.integers(0, 2, 200), rng.choice(["f", "m"], 200)
     guesses = {
-        name: np.where(rng.random(200) < part, truth, 1 - truth) for name, part in (("original", 0.8), ("x", 0.7))
+        name: np.where(rng.random(200) < part, truth, 1 - truth)
+        for name, part in (("original", 0.8), ("x", 0.7))
     }
     subject = eh.Subject(loan, SPACE, positive=True)
     both, few = [["sex"], ["race"]], eh.Budget(queries=300)
@@ -112,10 +122,27 @@ def audited() -> Audit:
             over=both,
             limit=0.05,
         ),
-        checked("group", "measure", eh.measure(subject, over="sex", kind="group", limit=0.05), kind="group"),
-        checked("search sex", "search", eh.search(subject, over="sex", budget=few, limit=0), over=[["sex"]], limit=0),
-        checked("search sex (2)", "search", eh.search(subject, over="sex", budget=few), over=[["sex"]]),
-        checked("log", "measure_log", eh.measure_log(log, outcome="ok", over="sex", limit=0.1, least_ratio=0.8)),
+        checked(
+            "group",
+            "measure",
+            eh.measure(subject, over="sex", kind="group", limit=0.05),
+            kind="group",
+        ),
+        checked(
+            "search sex",
+            "search",
+            eh.search(subject, over="sex", budget=few, limit=0),
+            over=[["sex"]],
+            limit=0,
+        ),
+        checked(
+            "search sex (2)", "search", eh.search(subject, over="sex", budget=few), over=[["sex"]]
+        ),
+        checked(
+            "log",
+            "measure_log",
+            eh.measure_log(log, outcome="ok", over="sex", limit=0.1, least_ratio=0.8),
+        ),
         checked("mine", "mine_log", eh.mine_log(log, outcome="ok", over=["sex", "age"], limit=0.1)),
         checked("compare", "compare", eh.compare(guesses, truth, group, resamples=100)),
         CheckResult("crashed", "measure", {}, error="the software crashed on input 7"),
@@ -129,18 +156,35 @@ def audited() -> Audit:
 def hostile() -> Audit:
     """What has features, labels, outcomes and names that are meant to break something."""
     names = HOSTILE
-    space = eh.Space([eh.category(name, [f"{name} 1", f"{name} 2"]) for name in names[:4]], protected=names[:4])
-    found = eh.measure(lambda people: people.iloc[:, 0].map(lambda level: f"{level} <b>"), space, limit=0.05)
+    space = eh.Space(
+        [eh.category(name, [f"{name} 1", f"{name} 2"]) for name in names[:4]], protected=names[:4]
+    )
+    found = eh.measure(
+        lambda people: people.iloc[:, 0].map(lambda level: f"{level} <b>"), space, limit=0.05
+    )
     checks = [checked(names[0], "measure", found)]
     for number, name in enumerate(HOSTILE):
         verdict = [0.05, 0.5, None][number % 3]
-        case = Case({name: name, "same": name}, {name: name + "!", "same": name}, (name, name + "?"))
-        one = Finding(name, (name,), Estimate(0.2, 0.1, 0.3, 90, 0.95, name, name), verdict, (case,), output=name)
+        case = Case(
+            {name: name, "same": name}, {name: name + "!", "same": name}, (name, name + "?")
+        )
+        one = Finding(
+            name,
+            (name,),
+            Estimate(0.2, 0.1, 0.3, 90, 0.95, name, name),
+            verdict,
+            (case,),
+            output=name,
+        )
         checks.append(checked(name, "measure" if number else name, result(one)))
     checks += [CheckResult(name, "measure", {}, error=name) for name in HOSTILE]
     file = {"file": "a b/#1%?:é.toml", "text": "\x00"}
     return Audit(
-        tuple(checks), subject=HOSTILE[0], config=file, notes=tuple(HOSTILE), **{**TOLD, "command": HOSTILE[2]}
+        tuple(checks),
+        subject=HOSTILE[0],
+        config=file,
+        notes=tuple(HOSTILE),
+        **{**TOLD, "command": HOSTILE[2]},
     )
 
 
@@ -148,7 +192,9 @@ def result(*findings: Finding, stop: StopReason = StopReason.DECIDED) -> Result:
     return Result("measure", findings, 0, Spent(90, 90, 0.25), stop, {})
 
 
-def score(low: float, high: float, limit: float | None = 0.1, about: str = "sex", n: int = 90, **more: Any) -> Finding:
+def score(
+    low: float, high: float, limit: float | None = 0.1, about: str = "sex", n: int = 90, **more: Any
+) -> Finding:
     case = Case({about: "F"}, {about: "M"}, ("no", "yes"))
     estimate = Estimate((low + high) / 2, low, high, n, 0.95, "exact")
     return Finding(f"{about} matters", (about,), estimate, limit, (case,), **more)
@@ -173,7 +219,9 @@ ATTRIBUTES = {
     "skipped": {"message"},
     "system-out": set(),
 }
-"""What the schema of Jenkins (junit-10.xsd) has, which is the strictest; others ignore what they do not know."""
+"""What the schema of Jenkins (junit-10.xsd) has, which is the strictest; others ignore what they do
+not know.
+"""
 INSIDE = {
     "testsuites": {"testsuite"},
     "testsuite": {"testcase"},
@@ -210,7 +258,9 @@ def test_the_totals_of_junit_are_right(made):
                 found = sum(case.find(tag) is not None for case in cases)
                 assert element.get(key, str(found)) == str(found)
             seconds = sum(float(case.get("time", 0)) for case in cases)
-            assert float(element.get("time", 0)) == pytest.approx(seconds, abs=0.0006 * max(1, len(cases)))
+            assert float(element.get("time", 0)) == pytest.approx(
+                seconds, abs=0.0006 * max(1, len(cases))
+            )
     assert len(list(root.iter("testcase"))) == len(all_statements(audit))
 
 
@@ -249,7 +299,9 @@ def test_a_failure_tells_the_claim_the_interval_the_limit_the_case_and_how_to_ru
 
 
 def test_names_of_test_cases_are_unlike_each_other_and_hold_no_values():
-    pairs = [(case.get("classname"), case.get("name")) for case in parsed(audited()).iter("testcase")]
+    pairs = [
+        (case.get("classname"), case.get("name")) for case in parsed(audited()).iter("testcase")
+    ]
     assert len(set(pairs)) == len(pairs)
     assert ("evenhand.log", "sex") in pairs
     assert ("evenhand.log", "sex (2)") in pairs
@@ -265,7 +317,9 @@ def test_an_interrupted_check_is_an_error_even_if_what_it_found_passes():
 def test_long_names_are_cut_and_stay_apart():
     about = "x" * 10_000
     cases = list(
-        parsed(audit_of(score(0.2, 0.3, about=about + "a"), score(0.2, 0.3, about=about + "b"))).iter("testcase")
+        parsed(
+            audit_of(score(0.2, 0.3, about=about + "a"), score(0.2, 0.3, about=about + "b"))
+        ).iter("testcase")
     )
     names = [str(case.get("name")) for case in cases]
     assert len(set(names)) == 2
@@ -285,8 +339,12 @@ def test_hostile_names_stay_text_in_junit():
 @given(TEXTS, TEXTS)
 def test_any_text_survives_every_format(name, other):
     case = Case({name: other}, {name: other + "x"}, (name, other))
-    one = Finding(name, (name,), Estimate(0.2, 0.1, 0.3, 9, 0.95, "exact", other), 0.05, (case,), output=other)
-    audit = Audit((checked(name, "measure", result(one)),), **{**TOLD, "subject": name, "command": other})
+    one = Finding(
+        name, (name,), Estimate(0.2, 0.1, 0.3, 9, 0.95, "exact", other), 0.05, (case,), output=other
+    )
+    audit = Audit(
+        (checked(name, "measure", result(one)),), **{**TOLD, "subject": name, "command": other}
+    )
     root = parsed(audit)
     assert [suite.get("name") for suite in root] == [cut(name, NAME)]
     sarif = json.loads(to_sarif(audit))
@@ -346,7 +404,9 @@ def test_only_what_does_not_pass_can_be_asked_for():
 
 def test_a_message_begins_with_the_claim_and_tells_how_sure_it_is():
     text = run_of(audited())["results"][0]["message"]["text"]
-    assert text.startswith("changing only sex changes the outcome of 14.9 % of inputs. estimate: 14.9 % (n = 804")
+    assert text.startswith(
+        "changing only sex changes the outcome of 14.9 % of inputs. estimate: 14.9 % (n = 804"
+    )
     assert "population: all inputs, uniformly" in text
     assert "engineering threshold: 0.05; verdict: fail. For example sex F → M" in text
 
@@ -381,9 +441,15 @@ def test_a_line_that_cannot_be_told_is_the_first(text, line):
 
 def test_paths_are_told_from_where_ci_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for file, told in ((tmp_path / "a" / "x.toml", "a/x.toml"), (tmp_path.parent / "x.toml", "x.toml"), ("", "")):
+    for file, told in (
+        (tmp_path / "a" / "x.toml", "a/x.toml"),
+        (tmp_path.parent / "x.toml", "x.toml"),
+        ("", ""),
+    ):
         assert Places.of(audit_of(config={"file": str(file), "text": ""})).file == told
-    uri = run_of(hostile())["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    uri = run_of(hostile())["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"][
+        "uri"
+    ]
     assert uri == "a%20b/%231%25%3F%3A%C3%A9.toml"
     assert "locations" not in run_of(audit_of(score(0.2, 0.3)))["results"][0]
 
@@ -400,10 +466,16 @@ def test_fingerprints_stay_when_values_change_and_differ_by_what_is_asked():
 
 def test_how_the_run_went_is_told_apart_from_what_it_found():
     (whole,) = run_of(audit_of(score(0.2, 0.3)))["invocations"]
-    assert (whole["executionSuccessful"], whole["exitCode"], whole["commandLine"]) == (True, 1, TOLD["command"])
+    assert (whole["executionSuccessful"], whole["exitCode"], whole["commandLine"]) == (
+        True,
+        1,
+        TOLD["command"],
+    )
     (broken,) = run_of(audited())["invocations"]
     assert (broken["executionSuccessful"], broken["exitCode"]) == (False, audited().exit_code)
-    told = [(note["level"], note["message"]["text"]) for note in broken["toolExecutionNotifications"]]
+    told = [
+        (note["level"], note["message"]["text"]) for note in broken["toolExecutionNotifications"]
+    ]
     assert told[0] == ("error", "crashed: the software crashed on input 7")
     assert told[-1] == ("note", "a note")
 
@@ -420,7 +492,10 @@ def test_a_baseline_is_told_by_states_and_by_its_identity():
 
 @pytest.mark.parametrize("state", STATES)
 def test_every_state_of_a_baseline_has_a_name_in_sarif(state):
-    check = replace(audit_of(score(0.2, 0.3)).checks[0], held=(BaselineComparison("a", state, Verdict.PASS, "12 %"),))
+    check = replace(
+        audit_of(score(0.2, 0.3)).checks[0],
+        held=(BaselineComparison("a", state, Verdict.PASS, "12 %"),),
+    )
     (found,) = run_of(Audit((check,), **TOLD))["results"]
     assert found["baselineState"] in ("new", "updated", "unchanged")
     assert f"against the baseline: {state}; it was 12 %" in found["message"]["text"]
@@ -432,7 +507,9 @@ def test_braces_and_links_are_no_placeholders_in_sarif():
 
 
 @EACH
-@pytest.mark.parametrize("write", [to_junit, to_sarif, to_markdown], ids=lambda write: write.__name__)
+@pytest.mark.parametrize(
+    "write", [to_junit, to_sarif, to_markdown], ids=lambda write: write.__name__
+)
 def test_the_same_audit_gives_the_same_bytes_also_from_its_file(made, write, tmp_path):
     audit = made()
     audit.to_json(tmp_path / "audit.json")
@@ -448,7 +525,13 @@ def command(line: str) -> tuple[str, dict[str, str], str]:
     assert found, line
 
     def plain(text: str) -> str:
-        for code, letter in (("%0D", "\r"), ("%0A", "\n"), ("%3A", ":"), ("%2C", ","), ("%25", "%")):
+        for code, letter in (
+            ("%0D", "\r"),
+            ("%0A", "\n"),
+            ("%3A", ":"),
+            ("%2C", ","),
+            ("%25", "%"),
+        ):
             text = text.replace(code, letter)
         return text
 
@@ -467,11 +550,17 @@ def test_annotations_tell_what_does_not_pass_where_it_is_declared():
     found = [command(line) for line in github.annotations(audited())]
     kind, properties, message = found[0]
     assert kind == "error"
-    assert properties == {"file": "loans/evenhand.toml", "line": "10", "title": "evenhand fail: measure sex; race"}
+    assert properties == {
+        "file": "loans/evenhand.toml",
+        "line": "10",
+        "title": "evenhand fail: measure sex; race",
+    }
     lines = message.splitlines()
     assert lines[0] == "changing only sex changes the outcome of 14.9 % of inputs"
     assert lines[-1].startswith("for example sex F → M")
-    assert [kind for kind, _, _ in found] == sorted((kind for kind, _, _ in found), key="error warning notice".index)
+    assert [kind for kind, _, _ in found] == sorted(
+        (kind for kind, _, _ in found), key="error warning notice".index
+    )
     titles = [properties["title"] for _, properties, _ in found]
     assert "evenhand not run: crashed" in titles
     assert titles[-1] == "evenhand pass"
@@ -489,7 +578,9 @@ def test_hostile_names_give_no_commands_and_no_properties():
         _, properties, _ = command(line)
         assert set(properties) <= {"file", "line", "title"}
     name = "a,b::c%d\ne"
-    (line,) = github.annotations(Audit((CheckResult(name, "measure", {}, error="100 %\n::error::x"),), **TOLD))
+    (line,) = github.annotations(
+        Audit((CheckResult(name, "measure", {}, error="100 %\n::error::x"),), **TOLD)
+    )
     assert line == "::error title=evenhand not run%3A a%2Cb%3A%3Ac%25d\\ne::100 %25\\n::error::x"
 
 
@@ -519,12 +610,31 @@ def test_a_summary_keeps_to_the_size_that_github_takes(before, tmp_path):
 
 
 def test_a_summary_that_cannot_be_written_is_a_sentence(tmp_path):
-    refused(UsageError, lambda: write_summary(audited(), {"GITHUB_STEP_SUMMARY": str(tmp_path)}), "GITHUB_STEP_SUMMARY")
+    refused(
+        UsageError,
+        lambda: write_summary(audited(), {"GITHUB_STEP_SUMMARY": str(tmp_path)}),
+        "GITHUB_STEP_SUMMARY",
+    )
 
 
 # Markdown
 
-OURS = {"h2", "h3", "p", "table", "thead", "tbody", "tr", "th", "td", "strong", "details", "summary", "pre", "code"}
+OURS = {
+    "h2",
+    "h3",
+    "p",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "strong",
+    "details",
+    "summary",
+    "pre",
+    "code",
+}
 OURS |= {"ul", "li"}
 
 
@@ -548,7 +658,9 @@ class Reader(HTMLParser):
 
 def read(text: str) -> Reader:
     reader = Reader()
-    reader.feed(MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(text))
+    reader.feed(
+        MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(text)
+    )
     return reader
 
 
@@ -569,16 +681,22 @@ def test_hostile_names_stay_text_in_markdown(name):
 
 
 @settings(max_examples=examples(60), deadline=None)
-@given(st.lists(TEXTS | st.text("|\\`*_[]()<>&#@!$~:/.- \t1aw", max_size=12), min_size=1, max_size=3))
+@given(
+    st.lists(TEXTS | st.text("|\\`*_[]()<>&#@!$~:/.- \t1aw", max_size=12), min_size=1, max_size=3)
+)
 def test_cells_of_a_table_stay_what_they_are(cells):
     line = " | ".join(text_of(cell) for cell in cells)
-    reader = read(f"| {' | '.join('h' * len(cells))} |\n| {' | '.join('-' * len(cells))} |\n| {line} |")
+    reader = read(
+        f"| {' | '.join('h' * len(cells))} |\n| {' | '.join('-' * len(cells))} |\n| {line} |"
+    )
     assert reader.tags == {"table", "thead", "tbody", "tr", "th", "td"}
     shown = [text.replace(JOINER, "") for text in "".join(reader.texts).split("\n") if text.strip()]
     assert shown[len(cells) :] == [cut(cell, 400) for cell in cells if cut(cell, 400)]
 
 
-@pytest.mark.parametrize("text", ["@you", "#12", "!12", "https://x.y", "www.x.y", ":tada:", "GH-1", "me@x.y", "&3"])
+@pytest.mark.parametrize(
+    "text", ["@you", "#12", "!12", "https://x.y", "www.x.y", ":tada:", "GH-1", "me@x.y", "&3"]
+)
 def test_nothing_becomes_a_link_by_itself(text):
     shown = "".join(read(text_of(text)).texts)
     assert JOINER in shown
@@ -588,8 +706,12 @@ def test_nothing_becomes_a_link_by_itself(text):
 def test_a_summary_tells_the_verdict_how_sure_it_is_and_how_to_run_it_again():
     text = to_markdown(audited())
     assert text.startswith("## evenhand: fail\n\n")
-    words = Counter("not run" if one.check.found is None else one.word for one in all_statements(audited()))
-    said = ", ".join(f"{words[word]} {word}" for word in ("fail", "not run", "undecided", "no limit", "pass"))
+    words = Counter(
+        "not run" if one.check.found is None else one.word for one in all_statements(audited())
+    )
+    said = ", ".join(
+        f"{words[word]} {word}" for word in ("fail", "not run", "undecided", "no limit", "pass")
+    )
     assert f"statements of function loan: {said}." in text
     assert f"at a level of at least {100 * audited().level:.6g} %." in text
     assert f"\n    {TOLD['command']}\n" in text
@@ -617,7 +739,9 @@ def test_the_two_people_of_a_case_stand_side_by_side_and_what_differs_is_marked(
 
 def test_long_lists_are_folded():
     few = audit_of(*(score(0.0, 0.01, about=f"feature {number}") for number in range(FEW)))
-    many = audit_of(score(0.2, 0.3), *(score(0.0, 0.01, about=f"feature {number}") for number in range(FEW)))
+    many = audit_of(
+        score(0.2, 0.3), *(score(0.0, 0.01, about=f"feature {number}") for number in range(FEW))
+    )
     assert "<details>" not in to_markdown(few)
     assert f"<summary>{FEW} more statements that pass</summary>" in to_markdown(many)
 
@@ -626,13 +750,17 @@ def test_long_lists_are_folded():
 def test_a_summary_has_room_in_a_comment(number):
     long = "x" * 10_000
     audit = audit_of(
-        *(score(0.2, 0.3, about=f"{number} {long}") for number in range(number)), subject=long, command=long
+        *(score(0.2, 0.3, about=f"{number} {long}") for number in range(number)),
+        subject=long,
+        command=long,
     )
     text = to_markdown(audit)
     assert len(text.encode()) <= ROOM
     rows = [line for line in text.splitlines() if line.startswith("| **fail**")]
     assert 1 <= len(rows) <= number
-    assert (f"{number - len(rows):,} more statements are in the report." in text) == (len(rows) < number)
+    assert (f"{number - len(rows):,} more statements are in the report." in text) == (
+        len(rows) < number
+    )
     assert tags(text) <= OURS
 
 
@@ -649,7 +777,9 @@ def test_how_sure_all_of_it_is_together_is_a_sentence(findings, words):
 
 
 def test_levels_that_say_nothing_together_are_not_told_as_a_level():
-    checks = tuple(replace(audit_of(score(0.2, 0.3)).checks[0], name=str(number)) for number in range(30))
+    checks = tuple(
+        replace(audit_of(score(0.2, 0.3)).checks[0], name=str(number)) for number in range(30)
+    )
     assert "nothing is known of all of them together" in to_markdown(Audit(checks, **TOLD))
 
 
@@ -671,8 +801,10 @@ def test_of_many_features_those_that_differ_are_shown_first():
 
 def test_of_long_texts_the_part_that_differs_is_shown():
     words = "word " * 200
-    case = Case({"text": f"{words}gay {words}"}, {"text": f"{words}straight {words}"}, ("rude", "fine"))
-    ((_, one, other, apart), _) = rows_of(case)
+    case = Case(
+        {"text": f"{words}gay {words}"}, {"text": f"{words}straight {words}"}, ("rude", "fine")
+    )
+    (_, one, other, apart), _ = rows_of(case)
     assert "gay" in one
     assert "straight" in other
     assert max(len(one), len(other)) <= 102
@@ -684,11 +816,15 @@ def test_of_long_texts_the_part_that_differs_is_shown():
 
 def test_the_examples_of_the_page_are_valid_yaml():
     yaml = pytest.importorskip("yaml")
-    blocks = re.findall(r"^```yaml\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    blocks = re.findall(
+        r"^```yaml\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
     found = [yaml.safe_load(block) for block in blocks]
     assert len(found) >= 3
     steps = next(one["jobs"]["fairness"]["steps"] for one in found if "jobs" in one)
-    assert any(step.get("uses", "").startswith("github/codeql-action/upload-sarif") for step in steps)
+    assert any(
+        step.get("uses", "").startswith("github/codeql-action/upload-sarif") for step in steps
+    )
 
 
 def test_the_page_has_lines_of_a_width_and_parses_as_it_is_shown():

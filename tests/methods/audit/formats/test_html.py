@@ -1,4 +1,6 @@
-"""The report of an audit as a page: parsed strictly, with every job, hostile texts, very many rows and no checks."""
+"""The report of an audit as a page: parsed strictly, with every job, hostile texts, very many rows
+and no checks.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,15 @@ TAG = "<script>alert(1)</script>"
 LONG = "a" * 10_000
 OVERRIDE = "\u202eecalp fo tuo"
 HOSTILE = (
-    *(TAG, '"><img src=x onerror=alert(1)>', 'it\'s "quoted" & so &amp;', "two\nlines", "nul\x00", LONG, OVERRIDE),
+    *(
+        TAG,
+        '"><img src=x onerror=alert(1)>',
+        'it\'s "quoted" & so &amp;',
+        "two\nlines",
+        "nul\x00",
+        LONG,
+        OVERRIDE,
+    ),
     *("שלום", "</script>", "<!--", "]]>", "${x}", "$title", ""),
 )
 HALF = "\ud800"
@@ -58,7 +68,9 @@ ANY = st.text(max_size=20) | st.sampled_from([*HOSTILE, HALF])
 
 
 class Page(HTMLParser):
-    """Parses a page strictly: every element that is opened is closed, in order; what is read is apart from data."""
+    """Parses a page strictly: every element that is opened is closed, in order; what is read is
+    apart from data.
+    """
 
     def __init__(self, said: str) -> None:
         super().__init__()
@@ -111,7 +123,9 @@ class Page(HTMLParser):
 
 
 def whole(said: str) -> Page:
-    """Parse a page and check what holds of every one: nothing from elsewhere, and everything that is named is there."""
+    """Parse a page and check what holds of every one: nothing from elsewhere, and everything that
+    is named is there.
+    """
     assert said.startswith("<!DOCTYPE html>\n<html lang")
     said.encode()
     assert all(letter.isprintable() or letter == "\n" for letter in said)
@@ -121,16 +135,24 @@ def whole(said: str) -> Page:
     for _, one in found.elements:
         for key in ("for", "aria-labelledby", "aria-describedby"):
             assert one.get(key) is None or one[key] in ids, one
-        assert not any(key.startswith("on") or key in ("src", "srcset", "action", "formaction") for key in one), one
+        assert not any(
+            key.startswith("on") or key in ("src", "srcset", "action", "formaction") for key in one
+        ), one
         for key in ("href", "xlink:href"):
             assert one.get(key, "#").startswith("#"), one
             assert key not in one or one[key][1:] in ids, one
     tags = {tag for tag, _ in found.elements}
     assert not {"img", "link", "iframe", "object", "embed", "base", "form", "audio", "video"} & tags
-    outside = re.findall(r"url\((?!#)[^)]*\)|@import", "".join(re.findall(r"<style>.*?</style>", said, re.DOTALL)))
+    outside = re.findall(
+        r"url\((?!#)[^)]*\)|@import", "".join(re.findall(r"<style>.*?</style>", said, re.DOTALL))
+    )
     assert outside == []
     policy = next(one["content"] for one in found.all("meta") if "http-equiv" in one)
-    code = [one for one, about in zip(found.scripts, found.all("script"), strict=True) if "type" not in about]
+    code = [
+        one
+        for one, about in zip(found.scripts, found.all("script"), strict=True)
+        if "type" not in about
+    ]
     assert len(code) == 1
     digest = b64encode(hashlib.sha256(code[0].encode()).digest()).decode()
     assert f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'" in policy
@@ -146,7 +168,11 @@ def undrawn(monkeypatch):
 # What is looked at
 
 SPACE = eh.Space(
-    [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 60), eh.category("town", ["x", "y", "z"])],
+    [
+        eh.category("sex", ["F", "M"]),
+        eh.integer("age", 18, 60),
+        eh.category("town", ["x", "y", "z"]),
+    ],
     protected=["sex", "town"],
 )
 
@@ -189,14 +215,22 @@ def every() -> dict[str, CheckResult]:
     )
     logged = rows().assign(granted=biased(rows()))
     hired = pd.DataFrame(
-        {"sex": ["F"] * 90 + ["M"] * 100 + ["X"] + ["unknown"] * 9, "points": [*range(90), *range(40, 150)]}
+        {
+            "sex": ["F"] * 90 + ["M"] * 100 + ["X"] + ["unknown"] * 9,
+            "points": [*range(90), *range(40, 150)],
+        }
     )
     hired["hired"] = hired["points"] % 3 == 0
     truth = (rows()["age"] > 35).to_numpy().astype(int)
-    told = {"original": (biased(rows()) == "grant").astype(int), "blind <b>": (fair(rows()) == "grant").astype(int)}
+    told = {
+        "original": (biased(rows()) == "grant").astype(int),
+        "blind <b>": (fair(rows()) == "grant").astype(int),
+    }
     few = eh.Budget(queries=120)
     small = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 38, 43)], protected=["sex"])
-    loud = eh.TextSubject(lambda texts: ["rude" if "gay" in one else "fine" for one in texts], positive="fine")
+    loud = eh.TextSubject(
+        lambda texts: ["rude" if "gay" in one else "fine" for one in texts], positive="fine"
+    )
     found: dict[str, Any] = {
         "measure": eh.measure(model, over="sex", limit=0.05),
         "group": eh.measure(model, over="sex", kind="group", limit=0.05),
@@ -205,7 +239,9 @@ def every() -> dict[str, CheckResult]:
         "subsets": eh.subsets(kept, among=["sex", "town"], limit=0.3),
         "search": eh.search(model, over="sex", budget=few),
         "nothing": eh.search(eh.Subject(fair, SPACE), over="sex", budget=few),
-        "complete": eh.search(eh.Subject(biased, small), over="sex", budget=eh.Budget(queries=10_000)),
+        "complete": eh.search(
+            eh.Subject(biased, small), over="sex", budget=eh.Budget(queries=10_000)
+        ),
         "mine": eh.mine(model, data=rows(), over=["sex", "town"], limit=0.1),
         "mine_log": eh.mine_log(logged, outcome="granted", over="sex", positive="grant"),
         "mine_text": eh.mine_text(loud, SAID, lexicon=TERMS, support=0.2),
@@ -245,7 +281,12 @@ def test_a_page_of_every_job_is_whole_and_links_to_all_of_them(undrawn):
 
 
 WORDS = {
-    "measure": ("Changing only sex", "Engineering threshold: 5 %.", "It speaks of: all inputs", "The simplest case"),
+    "measure": (
+        "Changing only sex",
+        "Engineering threshold: 5 %.",
+        "It speaks of: all inputs",
+        "The simplest case",
+    ),
     "group": ("The groups that are compared", "sex F", "sex M"),
     "prevalence": ("Which share of all inputs", "The prevalence is"),
     "measure_log": ("recorded decisions", "Nothing was asked of the software"),
@@ -253,13 +294,23 @@ WORDS = {
     "search": ("Every input that was found", "Where inputs over sex lie, and why", "Not a rate"),
     "nothing": ("0 found by trying", "not to find any is no proof"),
     "complete": ("every one of",),
-    "mine": ("Rule sets: how much", "sex F", "more are in the table of the summary", "all other rule sets"),
+    "mine": (
+        "Rule sets: how much",
+        "sex F",
+        "more are in the table of the summary",
+        "all other rule sets",
+    ),
     "mine_log": ("Rule sets: how much", "the recorded decisions"),
     "mine_text": ("With which sensitive terms", "gender gay"),
     "terms": ("terms of", "changed with it"),
     "selection": ("9 rows have an unknown sex", "under 2 %", "at least 80 %", "selection rate"),
     "scoring": ("scoring rate", "the median of points"),
-    "compare": ("blind <b>", "Trade-off plane", "gain over the line", "the original has a performance of"),
+    "compare": (
+        "blind <b>",
+        "Trade-off plane",
+        "gain over the line",
+        "the original has a performance of",
+    ),
     "repair": ("Before and after", "a note", "The same repair"),
     "failed": ("This check could not be run: the program ended with code 3, <oops>.", "undecided"),
 }
@@ -268,7 +319,9 @@ WORDS = {
 @pytest.mark.parametrize("name", WORDS)
 def test_a_section_tells_what_its_job_found(name, undrawn):
     found = section_of(name)
-    told = found.text + "".join(one["aria-label"] for _, one in found.elements if "aria-label" in one)
+    told = found.text + "".join(
+        one["aria-label"] for _, one in found.elements if "aria-label" in one
+    )
     for words in WORDS[name]:
         assert words in told
 
@@ -279,11 +332,22 @@ def test_every_found_input_is_in_the_data_as_in_the_frame(undrawn):
     data = found.data("check1-cases")
     assert data["rows"] == len(frame)
     for column in data["columns"]:
-        values = [column["levels"][at] for at in column["values"]] if "levels" in column else column["values"]
+        values = (
+            [column["levels"][at] for at in column["values"]]
+            if "levels" in column
+            else column["values"]
+        )
         assert values == frame[column["name"]].tolist()
     assert [one["name"] for one in data["columns"] if one["feature"]] == ["sex", "age", "town"]
-    cells = [cells for cells in found.rows if cells[0] in ("F", "M") and len(cells) == len(data["columns"])]
-    assert cells == [[str(value) for value in row] for row in frame.head(html_tables.WRITTEN).itertuples(index=False)]
+    cells = [
+        cells
+        for cells in found.rows
+        if cells[0] in ("F", "M") and len(cells) == len(data["columns"])
+    ]
+    assert cells == [
+        [str(value) for value in row]
+        for row in frame.head(html_tables.WRITTEN).itertuples(index=False)
+    ]
 
 
 def test_what_was_replayed_is_told(tmp_path, undrawn):
@@ -301,7 +365,13 @@ def test_notes_of_a_repair_are_told_once(undrawn):
 
 
 def test_a_figure_of_each_kind_is_in_the_page():
-    found = whole(page(audit_of(every()["measure"], every()["subsets"], every()["selection"], every()["compare"])))
+    found = whole(
+        page(
+            audit_of(
+                every()["measure"], every()["subsets"], every()["selection"], every()["compare"]
+            )
+        )
+    )
     pictures = [one["aria-labelledby"] for one in found.all("svg") if "aria-labelledby" in one]
     assert pictures == ["check2-picture-title", "check3-picture-title", "check4-plane-title"]
     assert "evenhand[plot]" not in found.text
@@ -316,7 +386,11 @@ def test_the_same_audit_gives_the_same_bytes_also_from_its_file(tmp_path, undraw
 
 
 def test_a_report_that_cannot_be_written_is_said(tmp_path):
-    refused(UsageError, lambda: audit_of().to_html(tmp_path / "no" / "a.html"), "a.html: cannot write the report")
+    refused(
+        UsageError,
+        lambda: audit_of().to_html(tmp_path / "no" / "a.html"),
+        "a.html: cannot write the report",
+    )
 
 
 def test_an_audit_without_checks_has_a_page():
@@ -334,15 +408,25 @@ def test_checks_of_the_same_name_have_sections_and_links_of_their_own(tmp_path, 
     for name, one in (("a.json", "measure"), ("b.json", "failed")):
         audit_of(replace(every()[one], name="same")).to_json(tmp_path / name)
     found = whole(page(gathered([tmp_path / "a.json", tmp_path / "b.json"])))
-    assert [one["href"] for one in found.all("a") if "check" in one["href"]] == ["#check1", "#check2"] * 2
+    assert [one["href"] for one in found.all("a") if "check" in one["href"]] == [
+        "#check1",
+        "#check2",
+    ] * 2
 
 
 def test_the_summary_begins_with_what_fails(undrawn):
     def findings(*shares: float) -> Result:
-        scores = [Estimate(share, share - 0.01, share + 0.01, 900, 0.95, "exact") for share in shares]
-        return result("measure", [Finding(f"it is {100 * one.value:.0f}", ("a",), one, 0.05) for one in scores])
+        scores = [
+            Estimate(share, share - 0.01, share + 0.01, 900, 0.95, "exact") for share in shares
+        ]
+        return result(
+            "measure",
+            [Finding(f"it is {100 * one.value:.0f}", ("a",), one, 0.05) for one in scores],
+        )
 
-    audit = audit_of(checked("measure", findings(0.05)), checked("measure", findings(0.01, 0.2, 0.3, 0.4, 0.5)))
+    audit = audit_of(
+        checked("measure", findings(0.05)), checked("measure", findings(0.01, 0.2, 0.3, 0.4, 0.5))
+    )
     said = page(audit).partition("<ul>\n<li><span")[2].partition("</ul>")[0]
     assert re.findall("it is (\\d+)|(1 more) of", said) == [
         ("50", ""),
@@ -354,9 +438,17 @@ def test_the_summary_begins_with_what_fails(undrawn):
 
 
 def test_a_check_held_against_a_baseline_says_how_it_stands(undrawn):
-    mild = result("measure", [Finding("sex matters", ("sex",), Estimate(0.1, 0.08, 0.12, 900, 0.95, "exact"), 0.05)])
-    bad = result("measure", [Finding("sex matters", ("sex",), Estimate(0.3, 0.25, 0.35, 900, 0.95, "exact"), 0.05)])
-    held = audit_of(checked("measure", bad)).against(audit_of(checked("measure", mild)), name="old.json")
+    mild = result(
+        "measure",
+        [Finding("sex matters", ("sex",), Estimate(0.1, 0.08, 0.12, 900, 0.95, "exact"), 0.05)],
+    )
+    bad = result(
+        "measure",
+        [Finding("sex matters", ("sex",), Estimate(0.3, 0.25, 0.35, 900, 0.95, "exact"), 0.05)],
+    )
+    held = audit_of(checked("measure", bad)).against(
+        audit_of(checked("measure", mild)), name="old.json"
+    )
     found = whole(page(held))
     assert "Held against a baseline: old.json, digest" in found.text
     assert "Only what surely got worse, or is new, fails." in found.text
@@ -370,7 +462,9 @@ def test_how_sure_all_statements_are_is_said_in_words_that_fit(undrawn):
     one = checked("measure", sampled)
     assert "with at least 90&nbsp;% confidence" in page(audit_of(one, one))
     assert "too many to say that all of them hold together" in page(audit_of(*[one] * 21))
-    assert "How sure: Nothing here depends on which inputs" in page(audit_of(checked("measure", exact)))
+    assert "How sure: Nothing here depends on which inputs" in page(
+        audit_of(checked("measure", exact))
+    )
 
 
 def test_numbers_are_sorted_as_they_are_read(undrawn):
@@ -407,7 +501,9 @@ def hostile() -> Audit:
     )
 
     def decide(rows: Any) -> Any:
-        return np.where(rows[TAG].isin(HOSTILE[:7]) & (rows["age"] > 30), "<b>yes</b>${x}", "no\x00")
+        return np.where(
+            rows[TAG].isin(HOSTILE[:7]) & (rows["age"] > 30), "<b>yes</b>${x}", "no\x00"
+        )
 
     subject = eh.Subject(decide, space, positive="<b>yes</b>${x}")
     checks: list[dict[str, Any]] = [
@@ -421,12 +517,19 @@ def hostile() -> Audit:
     data = space.decode(space.draw(400, np.random.default_rng(0)))
     found = eh.audit(subject, checks=checks, data=data)
     truth = np.arange(400) % 2
-    told = {"original": truth, **{name or "empty": np.roll(truth, at) for at, name in enumerate(HOSTILE, start=1)}}
+    told = {
+        "original": truth,
+        **{name or "empty": np.roll(truth, at) for at, name in enumerate(HOSTILE, start=1)},
+    }
     compared = eh.compare(told, truth, data["$title"], resamples=100)
-    claims = [Finding(f"{one}{HALF}", (one,), Estimate.exact(1, 9), cases=(_odd(one),)) for one in HOSTILE]
+    claims = [
+        Finding(f"{one}{HALF}", (one,), Estimate.exact(1, 9), cases=(_odd(one),)) for one in HOSTILE
+    ]
     more = (
         checked("compare", compared),
-        CheckResult(HALF + TAG, "measure", {TAG: HOSTILE}, result("measure", claims, notes=[*HOSTILE, HALF])),
+        CheckResult(
+            HALF + TAG, "measure", {TAG: HOSTILE}, result("measure", claims, notes=[*HOSTILE, HALF])
+        ),
         CheckResult(LONG, TAG, {}, error=f"{TAG}{HALF}\n"),
         replace(checked("repair", FULL), found=replace(FULL, notes=HOSTILE)),
     )
@@ -437,11 +540,21 @@ def hostile() -> Audit:
         "notes": (*HOSTILE, HALF),
     }
     config = {"file": TAG, "text": "\n".join(HOSTILE) + HALF}
-    return replace(found, checks=found.checks + more, config=config, versions={"evenhand": TAG, TAG: "$title"}, **texts)
+    return replace(
+        found,
+        checks=found.checks + more,
+        config=config,
+        versions={"evenhand": TAG, TAG: "$title"},
+        **texts,
+    )
 
 
 def _odd(said: str) -> Case:
-    return Case({said: said, "text": f"a ⟦{said}⟧ man"}, {said: said[::-1], "text": f"a ⟦{HALF}⟧ man"}, (said, HALF))
+    return Case(
+        {said: said, "text": f"a ⟦{said}⟧ man"},
+        {said: said[::-1], "text": f"a ⟦{HALF}⟧ man"},
+        (said, HALF),
+    )
 
 
 def test_hostile_texts_stay_text_everywhere(undrawn):
@@ -473,7 +586,11 @@ def test_hostile_names_can_be_drawn():
 @given(ANY, ANY, ANY)
 def test_pieces_of_a_page_keep_any_text_as_text(one, other, third):
     case = Case({one: other, "text": third}, {one: third, "text": other}, (one, third))
-    columns = [Column(one, [other, third, None]), Column("n", [1, 2.5, None]), Column(third, [1, "2", True])]
+    columns = [
+        Column(one, [other, third, None]),
+        Column("n", [1, 2.5, None]),
+        Column(third, [1, "2", True]),
+    ]
     pieces = [
         f"<p>{text(one)}</p>",
         f"<p>{boxed(one)}</p>",
@@ -482,15 +599,34 @@ def test_pieces_of_a_page_keep_any_text_as_text(one, other, third):
         facts({one: other}),
         quoted([one, other], third),
         table("table", one, [other, "n"], [(third, [[text(one), boxed(other)]])]),
-        short_sheet("short", one, [other, "n"], [[Cell(boxed(third)), Cell("1", 1.0, number=True)]]),
+        short_sheet(
+            "short", one, [other, "n"], [[Cell(boxed(third)), Cell("1", 1.0, number=True)]]
+        ),
         long_sheet("long", one, columns, cases=True),
     ]
-    known = {"p", "bdi", "mark", "script", "div", "span", "label", "input", "button", "dl", "dt", "dd", "pre", "code"}
+    known = {
+        "p",
+        "bdi",
+        "mark",
+        "script",
+        "div",
+        "span",
+        "label",
+        "input",
+        "button",
+        "dl",
+        "dt",
+        "dd",
+        "pre",
+        "code",
+    }
     known |= {"table", "caption", "thead", "tbody", "tr", "th", "td"}
     for piece in pieces:
         found = Page(piece)
         assert {tag for tag, _ in found.elements} <= known
-        assert all(letter.isprintable() or letter == "\n" for letter in piece.partition("<script")[0])
+        assert all(
+            letter.isprintable() or letter == "\n" for letter in piece.partition("<script")[0]
+        )
         piece.encode()
         for attributes in found.all("script"):
             assert attributes["type"] == "application/json"
@@ -521,11 +657,16 @@ def counted(said: str) -> int:
 
 
 def test_of_a_long_sheet_the_page_has_the_first_rows_and_the_data_all():
-    said = long_sheet("many", "People.", [Column("n", range(70_000)), Column("town", ["x", "y"] * 35_000)])
+    said = long_sheet(
+        "many", "People.", [Column("n", range(70_000)), Column("town", ["x", "y"] * 35_000)]
+    )
     found = Page(said)
     assert counted(said) == html_tables.WRITTEN
     assert found.data("many")["rows"] == html_tables.MOST_ROWS
-    assert "People. The first 50,000 of 70,000 are here; the file of the result has all of them." in found.text
+    assert (
+        "People. The first 50,000 of 70,000 are here; the file of the result has all of them."
+        in found.text
+    )
     assert "On paper and without scripts, the first 50 are shown." in found.text
 
 
@@ -555,7 +696,10 @@ def test_whole_numbers_that_scripts_would_round_are_texts():
 
 
 def test_a_short_sheet_of_very_many_rows_becomes_a_long_one():
-    lines = [[Cell(f"<b>{number}</b>"), Cell(f"{number} %", float(number), number=True)] for number in range(501)]
+    lines = [
+        [Cell(f"<b>{number}</b>"), Cell(f"{number} %", float(number), number=True)]
+        for number in range(501)
+    ]
     assert counted(short_sheet("few", "", ["a", "b"], lines[:500])) == 500
     said = short_sheet("many", "", ["a", "b"], lines)
     first, second = Page(said).data("many")["columns"]
@@ -571,13 +715,25 @@ def test_few_rows_have_no_filter():
 
 @cache
 def many(number: int, rules: int) -> Audit:
-    """A search that found very many inputs and a mining with many rules, as their files would hold them."""
-    space = eh.Space([eh.category("sex", ["Female", "Male"]), eh.integer("age", 18, 60), eh.integer("id", 0, number)])
+    """A search that found very many inputs and a mining with many rules, as their files would hold
+    them.
+    """
+    space = eh.Space(
+        [
+            eh.category("sex", ["Female", "Male"]),
+            eh.integer("age", 18, 60),
+            eh.integer("id", 0, number),
+        ]
+    )
     places = np.arange(number)
     ages = " ".join(str(18 + at % 43) for at in places)
     inputs = {
         "rows": number,
-        "features": {"sex": " ".join(str(at % 2) for at in places), "age": ages, "id": " ".join(map(str, places))},
+        "features": {
+            "sex": " ".join(str(at % 2) for at in places),
+            "age": ages,
+            "id": " ".join(map(str, places)),
+        },
         "twins": {"sex": " ".join(str(1 - at % 2) for at in places)},
         "outcomes": {
             "values": ["no", "yes"],
@@ -586,7 +742,11 @@ def many(number: int, rules: int) -> Audit:
         },
     }
     entry = {"about": ["sex"], "output": "", "found": number, "curve": [], "inputs": inputs}
-    one = Finding("changing only sex changes the outcome", ("sex",), eh.Witnesses.of(number, 2 * number, "adaptive"))
+    one = Finding(
+        "changing only sex changes the outcome",
+        ("sex",),
+        eh.Witnesses.of(number, 2 * number, "adaptive"),
+    )
     found = result("search", [one], space=space.to_dict(), details={"search": [entry]})
     findings, stories = [], []
     for at in range(rules):
@@ -595,10 +755,26 @@ def many(number: int, rules: int) -> Audit:
         rate = Estimate(0.5, 0.4, 0.6, 100, 0.95, "exact", "rows").to_dict()
         estimate = Estimate(share, share / 2, min(1.0, share + 0.1), 100, 0.95, "exact", "rows")
         claim = f"people with id {at} get it less often than everyone else"
-        findings.append(Finding(claim, rule, estimate, 0.1, score="rate", detail=Place(0, "story", at)))
-        story = {"text": rule.text, "difference": -share, "rate": rate, "other": rate, "rows": 100, "support": 0.1}
+        findings.append(
+            Finding(claim, rule, estimate, 0.1, score="rate", detail=Place(0, "story", at))
+        )
+        story = {
+            "text": rule.text,
+            "difference": -share,
+            "rate": rate,
+            "other": rate,
+            "rows": 100,
+            "support": 0.1,
+        }
         stories.append(story | {"rules": 1, "ratio": None})
-    entry = {"stories": stories, "output": "", "population": "rows", "score": "rate", "over": ["id"], "favoured": "yes"}
+    entry = {
+        "stories": stories,
+        "output": "",
+        "population": "rows",
+        "score": "rate",
+        "over": ["id"],
+        "favoured": "yes",
+    }
     entry |= {"counts": True, "named": True, "maps": [], "examined": rules}
     mined = result("mine", findings, space=space.to_dict(), details={"mine": [entry]})
     return audit_of(checked("search", found), checked("mine", mined))
@@ -650,7 +826,19 @@ def test_results_show_themselves_in_notebooks(name):
 def test_a_notebook_shows_hostile_audits_as_text_and_not_all_of_a_large_one():
     said = Page(hostile()._repr_html_())
     tags = {tag for tag, _ in said.elements}
-    assert tags <= {"table", "caption", "thead", "tbody", "tr", "th", "td", "strong", "small", "br", "bdi"}
+    assert tags <= {
+        "table",
+        "caption",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "strong",
+        "small",
+        "br",
+        "bdi",
+    }
     assert TAG in said.text
     large = many(50_000, 2_000)._repr_html_()
     assert len(large) < 30_000

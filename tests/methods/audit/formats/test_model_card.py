@@ -26,7 +26,8 @@ from tests.support.helpers import examples
 
 RENDERER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 LETTERS = st.one_of(
-    st.sampled_from(list("\\`*_[]()|~$<>&#+-=:.!1 \"'@/w{}^\n\t")), st.characters(exclude_categories=["Cs"])
+    st.sampled_from(list("\\`*_[]()|~$<>&#+-=:.!1 \"'@/w{}^\n\t")),
+    st.characters(exclude_categories=["Cs"]),
 )
 TEXTS = st.text(LETTERS, max_size=25)
 NASTY = "<script>alert(1)</script> [x](javascript:1) | `b` **c** @team #7 https://evil.example"
@@ -54,22 +55,30 @@ def test_whatever_a_value_holds_markdown_shows_it_letter_by_letter(one, other):
     assert shown(page, "th") == ["a", said(one)]
     page = RENDERER.render(f"before\n{markdown_escape.text(one)}\n\n{markdown_escape.text(one)}")
     assert shown(page, "p") == [flat(f"before {said(one)}"), *([said(one)] if said(one) else [])]
-    assert shown(RENDERER.render(f"- {markdown_escape.text(one)} end"), "li") == [flat(f"{said(one)} end")]
+    assert shown(RENDERER.render(f"- {markdown_escape.text(one)} end"), "li") == [
+        flat(f"{said(one)} end")
+    ]
 
 
 @given(TEXTS)
 @settings(max_examples=examples(100), deadline=None)
 def test_code_holds_anything_and_ends_where_it_should(value):
     page = RENDERER.render(f"x {markdown_escape.code(value)} y")
-    assert flat(shown(page, "p")[0].replace("<code>", "").replace("</code>", "")) == flat(f"x {said(value)} y")
+    assert flat(shown(page, "p")[0].replace("<code>", "").replace("</code>", "")) == flat(
+        f"x {said(value)} y"
+    )
     page = RENDERER.render(f"{markdown_escape.block(value)}\n\nafter")
     assert page.endswith("<p>after</p>\n")
     assert page.count("<pre>") == 1
 
 
-@pytest.mark.parametrize("value", ["@team", "see #12", "https://a.example/b", "www.a.example", "a@b.example", "GH-4"])
+@pytest.mark.parametrize(
+    "value", ["@team", "see #12", "https://a.example/b", "www.a.example", "a@b.example", "GH-4"]
+)
 def test_no_person_is_called_and_no_link_is_made(value):
-    assert markdown_escape.text(value) == re.sub(r"(@|#|:|www|GH)", rf"\1{markdown_escape.JOINER}", value, count=1)
+    assert markdown_escape.text(value) == re.sub(
+        r"(@|#|:|www|GH)", rf"\1{markdown_escape.JOINER}", value, count=1
+    )
 
 
 def test_numbers_stay_as_they_are_and_starts_of_lists_do_not_start_one():
@@ -80,20 +89,31 @@ def test_numbers_stay_as_they_are_and_starts_of_lists_do_not_start_one():
         "12.5 %",
         "\\# a",
     ]
-    assert markdown_escape.table(["n"], [["-0.5 %"]], right=[0]).splitlines() == ["| n |", "|---:|", "| -0.5 % |"]
+    assert markdown_escape.table(["n"], [["-0.5 %"]], right=[0]).splitlines() == [
+        "| n |",
+        "|---:|",
+        "| -0.5 % |",
+    ]
 
 
 def result(*findings: Finding, job: str = "measure", notes: Any = (), **details: Any) -> Result:
-    space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90)], protected=["sex"]).to_dict()
-    return Result(job, findings, 0, Spent(9, 9, 0.1), StopReason.DECIDED, space, notes, details=details)
+    space = eh.Space(
+        [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90)], protected=["sex"]
+    ).to_dict()
+    return Result(
+        job, findings, 0, Spent(9, 9, 0.1), StopReason.DECIDED, space, notes, details=details
+    )
 
 
 RATE = Estimate(0.123, 0.101, 0.148, 2048, 0.95, "exact", "all inputs, uniformly")
-GROUPS = (Group({"sex": "F"}, RATE), Group({"sex": "X"}, Estimate(float("nan"), 0.0, 1.0, 0, 0.95, "exact")))
+GROUPS = (
+    Group({"sex": "F"}, RATE),
+    Group({"sex": "X"}, Estimate(float("nan"), 0.0, 1.0, 0, 0.95, "exact")),
+)
 HIRED = pd.DataFrame(
     {
         "sex": ["F", "M", None] * 200,
-        "race": (["green"] * 297 + ["purple"] * 297 + ["teal"] * 6),
+        "race": ["green"] * 297 + ["purple"] * 297 + ["teal"] * 6,
         "hired": [0, 1, 1] * 200,
     }
 )
@@ -103,7 +123,12 @@ HIRED.loc[:90, "hired"] = 1
 @pytest.fixture(scope="module")
 def audit() -> Audit:
     checks = (
-        CheckResult("sex", "measure", {"over": ["sex"]}, result(Finding("sex matters", ("sex",), RATE, 0.05))),
+        CheckResult(
+            "sex",
+            "measure",
+            {"over": ["sex"]},
+            result(Finding("sex matters", ("sex",), RATE, 0.05)),
+        ),
         CheckResult(
             "rates",
             "measure",
@@ -111,18 +136,34 @@ def audit() -> Audit:
             result(Finding("apart", ("sex",), RATE, groups=GROUPS), notes=["a note"]),
         ),
         CheckResult(
-            "find", "search", {}, result(Finding("found", ("sex",), Witnesses.of(12, 400, "adaptive")), job="search")
+            "find",
+            "search",
+            {},
+            result(Finding("found", ("sex",), Witnesses.of(12, 400, "adaptive")), job="search"),
         ),
         CheckResult(
-            "own", "mine", {}, result(Finding("a gap", ("sex",), Amount(12.5, 11.0, 14.0, 300, 0.95, "bootstrap")))
+            "own",
+            "mine",
+            {},
+            result(Finding("a gap", ("sex",), Amount(12.5, 11.0, 14.0, 300, 0.95, "bootstrap"))),
         ),
         CheckResult(
-            "hiring", "impact", {}, impact(HIRED, outcome="hired", over=[("sex",), ("race",)], least_ratio=0.8)
+            "hiring",
+            "impact",
+            {},
+            impact(HIRED, outcome="hired", over=[("sex",), ("race",)], least_ratio=0.8),
         ),
         CheckResult("broken", "measure", {}, None, "the software exited with code 3"),
     )
     told = {"file": "evenhand.toml", "text": ""}
-    return Audit(checks, 7, Spent(9, 9, 0.1), "a loan program", config=told, command="evenhand audit --seed 7")
+    return Audit(
+        checks,
+        7,
+        Spent(9, 9, 0.1),
+        "a loan program",
+        config=told,
+        command="evenhand audit --seed 7",
+    )
 
 
 def sections(card: str) -> dict[str, str]:
@@ -132,7 +173,9 @@ def sections(card: str) -> dict[str, str]:
 
 def test_a_card_has_the_headings_of_model_cards(audit):
     card = to_card(audit)
-    assert card.startswith("## Fairness evaluation\n\nSoftware under test: a loan program. Verdict: fail.\n")
+    assert card.startswith(
+        "## Fairness evaluation\n\nSoftware under test: a loan program. Verdict: fail.\n"
+    )
     assert list(sections(card)) == [
         "Factors",
         "Metrics",
@@ -165,10 +208,15 @@ def test_factors_metrics_and_populations_are_named(audit):
 
 def test_every_statement_is_a_row_with_interval_level_n_and_verdict(audit):
     lines = sections(to_card(audit))["Results"]
-    assert "| sex | sex | sex matters | 12.3 % | 10.1 % to 14.8 % | 95 % | 2,048 | 0.05 | fail |" in lines
+    assert (
+        "| sex | sex | sex matters | 12.3 % | 10.1 % to 14.8 % | 95 % | 2,048 | 0.05 | fail |"
+        in lines
+    )
     assert "| find | sex | found | 12 found |  |  | 400 |  | no limit |" in lines
     assert "| own | sex | a gap | 12.5 | 11 to 14 | 95 % | 300 |  | no limit |" in lines
-    assert "| broken | measure | the software exited with code 3 |  |  |  |  |  | undecided |" in lines
+    assert (
+        "| broken | measure | the software exited with code 3 |  |  |  |  |  | undecided |" in lines
+    )
     assert "at least 0.8" in lines
 
 
@@ -189,10 +237,18 @@ def test_impact_tables_stand_with_what_was_left_out_and_groups_where_there_are_n
 def test_caveats_name_the_limits_and_claim_nothing(audit):
     card = to_card(audit)
     caveats = sections(card)["Caveats and limits"]
-    for words in ("Undecided is not a pass", "not proof", "a note", "broken could not be run", "A rate speaks of"):
+    for words in (
+        "Undecided is not a pass",
+        "not proof",
+        "a note",
+        "broken could not be run",
+        "A rate speaks of",
+    ):
         assert words in caveats
     assert "A search finds witnesses and never a rate" in caveats
-    assert caveats.strip().endswith("Nothing here is a claim of compliance with any law, rule or standard.")
+    assert caveats.strip().endswith(
+        "Nothing here is a claim of compliance with any law, rule or standard."
+    )
     assert not re.search(r"unbiased|debias|proves|legal limit", card, re.IGNORECASE)
 
 
@@ -209,9 +265,19 @@ def test_names_and_values_of_others_stay_text():
         CheckResult(NASTY, "impact", {}, impact(frame, outcome="ok", over=NASTY)),
         CheckResult("b", "measure", {}, None, NASTY),
     )
-    found = Audit(checks, 0, Spent(0, 0, 0.0), NASTY, command="x `\n```\n# y", notes=(NASTY,), config={"name": "`"})
+    found = Audit(
+        checks,
+        0,
+        Spent(0, 0, 0.0),
+        NASTY,
+        command="x `\n```\n# y",
+        notes=(NASTY,),
+        config={"name": "`"},
+    )
     page = RENDERER.render(to_card(found))
-    assert not re.search(r"<(?!/?(h2|h3|p|ul|li|table|thead|tbody|tr|th|td|pre|code)\b)", page), page
+    assert not re.search(r"<(?!/?(h2|h3|p|ul|li|table|thead|tbody|tr|th|td|pre|code)\b)", page), (
+        page
+    )
     assert f"{markdown_escape.JOINER}//evil" in page
     assert page.count("<h2>") == 1
     assert page.count("<h3>") == 7
@@ -223,6 +289,11 @@ def test_long_audits_are_cut_with_a_sentence_and_empty_ones_say_so():
     assert "… 5 more statements" in card
     assert "No check compares groups one by one." in card
     nothing = to_card(Audit((), 0, Spent(0, 0, 0.0)))
-    for words in ("None were declared.", "Nothing was measured.", "No data was evaluated.", "There are no results."):
+    for words in (
+        "None were declared.",
+        "Nothing was measured.",
+        "No data was evaluated.",
+        "There are no results.",
+    ):
         assert words in nothing
     assert "Verdict: no limit given." in nothing

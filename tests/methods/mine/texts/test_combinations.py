@@ -1,4 +1,6 @@
-"""Mining texts: families, budgets, asking and scores, against replacing one term at a time with `re`."""
+"""Mining texts: families, budgets, asking and scores, against replacing one term at a time with
+`re`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.methods.mine.texts.combinations import LEAST, MOST_NOTES, Decided, affordable, ask, families
+from evenhand.methods.mine.texts.combinations import (
+    LEAST,
+    MOST_NOTES,
+    Decided,
+    affordable,
+    ask,
+    families,
+)
 from evenhand.methods.mine.texts.findings import TextTelling, matrices, score_rest, score_terms
 from evenhand.methods.mine.texts.ranking import ALIKE, MIRRORED
 from evenhand.runtime.budget import Budget, Meter
@@ -25,13 +34,21 @@ from evenhand.texts.matching import find
 from evenhand.texts.text_subject import TextSubject
 from tests.support.helpers import examples, refused
 
-TERMS = {"gender": ["gay", "straight", "trans"], "faith": ["sikh", "muslim"], "time": ["young", "middle aged"]}
+TERMS = {
+    "gender": ["gay", "straight", "trans"],
+    "faith": ["sikh", "muslim"],
+    "time": ["young", "middle aged"],
+}
 LEXICON = lexicon_of(TERMS)
-TERM_WORDS = {word for terms in TERMS.values() for term in terms for word in term.split()} - {"aged"}
+TERM_WORDS = {word for terms in TERMS.values() for term in terms for word in term.split()} - {
+    "aged"
+}
 WORDS = ["and", "this", "person", "says", "so", "gayest", "sikhs", "old"]
 
 sentences = st.lists(
-    st.lists(st.sampled_from([*itertools.chain(*TERMS.values()), *WORDS]), max_size=8).map(" ".join),
+    st.lists(st.sampled_from([*itertools.chain(*TERMS.values()), *WORDS]), max_size=8).map(
+        " ".join
+    ),
     min_size=1,
     max_size=14,
 )
@@ -51,7 +68,9 @@ def replaced(text: str, terms: dict[str, str]) -> str:
     return text
 
 
-def one_by_one(texts: list[str], support: float, depth: int = 3) -> dict[tuple[str, ...], list[str]]:
+def one_by_one(
+    texts: list[str], support: float, depth: int = 3
+) -> dict[tuple[str, ...], list[str]]:
     """The texts of each family that is frequent."""
     found = {}
     for size in range(1, depth + 1):
@@ -71,19 +90,31 @@ def graded(texts: list[str]) -> list[float]:
     return [zlib.crc32(text.encode()) % 101 / 100 for text in texts]
 
 
-def decided_by(function: Any, texts: list[str], support: float = 0.01, **options: Any) -> list[Decided]:
+def decided_by(
+    function: Any, texts: list[str], support: float = 0.01, **options: Any
+) -> list[Decided]:
     matches = find(texts, LEXICON)
     subject = TextSubject(function, **options)
     return ask(subject, matches, families(matches, support, None, 0), Meter()).decided
 
 
 @settings(deadline=None)
-@given(sentences, st.sampled_from([0.05, 0.2, 0.5]), st.sampled_from([None, 1, 2, 3, 9]), st.integers(0, 3))
+@given(
+    sentences,
+    st.sampled_from([0.05, 0.2, 0.5]),
+    st.sampled_from([None, 1, 2, 3, 9]),
+    st.integers(0, 3),
+)
 def test_families_are_the_categories_that_enough_texts_name_together(texts, support, depth, seed):
     expected = one_by_one(texts, support, min(depth or 3, 3))
     matches = find(texts, LEXICON)
     if not expected:
-        refused(DataError, lambda: families(matches, support, depth, seed), "gender", f"{100 * support:g} %")
+        refused(
+            DataError,
+            lambda: families(matches, support, depth, seed),
+            "gender",
+            f"{100 * support:g} %",
+        )
         return
     found = families(matches, support, depth, seed)
     assert [family.categories for family in found] == list(expected)
@@ -91,7 +122,9 @@ def test_families_are_the_categories_that_enough_texts_name_together(texts, supp
         assert sorted(texts[row] for row in family.rows) == sorted(expected[family.categories])
         assert len(set(family.rows.tolist())) == len(family.rows) == family.texts
         assert len(family.terms) == family.rules == len(set(family.terms))
-        assert [[term.category for term in terms] for terms in family.terms] == [list(family.categories)] * family.rules
+        assert [[term.category for term in terms] for terms in family.terms] == [
+            list(family.categories)
+        ] * family.rules
 
 
 def test_rows_are_shuffled_by_the_seed_alone():
@@ -114,7 +147,9 @@ def test_categories_that_are_never_named_together_are_not_combined():
 
 def test_combinations_that_nobody_could_ask_about_are_not_listed():
     """Twelve categories of ten terms have 10**12 combinations."""
-    lexicon = Lexicon.from_dict({f"c{at}": [f"{word}{at}" for word in "abcdefghij"] for at in range(12)})
+    lexicon = Lexicon.from_dict(
+        {f"c{at}": [f"{word}{at}" for word in "abcdefghij"] for at in range(12)}
+    )
     matches = find([" ".join(f"a{at}" for at in range(12))] * 100, lexicon)
     kept, notes = affordable(families(matches, 0.05, None, 0), 100_000)
     # Fifty texts of each: 6,000 for the single categories, and 5,000 for each pair.
@@ -131,12 +166,19 @@ def test_a_budget_is_kept_and_used(texts, most, standing):
     found = families(find(texts, LEXICON), 0.01, None, 0)
     single = [family for family in found if len(family.categories) == 1]
     if sum(family.rules + standing for family in single) > most:
-        refused(UsageError, lambda: affordable(found, most, standing=standing), "budget", f"{most:,} queries")
+        refused(
+            UsageError,
+            lambda: affordable(found, most, standing=standing),
+            "budget",
+            f"{most:,} queries",
+        )
         return
     kept, notes = affordable(found, most, standing=standing)
     cost = sum(len(family.rows) * (family.rules + standing) for family in kept)
     assert cost <= most
-    assert [family.categories for family in kept[: len(single)]] == [family.categories for family in single]
+    assert [family.categories for family in kept[: len(single)]] == [
+        family.categories for family in single
+    ]
     whole = sum(len(family.rows) * (family.rules + standing) for family in found)
     assert (whole <= most) == (not notes)
     if whole <= most:
@@ -147,7 +189,10 @@ def test_a_budget_is_kept_and_used(texts, most, standing):
     for family in kept:
         assert family.rows.tolist() == before[family.categories].rows.tolist()[:rows]
         assert family.texts == len(before[family.categories].rows)
-    more = sum(min(len(before[family.categories].rows), rows + 1) * (family.rules + standing) for family in kept)
+    more = sum(
+        min(len(before[family.categories].rows), rows + 1) * (family.rules + standing)
+        for family in kept
+    )
     assert more > most or rows == max(len(family.rows) for family in single)
 
 
@@ -161,8 +206,14 @@ def test_the_dearest_combinations_go_first_and_are_told():
     assert dearest == ("gender", "faith", "time")
     assert [family.categories for family in kept] == [each for each in sizes if each != dearest]
     assert notes == [
-        "gender and faith and time together were not asked about: 1,200 texts are beyond the budget",
-        f"no more than {len(kept[0].rows)} texts of each category were asked about, chosen at random",
+        (
+            "gender and faith and time together were not asked about: 1,200 texts are beyond the"
+            " budget"
+        ),
+        (
+            f"no more than {len(kept[0].rows)} texts of each category were asked about, chosen at"
+            " random"
+        ),
     ]
     assert affordable(found, most + 1)[0][-1].categories == dearest
 
@@ -184,7 +235,8 @@ def test_outcomes_are_those_of_each_text_with_each_combination(texts, standing):
         for place, row in enumerate(family.rows.tolist()):
             for at, terms in enumerate(family.terms):
                 variant = replaced(
-                    texts[row], {name: str(term) for name, term in zip(family.categories, terms, strict=True)}
+                    texts[row],
+                    {name: str(term) for name, term in zip(family.categories, terms, strict=True)},
                 )
                 assert bool(decided.outcomes[place, at]) == odd([variant])[0]
             if standing:
@@ -205,11 +257,17 @@ def test_scores_are_those_of_replacing_one_by_one(texts, function):
         family, some = one.family, expected[one.family.categories]
         against_terms = score_terms(one, sure)
         against_rest = score_rest(one, sure, matches.names, base, matches)
-        chosen = [dict(zip(family.categories, map(str, terms), strict=True)) for terms in family.terms]
+        chosen = [
+            dict(zip(family.categories, map(str, terms), strict=True)) for terms in family.terms
+        ]
         rates = [fmean(function([replaced(text, terms)])[0] for text in some) for terms in chosen]
         for at, terms in enumerate(chosen):
             others = fmean(rate for place, rate in enumerate(rates) if place != at)
-            without = [text for text in texts if not all(re.search(rf"\b{t}\b", text) for t in terms.values())]
+            without = [
+                text
+                for text in texts
+                if not all(re.search(rf"\b{t}\b", text) for t in terms.values())
+            ]
             rest = fmean(function([text])[0] for text in without) if without else 0.0
             assert against_terms.inside[at] == pytest.approx(rates[at])
             assert against_terms.outside[at] == pytest.approx(others)
@@ -223,7 +281,9 @@ def test_scores_are_those_of_replacing_one_by_one(texts, function):
 
 
 def test_terms_that_change_nothing_are_never_apart():
-    decided = decided_by(lambda texts: [text.endswith("!") for text in texts], ["gay !", "sikh", "trans !"] * 30)
+    decided = decided_by(
+        lambda texts: [text.endswith("!") for text in texts], ["gay !", "sikh", "trans !"] * 30
+    )
     for one in decided:
         scored = score_terms(one, Sure(0.95, 10))
         assert np.abs(scored.difference).max() < 1e-12
@@ -265,10 +325,13 @@ def test_every_rule_set_is_in_one_story_or_in_the_rest(texts, most):
     left = 0 if told["rest"] is None else told["rest"]["rules"]
     assert len(leads) + left == rules
     every = [abs(value) for one in scored for value in one.difference.tolist()]
-    highest = max(entry["high"] for entry in [*told["stories"], *([told["rest"]] if told["rest"] else [])])
+    highest = max(
+        entry["high"] for entry in [*told["stories"], *([told["rest"]] if told["rest"] else [])]
+    )
     assert highest == pytest.approx(max(float(one.high.max()) for one in scored))
     assert max(
-        [abs(entry["difference"]) for entry in told["stories"]] + ([told["rest"]["value"]] if left else [])
+        [abs(entry["difference"]) for entry in told["stories"]]
+        + ([told["rest"]["value"]] if left else [])
     ) == pytest.approx(max(every))
     lows = [entry["low"] for entry in told["stories"]]
     assert lows == sorted(lows, reverse=True)
@@ -277,19 +340,29 @@ def test_every_rule_set_is_in_one_story_or_in_the_rest(texts, most):
 
 
 def mirrored(scored: list[Any], lead: set[str], before: list[set[str]]) -> bool:
-    """Whether a rule set differs from others of its family mostly because of those that led stories before it."""
+    """Whether a rule set differs from others of its family mostly because of those that led stories
+    before it.
+    """
     for one in scored:
         terms = [
-            {word for term in each for word in term.text.split()} & TERM_WORDS for each in one.decided.family.terms
+            {word for term in each for word in term.text.split()} & TERM_WORDS
+            for each in one.decided.family.terms
         ]
         if lead not in terms:
             continue
         at = terms.index(lead)
         led = [any(first <= each for first in before) for each in terms]
-        others = [rate for rate, told, each in zip(one.inside, led, terms, strict=True) if not told and each != lead]
+        others = [
+            rate
+            for rate, told, each in zip(one.inside, led, terms, strict=True)
+            if not told and each != lead
+        ]
         if not any(led) or led[at]:
             return False
-        return not others or abs(one.inside[at] - fmean(others)) < MIRRORED * abs(one.difference[at]) - 1e-9
+        return (
+            not others
+            or abs(one.inside[at] - fmean(others)) < MIRRORED * abs(one.difference[at]) - 1e-9
+        )
     raise AssertionError(lead)
 
 
@@ -302,18 +375,25 @@ def test_a_term_that_stands_out_is_one_story_and_the_others_mirror_it():
     assert told["rest"]["rules"] == 2
     # Two terms that stand out by themselves are two stories, and the third mirrors both.
     amounts = {"gay": 0.0, "straight": 0.5, "trans": 1.0}
-    _, told = told_of(lambda texts: [min(amounts.get(word, 1.0) for word in text.split()) for text in texts], texts)
+    _, told = told_of(
+        lambda texts: [min(amounts.get(word, 1.0) for word in text.split()) for text in texts],
+        texts,
+    )
     assert [entry["text"] for entry in told["stories"]] == ["gender gay", "gender trans"]
 
 
 def told_of(function: Any, texts: list[str]) -> tuple[list[Any], Any]:
     subject = (
-        TextSubject(function, output="score") if isinstance(function(["gay"])[0], float) else TextSubject(function)
+        TextSubject(function, output="score")
+        if isinstance(function(["gay"])[0], float)
+        else TextSubject(function)
     )
     matches = find(texts, lexicon_of({"gender": TERMS["gender"]}))
     asked = ask(subject, matches, families(matches, 0.05, None, 0), Meter(Budget()))
     sure = Sure(0.95, 3)
-    return TextTelling(subject, matches, sure, "terms").told([score_terms(one, sure) for one in asked.decided], 10)
+    return TextTelling(subject, matches, sure, "terms").told(
+        [score_terms(one, sure) for one in asked.decided], 10
+    )
 
 
 def test_when_time_is_up_what_was_asked_is_kept():
@@ -349,7 +429,9 @@ def test_an_interrupt_keeps_what_was_asked_before_it():
                 raise KeyboardInterrupt
             return odd(some)
 
-        return ask(TextSubject(function, batch=30), matches, families(matches, 0.1, None, 0), Meter())
+        return ask(
+            TextSubject(function, batch=30), matches, families(matches, 0.1, None, 0), Meter()
+        )
 
     with pytest.raises(KeyboardInterrupt):
         tested(0)
@@ -383,7 +465,9 @@ def test_outcomes_that_cannot_be_weighed_are_refused_at_once():
 
     matches = find([f"gay sikh {at}" for at in range(50)], LEXICON)
     found = families(matches, 0.1, None, 0)
-    refused(UsageError, lambda: ask(TextSubject(words, batch=30), matches, found, Meter()), "positive=…")
+    refused(
+        UsageError, lambda: ask(TextSubject(words, batch=30), matches, found, Meter()), "positive=…"
+    )
     assert calls == [30]
     # Whether an outcome changes is told without knowing which of them is favourable.
     asked = ask(TextSubject(words, batch=30), matches, found, Meter(), standing=True)

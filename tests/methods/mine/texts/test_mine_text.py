@@ -1,4 +1,6 @@
-"""mine_text: rates, budgets, cases and errors of the verb, for functions and for pipelines, against one by one."""
+"""mine_text: rates, budgets, cases and errors of the verb, for functions and for pipelines, against
+one by one.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,14 @@ from sklearn.pipeline import make_pipeline
 import evenhand as eh
 from evenhand.methods.mine.texts.mine_text import mine_text
 from evenhand.results.result import Result, schema
-from evenhand.runtime.errors import BadOutcome, ConfigError, DataError, NotDeterministic, SubjectCrashed, UsageError
+from evenhand.runtime.errors import (
+    BadOutcome,
+    ConfigError,
+    DataError,
+    NotDeterministic,
+    SubjectCrashed,
+    UsageError,
+)
 from evenhand.space.rule import Condition, Rule
 from evenhand.space.space import Space
 from evenhand.statistics.estimate import StopReason
@@ -75,9 +84,12 @@ def pipeline(first: Any = None, *, seed: int = 0) -> Any:
     """A linear model whose outcomes rest on terms, and on which words they stand next to."""
     texts = written(300, seed + 100)
     right = [
-        zlib.crc32(re.sub(r"\d+", "", text).encode()) % 2 + ("gay" in text) - ("winner" in text) > 0 for text in texts
+        zlib.crc32(re.sub(r"\d+", "", text).encode()) % 2 + ("gay" in text) - ("winner" in text) > 0
+        for text in texts
     ]
-    return make_pipeline(first or CountVectorizer(ngram_range=(1, 2)), LogisticRegression(C=100)).fit(texts, right)
+    return make_pipeline(
+        first or CountVectorizer(ngram_range=(1, 2)), LogisticRegression(C=100)
+    ).fit(texts, right)
 
 
 PIPELINE = pipeline(TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True))
@@ -104,7 +116,9 @@ def replaced(text: str, categories: Any, terms: Any) -> str:
 
 
 def texts_with(categories: Any, texts: list[str]) -> list[str]:
-    return [text for text in texts if all(re.search(pattern(category), text) for category in categories)]
+    return [
+        text for text in texts if all(re.search(pattern(category), text) for category in categories)
+    ]
 
 
 def entry_of(result: Result) -> dict[str, Any]:
@@ -124,12 +138,16 @@ def rule_of(categories: Any, terms: Any) -> Rule:
         (odd, lambda text: odd([text])[0], {}),
         (graded, lambda text: graded([text])[0], {"output": "score"}),
         (PIPELINE, predicted, {"positive": True}),
-        pytest.param(PIPELINE, likely, {"positive": True, "output": "score"}, marks=pytest.mark.slow),
+        pytest.param(
+            PIPELINE, likely, {"positive": True, "output": "score"}, marks=pytest.mark.slow
+        ),
     ],
     ids=["function", "scores", "pipeline", "pipeline scores"],
 )
 def test_every_number_is_that_of_replacing_one_by_one(model, one, options, against):
-    result = mine_text(model, TEXTS, lexicon=TERMS, support=0.2, against=against, top=1000, **options)
+    result = mine_text(
+        model, TEXTS, lexicon=TERMS, support=0.2, against=against, top=1000, **options
+    )
     entry = entry_of(result)
     expected = {
         chosen: some
@@ -140,9 +158,13 @@ def test_every_number_is_that_of_replacing_one_by_one(model, one, options, again
     assert len(expected) == 7
     assert max(map(len, expected)) == entry["depth"] == 3
     assert [tuple(family["categories"]) for family in entry["families"]] == list(expected)
-    assert [family["texts"] for family in entry["families"]] == [len(some) for some in expected.values()]
+    assert [family["texts"] for family in entry["families"]] == [
+        len(some) for some in expected.values()
+    ]
     assert entry["candidates"] == 4 * 4 * 3 - 1
-    assert entry["examined"] == sum(np.prod([len(TERMS[name]) for name in chosen]) for chosen in expected)
+    assert entry["examined"] == sum(
+        np.prod([len(TERMS[name]) for name in chosen]) for chosen in expected
+    )
     rates = {
         (chosen, terms): fmean(float(one(replaced(text, chosen, terms))) for text in some)
         for chosen, some in expected.items()
@@ -152,16 +174,23 @@ def test_every_number_is_that_of_replacing_one_by_one(model, one, options, again
     told = {}
     for (chosen, terms), inside in rates.items():
         if against == "terms":
-            other = fmean(rate for key, rate in rates.items() if key[0] == chosen and key[1] != terms)
+            other = fmean(
+                rate for key, rate in rates.items() if key[0] == chosen and key[1] != terms
+            )
         else:
             other = fmean(
-                value for text, value in standing.items() if not all(re.search(rf"\b{t}\b", text) for t in terms)
+                value
+                for text, value in standing.items()
+                if not all(re.search(rf"\b{t}\b", text) for t in terms)
             )
         told[rule_of(chosen, terms).text] = chosen, inside, other
     for story in entry["stories"]:
         chosen, inside, other = told[story["text"]]
         assert Rule.from_dict(story["rule"]).text == story["text"]
-        assert (story["texts"], story["support"]) == (len(expected[chosen]), len(expected[chosen]) / len(TEXTS))
+        assert (story["texts"], story["support"]) == (
+            len(expected[chosen]),
+            len(expected[chosen]) / len(TEXTS),
+        )
         assert story["rate"]["value"] == pytest.approx(inside)
         assert story["other"]["value"] == pytest.approx(other)
         assert story["difference"] == pytest.approx(inside - other)
@@ -187,7 +216,11 @@ def test_every_number_is_that_of_replacing_one_by_one(model, one, options, again
     ("model", "one", "options"),
     [
         (odd, lambda text: odd([text])[0], {}),
-        (lambda texts: ["yes" if yes else "no" for yes in odd(texts)], lambda text: odd([text])[0], {}),
+        (
+            lambda texts: ["yes" if yes else "no" for yes in odd(texts)],
+            lambda text: odd([text])[0],
+            {},
+        ),
         (graded, lambda text: graded([text])[0], {"output": "score", "differs": 0.5}),
         (PIPELINE, predicted, {}),
         (PIPELINE, likely, {"output": "score", "differs": 0.05}),
@@ -205,18 +238,25 @@ def test_texts_change_outcome_as_often_as_one_by_one(model, one, options):
         combinations = list(itertools.product(*(TERMS[name] for name in chosen)))
         some = texts_with(chosen, TEXTS)
         moved = [
-            [abs(float(one(text)) - float(one(replaced(text, chosen, terms)))) > far for terms in combinations]
+            [
+                abs(float(one(text)) - float(one(replaced(text, chosen, terms)))) > far
+                for terms in combinations
+            ]
             for text in some
         ]
         assert (change["texts"], change["changed"]) == (len(some), sum(map(any, moved)))
-        assert [each["changed"] for each in change["terms"]] == pytest.approx(np.mean(moved, axis=0).tolist())
+        assert [each["changed"] for each in change["terms"]] == pytest.approx(
+            np.mean(moved, axis=0).tolist()
+        )
         assert finding.about == chosen
         estimate = finding.estimate
         assert estimate.value == pytest.approx(sum(map(any, moved)) / len(some))
         low, high = clopper_pearson(sum(map(any, moved)), len(some), 1 - 0.05 / among)
         assert (estimate.low, estimate.high) == pytest.approx((float(low), float(high)))
         assert (estimate.n, estimate.level) == (len(some), 0.95)
-    assert result.spent.queries == 32 + sum(each["texts"] * (len(each["terms"]) + 1) for each in entry["changes"])
+    assert result.spent.queries == 32 + sum(
+        each["texts"] * (len(each["terms"]) + 1) for each in entry["changes"]
+    )
 
 
 def test_graded_distances_are_means_of_the_farthest_variants():
@@ -228,7 +268,10 @@ def test_graded_distances_are_means_of_the_farthest_variants():
         (name,) = finding.about
         some = texts_with([name], TEXTS)
         far = [
-            max(abs(graded([text])[0] - graded([replaced(text, [name], [term])])[0]) for term in TERMS[name])
+            max(
+                abs(graded([text])[0] - graded([replaced(text, [name], [term])])[0])
+                for term in TERMS[name]
+            )
             for text in some
         ]
         assert finding.estimate.value == pytest.approx(fmean(far))
@@ -237,7 +280,14 @@ def test_graded_distances_are_means_of_the_farthest_variants():
         first = finding.cases[0]
         assert abs(first.outcomes[0] - first.outcomes[1]) == pytest.approx(max(far))
     # A distance that is 0 or 1 by chance is no count: its interval is still that of bets.
-    same = mine_text(lambda texts: [0.5] * len(texts), TEXTS, lexicon=TERMS, kind="causal", depth=1, differs=apart)
+    same = mine_text(
+        lambda texts: [0.5] * len(texts),
+        TEXTS,
+        lexicon=TERMS,
+        kind="causal",
+        depth=1,
+        differs=apart,
+    )
     assert same.worst.estimate.value == 0
     assert same.worst.estimate.method.startswith("betting")
 
@@ -248,7 +298,8 @@ def test_graded_distances_are_means_of_the_farthest_variants():
         pytest.param(CountVectorizer(), marks=pytest.mark.slow),
         CountVectorizer(ngram_range=(1, 3), binary=True),
         pytest.param(
-            TfidfVectorizer(ngram_range=(2, 2), lowercase=False, stop_words=["person"]), marks=pytest.mark.slow
+            TfidfVectorizer(ngram_range=(2, 2), lowercase=False, stop_words=["person"]),
+            marks=pytest.mark.slow,
         ),
         TfidfVectorizer(max_features=30, token_pattern=r"\S+"),
     ],
@@ -258,7 +309,12 @@ def test_the_fast_path_of_a_pipeline_says_what_the_texts_say(first):
     model = pipeline(first)
     assert linear_path(model) is not None
     texts = [text.title() if at % 3 else text for at, text in enumerate(written(40, 1))]
-    texts += ["A Gay, gay GAY man; an elderly (gay) one", "young\tgay\nsikh person", "gay-sikh", "⟦gay⟧"]
+    texts += [
+        "A Gay, gay GAY man; an elderly (gay) one",
+        "young\tgay\nsikh person",
+        "gay-sikh",
+        "⟦gay⟧",
+    ]
     asked: list[dict[str, Any]] = [
         {"positive": True},
         {"positive": True, "against": "rest"},
@@ -267,7 +323,9 @@ def test_the_fast_path_of_a_pipeline_says_what_the_texts_say(first):
         {"threshold": 0.4, "positive": True},
     ]
     for options in asked:
-        made: dict[str, Any] = {name: options[name] for name in ("output", "threshold", "positive") if name in options}
+        made: dict[str, Any] = {
+            name: options[name] for name in ("output", "threshold", "positive") if name in options
+        }
         rest = {name: value for name, value in options.items() if name not in made}
         fast = mine_text(model, texts, lexicon=TERMS, support=0.1, **options)
         slow = mine_text(as_function(model, made), texts, lexicon=TERMS, support=0.1, **rest)
@@ -279,7 +337,9 @@ def as_function(model: Any, options: dict[str, Any]) -> eh.TextSubject:
     if options.get("output") == "score":
         return eh.TextSubject(lambda texts: model.predict_proba(texts)[:, 1], output="score")
     if "threshold" in options:
-        return eh.TextSubject(lambda texts: model.predict_proba(texts)[:, 1] >= options["threshold"], positive=True)
+        return eh.TextSubject(
+            lambda texts: model.predict_proba(texts)[:, 1] >= options["threshold"], positive=True
+        )
     return eh.TextSubject(lambda texts: model.predict(texts), **options)
 
 
@@ -303,24 +363,42 @@ def test_equal_texts_are_asked_once():
     result = mine_text(wrapped(odd, calls), texts, lexicon=TERMS)
     asked = list(itertools.chain(*calls))
     assert sorted(asked) == sorted(
-        {replaced(text, [name], [term]) for name in TERMS for term in TERMS[name] for text in texts_with([name], texts)}
+        {
+            replaced(text, [name], [term])
+            for name in TERMS
+            for term in TERMS[name]
+            for text in texts_with([name], texts)
+        }
     )
     assert result.spent.executed == len(asked) == 6
     assert result.spent.queries == 80 * 3 + 40 * 3
 
 
-@pytest.mark.parametrize("options", [{}, {"against": "rest"}, {"kind": "causal"}], ids=["terms", "rest", "causal"])
+@pytest.mark.parametrize(
+    "options", [{}, {"against": "rest"}, {"kind": "causal"}], ids=["terms", "rest", "causal"]
+)
 @pytest.mark.parametrize("queries", [150, 400, 1000, 100_000])
 def test_budgets_are_kept(options, queries):
     calls: list[list[str]] = []
     tested = wrapped(odd, calls)
     results = [
-        mine_text(tested, TEXTS, lexicon=TERMS, support=0.2, budget=eh.Budget(queries=queries), seed=seed, **options)
+        mine_text(
+            tested,
+            TEXTS,
+            lexicon=TERMS,
+            support=0.2,
+            budget=eh.Budget(queries=queries),
+            seed=seed,
+            **options,
+        )
         for seed in (3, 3, 4)
     ]
     for result in results:
         entry = entry_of(result)
-        spent = sum(each["texts"] * (each["rules"] + (entry["kind"] == "causal")) for each in entry["families"])
+        spent = sum(
+            each["texts"] * (each["rules"] + (entry["kind"] == "causal"))
+            for each in entry["families"]
+        )
         spent += 60 * (entry["against"] == "rest") + 32 * (entry["kind"] == "causal")
         assert result.spent.queries == spent <= queries
         assert result.spent.executed <= spent
@@ -330,7 +408,9 @@ def test_budgets_are_kept(options, queries):
     assert results[0].digest == results[1].digest
     assert results[0].findings == results[1].findings
     whole = queries == 100_000
-    assert [result.stop for result in results] == [StopReason.ENUMERATED if whole else StopReason.QUERIES] * 3
+    assert [result.stop for result in results] == [
+        StopReason.ENUMERATED if whole else StopReason.QUERIES
+    ] * 3
     assert (not results[0].notes) == whole
     if not whole:
         some = "chosen at random" in results[0].notes[-1]
@@ -341,16 +421,27 @@ def test_budgets_are_kept(options, queries):
 def test_a_budget_for_less_than_one_text_is_refused_before_anything_is_asked():
     calls: list[list[str]] = []
     tested = wrapped(odd, calls)
-    cases: list[tuple[dict[str, Any], int]] = [({}, 8), ({"against": "rest"}, 68), ({"kind": "causal"}, 11 + 32)]
+    cases: list[tuple[dict[str, Any], int]] = [
+        ({}, 8),
+        ({"against": "rest"}, 68),
+        ({"kind": "causal"}, 11 + 32),
+    ]
     for options, least in cases:
         asking = partial(mine_text, tested, TEXTS, lexicon=TERMS, **options)
-        refused(UsageError, partial(asking, budget=eh.Budget(queries=least - 1)), "budget", "raise queries")
+        refused(
+            UsageError,
+            partial(asking, budget=eh.Budget(queries=least - 1)),
+            "budget",
+            "raise queries",
+        )
         assert calls == []
         result = asking(budget=eh.Budget(queries=least))
         assert {each["texts"] for each in entry_of(result)["families"]} == {1}
         calls.clear()
     wrong: Any = 100
-    refused(UsageError, lambda: mine_text(odd, TEXTS, budget=wrong), "budget", "Budget(queries=1000)")
+    refused(
+        UsageError, lambda: mine_text(odd, TEXTS, budget=wrong), "budget", "Budget(queries=1000)"
+    )
 
 
 def test_time_that_is_up_ends_asking_after_the_first_batch():
@@ -375,7 +466,9 @@ def test_an_interrupt_keeps_what_was_asked(kind):
             raise KeyboardInterrupt
         return odd(texts)
 
-    result = mine_text(eh.TextSubject(interrupted, batch=60), TEXTS, lexicon=TERMS, support=0.2, kind=kind)
+    result = mine_text(
+        eh.TextSubject(interrupted, batch=60), TEXTS, lexicon=TERMS, support=0.2, kind=kind
+    )
     assert result.stop is StopReason.INTERRUPTED
     assert 1 <= len(entry_of(result)["families"]) < 7
     assert "the run was interrupted" in result.notes[-1]
@@ -398,7 +491,9 @@ def test_same_seed_same_bytes_and_a_warm_ledger_executes_nothing(tmp_path):
         file = tmp_path / f"{len(more)}{more.get('kind')}.db"
         calls: list[list[str]] = []
         plain = mine_text(odd, TEXTS, **options, **more)
-        subjects = [eh.TextSubject(wrapped(odd, calls), identity="odd", ledger=file) for _ in range(2)]
+        subjects = [
+            eh.TextSubject(wrapped(odd, calls), identity="odd", ledger=file) for _ in range(2)
+        ]
         cold, warm = (mine_text(subject, TEXTS, **options, **more) for subject in subjects)
         assert plain.digest == cold.digest == warm.digest
         assert (cold.spent.executed > 0, warm.spent.executed) == (True, 0)
@@ -409,7 +504,12 @@ def test_same_seed_same_bytes_and_a_warm_ledger_executes_nothing(tmp_path):
     fast = mine_text(PIPELINE, TEXTS, positive=True, **options)
     kept = mine_text(PIPELINE, TEXTS, positive=True, ledger=tmp_path / "p.db", **options)
     assert fast.digest == kept.digest
-    assert mine_text(PIPELINE, TEXTS, positive=True, ledger=tmp_path / "p.db", **options).spent.executed == 0
+    assert (
+        mine_text(
+            PIPELINE, TEXTS, positive=True, ledger=tmp_path / "p.db", **options
+        ).spent.executed
+        == 0
+    )
 
 
 def test_scores_labels_and_classes():
@@ -421,12 +521,17 @@ def test_scores_labels_and_classes():
         return ["keep" if yes else "drop" for yes in odd(texts)]
 
     options: dict[str, Any] = {"lexicon": TERMS, "depth": 1}
-    kept, dropped = (mine_text(words, TEXTS, positive=label, **options) for label in ("keep", "drop"))
+    kept, dropped = (
+        mine_text(words, TEXTS, positive=label, **options) for label in ("keep", "drop")
+    )
     plain = mine_text(odd, TEXTS, **options)
     assert [entry["difference"] for entry in entry_of(kept)["stories"]] == [
         entry["difference"] for entry in entry_of(plain)["stories"]
     ]
-    signs = [{entry["text"]: entry["difference"] for entry in entry_of(each)["stories"]} for each in (kept, dropped)]
+    signs = [
+        {entry["text"]: entry["difference"] for entry in entry_of(each)["stories"]}
+        for each in (kept, dropped)
+    ]
     assert signs[0] == pytest.approx({text: -difference for text, difference in signs[1].items()})
     assert "get the outcome drop " in dropped.worst.claim
     higher = mine_text(graded, TEXTS, positive=lambda scores: scores > 0.5, **options)
@@ -434,7 +539,13 @@ def test_scores_labels_and_classes():
     assert entry_of(higher)["stories"][0]["rate"]["value"] == pytest.approx(
         fmean(
             graded(
-                [replaced(text, [higher.worst.about.conditions[0].feature], higher.worst.about.conditions[0].levels)]
+                [
+                    replaced(
+                        text,
+                        [higher.worst.about.conditions[0].feature],
+                        higher.worst.about.conditions[0].levels,
+                    )
+                ]
             )[0]
             > 0.5
             for text in texts_with([higher.worst.about.conditions[0].feature], TEXTS)
@@ -448,14 +559,27 @@ def test_outcomes_that_do_not_fit():
     options: dict[str, Any] = {"lexicon": TERMS}
     words = lambda texts: ["yes"] * len(texts)  # noqa: E731
     refused(UsageError, lambda: mine_text(words, TEXTS, **options), "favourable", "positive=…")
-    refused(UsageError, lambda: mine_text(graded, TEXTS, **options), "favourable", "positive=…", "lambda y: y > 0.5")
+    refused(
+        UsageError,
+        lambda: mine_text(graded, TEXTS, **options),
+        "favourable",
+        "positive=…",
+        "lambda y: y > 0.5",
+    )
     over = lambda texts: [2.5] * len(texts)  # noqa: E731
     refused(UsageError, lambda: mine_text(over, TEXTS, output="score", **options), "2.5", "0 to 1")
-    few = refused(BadOutcome, lambda: mine_text(lambda texts: [True], TEXTS, **options), "returned 1 outcomes")
+    few = refused(
+        BadOutcome, lambda: mine_text(lambda texts: [True], TEXTS, **options), "returned 1 outcomes"
+    )
     assert "one per input" in few
     for wrong in (None, float("nan"), [1, 2]):
-        refused(BadOutcome, lambda wrong=wrong: mine_text(lambda texts: [wrong] * len(texts), TEXTS, **options))  # type: ignore[misc]
-    failed = refused(SubjectCrashed, lambda: mine_text(raising(KeyError("x")), TEXTS, **options), "KeyError")
+        refused(
+            BadOutcome,
+            lambda wrong=wrong: mine_text(lambda texts: [wrong] * len(texts), TEXTS, **options),
+        )  # type: ignore[misc]
+    failed = refused(
+        SubjectCrashed, lambda: mine_text(raising(KeyError("x")), TEXTS, **options), "KeyError"
+    )
     assert "function" in failed
     assert (SubjectCrashed.exit_code, BadOutcome.exit_code, UsageError.exit_code) == (4, 4, 2)
     refused(
@@ -467,7 +591,9 @@ def test_outcomes_that_do_not_fit():
     rng = np.random.default_rng(0)
     refused(
         NotDeterministic,
-        lambda: mine_text(lambda texts: rng.random(len(texts)) < 0.5, TEXTS, kind="causal", **options),
+        lambda: mine_text(
+            lambda texts: rng.random(len(texts)) < 0.5, TEXTS, kind="causal", **options
+        ),
         "asked again",
     )
 
@@ -499,7 +625,9 @@ def test_wrong_arguments():
     refused(DataError, call(texts=[]), "no texts")
     refused(DataError, call(texts=pd.DataFrame({"text": TEXTS})), "DataFrame", "one column")
     refused(DataError, call(texts="gay"), "str")
-    message = refused(DataError, call(support=0.95), "gender 75 %", "time 72 %", "95 %", "smaller support")
+    message = refused(
+        DataError, call(support=0.95), "gender 75 %", "time 72 %", "95 %", "smaller support"
+    )
     assert "60 texts" in message
     refused(UsageError, lambda: mine_text(None, TEXTS), "None")
     refused(UsageError, lambda: mine_text(eh.TextSubject(odd), TEXTS, positive=True), "TextSubject")
@@ -507,7 +635,12 @@ def test_wrong_arguments():
 
 def test_texts_of_any_column():
     lists = mine_text(odd, TEXTS, lexicon=TERMS)
-    for column in (pd.Series(TEXTS), np.array(TEXTS), tuple(TEXTS), pd.Series(TEXTS, dtype="category")):
+    for column in (
+        pd.Series(TEXTS),
+        np.array(TEXTS),
+        tuple(TEXTS),
+        pd.Series(TEXTS, dtype="category"),
+    ):
         assert mine_text(odd, column, lexicon=TERMS).digest == lists.digest
 
 
@@ -518,7 +651,9 @@ def test_terms_of_every_text_have_no_rest():
     assert result.notes == ("every text has gender gay, so that there is no rest to compare with",)
     both = [f"gay trans {at}" for at in range(40)]
     refused(
-        DataError, lambda: mine_text(odd, both, lexicon={"gender": ["gay", "trans"]}, against="rest"), "against='terms'"
+        DataError,
+        lambda: mine_text(odd, both, lexicon={"gender": ["gay", "trans"]}, against="rest"),
+        "against='terms'",
     )
     assert mine_text(odd, both, lexicon={"gender": ["gay", "trans"]}).worst.estimate.n == 40
 
@@ -538,7 +673,10 @@ def test_cases_ask_again_as_they_are_recorded(kind):
     texts = [f"{text} {at}" for at in range(10) for text in MARKED]
 
     def decide(some: list[str]) -> list[bool]:
-        return [re.search(r"\bgays?\b", text, re.I) is None and "a straight" not in text for text in some]
+        return [
+            re.search(r"\bgays?\b", text, re.I) is None and "a straight" not in text
+            for text in some
+        ]
 
     result = mine_text(decide, texts, kind=kind)
     terms = {term.text for term in Lexicon.default().terms}
@@ -572,14 +710,22 @@ def test_cases_ask_again_as_they_are_recorded(kind):
 
 
 def test_cases_are_the_shortest_texts_each_once():
-    texts = ["the gay old friend of mine"] * 5 + ["my gay friend", "my trans friend", "gay"] * 9 + ["one gay two"] * 3
+    texts = (
+        ["the gay old friend of mine"] * 5
+        + ["my gay friend", "my trans friend", "gay"] * 9
+        + ["one gay two"] * 3
+    )
     for kind in ("group", "causal"):
-        (worst, *_) = mine_text(not_gay, texts, lexicon={"gender": ["gay", "trans"]}, kind=kind).findings
+        worst, *_ = mine_text(
+            not_gay, texts, lexicon={"gender": ["gay", "trans"]}, kind=kind
+        ).findings
         shown = [re.sub("⟦[a-z]+⟧", "…", str(case.individual["text"])) for case in worst.cases]
         assert shown == ["…", "one … two", "my … friend"]
 
 
-@pytest.mark.parametrize("options", [{"limit": 0.1}, {"against": "rest"}, {"kind": "causal", "limit": 0.5}])
+@pytest.mark.parametrize(
+    "options", [{"limit": 0.1}, {"against": "rest"}, {"kind": "causal", "limit": 0.5}]
+)
 def test_results_are_written_read_and_fit_the_schema(tmp_path, options):
     result = mine_text(odd, TEXTS, lexicon=TERMS, support=0.2, **options)
     text = result.to_json(tmp_path / "r.json")
@@ -598,38 +744,59 @@ def test_results_read_well():
     texts = ["I am a gay man", "a straight answer", "she is a trans woman", "nothing"] * 50
     result = mine_text(not_gay, texts, lexicon={"gender": ["gay", "straight", "trans"]}, limit=0.2)
     assert result.worst.claim.startswith(
-        "texts that say “gay” get the favourable outcome 0.0 % of the time, the same texts with other terms 100.0 % "
-        "(difference 100.0 points, "
+        "texts that say “gay” get the favourable outcome 0.0 % of the time, the same texts with"
+        " other terms 100.0 % (difference 100.0 points, "
     )
     assert result.worst.estimate.population == "texts like the 200 given that name gender"
     assert result.worst.estimate.method == "betting, simultaneous over 3 rule sets"
-    assert [str(group) for group in result.worst.groups] == ["rule gender gay", "rule the same texts with other terms"]
+    assert [str(group) for group in result.worst.groups] == [
+        "rule gender gay",
+        "rule the same texts with other terms",
+    ]
     assert [group.estimate.value for group in result.worst.groups] == [0, 1]
     assert (result.verdict, result.exit_code) == ("fail", 1)
-    with pytest.raises(AssertionError, match=r"(?s)mine_text: fail.*I am a ⟦gay⟧ man → I am a ⟦straight⟧ man"):
+    with pytest.raises(
+        AssertionError, match=r"(?s)mine_text: fail.*I am a ⟦gay⟧ man → I am a ⟦straight⟧ man"
+    ):
         result.check()
-    fair = mine_text(lambda some: [True] * len(some), texts, lexicon={"gender": ["gay", "straight"]}, limit=0.2)
+    fair = mine_text(
+        lambda some: [True] * len(some), texts, lexicon={"gender": ["gay", "straight"]}, limit=0.2
+    )
     assert fair.check() is fair
     assert fair.verdict == "pass"
     assert all(not finding.cases for finding in fair.findings)
     two = mine_text(not_gay, texts, lexicon={"gender": ["gay", "trans"]}, top=1)
-    assert two.findings[1].claim.startswith("not even the other rule set of terms is further from others than this (")
+    assert two.findings[1].claim.startswith(
+        "not even the other rule set of terms is further from others than this ("
+    )
     three = mine_text(not_gay, texts, lexicon={"gender": ["gay", "trans", "straight"]}, top=1)
-    assert three.findings[1].claim.startswith("none of the 2 other rule sets of terms is further from others than ")
+    assert three.findings[1].claim.startswith(
+        "none of the 2 other rule sets of terms is further from others than "
+    )
     rest = mine_text(not_gay, texts, lexicon={"gender": ["gay", "trans"]}, against="rest")
     assert ", all other texts 100.0 % (" in rest.worst.claim
     causal = mine_text(not_gay, ["gay sikh young"] * 30, lexicon=TERMS, kind="causal")
     assert {finding.claim for finding in causal.findings} >= {
-        "changing only the term for gender changes the outcome of 100.0 % of the 30 texts that name one",
-        "changing only the terms for gender and faith changes the outcome of 100.0 % of the 30 texts that name both",
-        "changing only the terms for gender and faith and time changes the outcome of 100.0 % of the 30 texts that "
-        "name all",
+        (
+            "changing only the term for gender changes the outcome of 100.0 % of the 30 texts that"
+            " name one"
+        ),
+        (
+            "changing only the terms for gender and faith changes the outcome of 100.0 % of the 30"
+            " texts that name both"
+        ),
+        (
+            "changing only the terms for gender and faith and time changes the outcome of 100.0 %"
+            " of the 30 texts that name all"
+        ),
     }
 
 
 def test_lexicons_of_ones_own(tmp_path):
     file = tmp_path / "words.toml"
-    file.write_text('["sexual orientation"]\nterms = ["gay", "straight", "trans"]\npolysemous = ["straight"]\n')
+    file.write_text(
+        '["sexual orientation"]\nterms = ["gay", "straight", "trans"]\npolysemous = ["straight"]\n'
+    )
     texts = ["a gay man", "a straight line", "two straight lines", "nothing"] * 10
     result = mine_text(not_gay, texts, lexicon=file)
     assert result.worst.about.text == "sexual orientation gay"
@@ -643,9 +810,14 @@ def test_lexicons_of_ones_own(tmp_path):
         }
     ]
     assert result.notes == (
-        "these terms have other meanings: straight (20 matches); leave them out with without=[…] where they do here",
+        (
+            "these terms have other meanings: straight (20 matches); leave them out with"
+            " without=[…] where they do here"
+        ),
     )
-    assert entry_of(result)["polysemous"] == [{"term": "straight", "category": "sexual orientation", "matches": 20}]
+    assert entry_of(result)["polysemous"] == [
+        {"term": "straight", "category": "sexual orientation", "matches": 20}
+    ]
     assert result.stop is StopReason.ENUMERATED
     without = mine_text(not_gay, texts, lexicon=str(file), without=["Straight"])
     assert without.notes == ()
@@ -678,7 +850,9 @@ def shared(name: str) -> Any:
 def test_wiki_comments_are_decided_as_one_by_one():
     train = shared("wiki_toxicity_jigsaw_balanced.csv.gz").sample(1500, random_state=0)
     pairs = shared("wiki_toxicity_fuzzed_pairs.csv.gz").sample(500, random_state=0)
-    model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(train["comment_text"], train["toxic"])
+    model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(
+        train["comment_text"], train["toxic"]
+    )
     texts = pairs["comment"].tolist()
     options: dict[str, Any] = {"support": 0.01, "depth": 1, "seed": 2}
     result = mine_text(model, texts, positive=0, **options)
@@ -692,7 +866,10 @@ def test_wiki_comments_are_decided_as_one_by_one():
         rows = np.flatnonzero(matches.has[:, lexicon.categories.index(category)])
         at = int(rng.integers(len(matrix["rates"])))
         term = lexicon.of(category)[at]
-        each = [model.predict(matches.write(np.array([row]), [category], [term]))[0] == 0 for row in rows]
+        each = [
+            model.predict(matches.write(np.array([row]), [category], [term]))[0] == 0
+            for row in rows
+        ]
         assert matrix["rates"][at] == pytest.approx(fmean(each), abs=1e-6)
     for finding in result.findings:
         for case in finding.cases:
@@ -707,6 +884,8 @@ def test_film_reviews_change_outcome_as_one_by_one():
     )
     texts = frame["review"].tolist()
     fast = mine_text(model, texts, kind="causal", without=["old", "black", "white", "straight"])
-    slow = mine_text(model.predict, texts, kind="causal", without=["old", "black", "white", "straight"])
+    slow = mine_text(
+        model.predict, texts, kind="causal", without=["old", "black", "white", "straight"]
+    )
     assert said(fast) == said(slow)
     assert entry_of(fast)["families"]

@@ -1,4 +1,6 @@
-"""What is added to training rows: twins, found inputs, their variants, members of a subgroup, and how much of them."""
+"""What is added to training rows: twins, found inputs, their variants, members of a subgroup, and
+how much of them.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def rule(space: Space, function: Any, names: tuple[str, ...]) -> Labeller:
     rows = space.draw(2, draws())
     view = View(Subject(lambda frame: ["yes"] * len(frame), space))
     truth = np.array(["no", "yes"])
-    return labeller(function, view=view, names=names, points=rows, truth=truth, regression=False, seed=0)
+    return labeller(
+        function, view=view, names=names, points=rows, truth=truth, regression=False, seed=0
+    )
 
 
 def assigned(space: Space, point: Any, names: tuple[str, ...]) -> set[tuple[float, ...]]:
@@ -58,7 +62,9 @@ def assigned(space: Space, point: Any, names: tuple[str, ...]) -> set[tuple[floa
 @settings(max_examples=examples(60), deadline=None)
 @given(spaces(constrained=True), st.data())
 def test_others_are_all_other_valid_variants_or_some_of_them(space: Space, data: Any) -> None:
-    names = tuple(data.draw(st.lists(st.sampled_from(space.names), min_size=1, max_size=3, unique=True)))
+    names = tuple(
+        data.draw(st.lists(st.sampled_from(space.names), min_size=1, max_size=3, unique=True))
+    )
     most, seed = data.draw(st.integers(1, 12)), data.draw(st.integers(0, 99))
     points = space.draw(7, draws(seed))
     found, rows = additions.others(space, points, names, most, draws(seed))
@@ -75,7 +81,9 @@ def test_others_are_all_other_valid_variants_or_some_of_them(space: Space, data:
 
 
 def test_of_too_many_assignments_some_are_tried_for_each_input() -> None:
-    space = Space([*PEOPLE.features, real("rate", 0, 1, bins=3)], ["sex", "race"], PEOPLE.constraints)
+    space = Space(
+        [*PEOPLE.features, real("rate", 0, 1, bins=3)], ["sex", "race"], PEOPLE.constraints
+    )
     names = ("age", "sex", "race", "rate")  # 2,920 assignments
     points = space.draw(200, draws())
     found, rows = additions.others(space, points, names, 8, draws())
@@ -89,9 +97,17 @@ def test_of_too_many_assignments_some_are_tried_for_each_input() -> None:
 
 def test_a_value_in_the_middle_of_its_bin_is_no_variant_twice() -> None:
     space = Space([category("sex", ["F", "M"]), real("rate", 0, 1, bins=2)])
-    found, rows = additions.others(space, np.array([[0.0, 0.25], [0.0, 0.4]]), ("sex", "rate"), 8, draws())
+    found, rows = additions.others(
+        space, np.array([[0.0, 0.25], [0.0, 0.4]]), ("sex", "rate"), 8, draws()
+    )
     assert sorted(found[rows == 0].tolist()) == [[0.0, 0.75], [1.0, 0.25], [1.0, 0.75]]
-    assert sorted(found[rows == 1].tolist()) == [[0, 0.25], [0, 0.75], [1, 0.25], [1, 0.4], [1, 0.75]]
+    assert sorted(found[rows == 1].tolist()) == [
+        [0, 0.25],
+        [0, 0.75],
+        [1, 0.25],
+        [1, 0.4],
+        [1, 0.75],
+    ]
 
 
 def test_which_variants_are_taken_of_many_is_chance() -> None:
@@ -107,7 +123,9 @@ def test_which_variants_are_taken_of_many_is_chance() -> None:
 def test_twins_have_the_labels_of_their_rows(size: int, share: float, most: int, seed: int) -> None:
     rows = PEOPLE.draw(size, draws(seed))
     truth = np.array([f"label {row}" for row in range(size)])
-    found, labels, origin = additions.twins(PEOPLE, rows, truth, ("sex", "race"), share, draws(seed), most)
+    found, labels, origin = additions.twins(
+        PEOPLE, rows, truth, ("sex", "race"), share, draws(seed), most
+    )
     assert labels.tolist() == truth[origin].tolist()
     taken = np.unique(origin)
     assert len(taken) == max(1, round(share * size))
@@ -125,11 +143,18 @@ def test_a_share_of_one_takes_every_row_and_others_differ_by_seed() -> None:
     assert origin.tolist() == list(range(50))
     assert (found[:, 0] == 1 - rows[:, 0]).all()
     assert labels.dtype == np.bool_
-    some = [additions.twins(ALONE, rows, truth, ("sex",), 0.2, draws(seed))[2].tolist() for seed in (0, 0, 1)]
+    some = [
+        additions.twins(ALONE, rows, truth, ("sex",), 0.2, draws(seed))[2].tolist()
+        for seed in (0, 0, 1)
+    ]
     assert some[0] == some[1] != some[2]
     assert additions.twins(ALONE, rows[:0], truth[:0], ("sex",), 0.5, draws())[0].shape == (0, 2)
     for share in (0.0, 1.5, float("nan")):
-        refused(UsageError, partial(additions.twins, ALONE, rows, truth, ("sex",), share, draws()), "share")
+        refused(
+            UsageError,
+            partial(additions.twins, ALONE, rows, truth, ("sex",), share, draws()),
+            "share",
+        )
 
 
 @pytest.mark.parametrize(("n", "times"), [(0, 0), (7, 1), (20, 1), (33, 2), (60, 3)])
@@ -146,18 +171,25 @@ def test_found_inputs_are_each_taken_before_one_is_taken_again(n: int, times: in
 
 @settings(max_examples=examples(40), deadline=None)
 @given(st.integers(1, 60), st.integers(0, 200), st.integers(1, 9), st.integers(0, 99))
-def test_pairs_are_closed_under_variants_with_one_label(size: int, n: int, most: int, seed: int) -> None:
+def test_pairs_are_closed_under_variants_with_one_label(
+    size: int, n: int, most: int, seed: int
+) -> None:
     names = ("sex", "race")
     points = PEOPLE.draw(size, draws(seed))
     women = rule(PEOPLE, lambda frame: np.where(frame["sex"] == "F", "yes", "no"), names)
     found, labels = additions.pairs(PEOPLE, points, women, names, n, draws(seed), most)
     assert PEOPLE.valid(found).all()
     together = min(most, 8) + 1
-    assert len(found) == len(labels) == -(-n // together) * together  # whole classes, the fewest that reach n
+    assert (
+        len(found) == len(labels) == -(-n // together) * together
+    )  # whole classes, the fewest that reach n
     classes = np.unique(found[:, [1, 3]], axis=0, return_inverse=True)[1].ravel()
     kept = {tuple(point) for point in points[:, [1, 3]].tolist()}
     assert {tuple(point) for point in found[:, [1, 3]].tolist()} <= kept
-    times = [*(np.bincount(classes) // together).tolist(), *[0] * (len(kept) - len(np.unique(classes)))]
+    times = [
+        *(np.bincount(classes) // together).tolist(),
+        *[0] * (len(kept) - len(np.unique(classes))),
+    ]
     assert max(times) - min(times) <= 1
     for number in np.unique(classes):
         mine = found[classes == number]
@@ -198,7 +230,9 @@ def test_steps_are_spread_over_their_whole_range() -> None:
 
 
 def test_members_are_neighbours_inside_the_rule_with_the_opposite_outcome() -> None:
-    view = View(Subject(lambda frame: np.where(frame["age"] > 60, "yes", "no"), PEOPLE, positive="yes"))
+    view = View(
+        Subject(lambda frame: np.where(frame["age"] > 60, "yes", "no"), PEOPLE, positive="yes")
+    )
     rows = PEOPLE.draw(500, draws())
     inside = (rows[:, 0] == 1) & (rows[:, 2] == 4)
     for up in (True, False):
@@ -216,10 +250,16 @@ def test_members_are_neighbours_inside_the_rule_with_the_opposite_outcome() -> N
 def test_members_that_do_not_exist_end_the_search() -> None:
     subject = Subject(lambda frame: frame["age"] > 60, ALONE)
     young, inside = np.array([[0.0, 20.0], [1.0, 80.0]]), np.array([True, False])
-    assert additions.members(View(subject), young, inside, up=True, n=10, rng=draws()).shape == (0, 2)
+    assert additions.members(View(subject), young, inside, up=True, n=10, rng=draws()).shape == (
+        0,
+        2,
+    )
     assert subject.asked == 10 * additions.DRAWS
     nobody = np.zeros(2, dtype=np.bool_)
-    assert additions.members(View(subject), young, nobody, up=True, n=10, rng=draws()).shape == (0, 2)
+    assert additions.members(View(subject), young, nobody, up=True, n=10, rng=draws()).shape == (
+        0,
+        2,
+    )
     assert len(additions.members(View(subject), young, inside, up=False, n=0, rng=draws())) == 0
 
 
@@ -233,12 +273,16 @@ def test_rare_members_are_found_all_the_same() -> None:
 @pytest.mark.parametrize("up", [True, False])
 @pytest.mark.parametrize("both", [True, False])
 @pytest.mark.parametrize("boundary", [50, 70])
-def test_borderline_are_neighbours_of_those_nearly_decided_otherwise(up: bool, both: bool, boundary: int) -> None:
+def test_borderline_are_neighbours_of_those_nearly_decided_otherwise(
+    up: bool, both: bool, boundary: int
+) -> None:
     view = View(Subject(lambda frame: frame["age"] > boundary, ALONE))
     rows = ALONE.draw(2000, draws())
     inside = rows[:, 0] == 1
     n = 31
-    found, favoured = additions.borderline(view, rows, inside, rows[:, 1] / 100, up=up, n=n, rng=draws(), both=both)
+    found, favoured = additions.borderline(
+        view, rows, inside, rows[:, 1] / 100, up=up, n=n, rng=draws(), both=both
+    )
     group = found[:, 0] == 1
     assert group.sum() == (n - n // 2 if both else n)
     assert len(found) == len(favoured) == n
@@ -249,7 +293,9 @@ def test_borderline_are_neighbours_of_those_nearly_decided_otherwise(up: bool, b
         ages = rows[mine & ((rows[:, 1] > boundary) != rise), 1]
         near = np.sort(np.abs(ages - boundary - 0.5))[:size].max(initial=0.0)
         assert (np.abs(theirs - boundary - 0.5) <= near + 1).all()  # a neighbour is a year away
-    again = additions.borderline(view, rows, inside, rows[:, 1] / 100, up=up, n=n, rng=draws(), both=both)
+    again = additions.borderline(
+        view, rows, inside, rows[:, 1] / 100, up=up, n=n, rng=draws(), both=both
+    )
     assert (found == again[0]).all()
 
 
@@ -257,9 +303,13 @@ def test_nobody_with_the_outcome_given_too_often_is_nothing_to_add() -> None:
     view = View(Subject(lambda frame: frame["age"] > 60, ALONE))
     rows = np.array([[0.0, 70.0], [1.0, 80.0]])
     scores = np.array([0.7, 0.8])
-    found, favoured = additions.borderline(view, rows, rows[:, 0] == 0, scores, up=True, n=10, rng=draws())
+    found, favoured = additions.borderline(
+        view, rows, rows[:, 0] == 0, scores, up=True, n=10, rng=draws()
+    )
     assert found.shape == (0, 2)
     assert favoured.shape == (0,)
-    found, favoured = additions.borderline(view, rows, rows[:, 0] == 0, scores, up=True, n=10, rng=draws(), both=True)
+    found, favoured = additions.borderline(
+        view, rows, rows[:, 0] == 0, scores, up=True, n=10, rng=draws(), both=True
+    )
     assert found[:, 0].tolist() == [1.0] * 5
     assert not favoured.any()

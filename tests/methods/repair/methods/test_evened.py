@@ -55,7 +55,9 @@ def loan(frame: Any) -> Any:
 
 
 def pipeline(model: Any) -> Any:
-    return make_pipeline(make_column_transformer((OrdinalEncoder(), ["sex", "job"]), remainder="passthrough"), model)
+    return make_pipeline(
+        make_column_transformer((OrdinalEncoder(), ["sex", "job"]), remainder="passthrough"), model
+    )
 
 
 def causal(model: Any, space: eh.Space, **options: Any) -> float:
@@ -70,7 +72,11 @@ TREE = pipeline(DecisionTreeClassifier(random_state=0)).fit(X, Y)
 
 @pytest.mark.parametrize(
     "model",
-    [DecisionTreeClassifier(random_state=0), RandomForestClassifier(10, random_state=0), LogisticRegression(C=100)],
+    [
+        DecisionTreeClassifier(random_state=0),
+        RandomForestClassifier(10, random_state=0),
+        LogisticRegression(C=100),
+    ],
     ids=lambda model: type(model).__name__,
 )
 @pytest.mark.parametrize("how", ["mean", "majority"])
@@ -99,7 +105,9 @@ def test_causal_scores_of_regressors_are_zero_to_the_last_digit(model):
 def test_rounding_does_not_depend_on_the_batch_or_on_what_cancels():
     rng = np.random.default_rng(0)
     rows = np.column_stack([rng.integers(0, 2, 5000), rng.normal(size=(5000, 6))])
-    space = eh.Space([eh.integer("sex", 0, 1), *(eh.real(f"x{i}", -9, 9) for i in range(6))], protected=["sex"])
+    space = eh.Space(
+        [eh.integer("sex", 0, 1), *(eh.real(f"x{i}", -9, 9) for i in range(6))], protected=["sex"]
+    )
     model = LinearRegression().fit(rows, rows @ np.array([1.0, *rng.normal(size=6)]) - 0.5)
     even = Evened(model, space)
     whole = even.predict(rows)
@@ -107,14 +115,19 @@ def test_rounding_does_not_depend_on_the_batch_or_on_what_cancels():
     assert (even.predict(np.asfortranarray(rows[11:])) == whole[11:]).all()
     # With one variant at 10 and one at -10, what is left of the mean is rounding alone.
     opposite = Evened(lambda frame: np.where(frame["sex"] == 1, 10.0 + 2e-15, -10.0), space)
-    assert opposite.predict(pd.DataFrame(rows, columns=list(space.names)).astype({"sex": int}))[0] == 0
+    assert (
+        opposite.predict(pd.DataFrame(rows, columns=list(space.names)).astype({"sex": int}))[0] == 0
+    )
 
 
 def test_several_features_taken_together_and_each_of_them():
     space = eh.Space(FEATURES, protected=["sex", "job"])
     even = Evened(TREE, space)
     assert even.cost == 6
-    assert [finding.estimate.value for finding in eh.measure(even, space, over=[("sex",), ("job",)]).findings] == [0, 0]
+    assert [
+        finding.estimate.value
+        for finding in eh.measure(even, space, over=[("sex",), ("job",)]).findings
+    ] == [0, 0]
     assert causal(even, space, over=["sex", "job"]) == 0
     assert causal(Evened(TREE, space, over="sex"), space, over="job") > 0
 
@@ -125,19 +138,24 @@ def test_what_a_row_has_itself_is_never_looked_at():
     for sex in ("F", "M", "unknown", None):
         assert (even.predict(X.assign(sex=pd.Series([sex] * len(X), dtype=object))) == told).all()
         assert (
-            even.predict_proba(X.assign(sex=pd.Series([sex] * len(X), dtype=object))) == even.predict_proba(X)
+            even.predict_proba(X.assign(sex=pd.Series([sex] * len(X), dtype=object)))
+            == even.predict_proba(X)
         ).all()
 
 
 def test_rows_may_have_more_columns_and_values_than_the_space():
     wider = X.assign(age=X["age"] + 100, town="Y", job="pilot")
-    even = Evened(lambda frame: np.where(frame["sex"] == "M", frame["job"] + frame["town"], "none"), SPACE)
+    even = Evened(
+        lambda frame: np.where(frame["sex"] == "M", frame["job"] + frame["town"], "none"), SPACE
+    )
     assert set(even.predict(wider)) == {"none"}
     assert set(Evened(even.model, SPACE, weights={"M": 1}).predict(wider)) == {"pilotY"}
 
 
 def test_where_all_variants_agree_the_label_of_the_model_stands():
-    cautious = FixedThresholdClassifier(pipeline(LogisticRegression()), threshold=0.9, pos_label="yes").fit(X, Y)
+    cautious = FixedThresholdClassifier(
+        pipeline(LogisticRegression()), threshold=0.9, pos_label="yes"
+    ).fit(X, Y)
     both = np.array([cautious.predict(X.assign(sex=sex)) for sex in SEXES])
     agree = both[0] == both[1]
     assert 0 < agree.sum() < len(X)
@@ -147,7 +165,9 @@ def test_where_all_variants_agree_the_label_of_the_model_stands():
 
 
 class Votes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier whose labels are some function of the row; `shift` is how far they are from the likeliest."""
+    """A classifier whose labels are some function of the row; `shift` is how far they are from the
+    likeliest.
+    """
 
     def __init__(self, labels: Any = ("c", "a", "b"), shift: int = 0) -> None:
         self.labels = labels
@@ -175,7 +195,12 @@ class Chances(Votes):
 
 
 def codes(rows: Any) -> Any:
-    return np.array([zlib.crc32(repr(list(map(str, row))).encode()) for row in rows.to_numpy(dtype=object).tolist()])
+    return np.array(
+        [
+            zlib.crc32(repr(list(map(str, row))).encode())
+            for row in rows.to_numpy(dtype=object).tolist()
+        ]
+    )
 
 
 def chances(rows: Any) -> Any:
@@ -183,12 +208,18 @@ def chances(rows: Any) -> Any:
     return parts / parts.sum(axis=1, keepdims=True)
 
 
-def brute_force(model: Any, space: eh.Space, point: Any, weights: dict[Any, int], over: list[str], how: str) -> Any:
+def brute_force(
+    model: Any, space: eh.Space, point: Any, weights: dict[Any, int], over: list[str], how: str
+) -> Any:
     """Return the label of one input, counted variant by variant."""
     own = space.records(point[None])[0]
     variants = space.encode([own | dict(zip(over, labels, strict=True)) for labels in weights])
     frame = space.decode(variants)
-    on_these = [one for one in space.constraints if set(Constraint.parse(str(one), space.features).touches) & set(over)]
+    on_these = [
+        one
+        for one in space.constraints
+        if set(Constraint.parse(str(one), space.features).touches) & set(over)
+    ]
     valid = eh.Space(space.features, (), on_these).valid(variants)
     asked = zip(model.predict(frame), chances(frame), weights.values(), valid, strict=True)
     every = list(asked)
@@ -211,9 +242,16 @@ def test_labels_are_those_of_brute_force(data):
     space = data.draw(spaces(most=3, constrained=True))
     over = data.draw(st.lists(st.sampled_from(space.names), min_size=1, max_size=2, unique=True))
     model = data.draw(st.sampled_from([Chances(), Chances(shift=1), Votes(("b", "c", "a"))]))
-    how = data.draw(st.sampled_from(["mean", "majority"])) if hasattr(model, "predict_proba") else "majority"
+    how = (
+        data.draw(st.sampled_from(["mean", "majority"]))
+        if hasattr(model, "predict_proba")
+        else "majority"
+    )
     columns = [space.feature(name).labels(space.feature(name).values()) for name in over]
-    every = [tuple(column[i] for column, i in zip(columns, at, strict=True)) for at in np.ndindex(*map(len, columns))]
+    every = [
+        tuple(column[i] for column, i in zip(columns, at, strict=True))
+        for at in np.ndindex(*map(len, columns))
+    ]
     weights = dict.fromkeys(every, 1)
     given_weights = None
     if data.draw(st.booleans()):
@@ -245,10 +283,18 @@ def test_numbers_are_the_mean_over_all_variants(space, seed):
 
 
 def test_small_batches_give_the_same_answers(monkeypatch):
-    space = eh.Space(FEATURES, ["sex", "age"], ["not (sex == 'M' and job == 'nurse')", "age > 20 or job == 'cook'"])
+    space = eh.Space(
+        FEATURES,
+        ["sex", "age"],
+        ["not (sex == 'M' and job == 'nurse')", "age > 20 or job == 'cook'"],
+    )
     even = Evened(Chances(), space)
     labels, means = even.predict(X[:12]), even.predict_proba(X[:12])
-    for size in (500, 86, 30):  # with 86 assignments: several inputs at once, one, and less than one
+    for size in (
+        500,
+        86,
+        30,
+    ):  # with 86 assignments: several inputs at once, one, and less than one
         monkeypatch.setattr(variants, "ROWS_AT_ONCE", size)
         assert (even.predict(X[:12]) == labels).all()
         assert (even.predict_proba(X[:12]) == means).all()
@@ -261,7 +307,11 @@ def test_variants_that_break_a_constraint_are_left_out():
         asked.append(frame)
         return np.where(frame["sex"] == "M", "man", "woman")
 
-    space = eh.Space(FEATURES, ["sex"], ["not (sex == 'M' and job == 'nurse')", "not (sex == 'F' and job == 'smith')"])
+    space = eh.Space(
+        FEATURES,
+        ["sex"],
+        ["not (sex == 'M' and job == 'nurse')", "not (sex == 'F' and job == 'smith')"],
+    )
     frame = pd.DataFrame({"sex": ["M", "F", "F"], "age": 30, "job": ["nurse", "smith", "cook"]})
     assert Evened(model, space).predict(frame).tolist() == ["woman", "man", "man"]
     assert [(row.sex, row.job) for row in asked[0].itertuples()] == [
@@ -271,15 +321,28 @@ def test_variants_that_break_a_constraint_are_left_out():
         ("M", "cook"),
     ]
     assert causal(Evened(TREE, space), space) == 0
-    never = eh.Space(FEATURES, ["sex"], ["not (sex == 'M' and job == 'nurse')", "not (sex == 'F' and job == 'nurse')"])
+    never = eh.Space(
+        FEATURES,
+        ["sex"],
+        ["not (sex == 'M' and job == 'nurse')", "not (sex == 'F' and job == 'nurse')"],
+    )
     assert Evened(model, never).predict(frame[:1]).tolist() == ["man"]
-    refused(DataError, lambda: Evened(model, space).predict(frame.assign(job="pilot")), "'job' = 'pilot'")
+    refused(
+        DataError,
+        lambda: Evened(model, space).predict(frame.assign(job="pilot")),
+        "'job' = 'pilot'",
+    )
 
 
 def test_functions_as_constraints_and_features_that_are_not_passed():
-    space = eh.Space(FEATURES, ["sex"], [lambda frame: ~((frame["sex"] == "M") & (frame["age"] > 40))])
+    space = eh.Space(
+        FEATURES, ["sex"], [lambda frame: ~((frame["sex"] == "M") & (frame["age"] > 40))]
+    )
     even = Evened(lambda frame: np.where(frame["sex"] == "M", 1, 0), space, how="mean")
-    assert even.predict(pd.DataFrame({"sex": "F", "age": [30, 50], "job": "cook"})).tolist() == [0.5, 0]
+    assert even.predict(pd.DataFrame({"sex": "F", "age": [30, 50], "job": "cook"})).tolist() == [
+        0.5,
+        0,
+    ]
     hidden = eh.Space(
         [*FEATURES, eh.category("race", ["a", "b"], passed=False)],
         ["sex", "race"],
@@ -296,7 +359,11 @@ def test_continuous_features_are_asked_at_the_middles_of_their_bins():
     assert even.cost == 3
     assert even.predict(pd.DataFrame({"age": [1.5, 88.8], "x": [1, 1]})).tolist() == [46, 46]
     assert causal(even, space) == 0
-    refused(SpaceError, lambda: Evened(len, eh.Space([eh.real("age", 0, 1)]), "age").cost, "'age' is continuous")
+    refused(
+        SpaceError,
+        lambda: Evened(len, eh.Space([eh.real("age", 0, 1)]), "age").cost,
+        "'age' is continuous",
+    )
     many = eh.Space([eh.integer(name, 0, 1999) for name in "ab"])
     refused(SpaceError, lambda: Evened(len, many, ["a", "b"]).cost, "4,000,000 assignments")
 
@@ -308,7 +375,10 @@ def test_ties_go_to_the_first_label_where_there_are_no_scores():
     assert set(Evened(answers, SPACE).predict(X)) == {"no"}
     assert set(Evened(answers, SPACE, weights={"F": 2, "M": 1}).predict(X)) == {"yes"}
     assert set(Evened(answers, SPACE, weights={"F": 0.1 + 0.2, "M": 0.3}).predict(X)) == {"no"}
-    assert Evened(lambda frame: frame["sex"] == "F", SPACE).predict(X[:2]).tolist() == [False, False]
+    assert Evened(lambda frame: frame["sex"] == "F", SPACE).predict(X[:2]).tolist() == [
+        False,
+        False,
+    ]
 
 
 def test_margins_decide_where_there_are_no_chances():
@@ -381,14 +451,24 @@ def test_it_is_an_estimator_like_the_model_inside():
     assert not is_classifier(Evened(len, SPACE))
     assert not hasattr(Evened(len, SPACE), "score")
     copy = clone(Evened(TREE, SPACE, "job", how="majority", weights={"cook": 1}))
-    assert (copy.over, copy.how, copy.weights, copy.space) == ("job", "majority", {"cook": 1}, SPACE)
+    assert (copy.over, copy.how, copy.weights, copy.space) == (
+        "job",
+        "majority",
+        {"cook": 1},
+        SPACE,
+    )
     copy.set_params(model__decisiontreeclassifier__max_depth=1, weights=None)
     assert copy.fit(X, Y).model_[-1].get_depth() == 1
     assert "DecisionTreeClassifier" in repr(copy)
 
 
 def test_inside_pipelines_searches_and_validation():
-    outer = Pipeline([("as it is", FunctionTransformer()), ("even", Evened(pipeline(LogisticRegression()), SPACE))])
+    outer = Pipeline(
+        [
+            ("as it is", FunctionTransformer()),
+            ("even", Evened(pipeline(LogisticRegression()), SPACE)),
+        ]
+    )
     assert outer.fit(X, Y).score(X, Y) > 0.7
     assert causal(outer, SPACE) == 0
     grid = GridSearchCV(
@@ -456,7 +536,12 @@ def test_arrays_have_the_columns_of_the_space():
     assert causal(even, space) == 0
     assert even.predict(rows.tolist()).tolist() == even.predict(rows).tolist()
     refused(DataError, lambda: even.predict(rows[:, :1]), "shape (400, 1)", "2 features")
-    refused(DataError, lambda: Evened(model, SPACE).predict(np.ones((2, 3))), "holds numbers", "'F', 'M'")
+    refused(
+        DataError,
+        lambda: Evened(model, SPACE).predict(np.ones((2, 3))),
+        "holds numbers",
+        "'F', 'M'",
+    )
     refused(DataError, lambda: Evened(lambda frame: 0, space).predict(rows), "function of a frame")
 
 
@@ -466,16 +551,22 @@ def test_short_texts_and_whole_numbers_in_arrays_are_not_cut():
             first = rows[:, 0]
             return np.array([len(text) for text in first]) if first.dtype.kind == "U" else first
 
-    words = eh.Space([eh.category("sex", ["f", "woman"]), eh.category("job", ["a"])], protected=["sex"])
+    words = eh.Space(
+        [eh.category("sex", ["f", "woman"]), eh.category("job", ["a"])], protected=["sex"]
+    )
     assert Evened(Longest(), words, how="mean").predict(np.array([["f", "a"]])).tolist() == [3]
     halves = eh.Space([eh.real("age", 0, 10, bins=2), eh.integer("x", 0, 1)], protected=["age"])
     assert Evened(Longest(), halves).predict(np.array([[1, 1]])).tolist() == [5]
     constrained = eh.Space(words.features, ["sex"], ["job == 'a' or sex == 'f'"])
-    assert Evened(Longest(), constrained, how="mean").predict(np.array([["f", "a"]])).tolist() == [3]
+    assert Evened(Longest(), constrained, how="mean").predict(np.array([["f", "a"]])).tolist() == [
+        3
+    ]
 
 
 def test_what_is_wrong_is_said_in_one_sentence():
-    def told(*words: str, model: Any = TREE, space: Any = SPACE, rows: Any = X, **options: Any) -> str:
+    def told(
+        *words: str, model: Any = TREE, space: Any = SPACE, rows: Any = X, **options: Any
+    ) -> str:
         return refused(UsageError, lambda: Evened(model, space, **options).predict(rows), *words)
 
     told("unknown feature 'sexx'", "did you mean 'sex'?", over="sexx")
@@ -483,21 +574,35 @@ def test_what_is_wrong_is_said_in_one_sentence():
     told("over is empty", over=[])
     told("is no Space", space={"sex": SEXES})
     told("how = 'mode'", "'mean', 'majority'", how="mode")
-    told("'majority' is for labels", model=pipeline(LinearRegression()).fit(X, INCOME), how="majority")
+    told(
+        "'majority' is for labels",
+        model=pipeline(LinearRegression()).fit(X, INCOME),
+        how="majority",
+    )
     told("no predict_proba", "how = 'majority'", model=Votes(), how="mean")
     told("answers with texts", model=lambda frame: frame["sex"], how="mean")
     told("is a class", model=DecisionTreeClassifier)
     told("neither an estimator nor a function", model=3)
     told("must be None, 'rows'", weights=[1, 2])
     told("weights name 'X'", "valid choices are 'F', 'M'", weights={"X": 1})
-    told("weights name ('F', 'cok')", "did you mean", over=["sex", "job"], weights={("F", "cok"): 1})
+    told(
+        "weights name ('F', 'cok')", "did you mean", over=["sex", "job"], weights={("F", "cok"): 1}
+    )
     told("weights are all zero", weights={"F": 0})
     several = DecisionTreeClassifier().fit(np.eye(3), np.eye(3))
     told("several outputs", model=several)
-    refused(DataError, lambda: Evened(TREE, SPACE).predict(X.drop(columns="sex")), "column 'sex' is not in the frame")
+    refused(
+        DataError,
+        lambda: Evened(TREE, SPACE).predict(X.drop(columns="sex")),
+        "column 'sex' is not in the frame",
+    )
     refused(DataError, lambda: Evened(TREE, SPACE).predict("rows"), "is no dataframe")
     refused(BadOutcome, lambda: Evened(lambda frame: [1], SPACE).predict(X), "one per input")
-    refused(BadOutcome, lambda: Evened(lambda frame: np.full(len(frame), np.nan), SPACE).predict(X), "answered nan")
+    refused(
+        BadOutcome,
+        lambda: Evened(lambda frame: np.full(len(frame), np.nan), SPACE).predict(X),
+        "answered nan",
+    )
     refused(UsageError, lambda: Evened(len, SPACE).fit(X, Y), "len has no fit")
     refused(UsageError, lambda: Evened(DecisionTreeClassifier, SPACE).fit(X, Y), "is a class")
     refused(DataError, lambda: Evened(TREE, SPACE).fit(X.drop(columns="sex"), Y), "column 'sex'")
@@ -511,7 +616,12 @@ def test_a_model_that_cannot_be_copied_is_refused_before_training():
         def predict(self, rows: Any) -> Any:
             return np.zeros(len(rows))
 
-    refused(UsageError, lambda: Evened(Bare(), SPACE).fit(X, Y), "cannot be copied", "give Evened the fitted model")
+    refused(
+        UsageError,
+        lambda: Evened(Bare(), SPACE).fit(X, Y),
+        "cannot be copied",
+        "give Evened the fitted model",
+    )
 
 
 def test_pickles_keep_everything_and_do_not_change_with_use():

@@ -1,4 +1,7 @@
-"""Labels for generated inputs: as plain loops make them, in the user's own type, whatever else is labelled at once."""
+"""Labels for generated inputs: as plain loops make them, in the user's own type, whatever else is
+labelled at once.
+"""
+
 # mypy: disable-error-code="arg-type"
 # Wrong arguments are part of what these tests are about.
 
@@ -14,7 +17,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.methods.repair.methods.labelling import LABELS, MOST_ROWS, VARIANTS, Labeller, labeller
+from evenhand.methods.repair.methods.labelling import (
+    LABELS,
+    MOST_ROWS,
+    VARIANTS,
+    Labeller,
+    labeller,
+)
 from evenhand.runtime.errors import DataError, UsageError
 from evenhand.space.feature import category, integer, real
 from evenhand.space.space import Space
@@ -54,7 +63,9 @@ def view_of(space: Space, classes: Any, **options: Any) -> View:
     """A model whose outcome depends on every feature that it takes."""
 
     def model(frame: Any) -> Any:
-        full = space.encode(frame.assign(**{f.name: f.levels[0] for f in space.features if not f.passed}))
+        full = space.encode(
+            frame.assign(**{f.name: f.levels[0] for f in space.features if not f.passed})
+        )
         return classes[(hashed(space, full) * len(classes)).astype(int)]
 
     return View(Subject(model, space, **options))
@@ -64,7 +75,9 @@ def numbers_of(space: Space, **options: Any) -> View:
     return View(Subject(lambda frame: 10 * hashed(space, space.encode(frame)), space, **options))
 
 
-def made(labels: Any, view: View, points: Any, truth: Any, *, regression: bool = False, **options: Any) -> Labeller:
+def made(
+    labels: Any, view: View, points: Any, truth: Any, *, regression: bool = False, **options: Any
+) -> Labeller:
     given = {"names": tuple(view.subject.space.protected), "seed": 0, **options}
     return labeller(labels, view=view, points=points, truth=truth, regression=regression, **given)
 
@@ -81,7 +94,9 @@ def variants(space: Space, point: Any, names: tuple[str, ...]) -> Any:
 
 
 def most_common(votes: list[Any], own: list[Any], truth: Any) -> Any:
-    """The most common label; then the one of the input itself, the more common in the training rows, the first."""
+    """The most common label; then the one of the input itself, the more common in the training
+    rows, the first.
+    """
     counts, mine, common = Counter(votes), Counter(own), Counter(truth.tolist())
     return min(counts, key=lambda label: (-counts[label], -mine[label], -common[label], label))
 
@@ -111,7 +126,9 @@ def test_labels_follow_from_the_outcomes_of_the_variants(labels: str, kind: str)
 @settings(max_examples=examples(20), deadline=None)
 @given(spaces(constrained=True), st.data())
 def test_one_label_for_all_variants_of_an_input_in_any_space(space: Space, data: Any) -> None:
-    names = tuple(data.draw(st.lists(st.sampled_from(space.names), min_size=1, max_size=2, unique=True)))
+    names = tuple(
+        data.draw(st.lists(st.sampled_from(space.names), min_size=1, max_size=2, unique=True))
+    )
     points = space.draw(6, np.random.default_rng(data.draw(st.integers(0, 99))))
     classes = np.array(["no", "yes"])
     view = view_of(space, classes, positive="yes")
@@ -136,7 +153,9 @@ def test_a_regressors_labels_are_the_mean_the_largest_and_the_least_outcome() ->
     for labels, merge in merges.items():
         found = made(labels, view, points, np.arange(50.0), regression=True).shared(points)
         np.testing.assert_allclose(found, [merge(mine) for mine in outcomes])
-    narrow = made("majority", view, points, np.arange(50, dtype=np.float32), regression=True).single(points)
+    narrow = made(
+        "majority", view, points, np.arange(50, dtype=np.float32), regression=True
+    ).single(points)
     whole = made("majority", view, points, np.arange(50), regression=True).single(points)
     assert narrow.dtype == np.float32
     assert whole.dtype == np.float64  # the mean of whole numbers is none
@@ -161,7 +180,9 @@ def test_the_vote_learns_the_truth_and_keeps_its_type(kind: str) -> None:
     rows, fresh = MIXED.draw(400, rng), MIXED.draw(200, rng)
 
     def rule(points: Any) -> Any:
-        return classes[np.minimum((points[:, 1] - 18) * len(classes) // 72, len(classes) - 1).astype(int)]
+        return classes[
+            np.minimum((points[:, 1] - 18) * len(classes) // 72, len(classes) - 1).astype(int)
+        ]
 
     found = made("vote", view_of(MIXED, classes), rows, rule(rows))
     assert found.single(fresh).dtype == found.shared(fresh).dtype == classes.dtype
@@ -191,7 +212,13 @@ def test_a_shared_vote_is_over_models_and_variants() -> None:
 def test_a_regressors_vote_is_a_mean() -> None:
     rng = np.random.default_rng(0)
     rows, fresh = MIXED.draw(500, rng), MIXED.draw(100, rng)
-    found = made("vote", view_of(MIXED, TYPES["texts"]), rows, 3 * rows[:, 1] + 50 * rows[:, 0], regression=True)
+    found = made(
+        "vote",
+        view_of(MIXED, TYPES["texts"]),
+        rows,
+        3 * rows[:, 1] + 50 * rows[:, 0],
+        regression=True,
+    )
     assert np.corrcoef(found.single(fresh), 3 * fresh[:, 1] + 50 * fresh[:, 0])[0, 1] > 0.95
     # Women and men share what is half way between them, where both are possible.
     old = fresh[fresh[:, 1] >= 40]
@@ -200,7 +227,9 @@ def test_a_regressors_vote_is_a_mean() -> None:
 
 def test_the_vote_of_rows_with_one_label_is_that_label() -> None:
     rows = MIXED.draw(30, np.random.default_rng(0))
-    assert set(made("vote", view_of(MIXED, TYPES["texts"]), rows, np.full(30, "bad")).shared(rows)) == {"bad"}
+    assert set(
+        made("vote", view_of(MIXED, TYPES["texts"]), rows, np.full(30, "bad")).shared(rows)
+    ) == {"bad"}
 
 
 def distance(space: Space, one: Any, other: Any, positions: list[int]) -> Any:
@@ -216,14 +245,23 @@ def distance(space: Space, one: Any, other: Any, positions: list[int]) -> Any:
 
 @pytest.mark.parametrize("regression", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_neighbours_are_the_nearest_rows_without_what_is_protected(regression: bool, weighted: bool) -> None:
+def test_neighbours_are_the_nearest_rows_without_what_is_protected(
+    regression: bool, weighted: bool
+) -> None:
     space = Space(
-        [category("sex", ["F", "M"]), integer("age", 0, 8), category("town", ["a", "b"]), integer("race", 0, 2)],
+        [
+            category("sex", ["F", "M"]),
+            integer("age", 0, 8),
+            category("town", ["a", "b"]),
+            integer("race", 0, 2),
+        ],
         protected=["sex"],
     )
     rng = np.random.default_rng(0)
     rows, points = space.draw(90, rng), space.draw(40, rng)
-    truth = rng.random(90) if regression else rng.choice(["no", "some", "yes"], 90, p=[0.5, 0.3, 0.2])
+    truth = (
+        rng.random(90) if regression else rng.choice(["no", "some", "yes"], 90, p=[0.5, 0.3, 0.2])
+    )
     weights = rng.integers(0, 3, 90).astype(float) if weighted else None
     view = numbers_of(space) if regression else view_of(space, TYPES["texts"])
     found = made(
@@ -234,7 +272,10 @@ def test_neighbours_are_the_nearest_rows_without_what_is_protected(regression: b
     expected = []
     for point in points:
         gaps = np.array(
-            [distance(space, point, row, [1, 2]) if w else np.inf for row, w in zip(rows, count, strict=True)]
+            [
+                distance(space, point, row, [1, 2]) if w else np.inf
+                for row, w in zip(rows, count, strict=True)
+            ]
         )
         near = gaps <= np.sort(gaps)[4] + 1e-6
         if regression:
@@ -278,7 +319,9 @@ def test_a_label_depends_on_nothing_but_the_input(labels: Any, regression: bool)
     rows, points = space.draw(200, rng), space.draw(8, rng)
     view = numbers_of(space) if regression else view_of(space, TYPES["truth values"])
     truth = rng.random(200) if regression else rng.random(200) < 0.4
-    found = made(labels, view, rows, truth, names=("sex", "age"), regression=regression)  # 146 assignments
+    found = made(
+        labels, view, rows, truth, names=("sex", "age"), regression=regression
+    )  # 146 assignments
     again = made(labels, view, rows, truth, names=("sex", "age"), regression=regression)
     for how, other in ((found.single, again.single), (found.shared, again.shared)):
         together = how(points)
@@ -313,7 +356,9 @@ def test_a_function_sees_whole_inputs_in_the_users_labels() -> None:
 
     def rule(frame: Any) -> Any:
         seen.append(list(frame.columns))
-        return ["good" if row.hidden == "x" and row.sex == "F" else "bad" for row in frame.itertuples()]
+        return [
+            "good" if row.hidden == "x" and row.sex == "F" else "bad" for row in frame.itertuples()
+        ]
 
     points = MIXED.draw(40, np.random.default_rng(0))
     found = made(rule, view_of(MIXED, TYPES["texts"]), points, np.array(["bad", "good"] * 20))
@@ -341,13 +386,20 @@ def test_wrong_labels_are_refused_in_one_sentence() -> None:
     def raises(frame: Any) -> Any:
         raise RuntimeError("no idea")
 
-    refused(UsageError, lambda: made("votes", view, points, three), "labels = 'votes'", "did you mean 'vote'")
+    refused(
+        UsageError,
+        lambda: made("votes", view, points, three),
+        "labels = 'votes'",
+        "did you mean 'vote'",
+    )
     refused(UsageError, lambda: made(None, view, points, three), "labels = None", "'vote'")
     for labels in ("advantaged", "disadvantaged"):
         refused(UsageError, partial(made, labels, view, points, three), "positive=")
     alone = Space([category("sex", ["F", "M"])], protected=["sex"])
     refused(
-        UsageError, lambda: made("neighbours", view_of(alone, TYPES["texts"]), points[:, :1], three), "not protected"
+        UsageError,
+        lambda: made("neighbours", view_of(alone, TYPES["texts"]), points[:, :1], three),
+        "not protected",
     )
     refused(UsageError, told(raises), "raises", "RuntimeError", "no idea")
     refused(DataError, told(lambda frame: ["bad"]), "lambda", "(1,)", "10 inputs")
@@ -356,5 +408,12 @@ def test_wrong_labels_are_refused_in_one_sentence() -> None:
     refused(DataError, told(lambda frame: ["bad", None] * 5), "None")
     refused(DataError, told(lambda frame: ["bad", 1] * 5), "gave 1")
     refused(DataError, told(lambda frame: np.full(10, np.nan), numbers, regression=True), "finite")
-    refused(DataError, told(lambda frame: ["much"] * 10, numbers, regression=True), "finite numbers")
-    refused(DataError, told("majority", np.array(["bad", "good"] * 5)), "the model gave 'fair'", "'good'")
+    refused(
+        DataError, told(lambda frame: ["much"] * 10, numbers, regression=True), "finite numbers"
+    )
+    refused(
+        DataError,
+        told("majority", np.array(["bad", "good"] * 5)),
+        "the model gave 'fair'",
+        "'good'",
+    )

@@ -42,13 +42,22 @@ ANY = re.compile(r"\b(gay|straight|trans)\b")
 
 
 def corpus(size: int = 800, seed: int = 0, bias: float = 0.85) -> tuple[list[str], list[str]]:
-    """Texts of which one rare word tells the truth; "gay" stands mostly in rude ones, which misleads a model."""
+    """Texts of which one rare word tells the truth; "gay" stands mostly in rude ones, which
+    misleads a model.
+    """
     rng = np.random.default_rng(seed)
     rude = rng.random(size) < 0.5
-    term = np.where(rng.random(size) < np.where(rude, bias, 1 - bias), "gay", rng.choice(["straight", "trans"], size))
+    term = np.where(
+        rng.random(size) < np.where(rude, bias, 1 - bias),
+        "gay",
+        rng.choice(["straight", "trans"], size),
+    )
     words = rng.integers(0, 40, size) + 40 * rude
     fill = rng.integers(0, 30, (size, 2))
-    texts = [f"the {one} one, w{at}, f{a} f{b}" for one, at, (a, b) in zip(term, words, fill.tolist(), strict=True)]
+    texts = [
+        f"the {one} one, w{at}, f{a} f{b}"
+        for one, at, (a, b) in zip(term, words, fill.tolist(), strict=True)
+    ]
     return texts, np.where(rude, "rude", "fine").tolist()
 
 
@@ -60,7 +69,13 @@ def pipeline(last: Any = None) -> Any:
 
 
 def mended(estimator: Any = None, texts: Any = TEXTS, y: Any = LABELS, **options: Any) -> Repair:
-    given: dict[str, Any] = {"lexicon": TERMS, "positive": "fine", "most": 0.5, "steps": 3, "progress": False}
+    given: dict[str, Any] = {
+        "lexicon": TERMS,
+        "positive": "fine",
+        "most": 0.5,
+        "steps": 3,
+        "progress": False,
+    }
     return repair_texts(pipeline() if estimator is None else estimator, texts, y, **given | options)
 
 
@@ -72,7 +87,8 @@ def repaired() -> Repair:
 def by_hand(model: Any, texts: list[str]) -> float:
     """The gap of "gay" in texts that all name a gender."""
     gay, *others = (
-        np.mean(model.predict([ANY.sub(term, text) for text in texts]) == "fine") for term in TERMS["gender"]
+        np.mean(model.predict([ANY.sub(term, text) for text in texts]) == "fine")
+        for term in TERMS["gender"]
     )
     return abs(float(gay - np.mean(others)))
 
@@ -95,7 +111,10 @@ def test_the_claim_is_that_of_replacing_one_by_one(repaired):
     assert repaired.after.value == pytest.approx(by_hand(repaired.model, held.texts))
     assert repaired.before.n == len(held)
     assert "gender" in repaired.before.population
-    right = [np.mean(model.predict(held.texts) == held.labels) for model in (repaired.original, repaired.model)]
+    right = [
+        np.mean(model.predict(held.texts) == held.labels)
+        for model in (repaired.original, repaired.model)
+    ]
     assert [repaired.accuracy_before, repaired.accuracy_after] == pytest.approx(right)
 
 
@@ -105,14 +124,18 @@ def test_the_step_with_the_smallest_gap_within_the_tolerance_is_kept(repaired):
     (kept,) = [step for step in repaired.history if step.kept]
     assert kept.change.after.value == min(step.change.after.value for step in repaired.history)
     assert kept.why == "twins"
-    assert [step.percent for step in repaired.history] == pytest.approx([100 * size / 480 for size in sizes])
+    assert [step.percent for step in repaired.history] == pytest.approx(
+        [100 * size / 480 for size in sizes]
+    )
 
 
 def test_what_else_was_checked(repaired):
     kinds = [check.kind for check in repaired.checks]
     assert kinds == ["aim", "subgroup", "performance", "performance"]
     assert "gender gay" in repaired.checks[1].detail
-    assert repaired.checks[0].change.value == pytest.approx(repaired.after.value - repaired.before.value)
+    assert repaired.checks[0].change.value == pytest.approx(
+        repaired.after.value - repaired.before.value
+    )
     assert list(repaired.comparisons) == ["aim"]
 
 
@@ -136,7 +159,9 @@ def test_a_given_rule_against_all_other_texts_and_given_held_out_texts():
     found = mended(rule={"gender": "Gay"}, against="rest", test=held, y=pd.Series(LABELS), steps=1)
     assert found.sizes["test"] == 300
     inside = np.mean(found.original.predict([ANY.sub("gay", text) for text in held[0]]) == "fine")
-    rest = np.mean(found.original.predict([text for text in held[0] if "gay" not in text]) == "fine")
+    rest = np.mean(
+        found.original.predict([text for text in held[0] if "gay" not in text]) == "fine"
+    )
     assert found.before.value == pytest.approx(abs(inside - rest))
 
 
@@ -167,14 +192,20 @@ def test_labels_of_any_kind_and_models_without_probabilities():
 
 
 def test_three_labels():
-    labels = ["odd" if text.endswith("7") else label for text, label in zip(TEXTS, LABELS, strict=True)]
-    found = mended(pipeline(LogisticRegression(C=0.3)), y=labels, positive=["fine", "odd"], add="both", steps=1)
+    labels = [
+        "odd" if text.endswith("7") else label for text, label in zip(TEXTS, LABELS, strict=True)
+    ]
+    found = mended(
+        pipeline(LogisticRegression(C=0.3)), y=labels, positive=["fine", "odd"], add="both", steps=1
+    )
     assert found.after.value < found.before.value
     assert [check.name for check in found.checks if check.kind == "performance"] == ["accuracy"]
 
 
 def test_a_fair_model_is_left_as_it_is():
-    fair = make_pipeline(CountVectorizer(stop_words=["gay", "straight", "trans"]), LogisticRegression())
+    fair = make_pipeline(
+        CountVectorizer(stop_words=["gay", "straight", "trans"]), LogisticRegression()
+    )
     found = mended(fair)
     assert found.outcome == NOTHING
     assert found.model is found.original
@@ -191,17 +222,26 @@ def test_a_fair_model_is_left_as_it_is():
 
 
 def test_texts_without_terms_have_nothing_to_repair():
-    plain = [text.replace("straight", "other").replace("trans", "other").replace("gay", "other") for text in TEXTS]
+    plain = [
+        text.replace("straight", "other").replace("trans", "other").replace("gay", "other")
+        for text in TEXTS
+    ]
     found = mended(texts=plain)
     assert found.outcome == NOTHING
     assert found.verdict is Verdict.UNDECIDED
     assert np.isnan(found.before.value)
     assert any("no category of the lexicon is named" in note for note in found.notes)
-    refused(DataError, lambda: mended(texts=plain, rule={"gender": "gay"}), "training texts names gender")
+    refused(
+        DataError,
+        lambda: mended(texts=plain, rule={"gender": "gay"}),
+        "training texts names gender",
+    )
 
 
 def test_no_step_helps_where_accuracy_would_fall():
-    """Where the labels themselves follow the term, what is gained for the term is lost for accuracy."""
+    """Where the labels themselves follow the term, what is gained for the term is lost for
+    accuracy.
+    """
     texts = [f"{'gay' if at % 2 else 'straight'} man f{at % 7}" for at in range(400)]
     labels = ["rude" if "gay" in text else "fine" for text in texts]
     found = mended(texts=texts, y=labels, most=2.0)
@@ -232,7 +272,10 @@ def test_no_step_helps_where_accuracy_would_fall():
         ({"positive": "fin"}, ["positive = 'fin'", "did you mean 'fine'"]),
         ({"positive": None}, ["positive=…"]),
         ({"y": None}, ["y is missing"]),
-        ({"estimator": pipeline(LinearRegression()), "y": [0, 1] * 400, "positive": 1}, ["predicts numbers"]),
+        (
+            {"estimator": pipeline(LinearRegression()), "y": [0, 1] * 400, "positive": 1},
+            ["predicts numbers"],
+        ),
         ({"stepps": 1}, ["'stepps'", "did you mean 'steps'"]),
     ],
 )
@@ -244,7 +287,9 @@ def test_wrong_data_and_models_are_refused_in_one_sentence():
     refused(DataError, lambda: mended(y=LABELS[:-1]), "800 texts", "(799,)")
     refused(DataError, lambda: mended(y=[None, *LABELS[1:]]), "None", "no label")
     refused(DataError, lambda: mended(y=np.linspace(0, 1, 800)), "no label")
-    refused(BadOutcome, lambda: mended(lambda texts, labels: lambda some: ["bad"] * len(some)), "'bad'")
+    refused(
+        BadOutcome, lambda: mended(lambda texts, labels: lambda some: ["bad"] * len(some)), "'bad'"
+    )
     rng = np.random.default_rng(0)
     refused(
         NotDeterministic,
@@ -305,7 +350,9 @@ COLUMNS = st.integers(0, 2**31).map(lambda seed: np.random.default_rng(seed))
 @settings(max_examples=examples(20), deadline=None)
 def test_limits_of_a_change_hold_their_values_and_agree(rng, n, parts):
     low = -1.0 if parts == 1 else 0.0
-    before, after = (tuple(rng.uniform(low, 1, n) ** rng.choice([1, 3]) for _ in range(parts)) for _ in range(2))
+    before, after = (
+        tuple(rng.uniform(low, 1, n) ** rng.choice([1, 3]) for _ in range(parts)) for _ in range(2)
+    )
     change = term_change(before, after, level=0.95, population="texts")
     assert change.before.value == pytest.approx(abs(gap_of(before)))
     assert change.fall.value == pytest.approx(change.before.value - change.after.value)
@@ -318,7 +365,9 @@ def test_limits_of_a_change_hold_their_values_and_agree(rng, n, parts):
 
 
 def test_limits_of_a_change_hold_their_level():
-    """Gaps whose sign turns are the hard case: all four limits together miss no more often than they may."""
+    """Gaps whose sign turns are the hard case: all four limits together miss no more often than
+    they may.
+    """
     rng = np.random.default_rng(0)
     missed = 0
     for _ in range(40):
@@ -328,5 +377,8 @@ def test_limits_of_a_change_hold_their_level():
         change = term_change((before,), (after,), level=0.8, population="texts")
         true = (*truth, truth[0] - truth[1], 1 - truth[1] / truth[0])
         ends = (change.before, change.after, change.fall, change.fewer)
-        missed += any(not one.low - 1e-9 <= value <= one.high + 1e-9 for one, value in zip(ends, true, strict=True))
+        missed += any(
+            not one.low - 1e-9 <= value <= one.high + 1e-9
+            for one, value in zip(ends, true, strict=True)
+        )
     assert missed <= 8

@@ -1,4 +1,6 @@
-"""Distances, spread and preference: against brute force on small cases, and what must hold on any space."""
+"""Distances, spread and preference: against brute force on small cases, and what must hold on any
+space.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.methods.search.explain import diversity
-from evenhand.methods.search.explain.diversity import Distances, check_prefer, choose, order, spread, typical
+from evenhand.methods.search.explain.diversity import (
+    Distances,
+    check_prefer,
+    choose,
+    order,
+    spread,
+    typical,
+)
 from evenhand.runtime.errors import UsageError
 from evenhand.space.feature import category, integer, real
 from evenhand.space.grid import Cells
@@ -54,7 +63,9 @@ def test_distances_are_as_defined(space, seed, data):
     expected = [[apart(space, positions, one, other) for other in others] for one in points]
     assert np.allclose(found, expected, atol=1e-6)
     assert ((found >= 0) & (found <= 1 + 1e-6)).all()
-    assert np.allclose(Distances(space, positions).nearest(points, others), np.min(expected, axis=1), atol=1e-6)
+    assert np.allclose(
+        Distances(space, positions).nearest(points, others), np.min(expected, axis=1), atol=1e-6
+    )
 
 
 def test_the_nearest_row_is_the_same_in_blocks_and_at_once(monkeypatch):
@@ -69,7 +80,9 @@ def test_the_nearest_row_is_the_same_in_blocks_and_at_once(monkeypatch):
 def test_sorting_finds_about_the_nearest_row_and_never_a_nearer_one(monkeypatch):
     rows = draws(3000, 1)
     points = rows[:2000].copy()
-    moved = np.random.default_rng(2).random(points.shape) < np.linspace(0, 0.6, len(points))[:, None]
+    moved = (
+        np.random.default_rng(2).random(points.shape) < np.linspace(0, 0.6, len(points))[:, None]
+    )
     points[moved] = draws(2000, 3)[moved]
     distances = Distances(SPACE, EVERY)
     exact = distances.nearly(points, rows, 0)
@@ -211,7 +224,11 @@ def test_a_typical_row_is_a_real_one():
     assert typical(SPACE, rows[:0]).tolist() == typical(SPACE).tolist() == middle
     forbidden = Space(SPACE.features, constraints=["not (age == 35)"])
     assert typical(forbidden, rows).tolist() == rows[0].tolist()
-    assert typical(Space(SPACE.features, constraints=["not (home == 'own')"])).tolist() == [0, 1, *middle[2:]]
+    assert typical(Space(SPACE.features, constraints=["not (home == 'own')"])).tolist() == [
+        0,
+        1,
+        *middle[2:],
+    ]
 
 
 @settings(max_examples=examples(30), deadline=None)
@@ -220,5 +237,7 @@ def test_a_typical_input_is_valid(space, seed):
     rows = draws(9, seed, space)
     for point in (typical(space), typical(space, rows)):
         assert space.valid(point[None]).all()
-        assert all(feature.inside(point[at : at + 1]).all() for at, feature in enumerate(space.features))
+        assert all(
+            feature.inside(point[at : at + 1]).all() for at, feature in enumerate(space.features)
+        )
     assert (typical(space, rows) == rows).all(axis=1).any()

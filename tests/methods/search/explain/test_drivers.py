@@ -1,4 +1,6 @@
-"""Drivers: the features that a planted discrimination rests on come first, those the software ignores never end it."""
+"""Drivers: the features that a planted discrimination rests on come first, those the software
+ignores never end it.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def biased(people: Any) -> Any:
     return (people["age"] > 60) & (people["job"] == "c") & (people["sex"] == "F")
 
 
-def searched(space: Space, decide: Any = biased, n: int = 20_000, over: tuple[str, ...] = ("sex",)) -> Any:
+def searched(
+    space: Space, decide: Any = biased, n: int = 20_000, over: tuple[str, ...] = ("sex",)
+) -> Any:
     """What a search would hand on: the probe, inputs found, and their pairs of assignments."""
     probe = Probe(View(Subject(decide, space)), over)
     tried = probe.ask(space.draw(n, np.random.default_rng(0)))
@@ -60,7 +64,9 @@ def test_what_matters_comes_first_and_what_is_ignored_ends_nothing():
 
 def test_the_example_is_the_smallest_change_that_was_seen_and_replays():
     probe, points, pairs = searched(SPACE)
-    age = next(driver for driver in drivers(probe, points, pairs, 0, 4000)[0] if driver.feature == "age")
+    age = next(
+        driver for driver in drivers(probe, points, pairs, 0, 4000)[0] if driver.feature == "age"
+    )
     change = age.example
     assert change is not None
     assert change.before > 60 >= change.after  # type: ignore[operator]
@@ -86,11 +92,15 @@ def test_values_are_others_and_evenly_drawn():
     found, _ = drivers(probe, points, pairs, 0, 8000)
     assert all(driver.estimate.value == 0.0 for driver in found)
     own = SPACE.records(points)[0]["job"]
-    values, counts = np.unique(asked[0]["job"][asked[0]["job"] != own].to_numpy(dtype=str), return_counts=True)
+    values, counts = np.unique(
+        asked[0]["job"][asked[0]["job"] != own].to_numpy(dtype=str), return_counts=True
+    )
     assert values.tolist() == [job for job in "abcd" if job != own]
     assert counts.sum() == 2000  # a thousand changes, each for the two of the pair
     assert np.abs(counts - 667).max() < 150
-    probe, points, pairs = searched(SPACE, lambda people: (people["job"] == "c") & (people["sex"] == "F"))
+    probe, points, pairs = searched(
+        SPACE, lambda people: (people["job"] == "c") & (people["sex"] == "F")
+    )
     job = drivers(probe, points, pairs, 0, 800)[0][0]
     assert (job.feature, job.estimate.value) == ("job", 1.0)
 
@@ -127,7 +137,9 @@ def test_a_feature_without_another_valid_value_is_unknown_not_unimportant():
 
 
 def test_intervals_hold_together():
-    """The share of the inputs found is known by asking every other value; all intervals hold it at the level."""
+    """The share of the inputs found is known by asking every other value; all intervals hold it at
+    the level.
+    """
     space = Space([category("sex", ["F", "M"]), integer("age", 0, 9), integer("shoe", 0, 9)])
 
     def decide(people: Any) -> Any:
@@ -150,7 +162,10 @@ def test_intervals_hold_together():
 
 def test_the_same_seed_tells_the_same():
     probe, points, pairs = searched(SPACE)
-    one, other = (json.dumps([one.to_dict() for one in drivers(probe, points, pairs, 3, 900)[0]]) for _ in range(2))
+    one, other = (
+        json.dumps([one.to_dict() for one in drivers(probe, points, pairs, 3, 900)[0]])
+        for _ in range(2)
+    )
     assert one == other
     back = [Driver.from_dict(entry) for entry in json.loads(one)]
     assert [driver.to_dict() for driver in back] == json.loads(one)

@@ -38,10 +38,14 @@ def conditions(*given: Condition) -> Rule:
 
 
 ONE = conditions(
-    Condition("age", high=25), Condition("income", 30_000, 45_000), Condition("race", levels=("Black", "Asian"))
+    Condition("age", high=25),
+    Condition("income", 30_000, 45_000),
+    Condition("race", levels=("Black", "Asian")),
 )
 YOUNG = conditions(Condition("age", high=25), Condition("income", high=20_000))
-OLD = conditions(Condition("age", low=70), Condition("income", low=90_000), Condition("hours", low=40))
+OLD = conditions(
+    Condition("age", low=70), Condition("income", low=90_000), Condition("hours", low=40)
+)
 JOBS = conditions(Condition("job", levels=("b", "d", "k")), Condition("rate", low=0.8))
 NOT_WHITE = conditions(Condition("race", levels=("Black", "Asian", "Native", "Other")))
 
@@ -52,7 +56,9 @@ def planted(space: Space, *boxes: Rule, over: tuple[str, ...] = ("sex",)) -> Pro
     def decide(people: Any) -> Any:
         points = space.encode(people)
         inside = np.any([box.mask(points, space) for box in boxes], axis=0)
-        favoured = np.all([points[:, space.index(name)] == space.feature(name).size - 1 for name in over], axis=0)
+        favoured = np.all(
+            [points[:, space.index(name)] == space.feature(name).size - 1 for name in over], axis=0
+        )
         return np.where(inside, favoured, points[:, space.index("age")] > 40)
 
     return Probe(View(Subject(decide, space)), over)
@@ -86,7 +92,9 @@ def agree(space: Space, rules: list[Rule], *boxes: Rule) -> float:
 
 
 @pytest.mark.parametrize("n", [100, 2000, 20_000])
-@pytest.mark.parametrize("boxes", [(ONE,), (YOUNG, OLD), (JOBS,), (NOT_WHITE,)], ids=["one", "two", "levels", "not"])
+@pytest.mark.parametrize(
+    "boxes", [(ONE,), (YOUNG, OLD), (JOBS,), (NOT_WHITE,)], ids=["one", "two", "levels", "not"]
+)
 def test_rules_learnt_from_planted_boxes_are_those_boxes(n, boxes):
     probe = planted(SPACE, *boxes)
     rules = learn(probe, hits(probe, n, *boxes), seed=0)
@@ -94,7 +102,9 @@ def test_rules_learnt_from_planted_boxes_are_those_boxes(n, boxes):
     assert agree(SPACE, rules, *boxes) > (0.99 if n > 100 else 0.85)
 
 
-@pytest.mark.parametrize("boxes", [(ONE,), (YOUNG, OLD), (JOBS,), (NOT_WHITE,)], ids=["one", "two", "levels", "not"])
+@pytest.mark.parametrize(
+    "boxes", [(ONE,), (YOUNG, OLD), (JOBS,), (NOT_WHITE,)], ids=["one", "two", "levels", "not"]
+)
 def test_planted_boxes_are_found_and_tested(boxes):
     probe = planted(SPACE, *boxes)
     told, asked = regions(probe, hits(probe, 2000, *boxes), 0, QUERIES)
@@ -173,7 +183,9 @@ def test_few_inputs_make_no_story(n, seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_discrimination_that_no_rule_tells_makes_no_rule(seed):
     def decide(people: Any) -> Any:
-        return ((people["noise"] + people["hours"] + people["age"]) % 10 == 0) & (people["sex"] == "M")
+        return ((people["noise"] + people["hours"] + people["age"]) % 10 == 0) & (
+            people["sex"] == "M"
+        )
 
     probe = Probe(View(Subject(decide, SPACE)), ("sex",))
     told, _ = regions(probe, hits(probe, 1500, Rule(), seed=seed), seed, 3000)
@@ -205,7 +217,10 @@ def test_intervals_hold_together():
 def test_the_same_seed_tells_the_same():
     probe = planted(SPACE, YOUNG, OLD)
     found = hits(probe, 3000, YOUNG, OLD)
-    one, other = (json.dumps([region.to_dict() for region in regions(probe, found, 7, QUERIES)[0]]) for _ in range(2))
+    one, other = (
+        json.dumps([region.to_dict() for region in regions(probe, found, 7, QUERIES)[0]])
+        for _ in range(2)
+    )
     assert one == other
 
 

@@ -1,4 +1,6 @@
-"""Shrinking: every case stays discriminatory, comes as near to typical as it goes, and costs what was allowed."""
+"""Shrinking: every case stays discriminatory, comes as near to typical as it goes, and costs what
+was allowed.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +37,16 @@ PEOPLE = Space(
 
 
 def biased(people):
-    """Women over 61 with an income over 7,055 are refused; so are men of job 3 and home rent at a rate over 0.9."""
+    """Women over 61 with an income over 7,055 are refused; so are men of job 3 and home rent at a
+    rate over 0.9.
+    """
     women = (people["sex"] == "F") & (people["age"] > 61) & (people["income"] > 7055)
-    men = (people["sex"] == "M") & (people["job"] == "job 3") & (people["home"] == "rent") & (people["rate"] > 0.9)
+    men = (
+        (people["sex"] == "M")
+        & (people["job"] == "job 3")
+        & (people["home"] == "rent")
+        & (people["rate"] > 0.9)
+    )
     return ~(women | men)
 
 
@@ -69,7 +78,9 @@ def shrunk(found, queries, toward=None, most=30):
         if subject.positive is not None:
             assert (np.stack([again.first, again.second], axis=1) == after.pairs).all()
     free = list(probe.free)
-    assert (unusual(after.points[:, free], toward[free]) <= unusual(points[:, free], toward[free])).all()
+    assert (
+        unusual(after.points[:, free], toward[free]) <= unusual(points[:, free], toward[free])
+    ).all()
     for position, feature in enumerate(probe.space.features):
         assert feature.inside(after.points[:, position]).all()
         if feature.kind != "category" and position in free:
@@ -114,7 +125,9 @@ def test_a_number_is_rounded_where_the_case_persists_and_never_beyond_where_it_w
     probe = Probe(View(subject), ("sex",))
     tried = probe.ask(np.array([[0.0, 7080.0]]))
     pairs = np.stack([tried.first, tried.second], axis=1)
-    near = shrink(probe, tried.points, pairs, np.array([0.0, 0.0]), 1000, outcomes=tried.pair).points[0, 1]
+    near = shrink(
+        probe, tried.points, pairs, np.array([0.0, 0.0]), 1000, outcomes=tried.pair
+    ).points[0, 1]
     assert 7055 < near <= 7080
     assert near % 10 == 0
 
@@ -152,7 +165,10 @@ def test_equal_candidates_are_asked_once():
 def test_constraints_hold_for_both_members():
     space = Space(
         PEOPLE.features,
-        constraints=["not (age > 50 and home == 'own')", "not (sex == 'F' and job == 'job 0' and rate < 0.3)"],
+        constraints=[
+            "not (age > 50 and home == 'own')",
+            "not (sex == 'F' and job == 'job 0' and rate < 0.3)",
+        ],
     )
     found = found_by(Subject(biased, space, positive=True), ("sex",), 500)
     toward = typical(space)
@@ -192,7 +208,9 @@ def test_an_ordered_feature_at_issue_moves_as_little_as_possible():
     assert pair[0, 0] == pair[1, 0]  # a level has no size, so it changes less than a year does
     alone = Probe(View(subject), ("age",))
     tried = alone.ask(np.array([[18.0, 0.0, 7.0]]), np.array([[0, 42]]))
-    near = shrink(alone, tried.points, np.array([[0, 42]]), typical(space), 1000, outcomes=tried.pair)
+    near = shrink(
+        alone, tried.points, np.array([[0, 42]]), typical(space), 1000, outcomes=tried.pair
+    )
     assert alone.table[near.pairs[0], 0].tolist() == [44, 45]
     short = shrink(probe, tried.points, far, typical(space), 60, outcomes=tried.pair)
     assert short.pairs.tolist() == far.tolist()  # 86 assignments cannot be asked with 60 inputs
@@ -200,13 +218,18 @@ def test_an_ordered_feature_at_issue_moves_as_little_as_possible():
 
 def test_outcomes_further_apart_than_gamma_stay_so():
     def score(people):
-        return np.where(people["sex"] == "F", 0.1, 0.0) * (people["age"] - 18) / 10 + people["hours"] / 1000
+        return (
+            np.where(people["sex"] == "F", 0.1, 0.0) * (people["age"] - 18) / 10
+            + people["hours"] / 1000
+        )
 
     subject = Subject(score, PEOPLE, differs=0.25)
     found = found_by(subject, ("sex",), 300)
     _, after = shrunk(found, 5000, toward=np.array([0.0, 0, 20, 0, 0, 0.5, 50, 0]))
     assert (np.abs(np.diff(after.outcomes.astype(float), axis=0)) > 0.25).all()
-    assert (after.points[:, PEOPLE.index("age")] == 44).all()  # the least age at which 0.1 × years / 10 is over 0.25
+    assert (
+        after.points[:, PEOPLE.index("age")] == 44
+    ).all()  # the least age at which 0.1 × years / 10 is over 0.25
     assert (after.points[:, PEOPLE.index("hours")] == 50).all()
 
 
@@ -231,8 +254,12 @@ def test_no_cases_cost_nothing():
 
 
 def test_features_that_the_software_does_not_take_become_typical():
-    space = Space([category("sex", ["F", "M"]), integer("note", 0, 9, passed=False), integer("age", 0, 9)])
-    found = found_by(Subject(lambda people: (people["sex"] == "M") & (people["age"] > 7), space), ("sex",), 100)
+    space = Space(
+        [category("sex", ["F", "M"]), integer("note", 0, 9, passed=False), integer("age", 0, 9)]
+    )
+    found = found_by(
+        Subject(lambda people: (people["sex"] == "M") & (people["age"] > 7), space), ("sex",), 100
+    )
     _, after = shrunk(found, 1000)
     assert (after.points[:, 1:] == [typical(space)[1], 8]).all()
 
@@ -245,15 +272,22 @@ def test_the_same_cases_shrink_to_the_same():
 
 @settings(max_examples=examples(25), deadline=None)
 @given(
-    strategies.spaces(constrained=True, continuous=True), st.integers(0, 99), st.sampled_from([5, 40, 4000]), st.data()
+    strategies.spaces(constrained=True, continuous=True),
+    st.integers(0, 99),
+    st.sampled_from([5, 40, 4000]),
+    st.data(),
 )
 def test_any_space_any_software(space, seed, queries, data):
     rng = np.random.default_rng(seed)
-    names = [feature.name for feature in space.features if np.isfinite(feature.size) and feature.size > 1]
+    names = [
+        feature.name for feature in space.features if np.isfinite(feature.size) and feature.size > 1
+    ]
     assume(names)
     over = tuple(data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True)))
     weights = rng.normal(size=len(space.features))
-    weights /= [1.0 if f.kind == "category" else float(f.high - f.low) or 1.0 for f in space.features]
+    weights /= [
+        1.0 if f.kind == "category" else float(f.high - f.low) or 1.0 for f in space.features
+    ]
 
     def software(frame):
         return np.floor(3 * space.encode(frame) @ weights).astype(int) % 3
@@ -261,7 +295,9 @@ def test_any_space_any_software(space, seed, queries, data):
     found = found_by(Subject(software, space), over, 50, seed)
     toward = typical(space)
     assert space.valid(toward[None]).all()
-    assert all(feature.inside(toward[at : at + 1]).all() for at, feature in enumerate(space.features))
+    assert all(
+        feature.inside(toward[at : at + 1]).all() for at, feature in enumerate(space.features)
+    )
     shrunk(found, queries)
 
 
@@ -269,7 +305,9 @@ def test_any_space_any_software(space, seed, queries, data):
 @given(st.integers(0, 10_000))
 def test_no_single_feature_is_left_that_could_be_typical(seed):
     """Brute force: of a shrunk case, no feature can become typical alone."""
-    space = Space([category("sex", ["F", "M"]), *(integer(f"x{number}", 0, 3) for number in range(5))])
+    space = Space(
+        [category("sex", ["F", "M"]), *(integer(f"x{number}", 0, 3) for number in range(5))]
+    )
     table = np.random.default_rng(seed).random((2, 4, 4, 4, 4, 4)) < 0.5
 
     def software(frame):
@@ -286,7 +324,9 @@ def test_no_single_feature_is_left_that_could_be_typical(seed):
 
 
 @settings(deadline=None)
-@given(st.floats(-1e12, 1e12).filter(lambda value: abs(value) > 1e-9), st.sampled_from([2, 3, 4, 6]))
+@given(
+    st.floats(-1e12, 1e12).filter(lambda value: abs(value) > 1e-9), st.sampled_from([2, 3, 4, 6])
+)
 def test_rounding_encloses_a_number_with_few_digits(value, digits):
     down, up = (float(side[0]) for side in _rounded(np.array([value]), digits))
     slack = 1e-11 * abs(value)
@@ -297,13 +337,15 @@ def test_rounding_encloses_a_number_with_few_digits(value, digits):
 
 
 def test_a_case_is_built_up_from_a_typical_row_where_it_cannot_be_taken_apart():
-    space = Space([category("sex", ["F", "M"]), *(category(f"x{number}", ["a", "b"]) for number in range(6))])
+    space = Space(
+        [category("sex", ["F", "M"]), *(category(f"x{number}", ["a", "b"]) for number in range(6))]
+    )
 
     def software(frame):
         odd = space.encode(frame)[:, 1:]
-        return ((odd.sum(axis=1) == 6) | ((odd[:, 1] + odd[:, 4] == 2) & (odd.sum(axis=1) == 2))) & (
-            frame["sex"] == "M"
-        )
+        return (
+            (odd.sum(axis=1) == 6) | ((odd[:, 1] + odd[:, 4] == 2) & (odd.sum(axis=1) == 2))
+        ) & (frame["sex"] == "M")
 
     found = Found(Probe(View(Subject(software, space)), ("sex",)))
     found.add(found.probe.ask(np.ones((1, 7))))

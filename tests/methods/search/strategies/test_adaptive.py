@@ -1,4 +1,6 @@
-"""The parts of the adaptive strategy: moves, arms, archive, seeds, the boundary; and every input there is."""
+"""The parts of the adaptive strategy: moves, arms, archive, seeds, the boundary; and every input
+there is.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ def biased(people: Any) -> Any:
     return people["income"] + 400 * people["rate"] - more > 600
 
 
-def probe_of(decide: Any = biased, space: Space = PEOPLE, names: Any = ("sex",), **options: Any) -> Probe:
+def probe_of(
+    decide: Any = biased, space: Space = PEOPLE, names: Any = ("sex",), **options: Any
+) -> Probe:
     return Probe(View(Subject(decide, space, **options)), tuple(names))
 
 
@@ -98,7 +102,9 @@ def test_moves_stay_in_the_space_and_change_one_feature(space, seed, data):
             assert stepped[row, at] == values[place]
             assert moves.counts[which[row]] == len(values)
         else:
-            assert abs(stepped[row, at] - points[row, at]) <= (feature.high - feature.low) / 100 + 1e-9
+            assert (
+                abs(stepped[row, at] - points[row, at]) <= (feature.high - feature.low) / 100 + 1e-9
+            )
     stirred_points = stirred(moves, points, rng)
     assert inside(space, stirred_points)
     assert ((stirred_points != points).sum(axis=1) <= 2).all()
@@ -205,7 +211,9 @@ def test_children_inherit_how_well_it_went():
     archive.add(kin(points[2:], parents=np.array([0])))
     assert archive.robustness(np.array([2])) == pytest.approx([11 / 12])
     archive.learn(np.array([2]), np.array([False]))
-    assert archive.robustness(np.array([2])) == pytest.approx([11 / 12 * HEIRLOOM / (HEIRLOOM + 1)])  # soon its own
+    assert archive.robustness(np.array([2])) == pytest.approx(
+        [11 / 12 * HEIRLOOM / (HEIRLOOM + 1)]
+    )  # soon its own
     promise = archive.promise(np.array([0, 1, 2]))
     assert np.argsort(promise).tolist() == [1, 2, 0]
     archive.add(kin(points[:1], depth=1.0))
@@ -255,7 +263,10 @@ def test_near_misses_are_kept_and_changed_a_little():
     assert probe.ask(points).near.mean() > 1.5 * tried.near.mean()
     missed = {tuple(point) for point in tried.points[~tried.hits].tolist()}
     changed = np.array(
-        [[sum(a != b for a, b in zip(point, other, strict=True)) for other in missed] for point in points[:3].tolist()]
+        [
+            [sum(a != b for a, b in zip(point, other, strict=True)) for other in missed]
+            for point in points[:3].tolist()
+        ]
     )
     assert (changed.min(axis=1) <= 2).all()
 
@@ -293,12 +304,16 @@ def ways(
         fair,
         lambda people: people["height"] > 1.7777,
         lambda people: people["rate"] * people["age"] > 20,
-        lambda people: np.where(people["age"] < 30, "young", np.where(people["age"] < 60, "middle", "old")),
+        lambda people: np.where(
+            people["age"] < 30, "young", np.where(people["age"] < 60, "middle", "old")
+        ),
         lambda people: people["job"].isin(["cook", "judge"]),
     ],
 )
 def test_bisection_ends_at_edges(decide):
-    """Both inputs of an edge get different outcomes, and differ in one feature by one step, or by a level."""
+    """Both inputs of an edge get different outcomes, and differ in one feature by one step, or by a
+    level.
+    """
     probe, bisection, edges, asked = ways(decide)
     assert edges.ready
     assert len(edges._from) > 300  # 40 waves of 128 ways each: none goes on for ever
@@ -401,7 +416,9 @@ def test_everything_is_every_class_once(space, queries, data):
 @pytest.mark.parametrize("prefer", ["many", "diverse", "realistic"])
 @pytest.mark.parametrize("constrained", [False, True])
 def test_what_is_proposed_lies_in_the_space(prefer, constrained):
-    space = Space(PEOPLE.features, constraints=["not (sex == 'F' and age > 80)"] if constrained else [])
+    space = Space(
+        PEOPLE.features, constraints=["not (sex == 'F' and age > 80)"] if constrained else []
+    )
     probe = probe_of(space=space)
     start = space.draw(40, rng_of(9))
     strategy = Adaptive().started(Setting(probe, 0, start, 1e5, prefer))
@@ -440,7 +457,9 @@ def test_a_wave_may_be_cut_anywhere():
 def test_it_floods(seed):
     """Nearly every second question shows a new discriminatory input once some are known."""
     probe = probe_of()
-    run = hunt(Adaptive().started(Setting(probe, seed, None, 10_000)), probe, Meter(Budget(queries=10_000)))
+    run = hunt(
+        Adaptive().started(Setting(probe, seed, None, 10_000)), probe, Meter(Budget(queries=10_000))
+    )
     assert run.stop is StopReason.QUERIES
     assert len(run.found) > 0.7 * 5000
     blind = probe.ask(PEOPLE.draw(5000, rng_of(seed))).hits.sum()
@@ -456,7 +475,9 @@ def test_many_values_are_compared_as_hits_had_them():
         return (people["race"] == "c") & (people["income"] > 500)
 
     probe = probe_of(racist, space, ("race",))
-    run = hunt(Adaptive().started(Setting(probe, 0, None, 4000)), probe, Meter(Budget(queries=4000)))
+    run = hunt(
+        Adaptive().started(Setting(probe, 0, None, 4000)), probe, Meter(Budget(queries=4000))
+    )
     assert len(run.found) > 1000
     assert (run.found.pairs == 2).any(axis=1).all()
 
@@ -466,7 +487,9 @@ def test_scores_are_followed_where_there_are_any():
 
     space = Space([category("sex", [0, 1]), *(integer(name, 0, 999) for name in "abcd")])
     points = space.draw(2000, rng_of())
-    model = LogisticRegression(max_iter=500).fit(points / [1, *[1000] * 4], points[:, 1] + points[:, 2] > 1900)
+    model = LogisticRegression(max_iter=500).fit(
+        points / [1, *[1000] * 4], points[:, 1] + points[:, 2] > 1900
+    )
     model.coef_, model.intercept_ = np.array([[0.5, 0.01, 0.01, 0.0, 0.0]]), np.array([-19.5])
     view = View(Subject(model, space))
     margins = Margins.of(view, space.draw(50, rng_of()))
@@ -474,7 +497,9 @@ def test_scores_are_followed_where_there_are_any():
     assert margins.bounded
     counts = []
     for probe in (Probe(view, ("sex",), margins), Probe(view, ("sex",))):
-        run = hunt(Adaptive().started(Setting(probe, 0, None, 3000)), probe, Meter(Budget(queries=3000)))
+        run = hunt(
+            Adaptive().started(Setting(probe, 0, None, 3000)), probe, Meter(Budget(queries=3000))
+        )
         counts.append(len(run.found))
         assert probe.ask(run.found.points, run.found.pairs).hits.all()
     assert counts[0] > 300

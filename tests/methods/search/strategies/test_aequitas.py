@@ -39,7 +39,9 @@ BLOCK = 1024
 class Plain:
     """Algorithms 1 to 4, line by line; `judge` says the outcome of encoded points."""
 
-    def __init__(self, space: Space, names: Sequence[str], judge: Judge, gamma: float = 0.0) -> None:
+    def __init__(
+        self, space: Space, names: Sequence[str], judge: Judge, gamma: float = 0.0
+    ) -> None:
         self.space, self.judge, self.gamma = space, judge, gamma
         self.over = [space.names.index(name) for name in names]
         self.free = [at for at in range(len(space.features)) if at not in self.over]
@@ -47,7 +49,9 @@ class Plain:
     def extended(self, point: Row) -> list[Row]:
         """Return the valid members of I(d), in the order of the values of the features at issue."""
         members = []
-        for values in itertools.product(*(self.space.features[at].values().tolist() for at in self.over)):
+        for values in itertools.product(
+            *(self.space.features[at].values().tolist() for at in self.over)
+        ):
             member = list(point)
             for at, value in zip(self.over, values, strict=True):
                 member[at] = value
@@ -69,7 +73,9 @@ class Plain:
             for row in stream(seed, "aequitas", "start").permutation(len(start)):
                 yield tuple(start[row].tolist())
         for block in itertools.count():
-            yield from map(tuple, self.space.draw(BLOCK, stream(seed, "aequitas", "global", block)).tolist())
+            yield from map(
+                tuple, self.space.draw(BLOCK, stream(seed, "aequitas", "global", block)).tolist()
+            )
 
     def search(
         self,
@@ -143,8 +149,12 @@ def probe_of(space: Space, names: Sequence[str], judge: Judge, gamma: float | No
     return Probe(View(subject), tuple(names))
 
 
-def accepted(strategy: Aequitas, probe: Probe, classes: int, sizes: Sequence[int], cut: int = 0) -> tuple[Any, int]:
-    """Drive a strategy; every `cut`th time only the beginning of what it proposes is tried, as where a budget ends."""
+def accepted(
+    strategy: Aequitas, probe: Probe, classes: int, sizes: Sequence[int], cut: int = 0
+) -> tuple[Any, int]:
+    """Drive a strategy; every `cut`th time only the beginning of what it proposes is tried, as
+    where a budget ends.
+    """
     rows: list[Row] = []
     for waves, n in enumerate(itertools.cycle(sizes), 1):
         proposal = strategy.propose(n)
@@ -172,15 +182,39 @@ def score(points: np.ndarray) -> np.ndarray:
     return np.asarray(0.1 * points[:, 0] * points[:, 1] + 0.05 * points[:, 2])
 
 
-BINARY = Space([category("sex", [0, 1]), integer("age", 0, 9), integer("hours", 0, 30), category("job", [0, 1, 2, 3])])
+BINARY = Space(
+    [
+        category("sex", [0, 1]),
+        integer("age", 0, 9),
+        integer("hours", 0, 30),
+        category("job", [0, 1, 2, 3]),
+    ]
+)
 MANY = Space(
-    [category("race", [0, 1, 2, 3, 4]), integer("age", 0, 9), integer("hours", 0, 6), real("rate", 0, 1, step=0.1)]
+    [
+        category("race", [0, 1, 2, 3, 4]),
+        integer("age", 0, 9),
+        integer("hours", 0, 6),
+        real("rate", 0, 1, step=0.1),
+    ]
 )
 TIED = Space(
-    [category("sex", [0, 1]), integer("age", 0, 9), integer("hours", 0, 30), category("job", [0, 1, 2, 3])],
+    [
+        category("sex", [0, 1]),
+        integer("age", 0, 9),
+        integer("hours", 0, 30),
+        category("job", [0, 1, 2, 3]),
+    ],
     constraints=["not (sex == 0 and job == 1)", "age + hours > 4", "hours != 3 or age == 7"],
 )
-SMOOTH = Space([category("sex", [0, 1]), real("age", 0, 9), real("hours", 0, 7.3), integer("job", 0, 8, step=2)])
+SMOOTH = Space(
+    [
+        category("sex", [0, 1]),
+        real("age", 0, 9),
+        real("hours", 0, 7.3),
+        integer("job", 0, 8, step=2),
+    ]
+)
 CASES = {
     "binary": (BINARY, ("sex",), tree, None),
     "many values": (MANY, ("race",), tree, None),
@@ -195,7 +229,9 @@ CASES = {
     ("case", "update"),
     [
         # Each case with one way to update always, and with the others where all tests are run.
-        pytest.param(case, update, marks=() if case == "binary" or number % 3 == at else pytest.mark.slow)
+        pytest.param(
+            case, update, marks=() if case == "binary" or number % 3 == at else pytest.mark.slow
+        )
         for number, case in enumerate(CASES)
         for at, update in enumerate(UPDATES)
     ],
@@ -209,7 +245,11 @@ def test_every_accepted_input_is_that_of_the_algorithms(case, update):
     wanted = list(itertools.islice(plain.search(seed, update, **options), 400))
     assert len(set(wanted)) > 60
     assert any(map(plain.discriminatory, {pad(plain, row) for row in wanted[200:300]}))
-    for ahead, sizes, cut, classes in [(True, [256], 0, 400), (True, [1, 9, 64, 5], 3, 400), (False, [33], 0, 120)]:
+    for ahead, sizes, cut, classes in [
+        (True, [256], 0, 400),
+        (True, [1, 9, 64, 5], 3, 400),
+        (False, [33], 0, 120),
+    ]:
         strategy = Aequitas(update, ahead=ahead, **options).started(Setting(probe, seed))
         assert accepted(strategy, probe, classes, sizes, cut)[0] == wanted[:classes]
 
@@ -230,7 +270,9 @@ def pad(plain: Plain, row: Row) -> Row:
     st.lists(st.integers(1, 40), min_size=1, max_size=4),
     st.booleans(),
 )
-def test_any_space_gives_the_walk_of_the_algorithms_for_any_batches(space, data, update, seed, sizes, ahead):
+def test_any_space_gives_the_walk_of_the_algorithms_for_any_batches(
+    space, data, update, seed, sizes, ahead
+):
     finite = [feature.name for feature in space.features if np.isfinite(feature.size)]
     assume(finite)
     names = data.draw(st.lists(st.sampled_from(finite), min_size=1, max_size=2, unique=True))
@@ -242,12 +284,16 @@ def test_any_space_gives_the_walk_of_the_algorithms_for_any_batches(space, data,
 
     probe = probe_of(space, names, judge)
     try:
-        probe.table  # noqa: B018 (a feature of one value cannot be at issue)
+        probe.table  # noqa: B018
     except EvenhandError:
         assume(False)
     options: dict[str, Any] = {"dv": 0.1, "dpr": 0.2, "global_trials": 7, "local_trials": 9}
     start = space.draw(4, np.random.default_rng(seed)) if data.draw(st.booleans()) else None
-    wanted = list(itertools.islice(Plain(space, names, judge).search(seed, update, start=start, **options), 36))
+    wanted = list(
+        itertools.islice(
+            Plain(space, names, judge).search(seed, update, start=start, **options), 36
+        )
+    )
     strategy = Aequitas(update, ahead=ahead, **options).started(Setting(probe, seed, start))
     assert accepted(strategy, probe, len(wanted), sizes)[0] == wanted
     assert all(0 <= chance <= 1 for chance in strategy.chances.down)
@@ -297,7 +343,8 @@ def test_guidance_leads_to_the_hits():
     probe = probe_of(space, ("sex",), lambda points: (points[:, 1] <= 500) * points[:, 0])
     start = space.encode([{"sex": 0, "x": 500}])
     for seed in range(5):
-        # With so large an offset one step decides: down is a hit, or up is a miss, and both say down.
+        # With so large an offset one step decides: down is a hit, or up is a miss, and both say
+        # down.
         strategy = Aequitas("semi-directed", dv=0.5, global_trials=1, local_trials=600).started(
             Setting(probe, seed, start)
         )
@@ -327,7 +374,11 @@ def test_without_a_free_feature_one_trial_is_all():
 def test_what_a_hunt_finds_is_discriminatory_and_valid(update):
     space, names, judge, _ = CASES["constraints"]
     probe, plain = probe_of(space, names, judge), Plain(space, names, judge)
-    went = hunt(Aequitas(update, global_trials=50).started(Setting(probe, 1)), probe, Meter(Budget(queries=1500)))
+    went = hunt(
+        Aequitas(update, global_trials=50).started(Setting(probe, 1)),
+        probe,
+        Meter(Budget(queries=1500)),
+    )
     assert went.queries <= 1500
     assert len(went.found) > 20
     assert space.valid(went.found.individuals).all()

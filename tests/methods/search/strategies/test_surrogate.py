@@ -38,12 +38,16 @@ def probe_of(space: Space, names: Sequence[str], judge: Judge, gamma: float | No
 
 def went(probe: Probe, queries: int, seed: int = 0, **more: Any) -> Hunt:
     return hunt(
-        Surrogate().started(Setting(probe, seed, queries=queries, **more)), probe, Meter(Budget(queries=queries))
+        Surrogate().started(Setting(probe, seed, queries=queries, **more)),
+        probe,
+        Meter(Budget(queries=queries)),
     )
 
 
 def certain(probe: Probe, found: Any, judge: Judge, gamma: float = 0.0) -> bool:
-    """Tell whether every found input and its twin are valid and get the outcomes they are said to get, which differ."""
+    """Tell whether every found input and its twin are valid and get the outcomes they are said to
+    get, which differ.
+    """
     one, other = judge(found.individuals), judge(found.twins)
     apart = np.abs(one - other) > gamma if one.dtype.kind == "f" else one != other
     free = list(probe.free)
@@ -84,12 +88,31 @@ def words(points: np.ndarray) -> np.ndarray:
     return np.asarray(np.array(["no", "maybe", "yes"])[np.digitize(total, [5, 9])])
 
 
-MANY = Space([category("race", [*"abcde"]), integer("age", 0, 9), integer("hours", 0, 40), real("rate", 0, 1)])
+MANY = Space(
+    [
+        category("race", [*"abcde"]),
+        integer("age", 0, 9),
+        integer("hours", 0, 40),
+        real("rate", 0, 1),
+    ]
+)
 TIED = Space(
-    [category("sex", ["F", "M"]), integer("age", 0, 30), integer("hours", 0, 30), category("job", [*"abcd"])],
+    [
+        category("sex", ["F", "M"]),
+        integer("age", 0, 30),
+        integer("hours", 0, 30),
+        category("job", [*"abcd"]),
+    ],
     constraints=["not (sex == 'F' and job == 'b')", "age + hours > 4", "hours != 3 or age == 7"],
 )
-SMOOTH = Space([category("sex", ["F", "M"]), real("age", 0, 9), real("hours", 0, 7.3), integer("job", 0, 8, step=2)])
+SMOOTH = Space(
+    [
+        category("sex", ["F", "M"]),
+        real("age", 0, 9),
+        real("hours", 0, 7.3),
+        integer("job", 0, 8, step=2),
+    ]
+)
 CASES: dict[str, tuple[Space, tuple[str, ...], Judge, float | None]] = {
     "binary": (LARGE, ("sex",), planted, None),
     "many values": (MANY, ("race",), words, None),
@@ -102,7 +125,8 @@ QUICK = {"binary", "constraints", "gamma"}
 
 
 @pytest.mark.parametrize(
-    "case", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CASES]
+    "case",
+    [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CASES],
 )
 def test_what_is_found_is_discriminatory_and_valid_and_found_once(case):
     space, names, judge, gamma = CASES[case]
@@ -139,7 +163,8 @@ def test_a_planted_bias_is_found_and_then_asked_about():
     for seed in range(1):
         hunted = went(probe, 2000, seed)
         before = [found for queries, found, _ in hunted.curve if queries <= 1000][-1]
-        # Once it is known where hits lie, most of what is asked is one; uniform inputs are one in hundreds.
+        # Once it is known where hits lie, most of what is asked is one; uniform inputs are one in
+        # hundreds.
         assert (len(hunted.found) - before) / 500 > 100 * uniform
 
 
@@ -161,7 +186,9 @@ def test_threads_change_nothing():
     assert alone.found.points.tobytes() == together.found.points.tobytes()
 
 
-@pytest.mark.parametrize("judge", [lambda points: points[:, 1] > 50, lambda points: np.ones(len(points), dtype=bool)])
+@pytest.mark.parametrize(
+    "judge", [lambda points: points[:, 1] > 50, lambda points: np.ones(len(points), dtype=bool)]
+)
 def test_fair_software_costs_the_budget_and_nothing_is_found(judge):
     hunted = went(probe_of(LARGE, ("sex",), judge), 400)
     assert (len(hunted.found), hunted.queries, hunted.stop) == (0, 400, StopReason.QUERIES)
@@ -220,7 +247,7 @@ def test_any_space_can_be_searched(space, data, seed, start):
 
     probe = probe_of(space, names, judge)
     try:
-        probe.table  # noqa: B018 (a feature of one value cannot be at issue)
+        probe.table  # noqa: B018
     except EvenhandError:
         assume(False)
     rows = space.draw(4, np.random.default_rng(seed)) if start else None
@@ -245,24 +272,39 @@ def test_a_screen_ranks_what_it_was_not_fitted_to():
 
 
 def test_what_is_known_of_the_first_and_the_second_assignment_is_kept_apart():
-    """Of three values only a against c differs, so what is said must depend on which two are compared."""
+    """Of three values only a against c differs, so what is said must depend on which two are
+    compared.
+    """
     space = Space([category("race", [*"abc"]), integer("age", 0, 99)])
-    probe = probe_of(space, ("race",), lambda points: np.where(points[:, 0] == 2, points[:, 1] > 20, points[:, 1] > 70))
+    probe = probe_of(
+        space,
+        ("race",),
+        lambda points: np.where(points[:, 0] == 2, points[:, 1] > 20, points[:, 1] > 70),
+    )
     points, rng = space.draw(600, np.random.default_rng(0)), np.random.default_rng(1)
     first = rng.integers(0, 3, len(points))
     known = Known()
-    known.add(probe.ask(points, np.stack([first, (first + rng.integers(1, 3, len(points))) % 3], axis=1)))
+    known.add(
+        probe.ask(points, np.stack([first, (first + rng.integers(1, 3, len(points))) % 3], axis=1))
+    )
     screen = Screen.fitted(probe, known, 0)
     assert screen is not None
     middle = np.array([[0.0, 45.0]])
-    said = {pair: screen.said(middle, np.array([pair]))[0] for pair in [(0, 1), (0, 2), (2, 0), (1, 2)]}
+    said = {
+        pair: screen.said(middle, np.array([pair]))[0] for pair in [(0, 1), (0, 2), (2, 0), (1, 2)]
+    }
     assert said[0, 2][0] > said[0, 1][0] + 1
     assert said[1, 2][2] > said[0, 1][2] + 1
     assert said[0, 2].tolist() == said[2, 0].tolist()
 
 
 def test_outcomes_of_any_kind_can_be_learnt():
-    for outcomes in (np.array([True, False]), np.array(["x", "y"]), np.array([1, 2]), np.array([0.5, np.inf, np.nan])):
+    for outcomes in (
+        np.array([True, False]),
+        np.array(["x", "y"]),
+        np.array([1, 2]),
+        np.array([0.5, np.inf, np.nan]),
+    ):
         made = Targets(outcomes, None)
         assert np.isfinite(made.of(outcomes)).all()
         assert not made.numeric

@@ -20,4 +20,10 @@ def render(found: Evidence) -> str:
     return "\n".join(lines) + "\n"
 
 
-TSV = Format("tsv", render, help="write every finding here, separated by tabs", what="table", suffixes=(".tsv",))
+TSV = Format(
+    "tsv",
+    render,
+    help="write every finding here, separated by tabs",
+    what="table",
+    suffixes=(".tsv",),
+)

@@ -12,7 +12,12 @@ if TYPE_CHECKING:
     from evenhand.subject.subject import Subject
 
 OPTIONS = Options.of(
-    Option("over", FEATURES, "features that form groups, separated by commas; repeat for more sets", repeat=True),
+    Option(
+        "over",
+        FEATURES,
+        "features that form groups, separated by commas; repeat for more sets",
+        repeat=True,
+    ),
     Option("least", NUMBER, "the least share of a group that is to get the favourable outcome"),
     Option("draws", WHOLE, "how many inputs of each group are drawn (default: 200)"),
     given=("subject", "space", "budget", "seed", "n_jobs", "progress"),
@@ -32,7 +37,9 @@ def floor(
     n_jobs: int = 1,
     progress: bool | None = None,
 ) -> eh.Result:
-    """Find the group that gets the favourable outcome least often, and hold it against the least share."""
+    """Find the group that gets the favourable outcome least often, and hold it against the least
+    share.
+    """
     from evenhand.runtime.budget import Meter, Spent, checked_budget
     from evenhand.space.feature_sets import feature_sets
     from evenhand.subject.subject import as_subject
@@ -48,13 +55,21 @@ def floor(
         meter.queries += sum(group.estimate.n for group in groups)
         lowest = min(groups, key=lambda group: group.estimate.value)
         claim = f"of all groups by {' and '.join(names)}, the fewest are accepted of {lowest}"
-        findings.append(eh.Finding(claim, names, lowest.estimate, least, groups=groups, least=True, score="floor"))
+        findings.append(
+            eh.Finding(
+                claim, names, lowest.estimate, least, groups=groups, least=True, score="floor"
+            )
+        )
     spent = Spent(meter.queries, software.executed - before, meter.seconds)
     return eh.Result("floor", findings, seed, spent, stop, software.space.to_dict())
 
 
-def _groups(software: Subject, names: tuple[str, ...], draws: int, seed: int) -> tuple[eh.Group, ...]:
-    """Draw inputs, put them into each group, and return how many of each are accepted; the intervals hold together."""
+def _groups(
+    software: Subject, names: tuple[str, ...], draws: int, seed: int
+) -> tuple[eh.Group, ...]:
+    """Draw inputs, put them into each group, and return how many of each are accepted; the
+    intervals hold together.
+    """
     from evenhand.runtime.random_streams import stream
     from evenhand.statistics.intervals import clopper_pearson
 
@@ -67,7 +82,11 @@ def _groups(software: Subject, names: tuple[str, ...], draws: int, seed: int) ->
     for row, person in enumerate(space.records(people[::draws])):
         about = {name: person[name] for name in names}
         share = float(accepted[row]) / draws
-        found.append(eh.Group(about, eh.Estimate(share, float(low[row]), float(high[row]), draws, 0.95, "exact")))
+        found.append(
+            eh.Group(
+                about, eh.Estimate(share, float(low[row]), float(high[row]), draws, 0.95, "exact")
+            )
+        )
     return tuple(found)
 
 
@@ -79,11 +98,16 @@ def run(_source: Any, subject: Any, **settings: Any) -> eh.Result:
 FLOOR = Verb(
     "floor",
     question="Does every group get the favourable outcome at least this often?",
-    definition="The floor is the share of the favourable outcome in the group that gets it least often.",
+    definition=(
+        "The floor is the share of the favourable outcome in the group that gets it least often."
+    ),
     function=floor,
     options=OPTIONS,
     run=run,
-    rule=("A group is accepted too rarely", "A group gets the favourable outcome less often than it should."),
+    rule=(
+        "A group is accepted too rarely",
+        "A group gets the favourable outcome less often than it should.",
+    ),
     command=Command(
         "floor",
         help="does every group get the favourable outcome at least this often?",

@@ -38,7 +38,9 @@ def sh(tmp_path):
 
 
 def test_every_input_is_answered_once_by_its_own_process(sh):
-    adapter = CommandAdapter([sh('if [ "$2" = M ] && [ "$1" -gt 50 ]; then echo approve; else echo deny; fi'), *BOTH])
+    adapter = CommandAdapter(
+        [sh('if [ "$2" = M ] && [ "$1" -gt 50 ]; then echo approve; else echo deny; fi'), *BOTH]
+    )
     points = people(*range(100))
     found, error = collect(adapter, points)
     assert error is None
@@ -53,7 +55,9 @@ def test_no_points_start_no_process(sh, tmp_path):
 
 def test_python_script_and_types_of_outcomes(tmp_path):
     script = tmp_path / "score.py"
-    script.write_text("import sys; age = int(sys.argv[1])\nprint([7, 0.5, 'true', 'no', '\"7\"'][age])")
+    script.write_text(
+        "import sys; age = int(sys.argv[1])\nprint([7, 0.5, 'true', 'no', '\"7\"'][age])"
+    )
     adapter = CommandAdapter([sys.executable, str(script), "{age}"], workers=1)
     found, error = collect(adapter, people(0, 1, 2, 3, 4)[:, 1:], Space([integer("age", 0, 9)]))
     assert error is None
@@ -64,8 +68,8 @@ def test_python_script_and_types_of_outcomes(tmp_path):
 def test_compiled_program(tmp_path):
     source = tmp_path / "loan.c"
     source.write_text(
-        "#include <stdio.h>\n#include <stdlib.h>\n"
-        'int main(int c, char **v) { if (atoi(v[1]) == 13) abort(); puts(v[2][0] == \'M\' ? "1" : "0"); return 0; }'
+        "#include <stdio.h>\n#include <stdlib.h>\nint main(int c, char **v) { if (atoi(v[1]) == 13)"
+        ' abort(); puts(v[2][0] == \'M\' ? "1" : "0"); return 0; }'
     )
     subprocess.run(["cc", "-o", str(tmp_path / "loan"), str(source)], check=True)
     adapter = CommandAdapter(["./loan", *BOTH], cwd=tmp_path, workers=1)
@@ -79,14 +83,19 @@ def test_compiled_program(tmp_path):
 
 def test_template_braces_star_and_numbers(sh):
     script = sh('printf "%s|" "$@"')
-    space = Space([category("a b", ["x y"]), real("rate", 0, 1, step=0.1), category("flag", [True])])
+    space = Space(
+        [category("a b", ["x y"]), real("rate", 0, 1, step=0.1), category("flag", [True])]
+    )
     point = np.array([[0.0, 0.3, 0.0]])
     found, _ = collect(CommandAdapter([script, "{*}", "{{{a b}}}", "--rate={rate}"]), point, space)
     assert found[0] == "x y|0.3|True|{x y}|--rate=0.3|"
 
 
 def test_features_that_are_not_passed_are_not_sent(sh):
-    space = Space([Feature("race", "category", ("a", "b"), passed=False), integer("age", 0, 99)], protected=["race"])
+    space = Space(
+        [Feature("race", "category", ("a", "b"), passed=False), integer("age", 0, 99)],
+        protected=["race"],
+    )
     assert collect(CommandAdapter([sh("echo $#$1"), "{*}"]), people(7), space) == ({0: 17}, None)
     with pytest.raises(UsageError, match=r"'\{race\}'.*passed=False"):
         CommandAdapter([sh("echo 1"), "{race}", "{age}"]).check(space)
@@ -134,7 +143,9 @@ def test_program_that_is_not_there(tmp_path, sh):
         CommandAdapter([sh("echo 1"), *BOTH], cwd=tmp_path / "nowhere")
 
 
-@pytest.mark.parametrize("options", [{"workers": 0}, {"workers": 1.5}, {"timeout": 0}, {"timeout": float("nan")}])
+@pytest.mark.parametrize(
+    "options", [{"workers": 0}, {"workers": 1.5}, {"timeout": 0}, {"timeout": float("nan")}]
+)
 def test_bad_options(sh, options):
     with pytest.raises(UsageError, match=next(iter(options))):
         CommandAdapter([sh("echo 1"), *BOTH], **options)
@@ -153,7 +164,9 @@ def test_file_that_is_no_program(tmp_path):
 @pytest.mark.parametrize(("name", "word"), [("a\0b", "null"), ("a\ud800b", "surrogates")])
 def test_argument_that_no_program_can_be_given(sh, name, word):
     space = Space([category("name", ["fine", name])])
-    found, error = collect(CommandAdapter([sh("echo $1"), "{name}"], workers=1), np.array([[0.0], [1.0]]), space)
+    found, error = collect(
+        CommandAdapter([sh("echo $1"), "{name}"], workers=1), np.array([[0.0], [1.0]]), space
+    )
     assert found == {0: "fine"}
     assert isinstance(error, UsageError)
     assert word in sentence(error)
@@ -162,7 +175,11 @@ def test_argument_that_no_program_can_be_given(sh, name, word):
 
 FAILURES = [
     ("exit 3", SubjectCrashed, ["exited with code 3", "nothing on standard error"]),
-    ("echo no such customer >&2; exit 1", SubjectCrashed, ["exited with code 1", "no such customer"]),
+    (
+        "echo no such customer >&2; exit 1",
+        SubjectCrashed,
+        ["exited with code 1", "no such customer"],
+    ),
     ("echo 1; echo late >&2; exit 1", SubjectCrashed, ["exited with code 1", "late"]),
     ("kill -SEGV $$", SubjectCrashed, ["was killed by SIGSEGV"]),
     ("true", BadOutcome, ["printed nothing"]),
@@ -172,13 +189,19 @@ FAILURES = [
     ("sleep 60", SubjectTimeout, ["no answer within 1 s", "timeout"]),
     ("exec >&- 2>&-; sleep 60", SubjectTimeout, ["no answer within 1 s"]),
     ("echo waiting for Godot >&2; sleep 60", SubjectTimeout, ["waiting for Godot"]),
-    ("while :; do echo 0123456789012345678901234567890123456789; done", BadOutcome, ["1048576 bytes"]),
+    (
+        "while :; do echo 0123456789012345678901234567890123456789; done",
+        BadOutcome,
+        ["1048576 bytes"],
+    ),
 ]
 
 
 @pytest.mark.parametrize(("body", "kind", "words"), FAILURES)
 def test_failures_name_the_input_and_keep_what_was_answered(sh, body, kind, words):
-    adapter = CommandAdapter([sh(f'if [ "$1" = 13 ]; then {body}; else echo $1; fi'), *BOTH], workers=2, timeout=1)
+    adapter = CommandAdapter(
+        [sh(f'if [ "$1" = 13 ]; then {body}; else echo $1; fi'), *BOTH], workers=2, timeout=1
+    )
     found, error = collect(adapter, people(0, 1, 2, 3, 13, *range(20, 90)))
     assert type(error) is kind
     assert error.exit_code == 4
@@ -200,12 +223,17 @@ def test_after_a_failure_nothing_new_is_started(sh, tmp_path):
 
 
 def test_noisy_standard_error_does_not_block(sh):
-    noise = "i=0; while [ $i -lt 3000 ]; do echo 0123456789012345678901234567890123456789 >&2; i=$((i+1)); done"
+    noise = (
+        "i=0; while [ $i -lt 3000 ]; do echo 0123456789012345678901234567890123456789 >&2;"
+        " i=$((i+1)); done"
+    )
     assert collect(CommandAdapter([sh(f"{noise}; echo 1"), *BOTH]), people(1)) == ({0: 1}, None)
 
 
 def test_standard_input_is_empty_and_environment_is_given(sh):
-    adapter = CommandAdapter([sh('cat; echo "$SCORE"'), *BOTH], env={"SCORE": "7", "PATH": os.environ["PATH"]})
+    adapter = CommandAdapter(
+        [sh('cat; echo "$SCORE"'), *BOTH], env={"SCORE": "7", "PATH": os.environ["PATH"]}
+    )
     assert collect(adapter, people(1)) == ({0: 7}, None)
 
 
@@ -218,14 +246,18 @@ def test_timeout_kills_the_children_of_the_program_too(sh, tmp_path):
 
 def test_interrupt_kills_the_processes(sh, tmp_path):
     marker = tmp_path / "pid"
-    adapter = CommandAdapter([sh(f"echo $$ > {marker}.new; mv {marker}.new {marker}; sleep 300"), *BOTH], workers=1)
+    adapter = CommandAdapter(
+        [sh(f"echo $$ > {marker}.new; mv {marker}.new {marker}; sleep 300"), *BOTH], workers=1
+    )
 
     def interrupt():
         while not marker.exists():
             time.sleep(0.01)
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
+    before = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # jobs in the background ignore it
     try:
         threading.Thread(target=interrupt, daemon=True).start()
         with pytest.raises(KeyboardInterrupt):
@@ -264,7 +296,9 @@ def test_caller_that_stops_early_leaves_no_process(sh, tmp_path):
 
 
 def test_answers_arrive_while_others_are_under_way(sh, tmp_path):
-    """The first answer must be handed on before the second process can end, as it waits for a file we write then."""
+    """The first answer must be handed on before the second process can end, as it waits for a file
+    we write then.
+    """
     gate = tmp_path / "gate"
     body = f"if [ $1 = 1 ]; then while [ ! -e {gate} ]; do sleep 0.05; done; fi; echo $1"
     answers = CommandAdapter([sh(body), *BOTH], workers=2).run(people(0, 1), SPACE)
@@ -288,7 +322,9 @@ def test_identity_follows_the_files(sh, tmp_path):
 
 
 def test_adapter_can_be_pickled(sh):
-    adapter = pickle.loads(pickle.dumps(CommandAdapter([sh("echo $1"), *BOTH], workers=3, timeout=5)))
+    adapter = pickle.loads(
+        pickle.dumps(CommandAdapter([sh("echo $1"), *BOTH], workers=3, timeout=5))
+    )
     assert (adapter.workers, adapter.timeout, adapter.dear) == (3, 5.0, True)
     assert collect(adapter, people(8)) == ({0: 8}, None)
     adapter.close()
@@ -305,7 +341,9 @@ def mirror(tmp_path_factory):
 
 LEVELS = st.lists(
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
-    | st.sampled_from(["", " ", "'", '"', "$(id)", "`id`", "a\nb", "--help", "{age}", "*", "\\", "é\u2028😀"]),
+    | st.sampled_from(
+        ["", " ", "'", '"', "$(id)", "`id`", "a\nb", "--help", "{age}", "*", "\\", "é\u2028😀"]
+    ),
     min_size=1,
     max_size=6,
     unique=True,
@@ -319,4 +357,6 @@ def test_any_text_arrives_byte_for_byte(mirror, levels):
     points = np.arange(len(levels), dtype=np.float64)[:, None]
     found, error = collect(CommandAdapter([mirror, "{name}"]), points, space)
     assert error is None
-    assert [found[row] for row in range(len(levels))] == ["x" + level.encode().hex() for level in levels]
+    assert [found[row] for row in range(len(levels))] == [
+        "x" + level.encode().hex() for level in levels
+    ]

@@ -40,7 +40,9 @@ class Handler(BaseHTTPRequestHandler):
             number = len(service.requests)
         service.answer(self, body, number)
 
-    def reply(self, status: int = 200, value: Any = None, *, text: str | None = None, **headers: str) -> None:
+    def reply(
+        self, status: int = 200, value: Any = None, *, text: str | None = None, **headers: str
+    ) -> None:
         content = (json.dumps(value) if text is None else text).encode()
         self.send_response(status)
         for name, header in headers.items():
@@ -63,7 +65,9 @@ class Service(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.lock = threading.Lock()
         self.requests: list[Any] = []
-        self.answer: Callable[[Any, Any, int], object] = lambda handler, body, _: handler.right(body)
+        self.answer: Callable[[Any, Any, int], object] = lambda handler, body, _: handler.right(
+            body
+        )
         self.over = threading.Event()
 
     @property
@@ -100,7 +104,9 @@ def adapt(service):
 
 
 def test_batches_are_answered_by_the_right_request(service, adapt):
-    found, error = collect(adapt(batch=7, headers={"Authorization": "Bearer x"}), people(*range(100)))
+    found, error = collect(
+        adapt(batch=7, headers={"Authorization": "Bearer x"}), people(*range(100))
+    )
     assert error is None
     assert found == {row: row for row in range(100)}
     assert sorted(len(body["inputs"]) for _, _, body, _ in service.requests) == [2] + [7] * 14
@@ -137,7 +143,9 @@ def test_requests_run_at_the_same_time(service, adapt):
 
 
 def test_object_with_outcomes_and_types(service, adapt):
-    service.answer = lambda handler, *_: handler.reply(value={"outcomes": ["no", 1, 0.5, True], "model": "v1"})
+    service.answer = lambda handler, *_: handler.reply(
+        value={"outcomes": ["no", 1, 0.5, True], "model": "v1"}
+    )
     assert collect(adapt(), people(1, 2, 3, 4)) == ({0: "no", 1: 1, 2: 0.5, 3: True}, None)
 
 
@@ -149,7 +157,10 @@ def test_single(service, adapt, wrap):
 
 
 def test_features_that_are_not_passed_are_not_sent(service, adapt):
-    space = Space([Feature("race", "category", ("a", "b"), passed=False), integer("age", 0, 99)], protected=["race"])
+    space = Space(
+        [Feature("race", "category", ("a", "b"), passed=False), integer("age", 0, 99)],
+        protected=["race"],
+    )
     assert collect(adapt(), people(7), space) == ({0: 7}, None)
     assert service.requests[0][2] == {"inputs": [{"age": 7}]}
 
@@ -237,14 +248,23 @@ def test_trouble_that_does_not_pass(service, adapt):
     found, error = collect(adapt(retries=2), people(1, 2))
     assert found == {}
     assert type(error) is SubjectCrashed
-    for word in [service.url, "500 Internal Server Error", "3 attempts", "<h1>Traceback</h1>", '"age": 1', "2 inputs"]:
+    for word in [
+        service.url,
+        "500 Internal Server Error",
+        "3 attempts",
+        "<h1>Traceback</h1>",
+        '"age": 1',
+        "2 inputs",
+    ]:
         assert word in sentence(error)
     assert len(service.requests) == 3
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 422, 501])
 def test_refusal_is_not_retried(service, adapt, status):
-    service.answer = lambda handler, *_: handler.reply(status, value={"detail": "field 'age' missing"})
+    service.answer = lambda handler, *_: handler.reply(
+        status, value={"detail": "field 'age' missing"}
+    )
     _, error = collect(adapt(), people(1))
     assert type(error) is SubjectCrashed
     assert f"status {status}" in sentence(error)
@@ -253,7 +273,9 @@ def test_refusal_is_not_retried(service, adapt, status):
 
 
 def test_redirect_is_not_followed(service, adapt):
-    service.answer = lambda handler, *_: handler.reply(307, text="", Location="http://elsewhere.example/decide")
+    service.answer = lambda handler, *_: handler.reply(
+        307, text="", Location="http://elsewhere.example/decide"
+    )
     _, error = collect(adapt(), people(1))
     assert type(error) is SubjectCrashed
     assert "redirect (307 Temporary Redirect) to http://elsewhere.example/decide" in sentence(error)
@@ -358,7 +380,14 @@ def test_addresses_that_cannot_be_used(url, word):
 
 
 @pytest.mark.parametrize(
-    "options", [{"batch": 0}, {"concurrency": 0}, {"timeout": 0}, {"retries": -1}, {"headers": {"X": "a\r\nb: c"}}]
+    "options",
+    [
+        {"batch": 0},
+        {"concurrency": 0},
+        {"timeout": 0},
+        {"retries": -1},
+        {"headers": {"X": "a\r\nb: c"}},
+    ],
 )
 def test_bad_options(options):
     with pytest.raises(UsageError, match=next(iter(options)).removesuffix("s")):
@@ -381,7 +410,11 @@ def test_ipv6(adapt):
 
         def __init__(self) -> None:
             ThreadingHTTPServer.__init__(self, ("::1", 0), Handler)
-            self.lock, self.requests, self.answer = threading.Lock(), [], lambda handler, body, _: handler.right(body)
+            self.lock, self.requests, self.answer = (
+                threading.Lock(),
+                [],
+                lambda handler, body, _: handler.right(body),
+            )
 
     with contextlib.ExitStack() as stack:
         try:
@@ -398,7 +431,9 @@ def test_ipv6(adapt):
 @pytest.fixture(scope="module")
 def mirror():
     server = Service()
-    server.answer = lambda handler, body, _: handler.reply(value={"outcomes": [p["name"] for p in body["inputs"]]})
+    server.answer = lambda handler, body, _: handler.reply(
+        value={"outcomes": [p["name"] for p in body["inputs"]]}
+    )
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     adapter = HttpAdapter(server.url)

@@ -17,7 +17,11 @@ pytest.importorskip("onnxruntime")
 skl2onnx = pytest.importorskip("skl2onnx")
 
 from onnx import TensorProto, helper  # noqa: E402
-from skl2onnx.common.data_types import FloatTensorType, Int64TensorType, StringTensorType  # noqa: E402
+from skl2onnx.common.data_types import (  # noqa: E402
+    FloatTensorType,
+    Int64TensorType,
+    StringTensorType,
+)
 from sklearn.compose import ColumnTransformer  # noqa: E402
 from sklearn.linear_model import LogisticRegression  # noqa: E402
 from sklearn.pipeline import Pipeline  # noqa: E402
@@ -27,8 +31,14 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor  # noqa: 
 if TYPE_CHECKING:
     from pathlib import Path
 
-NUMERIC = Space([category("sex", [0, 1]), integer("age", 18, 90), real("rate", 0, 1, step=0.25)], protected=["sex"])
-NAMED = Space([category("sex", ["F", "M"]), integer("age", 18, 90), real("rate", 0, 1, step=0.25)], protected=["sex"])
+NUMERIC = Space(
+    [category("sex", [0, 1]), integer("age", 18, 90), real("rate", 0, 1, step=0.25)],
+    protected=["sex"],
+)
+NAMED = Space(
+    [category("sex", ["F", "M"]), integer("age", 18, 90), real("rate", 0, 1, step=0.25)],
+    protected=["sex"],
+)
 NAMED_TYPES = [
     ("sex", StringTensorType([None, 1])),
     ("age", Int64TensorType([None, 1])),
@@ -49,7 +59,9 @@ def truth(points: Any) -> Any:
 
 
 def save(model: Any, path: Path, types: Any, **options: Any) -> Path:
-    path.write_bytes(skl2onnx.convert_sklearn(model, initial_types=types, **options).SerializeToString())
+    path.write_bytes(
+        skl2onnx.convert_sklearn(model, initial_types=types, **options).SerializeToString()
+    )
     return path
 
 
@@ -68,15 +80,21 @@ def tree():
 
 @pytest.fixture(scope="module")
 def tree_file(tree, tmp_path_factory):
-    return save(tree, tmp_path_factory.mktemp("onnx") / "tree.onnx", [("X", FloatTensorType([None, 3]))])
+    return save(
+        tree, tmp_path_factory.mktemp("onnx") / "tree.onnx", [("X", FloatTensorType([None, 3]))]
+    )
 
 
 @pytest.fixture(scope="module")
 def pipeline():
     points = drawn(NAMED)
-    encode = ColumnTransformer([("cat", OneHotEncoder(), ["sex"]), ("num", StandardScaler(), ["age", "rate"])])
+    encode = ColumnTransformer(
+        [("cat", OneHotEncoder(), ["sex"]), ("num", StandardScaler(), ["age", "rate"])]
+    )
     labels = np.where(truth(points) == 1, "approve", "deny")
-    return Pipeline([("encode", encode), ("model", LogisticRegression())]).fit(frame(NAMED, points), labels)
+    return Pipeline([("encode", encode), ("model", LogisticRegression())]).fit(
+        frame(NAMED, points), labels
+    )
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +124,10 @@ def test_named_columns_give_the_labels_of_the_pipeline(pipeline, pipeline_file):
 def test_order_of_the_features_does_not_matter_for_named_columns(pipeline, pipeline_file):
     space = Space(NAMED.features[::-1])
     points = drawn(NAMED)
-    assert (answers(OnnxAdapter(pipeline_file), points[:, ::-1], space) == pipeline.predict(frame(NAMED, points))).all()
+    assert (
+        answers(OnnxAdapter(pipeline_file), points[:, ::-1], space)
+        == pipeline.predict(frame(NAMED, points))
+    ).all()
 
 
 def test_features_that_are_not_passed_are_not_sent(tree, tree_file):
@@ -130,7 +151,9 @@ def test_scores_by_name_of_the_class(pipeline, pipeline_file):
     for place, name in enumerate(pipeline.classes_):
         outcomes = answers(OnnxAdapter(pipeline_file, output="score", positive=name), points, NAMED)
         assert outcomes == pytest.approx(shares[:, place], abs=1e-5)
-    with pytest.raises(UsageError, match=r"positive = 'aprove' is no class.*did you mean 'approve'"):
+    with pytest.raises(
+        UsageError, match=r"positive = 'aprove' is no class.*did you mean 'approve'"
+    ):
         answers(OnnxAdapter(pipeline_file, output="score", positive="aprove"), points, NAMED)
 
 
@@ -149,7 +172,9 @@ def test_scores_in_a_tensor_are_matched_to_the_labels(pipeline, tmp_path, positi
 
 def test_an_unknown_class_of_a_tensor_is_refused(pipeline, tmp_path):
     path = save(pipeline, tmp_path / "m.onnx", NAMED_TYPES, options={"zipmap": False})
-    with pytest.raises(UsageError, match="does not say which of its 2 probability columns is class 'granted'"):
+    with pytest.raises(
+        UsageError, match="does not say which of its 2 probability columns is class 'granted'"
+    ):
         answers(OnnxAdapter(path, output="score", positive="granted"), drawn(NAMED), NAMED)
 
 
@@ -158,7 +183,9 @@ def test_a_regressor_gives_its_number(tmp_path):
     model = DecisionTreeRegressor(max_depth=3, random_state=0).fit(points, points[:, 1] / 7)
     path = save(model, tmp_path / "m.onnx", [("X", FloatTensorType([None, 3]))])
     for output in ("label", "score"):
-        assert answers(OnnxAdapter(path, output=output), points, NUMERIC) == pytest.approx(model.predict(points))
+        assert answers(OnnxAdapter(path, output=output), points, NUMERIC) == pytest.approx(
+            model.predict(points)
+        )
 
 
 def test_a_fixed_batch_size_is_kept(tree, tmp_path):

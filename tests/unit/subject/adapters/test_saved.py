@@ -52,7 +52,12 @@ def test_skops_round_trip(tmp_path):
 def test_skops_types_must_be_trusted_by_name(tmp_path):
     sio = pytest.importorskip("skops.io")
     path = tmp_path / "m.skops"
-    sio.dump(make_pipeline(FunctionTransformer(halved), DecisionTreeClassifier(random_state=0)).fit(X, Y), path)
+    sio.dump(
+        make_pipeline(FunctionTransformer(halved), DecisionTreeClassifier(random_state=0)).fit(
+            X, Y
+        ),
+        path,
+    )
     message = refusal(path)
     assert "halved" in message
     assert "trusted = [" in message
@@ -156,7 +161,9 @@ def test_a_saved_model_is_known_to_a_ledger_by_its_file(tmp_path):
 
     file = tmp_path / "model.pkl"
     joblib.dump(LogisticRegression().fit([[0], [1]], [0, 1]), file)
-    subject = Subject.saved(file, Space([integer("x", 0, 1)]), allow_pickle=True, ledger=tmp_path / "a.ledger")
+    subject = Subject.saved(
+        file, Space([integer("x", 0, 1)]), allow_pickle=True, ledger=tmp_path / "a.ledger"
+    )
     assert subject.adapter.identity.startswith(identity_of(file))
     assert subject.decide([{"x": 0}, {"x": 1}]).tolist() == [0, 1]
     subject.close()
@@ -167,7 +174,9 @@ def evened(model: Any, **options: Any) -> Any:
     from evenhand.space.feature import category, integer
     from evenhand.space.space import Space
 
-    space = Space([category("sex", [False, True]), integer("age", 0, 9)], ["sex"], ["age < 9 or not sex"])
+    space = Space(
+        [category("sex", [False, True]), integer("age", 0, 9)], ["sex"], ["age < 9 or not sex"]
+    )
     return Evened(model, space, **options)
 
 
@@ -176,7 +185,9 @@ DECIDED = np.array(["no", "no", "yes", "no", "yes", "no", "yes", "yes", "yes", "
 
 
 @pytest.mark.parametrize("suffix", [".skops", ".joblib", ".pkl", ".pickle", ".SKOPS"])
-@pytest.mark.parametrize("options", [{}, {"how": "majority", "weights": {False: 2, True: 1.5}}, {"weights": "rows"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"how": "majority", "weights": {False: 2, True: 1.5}}, {"weights": "rows"}]
+)
 def test_evened_models_come_back_as_they_were(tmp_path, suffix, options):
     if suffix.lower() == ".skops":
         pytest.importorskip("skops")
@@ -203,26 +214,50 @@ def test_saving_says_what_must_be_trusted_to_load(model, tmp_path):
 
 def test_what_skops_cannot_keep_is_offered_as_joblib(tmp_path):
     pytest.importorskip("skops")
-    model = make_pipeline(FunctionTransformer(lambda values: values), LogisticRegression()).fit(X, Y)
-    refused(UsageError, lambda: save_model(model, tmp_path / "m.skops"), "cannot keep this Pipeline", "'m.joblib'")
+    model = make_pipeline(FunctionTransformer(lambda values: values), LogisticRegression()).fit(
+        X, Y
+    )
+    refused(
+        UsageError,
+        lambda: save_model(model, tmp_path / "m.skops"),
+        "cannot keep this Pipeline",
+        "'m.joblib'",
+    )
     named = make_pipeline(FunctionTransformer(halved), LogisticRegression(C=1000)).fit(X, Y)
     assert any("halved" in name for name in save_model(named, tmp_path / "n.skops"))
     even = evened(LogisticRegression()).fit(PEOPLE, DECIDED)
     even.space = type(even.space)(even.space.features, ["sex"], [halved])
-    refused(UsageError, lambda: save_model(even, tmp_path / "m.skops"), "halved", "is a function", "'m.joblib'")
+    refused(
+        UsageError,
+        lambda: save_model(even, tmp_path / "m.skops"),
+        "halved",
+        "is a function",
+        "'m.joblib'",
+    )
     save_model(even, tmp_path / "m.joblib")
     assert load_model(tmp_path / "m.joblib", allow_pickle=True).space == even.space
-    message = refused(UsageError, lambda: save_model(model, tmp_path / "m.pkl"), "cannot be pickled")
+    message = refused(
+        UsageError, lambda: save_model(model, tmp_path / "m.pkl"), "cannot be pickled"
+    )
     assert "m.pkl" in message
     assert sorted(file.name for file in tmp_path.iterdir()) == ["m.joblib", "n.skops"]
 
 
 def test_what_cannot_be_saved_is_said_in_one_sentence(model, tmp_path):
-    refused(UsageError, lambda: save_model(model, tmp_path / "m.skop"), "suffix '.skop'", "did you mean '.skops'?")
+    refused(
+        UsageError,
+        lambda: save_model(model, tmp_path / "m.skop"),
+        "suffix '.skop'",
+        "did you mean '.skops'?",
+    )
     refused(UsageError, lambda: save_model(model, tmp_path / "m.onnx"), "unknown suffix '.onnx'")
     refused(UsageError, lambda: save_model(model, tmp_path / "no" / "m.pkl"), "there is no folder")
     refused(UsageError, lambda: save_model({}, tmp_path / "m.pkl"), "{} cannot predict")
-    refused(UsageError, lambda: save_model(DecisionTreeClassifier(), tmp_path / "m.pkl"), "is not fitted")
+    refused(
+        UsageError,
+        lambda: save_model(DecisionTreeClassifier(), tmp_path / "m.pkl"),
+        "is not fitted",
+    )
     (tmp_path / "folder.pkl").mkdir()
     refused(UsageError, lambda: save_model(model, tmp_path / "folder.pkl"), "Is a directory")
 
@@ -230,7 +265,8 @@ def test_what_cannot_be_saved_is_said_in_one_sentence(model, tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
 @pytest.mark.parametrize("case", ["read-only file", "read-only folder", "unreachable folder"])
 def test_what_is_not_to_be_written_is_left_alone(model, case):
-    # Not tmp_path: pytest keeps that for its owner alone, and who has no privileges must reach the file.
+    # Not tmp_path: pytest keeps that for its owner alone, and who has no privileges must reach the
+    # file.
     with tempfile.TemporaryDirectory() as outer:
         Path(outer).chmod(0o755)
         folder = Path(outer) / "models"
@@ -244,11 +280,17 @@ def test_what_is_not_to_be_written_is_left_alone(model, case):
         if user == 0:
             os.seteuid(65534)
         try:
-            refused(UsageError, lambda: save_model(model, file), "m.pkl' cannot be written: Permission denied")
+            refused(
+                UsageError,
+                lambda: save_model(model, file),
+                "m.pkl' cannot be written: Permission denied",
+            )
         finally:
             os.seteuid(user)
             folder.chmod(0o777)
-        assert [found.read_bytes() for found in folder.iterdir()] == [b"kept"] * (case == "read-only file")
+        assert [found.read_bytes() for found in folder.iterdir()] == [b"kept"] * (
+            case == "read-only file"
+        )
 
 
 def test_saving_without_skops_names_the_extra(model, tmp_path, monkeypatch):

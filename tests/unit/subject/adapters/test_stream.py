@@ -63,9 +63,13 @@ def test_no_points_start_no_process(program, tmp_path):
 
 
 def test_more_input_and_output_than_pipes_hold(program):
-    """Both pipes fill up many times over: a caller that wrote all before it read would wait for ever."""
+    """Both pipes fill up many times over: a caller that wrote all before it read would wait for
+    ever.
+    """
     space = Space([category("note", ["x" * 5000])])
-    adapter = program("", before="import sys\nfor line in sys.stdin: print('y' * 5000, flush=True)\n")
+    adapter = program(
+        "", before="import sys\nfor line in sys.stdin: print('y' * 5000, flush=True)\n"
+    )
     found, error = collect(adapter, np.zeros((600, 1)), space)
     assert error is None
     assert len(found) == 600
@@ -105,13 +109,22 @@ def test_forgotten_adapter_ends_its_processes(tmp_path):
 
 
 def test_features_that_are_not_passed_are_not_sent(program):
-    space = Space([Feature("race", "category", ("a", "b"), passed=False), integer("age", 0, 99)], protected=["race"])
-    assert collect(program("print(','.join(person), flush=True)"), people(7), space) == ({0: "age"}, None)
+    space = Space(
+        [Feature("race", "category", ("a", "b"), passed=False), integer("age", 0, 99)],
+        protected=["race"],
+    )
+    assert collect(program("print(','.join(person), flush=True)"), people(7), space) == (
+        {0: "age"},
+        None,
+    )
 
 
 def test_shell_program(tmp_path):
     path = tmp_path / "loan"
-    path.write_text('#!/bin/sh\nwhile read -r line; do case "$line" in *\'"M"\'*) echo yes;; *) echo no;; esac; done\n')
+    path.write_text(
+        '#!/bin/sh\nwhile read -r line; do case "$line" in *\'"M"\'*) echo yes;; *) echo no;; esac;'
+        " done\n"
+    )
     path.chmod(0o755)
     adapter = StreamAdapter(["./loan"], cwd=tmp_path, workers=2)
     found, error = collect(adapter, people(*range(40)))
@@ -137,10 +150,13 @@ def test_compiled_program(tmp_path):
 
 
 def test_dead_process_is_started_again_and_asked_the_rest(program, tmp_path):
-    """It dies before every seventh answer of a life, so the unanswered inputs are sent to its successor."""
+    """It dies before every seventh answer of a life, so the unanswered inputs are sent to its
+    successor.
+    """
     lives = tmp_path / "lives"
     adapter = program(
-        "if number == 7: os._exit(1)\nprint(age, flush=True)", before=f"open({str(lives)!r}, 'a').write('x')\n"
+        "if number == 7: os._exit(1)\nprint(age, flush=True)",
+        before=f"open({str(lives)!r}, 'a').write('x')\n",
     )
     assert collect(adapter, people(*range(50))) == ({row: row for row in range(50)}, None)
     assert len(lives.read_text()) == 8
@@ -155,7 +171,10 @@ def test_process_that_exits_after_each_answer_still_serves(program):
 @pytest.mark.parametrize(
     ("death", "words"),
     [
-        ("raise ValueError('no such customer')", ["exited with code 1", "ValueError: no such customer"]),
+        (
+            "raise ValueError('no such customer')",
+            ["exited with code 1", "ValueError: no such customer"],
+        ),
         ("os.kill(os.getpid(), 11)", ["was killed by SIGSEGV", "nothing on standard error"]),
         ("sys.exit()", ["exited with code 0"]),
     ],
@@ -174,8 +193,12 @@ def test_input_that_kills_it_again_and_again_is_named(program, death, words, wor
 
 
 def test_the_right_input_is_named_although_answers_were_lost_with_the_process(program):
-    """Its unflushed answers die with it, so the first unanswered input is not the one that killed it."""
-    adapter = program("if age == 5: os._exit(9)\nprint(age, flush=number == 0 or age > 5)", restarts=1)
+    """Its unflushed answers die with it, so the first unanswered input is not the one that killed
+    it.
+    """
+    adapter = program(
+        "if age == 5: os._exit(9)\nprint(age, flush=number == 0 or age > 5)", restarts=1
+    )
     found, error = collect(adapter, people(*range(10)))
     assert isinstance(error, SubjectCrashed)
     assert '"age": 5' in sentence(error)
@@ -193,7 +216,10 @@ def test_program_that_cannot_start(program):
 def test_hang_is_told_from_slowness(program):
     slow = program("time.sleep(0.4)\nprint(age, flush=True)", timeout=1.5)
     assert collect(slow, people(*range(5))) == ({row: row for row in range(5)}, None)
-    hangs = program("if age == 3: print('zzz', file=sys.stderr); time.sleep(300)\nprint(age, flush=True)", timeout=1)
+    hangs = program(
+        "if age == 3: print('zzz', file=sys.stderr); time.sleep(300)\nprint(age, flush=True)",
+        timeout=1,
+    )
     found, error = collect(hangs, people(*range(9)))
     assert type(error) is SubjectTimeout
     for word in ['"age": 3', "within 1 s", "flush", "zzz"]:
@@ -202,7 +228,9 @@ def test_hang_is_told_from_slowness(program):
 
 
 def test_chatter_on_standard_error_is_no_progress(program):
-    adapter = program("while True: print('thinking', file=sys.stderr, flush=True); time.sleep(0.01)", timeout=0.8)
+    adapter = program(
+        "while True: print('thinking', file=sys.stderr, flush=True); time.sleep(0.01)", timeout=0.8
+    )
     _, error = collect(adapter, people(1))
     assert isinstance(error, SubjectTimeout)
     assert "thinking" in sentence(error)
@@ -221,7 +249,10 @@ def test_program_that_holds_its_answers_back_is_told_to_flush(program):
     for body in ("print(age)", "print(age, flush=number < 3)"):
         found, error = collect(program(body, timeout=1), people(4, 5, 6, 7, 8))
         assert type(error) is SubjectTimeout
-        assert "only when its input ended; a program must flush its output after every line" in sentence(error)
+        assert (
+            "only when its input ended; a program must flush its output after every line"
+            in sentence(error)
+        )
     assert found == {0: 4, 1: 5, 2: 6, 3: 7, 4: 8}
 
 
@@ -229,9 +260,17 @@ def test_program_that_holds_its_answers_back_is_told_to_flush(program):
     ("body", "words", "answered"),
     [
         ("print(age if age != 3 else '', flush=True)", ["empty line", '"age": 3'], 3),
-        (r"os.write(1, b'1\n' if age != 3 else b'\xff\xfe\n')", ["not UTF-8", r"\\xff\\xfe", '"age": 3'], 3),
+        (
+            r"os.write(1, b'1\n' if age != 3 else b'\xff\xfe\n')",
+            ["not UTF-8", r"\\xff\\xfe", '"age": 3'],
+            3,
+        ),
         ("os.write(1, b'1\\n' if age != 3 else b'1' * 2_000_000)", ["1048576 bytes"], 3),
-        (r"os.write(1, b'1\n' if age != 5 else b'1\ndone\n')", ["more lines", "'done'", "ledger"], 6),
+        (
+            r"os.write(1, b'1\n' if age != 5 else b'1\ndone\n')",
+            ["more lines", "'done'", "ledger"],
+            6,
+        ),
     ],
 )
 def test_lines_that_are_no_outcomes(program, body, words, answered):
@@ -243,7 +282,10 @@ def test_lines_that_are_no_outcomes(program, body, words, answered):
 
 
 def test_banner_is_refused_before_any_answer_is_believed(program):
-    for before in ("print('Loan server 1.0 ready', flush=True)\n", "print('Loan server 1.0 ready')\n"):
+    for before in (
+        "print('Loan server 1.0 ready', flush=True)\n",
+        "print('Loan server 1.0 ready')\n",
+    ):
         found, error = collect(program("print(age, flush=True)", before=before), people(*range(6)))
         assert type(error) is BadOutcome
         assert "more lines than it was given inputs" in sentence(error)
@@ -251,7 +293,9 @@ def test_banner_is_refused_before_any_answer_is_believed(program):
 
 
 def test_line_too_many_is_seen_by_the_next_run(program):
-    adapter = program("print(age, flush=True)\nif age == 5:\n    time.sleep(0.3); print('done', flush=True)")
+    adapter = program(
+        "print(age, flush=True)\nif age == 5:\n    time.sleep(0.3); print('done', flush=True)"
+    )
     assert collect(adapter, people(4, 5)) == ({0: 4, 1: 5}, None)
     time.sleep(1)
     found, error = collect(adapter, people(6))
@@ -261,7 +305,9 @@ def test_line_too_many_is_seen_by_the_next_run(program):
 
 
 def test_failure_of_one_process_keeps_the_answers_of_the_others(program):
-    adapter = program("if age == 0: time.sleep(300)\nprint(age, flush=True)", workers=2, timeout=1, batch=4)
+    adapter = program(
+        "if age == 0: time.sleep(300)\nprint(age, flush=True)", workers=2, timeout=1, batch=4
+    )
     found, error = collect(adapter, people(*range(200)))
     assert type(error) is SubjectTimeout
     assert {row: row for row in range(50, 60)}.items() <= found.items()
@@ -292,10 +338,14 @@ def test_inputs_that_are_no_json():
     with pytest.raises(UsageError, match=r"'rate'.*inf"):
         StreamAdapter(["/bin/cat"]).check(Space([category("rate", [1.0, float("inf")])]))
     with pytest.raises(UsageError, match="passed=True"):
-        StreamAdapter(["/bin/cat"]).check(Space([Feature("race", "category", ("a", "b"), passed=False)]))
+        StreamAdapter(["/bin/cat"]).check(
+            Space([Feature("race", "category", ("a", "b"), passed=False)])
+        )
 
 
-@pytest.mark.parametrize("options", [{"workers": 0}, {"batch": 0}, {"restarts": -1}, {"timeout": -1}])
+@pytest.mark.parametrize(
+    "options", [{"workers": 0}, {"batch": 0}, {"restarts": -1}, {"timeout": -1}]
+)
 def test_bad_options(options):
     with pytest.raises(UsageError, match=next(iter(options))):
         StreamAdapter(["/bin/cat"], **options)
@@ -332,11 +382,11 @@ def test_processes_end_with_a_killed_parent(tmp_path):
     loan, parent = tmp_path / "loan.py", tmp_path / "parent.py"
     loan.write_text(LOOP + "    print(os.getpid(), flush=True)")
     parent.write_text(
-        "import os, sys, numpy as np\nfrom evenhand.subject.adapters.stream import StreamAdapter\n"
-        "from evenhand.space.feature import integer\nfrom evenhand.space.space import Space\n"
-        f"adapter = StreamAdapter([sys.executable, {str(loan)!r}])\n"
-        "for _, pids in adapter.run(np.array([[1.0]]), Space([integer('age', 0, 9)])): print(pids[0], flush=True)\n"
-        "os.kill(os.getpid(), 9)\n"
+        "import os, sys, numpy as np\nfrom evenhand.subject.adapters.stream import"
+        " StreamAdapter\nfrom evenhand.space.feature import integer\nfrom evenhand.space.space"
+        f" import Space\nadapter = StreamAdapter([sys.executable, {str(loan)!r}])\nfor _, pids in"
+        " adapter.run(np.array([[1.0]]), Space([integer('age', 0, 9)])): print(pids[0],"
+        " flush=True)\nos.kill(os.getpid(), 9)\n"
     )
     ended = subprocess.run([sys.executable, str(parent)], capture_output=True, check=False)
     assert ended.returncode == -9, ended.stderr
@@ -348,9 +398,9 @@ def mirror(tmp_path_factory):
     """A program that answers with the bytes of the name it was given, as hexadecimal digits."""
     path = tmp_path_factory.mktemp("mirror") / "mirror.py"
     path.write_text(
-        "import json, sys\nfor line in sys.stdin:\n"
-        "    (item,) = json.loads(line).items()\n"
-        "    print('x' + '-'.join(text.encode('utf-8', 'surrogatepass').hex() for text in item), flush=True)"
+        "import json, sys\nfor line in sys.stdin:\n    (item,) = json.loads(line).items()\n   "
+        " print('x' + '-'.join(text.encode('utf-8', 'surrogatepass').hex() for text in item),"
+        " flush=True)"
     )
     adapter = StreamAdapter([sys.executable, str(path)])
     yield adapter
@@ -358,13 +408,18 @@ def mirror(tmp_path_factory):
 
 
 @settings(max_examples=examples(60), deadline=None)
-@given(name=st.text(min_size=1, max_size=8), levels=st.lists(st.text(max_size=12), min_size=1, max_size=6, unique=True))
+@given(
+    name=st.text(min_size=1, max_size=8),
+    levels=st.lists(st.text(max_size=12), min_size=1, max_size=6, unique=True),
+)
 def test_any_text_arrives_byte_for_byte(mirror, name, levels):
     space = Space([category(name, levels)])
     found, error = collect(mirror, np.arange(len(levels), dtype=np.float64)[:, None], space)
     assert error is None
     for row, level in enumerate(levels):
-        assert found[row] == "x" + "-".join(text.encode("utf-8", "surrogatepass").hex() for text in (name, level))
+        assert found[row] == "x" + "-".join(
+            text.encode("utf-8", "surrogatepass").hex() for text in (name, level)
+        )
 
 
 def test_environment_is_given(program):

@@ -1,4 +1,7 @@
-"""Torch modules as subjects: labels, scores, thresholds, several classes, margins, gradients, and workers."""
+"""Torch modules as subjects: labels, scores, thresholds, several classes, margins, gradients, and
+workers.
+"""
+
 # mypy: disable-error-code="misc,name-defined"
 # Torch is not there when types are checked, so its classes have none.
 
@@ -49,7 +52,12 @@ def network(outputs: int = 1, inputs: int = 4) -> Any:
     scale = torch.nn.BatchNorm1d(inputs)
     scale.running_mean = torch.tensor([0.5, 2.3, 54.0, 0.5][:inputs])
     scale.running_var = torch.tensor([0.25, 1.5, 440.0, 0.1][:inputs])
-    layers = [torch.nn.Linear(inputs, 16), torch.nn.Tanh(), torch.nn.Dropout(0.5), torch.nn.Linear(16, outputs)]
+    layers = [
+        torch.nn.Linear(inputs, 16),
+        torch.nn.Tanh(),
+        torch.nn.Dropout(0.5),
+        torch.nn.Linear(16, outputs),
+    ]
     return torch.nn.Sequential(scale, *layers)
 
 
@@ -60,9 +68,13 @@ def logits(module: Any) -> Any:
 
 
 class Flat(torch.nn.Module):
-    """One logit without a second dimension, from an untouched training mode and in double precision."""
+    """One logit without a second dimension, from an untouched training mode and in double
+    precision.
+    """
 
-    def __init__(self, weights: tuple[float, ...] = (20.0, 1.0, -1.0, 10.0), shift: float = 40.0) -> None:
+    def __init__(
+        self, weights: tuple[float, ...] = (20.0, 1.0, -1.0, 10.0), shift: float = 40.0
+    ) -> None:
         super().__init__()
         self.weights = torch.nn.Parameter(torch.tensor(weights, dtype=torch.float64))
         self.shift = shift
@@ -83,7 +95,10 @@ class Answering(torch.nn.Module):
 
 
 def test_one_logit_is_two_labels():
-    for module, wanted in ((network(), logits(network())[:, 0]), (Flat(), SEEN @ [20, 1, -1, 10] + 40)):
+    for module, wanted in (
+        (network(), logits(network())[:, 0]),
+        (Flat(), SEEN @ [20, 1, -1, 10] + 40),
+    ):
         subject = Subject(module, SPACE, positive=1)
         assert isinstance(subject.adapter, TorchAdapter) and not subject.adapter.dear
         outcomes = subject.decide(POINTS)
@@ -130,8 +145,13 @@ def test_margins_are_logits_and_gradients_are_finite_differences():
         assert margins is not None and margins.bounded and margins.sloped
         before = subject.asked, subject.executed
         labels, above, slopes = margins.gradients(POINTS)
-        assert (subject.asked - before[0], subject.executed - before[1]) == (len(POINTS), len(POINTS))
-        assert labels.tolist() == subject.decide(POINTS).tolist() == (above > 0).astype(int).tolist()
+        assert (subject.asked - before[0], subject.executed - before[1]) == (
+            len(POINTS),
+            len(POINTS),
+        )
+        assert (
+            labels.tolist() == subject.decide(POINTS).tolist() == (above > 0).astype(int).tolist()
+        )
         assert slopes.shape == (len(POINTS), 4)
         for column, position in ((0, 0), (2, 2), (3, 3)):
             ends = [POINTS.copy(), POINTS.copy()]
@@ -146,17 +166,25 @@ def test_margins_are_logits_and_gradients_are_finite_differences():
 
 
 def test_what_has_no_slope_has_gradients_of_zero():
-    for answer in (lambda inputs: (inputs[:, 2] > 50).double() - 0.5, lambda inputs: torch.round(inputs[:, 2]) - 50):
+    for answer in (
+        lambda inputs: (inputs[:, 2] > 50).double() - 0.5,
+        lambda inputs: torch.round(inputs[:, 2]) - 50,
+    ):
         margins = Margins.of(View(Subject(Answering(answer), SPACE)), POINTS)
         assert margins is not None
         labels, _, slopes = margins.gradients(POINTS)
         assert labels.tolist() == (POINTS[:, 2] > 50).astype(int).tolist()
         assert not slopes.any()
-        assert len(boundary_points(margins, Probe(margins.view, ("sex",)), POINTS)[0].points) == len(POINTS)
+        assert len(
+            boundary_points(margins, Probe(margins.view, ("sex",)), POINTS)[0].points
+        ) == len(POINTS)
 
 
 def test_infinite_margins_lead_to_inputs_all_the_same():
-    for answer in (lambda x: (x[:, 2] - 50.5) * 1e38 * 1e38, lambda x: (x[:, 2] - 50.5) / (x[:, 0] - 0.0)):
+    for answer in (
+        lambda x: (x[:, 2] - 50.5) * 1e38 * 1e38,
+        lambda x: (x[:, 2] - 50.5) / (x[:, 0] - 0.0),
+    ):
         margins = Margins.of(View(Subject(Answering(answer), SPACE)), POINTS)
         assert margins is not None and np.isinf(margins.decide(POINTS)[1]).any()
         moved = boundary_points(margins, Probe(margins.view, ("sex",)), POINTS)[0].points
@@ -198,14 +226,18 @@ def test_measure_asks_a_module_here_and_in_workers():
     tight = Space([category("sex", ["F", "M"]), real("income", 0, 1)], protected=["sex"])
     module = Flat((0.25, 1.0), -0.5)
     found = [
-        eh.measure(Subject(module, tight, positive=1), over=["sex"], seed=1, margin=0.05, n_jobs=jobs)
+        eh.measure(
+            Subject(module, tight, positive=1), over=["sex"], seed=1, margin=0.05, n_jobs=jobs
+        )
         for jobs in (1, 2)
     ]
     (one,), (other,) = (result.findings for result in found)
     assert one.estimate == other.estimate
     assert one.estimate.low <= 0.25 <= one.estimate.high
     adapter = pickle.loads(pickle.dumps(Subject(network(), SPACE).adapter))
-    assert adapter.margins(POINTS, SPACE, "logit")[1].tolist() == pytest.approx(logits(network())[:, 0].tolist(), 1e-5)
+    assert adapter.margins(POINTS, SPACE, "logit")[1].tolist() == pytest.approx(
+        logits(network())[:, 0].tolist(), 1e-5
+    )
 
 
 def test_an_identity_is_that_of_weights_settings_code_and_question():
@@ -218,7 +250,11 @@ def test_an_identity_is_that_of_weights_settings_code_and_question():
     others += [Flat(), Flat((20.0, 1.0, -1.0, 11.0)), Flat(shift=41.0)]
     others[3].append(torch.nn.ReLU()).append(network()[4])
     names = [identity(module) for module in others]
-    names += [identity(Flat(), output="score"), identity(Flat(), threshold=0.5), identity(Flat(), identity="loan 2")]
+    names += [
+        identity(Flat(), output="score"),
+        identity(Flat(), threshold=0.5),
+        identity(Flat(), identity="loan 2"),
+    ]
     names += [identity(Flat(), positive=0, threshold=0.5)]
     assert len(set(names)) == len(names)
     assert identity(Flat(), threshold=0.5) == identity(Flat(), positive=1, threshold=0.5)
@@ -227,21 +263,46 @@ def test_an_identity_is_that_of_weights_settings_code_and_question():
 @pytest.mark.parametrize(
     ("module", "options", "kind", "words"),
     [
-        (lambda: network(inputs=3), {}, UsageError, ["first layer of Sequential takes", "3 columns", "passes 4"]),
+        (
+            lambda: network(inputs=3),
+            {},
+            UsageError,
+            ["first layer of Sequential takes", "3 columns", "passes 4"],
+        ),
         (lambda: network(3), {"threshold": 0.5}, UsageError, ["3 classes", "needs two"]),
         (lambda: network(3), {"output": "score"}, UsageError, ["3 classes", "needs two"]),
         (network, {"output": "sore"}, UsageError, ["output = 'sore'", "did you mean 'score'"]),
         (network, {"threshold": 1.5}, UsageError, ["threshold = 1.5", "between 0 and 1"]),
         (network, {"positive": 2}, UsageError, ["positive = 2 is no class of Sequential"]),
         (network, {"outputs": ["grant"]}, UsageError, ["outputs = ['grant']", "function"]),
-        (lambda: network().append(torch.nn.Sigmoid()), {}, UsageError, ["probabilities", "sigmoid"]),
-        (lambda: network(2).append(torch.nn.Softmax(1)), {"output": "score"}, UsageError, ["probabilities", "softmax"]),
+        (
+            lambda: network().append(torch.nn.Sigmoid()),
+            {},
+            UsageError,
+            ["probabilities", "sigmoid"],
+        ),
+        (
+            lambda: network(2).append(torch.nn.Softmax(1)),
+            {"output": "score"},
+            UsageError,
+            ["probabilities", "softmax"],
+        ),
         (lambda: Answering(lambda x: x / 0.0 * 0.0), {}, BadOutcome, ["Answering answered nan to"]),
-        (lambda: Answering(lambda x: x[:1, 0]), {}, BadOutcome, ["shape (1,)", "one logit for each of 64 inputs"]),
+        (
+            lambda: Answering(lambda x: x[:1, 0]),
+            {},
+            BadOutcome,
+            ["shape (1,)", "one logit for each of 64 inputs"],
+        ),
         (lambda: Answering(lambda x: x[:, :, None]), {}, BadOutcome, ["shape (64, 4, 1)"]),
         (lambda: Answering(lambda x: x[:, 0] > 0), {}, BadOutcome, ["torch.bool values"]),
         (lambda: Answering(lambda x: [1.0]), {}, BadOutcome, ["returned a list"]),
-        (lambda: Answering(lambda x: x.no_such_thing), {}, SubjectCrashed, ["Answering raised AttributeError on 64"]),
+        (
+            lambda: Answering(lambda x: x.no_such_thing),
+            {},
+            SubjectCrashed,
+            ["Answering raised AttributeError on 64"],
+        ),
         (lambda: torch.nn.Linear, {}, UsageError, ["Linear is a class"]),
     ],
 )
@@ -263,20 +324,24 @@ def test_three_classes_and_scores_have_no_label_margins():
 
 def test_other_subjects_do_not_import_torch():
     code = (
-        "import sys, evenhand as eh; space = eh.Space([eh.integer('age', 0, 9)]);"
-        "eh.Subject(lambda people: people['age'] > 3, space).decide([{'age': 2}]); assert 'torch' not in sys.modules"
+        "import sys, evenhand as eh; space = eh.Space([eh.integer('age', 0, 9)]);eh.Subject(lambda"
+        " people: people['age'] > 3, space).decide([{'age': 2}]); assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
 class Narrow(torch.nn.Module):
-    """A linear score of many features on which sex weighs next to nothing: hits are a thin shell at the boundary."""
+    """A linear score of many features on which sex weighs next to nothing: hits are a thin shell at
+    the boundary.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.linear = torch.nn.Linear(12, 1)
         with torch.no_grad():
-            self.linear.weight[:] = torch.tensor([[0.02, *(np.arange(1, 12) * 0.61 % 1 - 0.5).tolist()]])
+            self.linear.weight[:] = torch.tensor(
+                [[0.02, *(np.arange(1, 12) * 0.61 % 1 - 0.5).tolist()]]
+            )
             self.linear.bias[:] = 60.0  # most inputs are far on one side
 
     def forward(self, people: torch.Tensor) -> torch.Tensor:
@@ -284,7 +349,10 @@ class Narrow(torch.nn.Module):
 
 
 def test_a_search_follows_the_gradients_of_a_module_to_its_boundary(monkeypatch):
-    wide = Space([category("sex", ["F", "M"]), *(integer(f"x{i}", 0, 100) for i in range(11))], protected=["sex"])
+    wide = Space(
+        [category("sex", ["F", "M"]), *(integer(f"x{i}", 0, 100) for i in range(11))],
+        protected=["sex"],
+    )
     followed: list[int] = []
     asked = TorchAdapter.gradients
 
@@ -301,12 +369,17 @@ def test_a_search_follows_the_gradients_of_a_module_to_its_boundary(monkeypatch)
     people = frame[list(wide.names)].assign(sex=(frame["sex"] == "M").astype(float))
     twins = people.assign(sex=1 - people["sex"])
     with torch.no_grad():
-        one, other = (module(torch.tensor(rows.to_numpy(np.float32)))[:, 0].numpy() > 0 for rows in (people, twins))
+        one, other = (
+            module(torch.tensor(rows.to_numpy(np.float32)))[:, 0].numpy() > 0
+            for rows in (people, twins)
+        )
     assert (one != other).all()
     assert eh.search(module, wide, budget=eh.Budget(queries=3000), seed=1).digest == result.digest
 
 
-LOANS = Space([integer("sex", 0, 1), integer("age", 18, 80), integer("income", 10, 120)], protected=["sex"])
+LOANS = Space(
+    [integer("sex", 0, 1), integer("age", 18, 80), integer("income", 10, 120)], protected=["sex"]
+)
 
 
 def loans():
@@ -318,8 +391,13 @@ def loans():
 
 def fit(rows, labels):
     torch.manual_seed(0)
-    inputs, truth = torch.tensor(rows.to_numpy(), dtype=torch.float32), torch.tensor(labels, dtype=torch.float32)
-    module = torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+    inputs, truth = (
+        torch.tensor(rows.to_numpy(), dtype=torch.float32),
+        torch.tensor(labels, dtype=torch.float32),
+    )
+    module = torch.nn.Sequential(
+        torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1)
+    )
     optimiser = torch.optim.Adam(module.parameters(), 0.03)
     for _ in range(60):
         optimiser.zero_grad()
@@ -357,11 +435,18 @@ def test_an_evened_module_decides_by_the_mean_chances_over_the_variants(classes)
     told = even.predict(people)
     for label in SPACE.feature("sex").levels:
         assert even.predict(people.assign(sex=label)).tolist() == told.tolist()
-    split = np.array([even.predict_proba(people.assign(sex=label)) for label in SPACE.feature("sex").levels])
+    split = np.array(
+        [even.predict_proba(people.assign(sex=label)) for label in SPACE.feature("sex").levels]
+    )
     np.testing.assert_array_equal(split[0], split[1])
     assert Subject(even, SPACE).decide(POINTS).tolist() == told.tolist()
     agreed = np.array(
-        [Subject(network(classes), SPACE).decide(SPACE.under(POINTS, ("sex",), np.array([[code]]))) for code in (0, 1)]
+        [
+            Subject(network(classes), SPACE).decide(
+                SPACE.under(POINTS, ("sex",), np.array([[code]]))
+            )
+            for code in (0, 1)
+        ]
     )
     same = agreed[0] == agreed[1]
     assert told[same].tolist() == agreed[0][same].tolist()

@@ -1,4 +1,6 @@
-"""What the formats of CI systems share: texts cut to size, the two inputs of a case, and where a check is declared."""
+"""What the formats of CI systems share: texts cut to size, the two inputs of a case, and where a
+check is declared.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ MOST_ROWS = 30
 _VALUE = 100
 _HEADER = re.compile(r"\s*\[\[\s*(?:tool\s*\.\s*evenhand\s*\.\s*)?checks\s*\]\]")
 _APART = ("job", "over", "data", "start")
-"""Settings that a run does not have as its table says them: sets are joined, and paths begin elsewhere."""
+"""Settings that a run does not have as its table says them: sets are joined, and paths begin
+elsewhere.
+"""
 
 
 def cut(text: object, width: int = SENTENCE) -> str:
@@ -58,7 +62,9 @@ def word_of(one: Statement) -> str:
 
 
 def sentences(one: Statement) -> list[str]:
-    """Return what a statement says: the claim, the estimate with its interval, the limit, and the baseline."""
+    """Return what a statement says: the claim, the estimate with its interval, the limit, and the
+    baseline.
+    """
     told = [cut(one.claim)]
     if one.estimate is not None:
         told.append(f"estimate: {cut(one.estimate)}")
@@ -71,7 +77,8 @@ def sentences(one: Statement) -> list[str]:
 
 
 def rows_of(case: Case) -> list[tuple[str, str, str, bool]]:
-    """Return the features of two inputs with both values and whether they differ; the outcomes come last.
+    """Return the features of two inputs with both values and whether they differ; the outcomes come
+    last.
 
     Of many features those that differ come first, and a sentence says how many are left out.
 
@@ -84,7 +91,12 @@ def rows_of(case: Case) -> list[tuple[str, str, str, bool]]:
     if len(names) > MOST_ROWS:
         names = [*case.changed, *(name for name in names if name not in changed)][:MOST_ROWS]
     rows = [
-        (cut(name, _VALUE), *beside(case.individual[name], case.twin.get(name, "")), name in changed) for name in names
+        (
+            cut(name, _VALUE),
+            *beside(case.individual[name], case.twin.get(name, "")),
+            name in changed,
+        )
+        for name in names
     ]
     if left := len(case.individual) - len(names):
         rows.append((f"… {left:,} more features", "…", "…", False))
@@ -99,14 +111,19 @@ def beside(one: object, other: object) -> tuple[str, str]:
         return texts
     apart = next((at for at, both in enumerate(zip(*texts, strict=False)) if both[0] != both[1]), 0)
     start = max(0, apart - _VALUE // 3)
-    ends = [text[start:] if len(text) - start <= _VALUE else f"{text[start : start + _VALUE]}…" for text in texts]
+    ends = [
+        text[start:] if len(text) - start <= _VALUE else f"{text[start : start + _VALUE]}…"
+        for text in texts
+    ]
     first, second = ("…" * bool(start) + end for end in ends)
     return first, second
 
 
 @dataclass(frozen=True)
 class Places:
-    """The configuration file of an audit, and the line of each of its [[checks]] tables, as far as they are known."""
+    """The configuration file of an audit, and the line of each of its [[checks]] tables, as far as
+    they are known.
+    """
 
     file: str
     tables: tuple[tuple[int, Mapping[str, Any]], ...] = ()
@@ -115,7 +132,9 @@ class Places:
     def of(cls, audit: Audit) -> Places:
         """Find the tables in the text of the configuration."""
         text = audit.config.get("text", "")
-        starts = [number for number, line in enumerate(text.split("\n"), start=1) if _HEADER.match(line)]
+        starts = [
+            number for number, line in enumerate(text.split("\n"), start=1) if _HEADER.match(line)
+        ]
         tables = _tables(text)
         # What looks like a header may stand within a text, and tables may be written without any.
         known = tuple(zip(starts, tables, strict=True)) if len(starts) == len(tables) else ()
@@ -143,9 +162,13 @@ def _tables(text: str) -> list[Mapping[str, Any]]:
     except tomllib.TOMLDecodeError:
         return []
     for key in ("tool", "evenhand"):  # in pyproject.toml
-        table = table[key] if isinstance(table, dict) and isinstance(table.get(key), dict) else table
+        table = (
+            table[key] if isinstance(table, dict) and isinstance(table.get(key), dict) else table
+        )
     checks = table.get("checks")
-    return [check for check in checks if isinstance(check, dict)] if isinstance(checks, list) else []
+    return (
+        [check for check in checks if isinstance(check, dict)] if isinstance(checks, list) else []
+    )
 
 
 def _rest(settings: Mapping[str, Any]) -> dict[str, Any]:

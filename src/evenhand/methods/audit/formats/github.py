@@ -33,7 +33,8 @@ def in_actions(environ: Mapping[str, str]) -> bool:
 def annotations(audit: "Audit") -> list[str]:
     """Return workflow commands, worst first: errors, warnings for what is undecided, and notices.
 
-    A check that could not be run is an error. What passes is told in one notice, since GitHub shows few of each kind.
+    A check that could not be run is an error. What passes is told in one notice, since GitHub shows
+    few of each kind.
 
     >>> from evenhand.methods.audit.audit_result import Audit
     >>> from evenhand.methods.audit.check_result import CheckResult
@@ -44,19 +45,27 @@ def annotations(audit: "Audit") -> list[str]:
     places, told = Places.of(audit), all_statements(audit)
     kinds = {
         "error": [one for one in told if one.check.found is None or one.verdict is Verdict.FAIL],
-        "warning": [one for one in told if one.check.found is not None and one.verdict is Verdict.UNDECIDED],
+        "warning": [
+            one for one in told if one.check.found is not None and one.verdict is Verdict.UNDECIDED
+        ],
         "notice": [one for one in told if one.verdict is None],
     }
     passed = sum(one.verdict is Verdict.PASS for one in told)
     room = {"error": MOST, "warning": MOST, "notice": MOST - bool(passed)}
     found = [line for kind, some in kinds.items() for line in _kind(kind, some, places, room[kind])]
     if passed:
-        found.append(_command("notice", {"title": "evenhand pass"}, f"{passed:,} of {len(told):,} statements pass"))
+        found.append(
+            _command(
+                "notice", {"title": "evenhand pass"}, f"{passed:,} of {len(told):,} statements pass"
+            )
+        )
     return found
 
 
 def write_summary(audit: "Audit", environ: Mapping[str, str]) -> str | None:
-    """Append the audit to the summary of the step and return its file; None where there is none or no room is left."""
+    """Append the audit to the summary of the step and return its file; None where there is none or
+    no room is left.
+    """
     name = environ.get("GITHUB_STEP_SUMMARY")
     if not name:
         return None
@@ -69,7 +78,9 @@ def write_summary(audit: "Audit", environ: Mapping[str, str]) -> str | None:
         with file.open("a", encoding="utf-8", newline="\n") as summary:
             summary.write(f"\n{text}\n")
     except OSError as error:
-        raise UsageError(f"GITHUB_STEP_SUMMARY: cannot write the summary to {name}: {error.strerror}") from None
+        raise UsageError(
+            f"GITHUB_STEP_SUMMARY: cannot write the summary to {name}: {error.strerror}"
+        ) from None
     return name
 
 
@@ -77,7 +88,9 @@ def _kind(kind: str, told: "list[Statement]", places: Places, room: int) -> list
     shown = told if len(told) <= room else told[: room - 1]
     found = [_annotation(kind, one, places) for one in shown]
     if left := len(told) - len(shown):
-        found.append(_command(kind, {"title": "evenhand"}, f"{left:,} more like these are in the report"))
+        found.append(
+            _command(kind, {"title": "evenhand"}, f"{left:,} more like these are in the report")
+        )
     return found
 
 
@@ -86,11 +99,17 @@ def _annotation(kind: str, one: "Statement", places: Places) -> str:
     lines = sentences(one)
     if one.case is not None:
         lines.append(f"for example {cut(one.case)}")
-    return _command(kind, {**where, "title": f"evenhand {word_of(one)}: {cut(one.check.name, NAME)}"}, "\n".join(lines))
+    return _command(
+        kind,
+        {**where, "title": f"evenhand {word_of(one)}: {cut(one.check.name, NAME)}"},
+        "\n".join(lines),
+    )
 
 
 def _command(kind: str, properties: Mapping[str, str], message: str) -> str:
-    said = ",".join(f"{key}={_escaped(value, of_property=True)}" for key, value in properties.items())
+    said = ",".join(
+        f"{key}={_escaped(value, of_property=True)}" for key, value in properties.items()
+    )
     return f"::{kind} {said}::{_escaped(message)}"
 
 

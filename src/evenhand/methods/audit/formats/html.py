@@ -1,4 +1,6 @@
-"""The report of an audit as one page that needs nothing from elsewhere, and that tells the same without scripts."""
+"""The report of an audit as one page that needs nothing from elsewhere, and that tells the same
+without scripts.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,13 @@ WORDS = {
 }
 MEANS = {
     Verdict.FAIL: "At least one check fails. Below: which, by how much, and how sure that is.",
-    Verdict.UNDECIDED: "No check fails, but not every one passes: the evidence does not decide. That is not a pass.",
-    Verdict.PASS: "Every check that has an engineering threshold is surely on the right side of it.",
+    Verdict.UNDECIDED: (
+        "No check fails, but not every one passes: the evidence does not decide. That is not a"
+        " pass."
+    ),
+    Verdict.PASS: (
+        "Every check that has an engineering threshold is surely on the right side of it."
+    ),
     None: "The checks tell scores without holding them against a limit.",
 }
 HELD = "Held against a baseline: {}. Only what surely got worse, or is new, fails."
@@ -50,7 +57,10 @@ def page(found: Evidence) -> str:
     parts += [section(check, _id(number), room=room) for number, check in enumerate(audit.checks)]
     parts += [_notes(audit), _again(audit)]
     heading = f"Fairness audit of {audit.subject}" if audit.subject else "Fairness audit"
-    links = ['<a href="#summary">Summary</a>', *(_link(audit, number) for number in range(len(audit.checks)))]
+    links = [
+        '<a href="#summary">Summary</a>',
+        *(_link(audit, number) for number in range(len(audit.checks))),
+    ]
     links += ['<a href="#method">Method</a>', '<a href="#again">Reproduce</a>']
     contents = "\n".join(f"<li>{link}</li>" for link in links)
     script = asset("report.js")
@@ -103,7 +113,10 @@ def _counted(audit: Audit) -> str:
     checks, told = _many(len(audit.checks), "check"), _many(sum(verdicts.values()), "statement")
     said = f"{checks} made {told}{': ' if counted else ''}{', '.join(counted)}."
     spent = audit.spent
-    asked = f"The software was asked {_many(spent.queries, 'input')}, of which {spent.executed:,} were run this time."
+    asked = (
+        f"The software was asked {_many(spent.queries, 'input')}, of which {spent.executed:,} were"
+        " run this time."
+    )
     return f"<p>{text(said)} {text(asked) if spent.queries else ''}</p>"
 
 
@@ -113,11 +126,16 @@ def _many(number: int, what: str) -> str:
 
 def _sure(audit: Audit) -> str:
     """Return how sure all statements are together."""
-    said = TOGETHER.format(level=f"at least {number_text.percent_figures(audit.level, 4)} confidence")
+    said = TOGETHER.format(
+        level=f"at least {number_text.percent_figures(audit.level, 4)} confidence"
+    )
     if audit.level == 1:
         said = "Nothing here depends on which inputs happened to be drawn."
     elif audit.level == 0:
-        said = "Each check holds at its own level; they are too many to say that all of them hold together."
+        said = (
+            "Each check holds at its own level; they are too many to say that all of them hold"
+            " together."
+        )
     return f"<p>How sure: {text(said).replace(' %', '&nbsp;%')}</p>"
 
 
@@ -137,18 +155,28 @@ def _populations(audit: Audit) -> str:
     known = list(dict.fromkeys(name for name in found if name))
     if not known:
         return ""
-    return f"<p>They speak of: {text('; '.join(known[:6]))}{' and others' if len(known) > 6 else ''}.</p>"
+    return (
+        "<p>They speak of:"
+        f" {text('; '.join(known[:6]))}{' and others' if len(known) > 6 else ''}.</p>"
+    )
 
 
 def _worst(audit: Audit) -> str:
-    """Return the worst statements of each check that do not pass in a sentence each, those that fail first."""
+    """Return the worst statements of each check that do not pass in a sentence each, those that
+    fail first.
+    """
     told, more = [], []
     for number, check in enumerate(audit.checks):
         bad = [one for one in statements(check) if one.verdict in _BAD]
         told += bad[:3]
         if len(bad) > 3:
             more.append(f"<li>{len(bad) - 3:,} more of {_link(audit, number)}</li>")
-    lines = [f"<li>{badge(one.verdict)} {_told(one)}</li>" for word in _BAD for one in told if one.verdict is word]
+    lines = [
+        f"<li>{badge(one.verdict)} {_told(one)}</li>"
+        for word in _BAD
+        for one in told
+        if one.verdict is word
+    ]
     return "<ul>\n" + "\n".join(lines + more) + "\n</ul>" if told else ""
 
 
@@ -156,15 +184,25 @@ def _told(one: Statement) -> str:
     if one.case is None:
         return boxed(one.claim)
     changes = one.case.change_text
-    return f'{boxed(one.claim)}<br><span class="soft">For example {boxed(changes)}, all else equal</span>'
+    return (
+        f'{boxed(one.claim)}<br><span class="soft">For example {boxed(changes)}, all else'
+        " equal</span>"
+    )
 
 
 def _verdicts(audit: Audit) -> str:
     rows = []
     for number, check in enumerate(audit.checks):
         for one in statements(check):
-            row = [Cell(badge(one.verdict)), Cell(_link(audit, number)), Cell(boxed(one.claim)), *_score(one)]
-            rows.append(row + ([Cell(text(one.held.state if one.held else ""))] if audit.baseline else []))
+            row = [
+                Cell(badge(one.verdict)),
+                Cell(_link(audit, number)),
+                Cell(boxed(one.claim)),
+                *_score(one),
+            ]
+            rows.append(
+                row + ([Cell(text(one.held.state if one.held else ""))] if audit.baseline else [])
+            )
     headings = ["verdict", "check", "statement", "score", "interval", "n", "limit"]
     headings += ["against the baseline"] if audit.baseline else []
     says = "Every statement of every check, those that pass too. Limits are engineering thresholds."
@@ -172,10 +210,14 @@ def _verdicts(audit: Audit) -> str:
 
 
 def _score(one: Statement) -> list[Cell]:
-    """Return the score of a statement, its interval, what it rests on and its limit, which sort as they read."""
+    """Return the score of a statement, its interval, what it rests on and its limit, which sort as
+    they read.
+    """
     score = one.estimate
     scale = 100 if score is None or score.unit == Estimate.unit else 1
-    limit = Cell(text(limit_text(one)), None if one.limit is None else scale * one.limit, number=True)
+    limit = Cell(
+        text(limit_text(one)), None if one.limit is None else scale * one.limit, number=True
+    )
     if score is None or not score.n:
         none = Cell("" if score is None else text(NO_DATA), number=True)
         return [none, Cell("", number=True), Cell("" if score is None else "0", number=True), limit]
@@ -191,7 +233,9 @@ def _score(one: Statement) -> list[Cell]:
 def _notes(audit: Audit) -> str:
     verbs = [verb_of_check(check) for check in audit.checks]
     known = {verb.name: verb.definition for verb in verbs if verb.definition}
-    meanings = "\n".join(f"<dt><strong>{text(job)}</strong></dt><dd>{text(said)}</dd>" for job, said in known.items())
+    meanings = "\n".join(
+        f"<dt><strong>{text(job)}</strong></dt><dd>{text(said)}</dd>" for job, said in known.items()
+    )
     return "\n".join(
         [
             '<section id="method" aria-labelledby="method-heading">',
@@ -223,7 +267,9 @@ def _again(audit: Audit) -> str:
     ]
     if audit.command:
         parts += ["<h3>Command</h3>", quoted([audit.command], "Command")]
-    digests = [(check.name, check.found.digest) for check in audit.checks if check.found is not None]
+    digests = [
+        (check.name, check.found.digest) for check in audit.checks if check.found is not None
+    ]
     parts += ["<h3>Digests of the checks</h3>", facts(digests)] if digests else []
     if audit.config.get("text"):
         parts += ["<h3>Configuration</h3>", f"<p>{text(audit.config.get('file', ''))}</p>"]

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def section(check: CheckResult, name: str, *, room: int = MOST_BYTES) -> str:
-    """Return one check as a section, whose ids begin with a name; `room` is how many bytes of data a sheet has."""
+    """Return one check as a section, whose ids begin with a name; `room` is how many bytes of data
+    a sheet has.
+    """
     verb = verb_of_check(check)
     asked = "; ".join(f"{key} {_said(value)}" for key, value in check.settings.items())
     parts = [
@@ -35,7 +37,9 @@ def section(check: CheckResult, name: str, *, room: int = MOST_BYTES) -> str:
 
 
 def verb_of_check(check: CheckResult) -> Verb:
-    """Return the verb that made a check: of texts, or of an unknown job, it is not the one that the check names."""
+    """Return the verb that made a check: of texts, or of an unknown job, it is not the one that the
+    check names.
+    """
     verb = verb_of(check.job)
     if check.found is not None and (check.job not in VERBS or check.found.job == verb.for_texts):
         return verb_of(check.found.job)
@@ -49,7 +53,10 @@ def sheets_in(check: CheckResult) -> int:
 
 def _said(value: Any) -> str:
     if isinstance(value, list | tuple):
-        return "; ".join(" and ".join(map(str, one)) if isinstance(one, list | tuple) else str(one) for one in value)
+        return "; ".join(
+            " and ".join(map(str, one)) if isinstance(one, list | tuple) else str(one)
+            for one in value
+        )
     if isinstance(value, dict):
         return ", ".join(f"{key} = {one}" for key, one in value.items())
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -57,6 +64,9 @@ def _said(value: Any) -> str:
 
 def _inside(check: CheckResult, name: str, room: int) -> Iterator[str]:
     if check.found is None:
-        yield f'<p class="finding undecided">This check could not be run: {text(check.error.rstrip("."))}.</p>'
+        yield (
+            '<p class="finding undecided">This check could not be run:'
+            f" {text(check.error.rstrip('.'))}.</p>"
+        )
         return
     yield from verb_of(check.found.job).section(check.found, statements(check), name, room)

@@ -23,11 +23,13 @@ NOT_ASKED = "no limit was given"
 
 
 def to_junit(found: Evidence) -> str:
-    """Return an audit as JUnit XML: a test suite for each check, and a test case for each statement.
+    """Return an audit as JUnit XML: a test suite for each check, and a test case for each
+    statement.
 
-    What is undecided is a failure of the type "undecided", since undecided is not a pass. A check that could not be
-    run, or was interrupted, is an error; a statement without a limit is skipped. Names are the same in every run of
-    the same checks and hold no values, so that a CI system can tell what is new.
+    What is undecided is a failure of the type "undecided", since undecided is not a pass. A check
+    that could not be run, or was interrupted, is an error; a statement without a limit is skipped.
+    Names are the same in every run of the same checks and hold no values, so that a CI system can
+    tell what is new.
 
     >>> from evenhand.methods.audit.audit_result import Audit
     >>> from evenhand.methods.audit.check_result import CheckResult
@@ -46,7 +48,11 @@ def to_junit(found: Evidence) -> str:
     root = ET.Element("testsuites", name="evenhand")
     names: set[str] = set()
     suites = [_suite(audit, check, apart(cut(check.name, NAME), names)) for check in audit.checks]
-    for key in ("tests", "failures", "errors"):  # the schema of Jenkins has no sum of what was skipped
+    for key in (
+        "tests",
+        "failures",
+        "errors",
+    ):  # the schema of Jenkins has no sum of what was skipped
         root.set(key, str(sum(int(suite.get(key, 0)) for suite in suites)))
     root.set("time", _time(sum(_seconds(check) for check in audit.checks)))
     root.extend(suites)
@@ -82,7 +88,11 @@ def _suite(audit: Audit, check: CheckResult, name: str) -> ET.Element:
 def _case(audit: Audit, one: Statement, name: str) -> ET.Element:
     case = ET.Element("testcase", name=name)
     if one.check.found is None:
-        kind = "the software failed" if one.check.code == SubjectError.exit_code else "the check could not be run"
+        kind = (
+            "the software failed"
+            if one.check.code == SubjectError.exit_code
+            else "the check could not be run"
+        )
         error = ET.SubElement(case, "error", type=kind, message=cut(one.claim))
         error.text = "\n".join([cut(one.claim), *_again(audit)])
         return case
@@ -101,7 +111,10 @@ def _simplest(one: Statement) -> list[str]:
     """Return the simplest case as a table, with the two inputs side by side."""
     if one.case is None:
         return []
-    rows = [(name, first, second, "differs" if apart else "") for name, first, second, apart in rows_of(one.case)]
+    rows = [
+        (name, first, second, "differs" if apart else "")
+        for name, first, second, apart in rows_of(one.case)
+    ]
     return ["simplest case:", *table_of(("", "individual", "twin", ""), rows, None)]
 
 

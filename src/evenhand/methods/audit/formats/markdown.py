@@ -29,16 +29,21 @@ ROOM = 60_000
 FEW = 12
 """The most statements that are shown without unfolding a list."""
 MOST_CASES, FEW_CASES = 10, 3
-"""The most failing statements whose case is shown, and how many of them without unfolding a list."""
+"""The most failing statements whose case is shown, and how many of them without unfolding a list.
+"""
 _NAME, _WIDE, _COMMAND = 100, 400, 2_000
 _WORDS = ("fail", NOT_RUN, "undecided", NO_LIMIT, "pass")
 """Verdicts, what counts most first."""
-_ROWS = "| verdict | check | claim | estimate | n | engineering threshold |\n| --- | --- | --- | --- | ---: | --- |"
+_ROWS = (
+    "| verdict | check | claim | estimate | n | engineering threshold |\n| --- | --- | --- | --- |"
+    " ---: | --- |"
+)
 _PAIR = "| | individual | twin | |\n| --- | --- | --- | --- |"
 
 
 def to_markdown(found: Evidence, *, room: int = ROOM) -> str:
-    """Return an audit as Markdown of at most `room` bytes, if its frame alone is no longer than that.
+    """Return an audit as Markdown of at most `room` bytes, if its frame alone is no longer than
+    that.
 
     What there is no room for is left out, what passes first, and a sentence says how much that is.
 
@@ -52,8 +57,12 @@ def to_markdown(found: Evidence, *, room: int = ROOM) -> str:
     audit = as_audit(found)
     told = sorted(all_statements(audit), key=lambda one: _WORDS.index(word_of(one)))
     top, bottom = _top(audit, told), _bottom(audit)
-    left = room - len("\n\n".join([*top, *bottom]).encode()) - 1_000  # headings, and what is said of what is left out
-    cases = [(one, one.case) for one in told if one.verdict is Verdict.FAIL and one.case is not None]
+    left = (
+        room - len("\n\n".join([*top, *bottom]).encode()) - 1_000
+    )  # headings, and what is said of what is left out
+    cases = [
+        (one, one.case) for one in told if one.verdict is Verdict.FAIL and one.case is not None
+    ]
     tables = _fitting([_case(*pair) for pair in cases[:MOST_CASES]], left // 2)
     left -= sum(len(table.encode()) for table in tables)
     rows = _fitting([_row(one) for one in told], left)
@@ -72,7 +81,10 @@ def text_of(value: object, width: int = _WIDE) -> str:
 
 def _top(audit: Audit, told: Sequence[Statement]) -> list[str]:
     words = Counter(map(word_of, told))
-    said = ", ".join(f"{words[word]:,} {word}" for word in _WORDS if words[word]) or "nothing was found"
+    said = (
+        ", ".join(f"{words[word]:,} {word}" for word in _WORDS if words[word])
+        or "nothing was found"
+    )
     subject = f" of {text_of(audit.subject)}" if audit.subject else ""
     parts = [
         f"## evenhand: {audit.verdict or 'no limit was given'}",
@@ -80,7 +92,9 @@ def _top(audit: Audit, told: Sequence[Statement]) -> list[str]:
     ]
     if audit.baseline:
         held = text_of(audit.held_against)
-        parts.append(f"Held against a baseline: {held}. What is not surely worse than it was does not fail.")
+        parts.append(
+            f"Held against a baseline: {held}. What is not surely worse than it was does not fail."
+        )
     notes = [f"- note: {text_of(note)}" for note in audit.notes[:FEW]]
     return [*parts, "\n".join(notes)] if notes else parts
 
@@ -94,7 +108,10 @@ def _sure(audit: Audit, told: Iterable[Statement]) -> str:
         return "No interval is needed: scores are exact, and a search only counts what it found."
     if audit.level <= 0:
         return "Each interval holds its own level; nothing is known of all of them together."
-    return f"All intervals hold together at a level of at least {number_text.percent_level(audit.level)}."
+    return (
+        "All intervals hold together at a level of at least"
+        f" {number_text.percent_level(audit.level)}."
+    )
 
 
 def _bottom(audit: Audit) -> list[str]:
@@ -112,7 +129,10 @@ def _row(one: Statement) -> str:
     state = f" (baseline: {one.held.state})" if one.held is not None else ""
     limit = one.threshold
     claim = f"{text_of(one.claim)}{state}"
-    return f"| **{word_of(one)}** | {text_of(one.check.name, _NAME)} | {claim} | {score} | {n} | {limit} |"
+    return (
+        f"| **{word_of(one)}** | {text_of(one.check.name, _NAME)} | {claim} | {score} | {n} |"
+        f" {limit} |"
+    )
 
 
 def _score(found: Estimate | None) -> tuple[str, str]:
@@ -123,13 +143,17 @@ def _score(found: Estimate | None) -> tuple[str, str]:
 
 
 def _statements(told: Sequence[Statement], rows: Sequence[str]) -> list[str]:
-    """Return the statements as a table: all of them if they are few, else what passes, and what is too much, folded."""
+    """Return the statements as a table: all of them if they are few, else what passes, and what is
+    too much, folded.
+    """
     bad = sum(one.verdict is not Verdict.PASS for one in told)
     first = len(rows) if len(told) <= FEW else min(FEW, bad, len(rows))
     parts = ["\n".join([_ROWS, *rows[:first]])] if first else []
     if more := rows[first:]:
         what = "statements that pass" if first >= bad else "statements"
-        parts.append(_folded(f"{len(more):,} {'more ' if first else ''}{what}", "\n".join([_ROWS, *more])))
+        parts.append(
+            _folded(f"{len(more):,} {'more ' if first else ''}{what}", "\n".join([_ROWS, *more]))
+        )
     if left := len(told) - len(rows):
         parts.append(f"{left:,} more statements are in the report.")
     return parts

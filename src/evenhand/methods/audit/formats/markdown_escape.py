@@ -11,16 +11,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 JOINER = "\N{WORD JOINER}"
-"""Stands, unseen, where letters would make a link or call a person: some renderers look for these after all escapes."""
+"""Stands, unseen, where letters would make a link or call a person: some renderers look for these
+after all escapes.
+"""
 _SIGNS = str.maketrans(
     {sign: f"\\{sign}" for sign in "\\*_[]~"}
     # A table ends its cells before it looks for escapes, and ticks are looked for before that.
     | {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "$": "&#36;", "`": "&#96;"}
 )
 _LINKS = re.compile(
-    r"(?<=[@#!$~%&])(?=\w)|(?<=:)(?=//)|(?<=www)(?=\.)|(?<=GH)(?=-\d)|(?<=:)(?=[\w+-]+:)", re.IGNORECASE
+    r"(?<=[@#!$~%&])(?=\w)|(?<=:)(?=//)|(?<=www)(?=\.)|(?<=GH)(?=-\d)|(?<=:)(?=[\w+-]+:)",
+    re.IGNORECASE,
 )
-"""Where names, numbers, addresses and emoji begin that GitHub or GitLab make links or pictures of by themselves."""
+"""Where names, numbers, addresses and emoji begin that GitHub or GitLab make links or pictures of
+by themselves.
+"""
 _START = re.compile(r"^(?=[-+=#:])|^(\d{1,9})(?=[.)](?:\s|$))")
 
 
@@ -50,7 +55,8 @@ def code(value: Any) -> str:
     """
     shown = printable(str(value))
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
-    # A space at each end is taken off again, and keeps ticks of the value's own from joining the fence.
+    # A space at each end is taken off again, and keeps ticks of the value's own from joining the
+    # fence.
     padded = f" {shown} " if shown.startswith(("`", " ")) or shown.endswith(("`", " ")) else shown
     return f"{fence}{padded}{fence}" if shown.strip() else text(shown)
 
@@ -64,7 +70,9 @@ def block(value: Any, language: str = "") -> str:
     ```
     """
     shown = [printable(line) for line in str(value).splitlines()]
-    fence = "`" * max(3, 1 + max((len(run) for line in shown for run in re.findall("`+", line)), default=0))
+    fence = "`" * max(
+        3, 1 + max((len(run) for line in shown for run in re.findall("`+", line)), default=0)
+    )
     return "\n".join([f"{fence}{language}", *shown, fence])
 
 

@@ -1,7 +1,9 @@
-"""A model card's fragment: what an audit found, under the headings that model cards have (Mitchell et al., 2019).
+"""A model card's fragment: what an audit found, under the headings that model cards have (Mitchell
+et al., 2019).
 
-The headings follow the paper and the cards of Hugging Face: factors, metrics, evaluation data, results, unitary and
-intersectional results, caveats. A person who reads the card alone must not take it for more than it says.
+The headings follow the paper and the cards of Hugging Face: factors, metrics, evaluation data,
+results, unitary and intersectional results, caveats. A person who reads the card alone must not
+take it for more than it says.
 """
 
 from __future__ import annotations
@@ -29,11 +31,14 @@ if TYPE_CHECKING:
     from evenhand.statistics.estimate import Estimate
 
 MOST_ROWS, MOST_GROUPS, MOST_NOTES = 60, 40, 20
-"""The most statements, categories of a table, and notes that a card lists; the JSON of the audit has all."""
+"""The most statements, categories of a table, and notes that a card lists; the JSON of the audit
+has all.
+"""
 
 
 def to_card(found: Evidence) -> str:
-    """Return a fragment of a model card in Markdown, with everything that data, users or software wrote kept as text.
+    """Return a fragment of a model card in Markdown, with everything that data, users or software
+    wrote kept as text.
 
     >>> from evenhand.methods.audit.audit_result import Audit
     >>> from evenhand.runtime.budget import Spent
@@ -77,12 +82,18 @@ def _list(sentences: Any) -> str:
 def _some(sentences: Sequence[str], most: int, what: str) -> list[str]:
     """Return the first sentences, and one that says how many more there are."""
     left = len(sentences) - most
-    return [*sentences[:most], f"… {left:,} more {what} in the JSON of the audit"] if left > 0 else list(sentences)
+    return (
+        [*sentences[:most], f"… {left:,} more {what} in the JSON of the audit"]
+        if left > 0
+        else list(sentences)
+    )
 
 
 def _factors(audit: Audit) -> Iterator[str]:
     """Tell the protected characteristics and their values, and what else was taken together."""
-    tested = dict.fromkeys(one.about for one in all_statements(audit) if one.check.found is not None)
+    tested = dict.fromkeys(
+        one.about for one in all_statements(audit) if one.check.found is not None
+    )
     spaces = [audit.space, *(getattr(check.found, "space", None) or {} for check in audit.checks)]
     features: dict[str, Mapping[str, Any]] = {}
     for space in spaces:
@@ -94,7 +105,10 @@ def _factors(audit: Audit) -> Iterator[str]:
         yield "Protected characteristics and the groups that they make:"
         yield _list(f"{text(name)}: {text(_values(feature))}" for name, feature in features.items())
     if tested:
-        yield f"Tested: {'; '.join(text(name) for name in _some(list(tested), MOST_NOTES, 'factors'))}."
+        yield (
+            "Tested:"
+            f" {'; '.join(text(name) for name in _some(list(tested), MOST_NOTES, 'factors'))}."
+        )
     if not features and not tested:
         yield "None were declared."
 
@@ -104,7 +118,9 @@ def _values(feature: Mapping[str, Any]) -> str:
         step = f" in steps of {feature['step']:g}" if "step" in feature else ""
         return f"{feature['low']:g} to {feature['high']:g}{step}"
     levels = [str(level) for level in feature["levels"]]
-    return ", ".join(levels[:MOST_NOTES]) + (f", … {len(levels) - MOST_NOTES:,} more" if levels[MOST_NOTES:] else "")
+    return ", ".join(levels[:MOST_NOTES]) + (
+        f", … {len(levels) - MOST_NOTES:,} more" if levels[MOST_NOTES:] else ""
+    )
 
 
 def _metrics(audit: Audit) -> Iterator[str]:
@@ -116,8 +132,9 @@ def _metrics(audit: Audit) -> Iterator[str]:
         defined += [one.definition for one in _tables(check)]
     yield _list(dict.fromkeys(defined)) if defined else "Nothing was measured."
     yield (
-        "Each value stands with an interval, the number n that it rests on and the level at which the intervals of its "
-        "check hold together. Limits are engineering thresholds, chosen by those who ran the audit."
+        "Each value stands with an interval, the number n that it rests on and the level at which"
+        " the intervals of its check hold together. Limits are engineering thresholds, chosen by"
+        " those who ran the audit."
     )
 
 
@@ -145,13 +162,17 @@ def _data(audit: Audit) -> Iterator[str]:
             if score is None:
                 continue
             asked = f"inputs that a {check.job} chose, which are no population"
-            population = asked if score.unit == "count" else score.population or "as the check declares it"
+            population = (
+                asked if score.unit == "count" else score.population or "as the check declares it"
+            )
             key = check.name, population
             rows[key] = max(rows.get(key, 0), score.n)
     if not rows:
         yield "No data was evaluated."
         return
-    yield table(["check", "population", "n"], [(*key, f"{n:,}") for key, n in rows.items()], right=[2])
+    yield table(
+        ["check", "population", "n"], [(*key, f"{n:,}") for key, n in rows.items()], right=[2]
+    )
 
 
 def _results(audit: Audit) -> Iterator[str]:
@@ -159,7 +180,17 @@ def _results(audit: Audit) -> Iterator[str]:
     if not told:
         yield "There are no results."
         return
-    headings = ("check", "about", "claim", "value", "interval", "level", "n", "engineering threshold", "verdict")
+    headings = (
+        "check",
+        "about",
+        "claim",
+        "value",
+        "interval",
+        "level",
+        "n",
+        "engineering threshold",
+        "verdict",
+    )
     yield table(headings, (_row(one) for one in told[:MOST_ROWS]), right=(3, 4, 5, 6, 7))
     if len(told) > MOST_ROWS:
         yield f"… {len(told) - MOST_ROWS:,} more statements in the JSON of the audit."
@@ -179,7 +210,12 @@ def _score(found: Estimate | None) -> tuple[str, str, str, str]:
         return found.value_text, "", "", n
     level = number_text.percent_level(found.level) if found.level < 1 else found.method
     if found.unit == "amount":
-        return number_text.amount(found.value), number_text.amount_between(found.low, found.high), level, n
+        return (
+            number_text.amount(found.value),
+            number_text.amount_between(found.low, found.high),
+            level,
+            n,
+        )
     if math.isnan(found.value):
         return "unknown", "", "", n
     ends = number_text.between(found.low, found.high) if found.level < 1 else ""
@@ -212,12 +248,18 @@ def _group_table(check: CheckResult, one: GroupTable) -> Iterator[str]:
     yield table(one.headings, one.rows, right=one.numbers)
     told = list(one.remarks)
     if one.left_out:
-        told.append(f"{number_text.count(one.left_out)} more categories are in the JSON of the audit")
+        told.append(
+            f"{number_text.count(one.left_out)} more categories are in the JSON of the audit"
+        )
     yield _list(text(sentence) for sentence in told)
 
 
 def _rates(check: CheckResult, finding: Finding) -> Iterator[str]:
-    what = "Unitary" if isinstance(finding.about, tuple) and len(finding.about) == 1 else "Intersectional"
+    what = (
+        "Unitary"
+        if isinstance(finding.about, tuple) and len(finding.about) == 1
+        else "Intersectional"
+    )
     score = "ratio to the highest rate" if finding.least else "rate"
     yield f"{what}, {text(check.name)}, by {text(subject_of(finding))}:"
     rows = []
@@ -235,10 +277,14 @@ def _caveats(audit: Audit) -> Iterator[str]:
     yield from LIMITS
     if audit.checks:
         yield (
-            f"The intervals of a check hold together at its level; those of all checks together at "
+            "The intervals of a check hold together at its level; those of all checks together at "
             f"{number_text.percent_level(audit.level)} at least."
         )
-    yield from (f"{text(check.name)} could not be run: {text(check.error)}" for check in audit.checks if check.error)
+    yield from (
+        f"{text(check.name)} could not be run: {text(check.error)}"
+        for check in audit.checks
+        if check.error
+    )
     notes = dict.fromkeys(audit.notes)
     for check in audit.checks:
         notes |= dict.fromkeys(_notes(check))
@@ -252,5 +298,8 @@ def _again(audit: Audit) -> Iterator[str]:
     facts = [f"seed: {code(audit.seed)}", f"digest of what was found: {code(audit.digest)}"]
     if audit.config.get("file"):
         facts.append(f"configuration: {code(audit.config['file'])}")
-    facts.append(f"versions: {', '.join(f'{text(name)} {text(one)}' for name, one in sorted(audit.versions.items()))}")
+    facts.append(
+        "versions:"
+        f" {', '.join(f'{text(name)} {text(one)}' for name, one in sorted(audit.versions.items()))}"
+    )
     yield _list(facts)

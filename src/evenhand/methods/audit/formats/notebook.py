@@ -1,4 +1,6 @@
-"""Results as notebooks show them: a table of statements with verdicts, that follows the theme of the notebook."""
+"""Results as notebooks show them: a table of statements with verdicts, that follows the theme of
+the notebook.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ def table_of(found: Evidence) -> str:
 
 
 def summary(audit: Audit, *, several: bool = True) -> str:
-    """Return the statements of an audit as a table, with styles of its own: a notebook may drop any other.
+    """Return the statements of an audit as a table, with styles of its own: a notebook may drop any
+    other.
 
     >>> from evenhand.runtime.budget import Spent
     >>> summary(Audit((), 0, Spent(0, 0, 0.0))).count("<table")
@@ -38,13 +41,21 @@ def summary(audit: Audit, *, several: bool = True) -> str:
         case = "" if one.case is None else f"<br><small>for example {boxed(one.case)}</small>"
         cells = [_word(one.verdict), *([boxed(one.check.name)] if several else [])]
         cells += [f"{boxed(one.claim)}{case}", text(score), one.threshold]
-        rows.append("<tr>" + "".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells) + "</tr>")
+        rows.append(
+            "<tr>" + "".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells) + "</tr>"
+        )
     if len(told) > MOST:
         rows.append(f'<tr><td colspan="5" style="{_CELL}">… {len(told) - MOST:,} more</td></tr>')
     headings = ["verdict", *(["check"] if several else []), "statement", "score", "limit"]
     heads = "".join(f'<th style="{_CELL}">{one}</th>' for one in headings)
-    inside = "\n".join([f"<caption style='text-align:left'>{_word(audit.verdict)}</caption>"] if several else [])
-    return f"<table>{inside}<thead><tr>{heads}</tr></thead><tbody>\n" + "\n".join(rows) + "\n</tbody></table>"
+    inside = "\n".join(
+        [f"<caption style='text-align:left'>{_word(audit.verdict)}</caption>"] if several else []
+    )
+    return (
+        f"<table>{inside}<thead><tr>{heads}</tr></thead><tbody>\n"
+        + "\n".join(rows)
+        + "\n</tbody></table>"
+    )
 
 
 def _word(verdict: Verdict | None) -> str:

@@ -25,16 +25,21 @@ if TYPE_CHECKING:
     from evenhand.results.protocol import Evidence
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-LEVELS = {Verdict.FAIL: ("fail", "error"), Verdict.UNDECIDED: ("fail", "warning"), Verdict.PASS: ("pass", "none")}
+LEVELS = {
+    Verdict.FAIL: ("fail", "error"),
+    Verdict.UNDECIDED: ("fail", "warning"),
+    Verdict.PASS: ("pass", "none"),
+}
 """The kind and level of a result by its verdict.
 
-SARIF calls what is undecided "open", but wants the level "none" with it, so that nobody would be shown what is no pass.
+SARIF calls what is undecided "open", but wants the level "none" with it, so that nobody would be
+shown what is no pass.
 """
 NO_VERDICT = ("informational", "none")
 _HELP = (
-    "An error fails against its engineering threshold; a warning is undecided, which is not a pass. Each result holds "
-    "the estimate, its interval, its level and how many inputs it rests on. The report has the simplest case and how "
-    "to run it again."
+    "An error fails against its engineering threshold; a warning is undecided, which is not a pass."
+    " Each result holds the estimate, its interval, its level and how many inputs it rests on. The"
+    " report has the simplest case and how to run it again."
 )
 
 
@@ -44,8 +49,8 @@ def to_sarif(found: Evidence, *, every: bool = True) -> str:
     Parameters
     ----------
     every
-        Whether what passes, and what has no limit, is told too. GitHub makes an alert of any result, whatever its
-        kind, so that a file for its code scanning is better without.
+        Whether what passes, and what has no limit, is told too. GitHub makes an alert of any
+        result, whatever its kind, so that a file for its code scanning is better without.
 
     >>> import json
     >>> from evenhand.methods.audit.audit_result import Audit
@@ -57,12 +62,24 @@ def to_sarif(found: Evidence, *, every: bool = True) -> str:
     ('warning', False)
     """
     audit = as_audit(found)
-    told = [one for one in all_statements(audit) if every or one.verdict in (Verdict.FAIL, Verdict.UNDECIDED)]
-    places, jobs, marks = Places.of(audit), list(dict.fromkeys(check.job for check in audit.checks)), set[str]()
+    told = [
+        one
+        for one in all_statements(audit)
+        if every or one.verdict in (Verdict.FAIL, Verdict.UNDECIDED)
+    ]
+    places, jobs, marks = (
+        Places.of(audit),
+        list(dict.fromkeys(check.job for check in audit.checks)),
+        set[str](),
+    )
     run: dict[str, Any] = {
         "tool": {"driver": _driver(audit, jobs)},
         "automationDetails": {
-            "id": f"evenhand/{quote(printable(places.file), safe='/')}/" if places.file else "evenhand/",
+            "id": (
+                f"evenhand/{quote(printable(places.file), safe='/')}/"
+                if places.file
+                else "evenhand/"
+            ),
             "guid": _guid(audit.digest),
         },
         "invocations": [_invocation(audit)],
@@ -84,7 +101,10 @@ def _driver(audit: Audit, jobs: list[str]) -> dict[str, Any]:
 
 
 def _rule(job: str) -> dict[str, Any]:
-    other = (f"The {cut(job, NAME)} of the software", f"What {cut(job, NAME)} found of the software.")
+    other = (
+        f"The {cut(job, NAME)} of the software",
+        f"What {cut(job, NAME)} found of the software.",
+    )
     rule = verb_of(job).rule
     short, full = rule if any(rule) else other
     return {
@@ -104,7 +124,9 @@ def _rule_id(job: str) -> str:
 def _invocation(audit: Audit) -> dict[str, Any]:
     """Return how the run went; what was found has no part in whether it was successful."""
     broken = [f"{check.name}: {check.error}" for check in audit.checks if check.found is None]
-    broken += [f"{check.name}: {StopReason.INTERRUPTED}" for check in audit.checks if check.interrupted]
+    broken += [
+        f"{check.name}: {StopReason.INTERRUPTED}" for check in audit.checks if check.interrupted
+    ]
     notes = [("error", text) for text in broken] + [("note", text) for text in audit.notes]
     return {
         **({"commandLine": printable(audit.command)} if audit.command else {}),
@@ -127,9 +149,13 @@ def _result(one: Statement, jobs: list[str], places: Places, mark: str) -> dict[
         "message": {"text": _text(_message(one))},
     }
     if places.file:
-        place = {"artifactLocation": {"uri": quote(places.file, safe="/")}, "region": {"startLine": places.line(one)}}
+        place = {
+            "artifactLocation": {"uri": quote(places.file, safe="/")},
+            "region": {"startLine": places.line(one)},
+        }
         found["locations"] = [{"physicalLocation": place}]
-    # The first is the only one that GitHub reads, and would else be made of the line, which several results share.
+    # The first is the only one that GitHub reads, and would else be made of the line, which several
+    # results share.
     found["partialFingerprints"] = {"primaryLocationLineHash": mark, "evenhand/v1": mark}
     if one.held is not None:
         state = {NEW: "new", SAME: "unchanged"}.get(one.held.state, "updated")
@@ -138,7 +164,9 @@ def _result(one: Statement, jobs: list[str], places: Places, mark: str) -> dict[
 
 
 def _message(one: Statement) -> str:
-    """Return the claim as a sentence by itself, which is all that a list of results has room for, and the rest."""
+    """Return the claim as a sentence by itself, which is all that a list of results has room for,
+    and the rest.
+    """
     claim, *rest = sentences(one)
     parts = [claim, "; ".join([*rest, f"verdict: {one.word}"])]
     if one.case is not None:
@@ -157,7 +185,9 @@ def _text(text: str) -> str:
 
 
 def _mark(one: Statement) -> str:
-    """Return a hash of what a statement is about, which stays when values, claims and the verdict change."""
+    """Return a hash of what a statement is about, which stays when values, claims and the verdict
+    change.
+    """
     key = one.about if one.finding is None else one.finding.key
     parts = (one.check.job, str(one.check.settings.get("kind", "")), key)
     return hashlib.sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()[:32]
@@ -189,5 +219,7 @@ def _known(value: Any) -> Any:
 
 
 def sarif_here(found: Evidence) -> str:
-    """Return SARIF as suits where this runs: code scanning on GitHub makes an alert of whatever the file holds."""
+    """Return SARIF as suits where this runs: code scanning on GitHub makes an alert of whatever the
+    file holds.
+    """
     return to_sarif(found, every=not in_actions(os.environ))

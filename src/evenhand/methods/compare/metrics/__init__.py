@@ -1,7 +1,7 @@
 """Metrics of a comparison: how biased and how right predictions are, each under its name.
 
-To add one, write a function of tables in `cells` and add a line here; another package adds an entry point of the group
-`evenhand.metrics`, and a program calls ``METRICS.register(name, metric)``.
+To add one, write a function of tables in `cells` and add a line here; another package adds an entry
+point of the group `evenhand.metrics`, and a program calls ``METRICS.register(name, metric)``.
 """
 
 from __future__ import annotations
@@ -34,15 +34,17 @@ class Metric:
     name
         What results and reports call it.
     function
-        ``function(cells, favourable)``. The last axes of `cells` are, for a bias, group, true label and predicted
-        label, and for a performance true label and predicted label; any number of tables come at once, along axes
-        before these, and there must be one number for each. `favourable` tells of each label whether it is favourable.
-        A performance gets None for it where labels are more than two and none is named; a bias is then asked for each
-        label against the rest, and over several protected features for each of them, and the worst counts. NaN says
-        that it is undefined.
+        ``function(cells, favourable)``. The last axes of `cells` are, for a bias, group, true label
+        and predicted label, and for a performance true label and predicted label; any number of
+        tables come at once, along axes before these, and there must be one number for each.
+        `favourable` tells of each label whether it is favourable. A performance gets None for it
+        where labels are more than two and none is named; a bias is then asked for each label
+        against the rest, and over several protected features for each of them, and the worst
+        counts. NaN says that it is undefined.
     linear
-        Whether overwriting a share of the predictions blindly moves it by that share of the way: then the line that
-        mitigations are held against is straight, and exact. Leave it False where you are not sure.
+        Whether overwriting a share of the predictions blindly moves it by that share of the way:
+        then the line that mitigations are held against is straight, and exact. Leave it False where
+        you are not sure.
     kind
         "bias", of 0 or more and the more the worse, or "performance", the more the better.
     help
@@ -50,9 +52,11 @@ class Metric:
     bounds
         The least and the most that it can be.
     needs_positive
-        Whether it depends on which of two labels is the favourable one, so that this has to be known.
+        Whether it depends on which of two labels is the favourable one, so that this has to be
+        known.
     rests_on
-        The true labels that some row of every group must have: "favourable", "unfavourable", or both.
+        The true labels that some row of every group must have: "favourable", "unfavourable", or
+        both.
 
     Examples
     --------
@@ -87,12 +91,19 @@ class Metric:
         if not isinstance(self.name, str) or not self.name:
             raise UsageError(f"a metric's name must be a text, not {clip(repr(self.name))}")
         if not callable(self.function):
-            raise UsageError(f"metric {self.name!r}: {clip(repr(self.function))} is no function of tables")
+            raise UsageError(
+                f"metric {self.name!r}: {clip(repr(self.function))} is no function of tables"
+            )
         if self.kind not in KINDS:
-            raise UsageError(f"metric {self.name!r}: kind = {clip(repr(self.kind))}; {nearest(self.kind, KINDS)}")
+            raise UsageError(
+                f"metric {self.name!r}: kind = {clip(repr(self.kind))}; {nearest(self.kind, KINDS)}"
+            )
         for label in self.rests_on:
             if label not in LABELS:
-                raise UsageError(f"metric {self.name!r}: rests_on = {clip(repr(label))}; {nearest(label, LABELS)}")
+                raise UsageError(
+                    f"metric {self.name!r}: rests_on = {clip(repr(label))};"
+                    f" {nearest(label, LABELS)}"
+                )
 
 
 LABELS = ("favourable", "unfavourable")
@@ -101,7 +112,9 @@ _RATE = (0.0, 1.0)
 
 
 def _cells(function: str) -> Deferred:
-    """Return a function that is imported when it is called: names and help texts must cost no import of NumPy."""
+    """Return a function that is imported when it is called: names and help texts must cost no
+    import of NumPy.
+    """
     return Deferred(f"evenhand.methods.compare.metrics.cells:{function}")
 
 
@@ -119,7 +132,10 @@ _BIASES = (
         linear=True,
         bounds=_RATE,
         rests_on=LABELS,
-        help="the size of the average difference of true and false positive rates, as the paper defines it",
+        help=(
+            "the size of the average difference of true and false positive rates, as the paper"
+            " defines it"
+        ),
     ),
     Metric(
         "aod-abs",
@@ -206,7 +222,11 @@ _PERFORMANCES = (
 
 def _problem(_name: str, entry: Any) -> str:
     """Return what is wrong with a metric of somebody else."""
-    return "" if isinstance(entry, Metric) else f"is {clip(repr(entry))}; it must be an evenhand.Metric"
+    return (
+        ""
+        if isinstance(entry, Metric)
+        else f"is {clip(repr(entry))}; it must be an evenhand.Metric"
+    )
 
 
 METRICS: Registry[Metric] = Registry(
@@ -218,7 +238,8 @@ METRICS: Registry[Metric] = Registry(
 
 
 def metric_names(kind: Kind) -> list[str]:
-    """Return the names of all metrics of a kind; one of another package that cannot be loaded is passed over.
+    """Return the names of all metrics of a kind; one of another package that cannot be loaded is
+    passed over.
 
     >>> metric_names("performance")
     ['accuracy', 'balanced accuracy', 'f1', 'mcc']
@@ -227,14 +248,17 @@ def metric_names(kind: Kind) -> list[str]:
 
 
 def as_metric(metric: Any, kind: Kind) -> Metric | None:
-    """Return the metric that an object is or a name stands for, and None where there is none of this kind.
+    """Return the metric that an object is or a name stands for, and None where there is none of
+    this kind.
 
     >>> as_metric("spd", "bias").linear, as_metric("spd", "performance")
     (True, None)
     """
     if isinstance(metric, Metric):
         if metric.kind != kind:
-            raise UsageError(f"{kind} = {clip(repr(metric.name))} is a metric of {metric.kind}; {_choices(kind)}")
+            raise UsageError(
+                f"{kind} = {clip(repr(metric.name))} is a metric of {metric.kind}; {_choices(kind)}"
+            )
         return metric
     if isinstance(metric, str) and metric in METRICS and METRICS[metric].kind == kind:
         return METRICS[metric]
@@ -242,7 +266,9 @@ def as_metric(metric: Any, kind: Kind) -> Metric | None:
 
 
 def needs_positive(metric: Any) -> bool:
-    """Tell whether a metric, or what a name stands for, depends on which label is the favourable one."""
+    """Tell whether a metric, or what a name stands for, depends on which label is the favourable
+    one.
+    """
     if isinstance(metric, str) and metric in METRICS:
         metric = METRICS[metric]
     return isinstance(metric, Metric) and metric.needs_positive

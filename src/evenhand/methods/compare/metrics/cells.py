@@ -1,7 +1,8 @@
-"""Functions of tables: counts by group, true and predicted label for a bias, by true and predicted label for the rest.
+"""Functions of tables: counts by group, true and predicted label for a bias, by true and predicted
+label for the rest.
 
-Each takes any number of tables at once, along leading axes, and which labels are favourable. Groups are compared by
-their extremes, so that a bias over more than two groups is the worst of any two.
+Each takes any number of tables at once, along leading axes, and which labels are favourable. Groups
+are compared by their extremes, so that a bias over more than two groups is the worst of any two.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ def average_odds(tables: Floats, favourable: Mask) -> Floats:
 
 
 def average_odds_sizes(tables: Floats, favourable: Mask) -> Floats:
-    """Return the average of the sizes of both differences: |a| + |b| is the larger of |a + b| and |a - b|."""
+    """Return the average of the sizes of both differences: |a| + |b| is the larger of |a + b| and
+    |a - b|.
+    """
     hits, alarms = _odds(tables, favourable)
     return np.asarray(np.maximum(_spread(hits + alarms), _spread(hits - alarms)) / 2)
 
@@ -51,7 +54,9 @@ def odds(tables: Floats, favourable: Mask) -> Floats:
 
 
 def impact(tables: Floats, favourable: Mask) -> Floats:
-    """Return one less the ratio of the lowest to the highest rate; undefined where nobody is favoured."""
+    """Return one less the ratio of the lowest to the highest rate; undefined where nobody is
+    favoured.
+    """
     low, high = _ends(_favoured(tables, favourable))
     return 1 - low / high
 
@@ -74,7 +79,9 @@ def balanced_accuracy(tables: Floats, favourable: Mask | None) -> Floats:
 
 
 def f1(tables: Floats, favourable: Mask | None) -> Floats:
-    """Return the F1 of the favourable label, or the mean over labels that occur; 0 where there is nothing to find."""
+    """Return the F1 of the favourable label, or the mean over labels that occur; 0 where there is
+    nothing to find.
+    """
     right = np.diagonal(tables, axis1=-2, axis2=-1)
     named = tables.sum(axis=-1) + tables.sum(axis=-2)
     each = np.where(named > 0, 2 * right / np.where(named > 0, named, 1.0), 0.0)
@@ -84,7 +91,9 @@ def f1(tables: Floats, favourable: Mask | None) -> Floats:
 
 
 def mcc(tables: Floats, favourable: Mask | None) -> Floats:
-    """Return Matthews' correlation, for any number of labels; 0 where truth or predictions are constant."""
+    """Return Matthews' correlation, for any number of labels; 0 where truth or predictions are
+    constant.
+    """
     total, true, told = tables.sum(axis=(-2, -1)), tables.sum(axis=-1), tables.sum(axis=-2)
     right = np.trace(tables, axis1=-2, axis2=-1)
     above = right * total - (true * told).sum(axis=-1)
@@ -99,7 +108,9 @@ def _spread(rates: Floats) -> Floats:
 
 
 def _ends(rates: Floats) -> tuple[Floats, Floats]:
-    """Return the least and the largest along the last axis, passing over groups whose rate is undefined."""
+    """Return the least and the largest along the last axis, passing over groups whose rate is
+    undefined.
+    """
     gone = np.isnan(rates)
     none = gone.all(axis=-1)
     low = np.where(none, np.nan, np.where(gone, np.inf, rates).min(axis=-1))
@@ -113,4 +124,6 @@ def _favoured(tables: Floats, favourable: Mask) -> Floats:
 
 def _odds(tables: Floats, favourable: Mask) -> tuple[Floats, Floats]:
     """Return the true and the false positive rates of each group."""
-    return _favoured(tables[..., favourable, :], favourable), _favoured(tables[..., ~favourable, :], favourable)
+    return _favoured(tables[..., favourable, :], favourable), _favoured(
+        tables[..., ~favourable, :], favourable
+    )

@@ -1,6 +1,8 @@
-"""Scores of a frame's tables: a metric over all its groups and labels, or a function that the user wrote.
+"""Scores of a frame's tables: a metric over all its groups and labels, or a function that the user
+wrote.
 
-Each takes any number of tables at once, along leading axes. A bias over several groupings is the worst of all.
+Each takes any number of tables at once, along leading axes. A bias over several groupings is the
+worst of all.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ class Score(Protocol):
 
     @property
     def linear(self) -> bool:
-        """Whether the score of a mean table is the mean score: for a bias, that of the signed difference."""
+        """Whether the score of a mean table is the mean score: for a bias, that of the signed
+        difference.
+        """
 
     @property
     def low(self) -> float:
@@ -75,7 +79,8 @@ class _Measured:
 
 @dataclass(frozen=True)
 class Bias(_Measured):
-    """A bias over all groupings of a frame; `masks` say which labels count as favourable, one way or several.
+    """A bias over all groupings of a frame; `masks` say which labels count as favourable, one way
+    or several.
 
     >>> from evenhand.methods.compare.contingency import Frame
     >>> frame = Frame.of([0, 1], {"sex": ["f", "m"]})
@@ -89,12 +94,19 @@ class Bias(_Measured):
 
     @classmethod
     def of(cls, bias: str | Metric, frame: Frame, positive: Label | None) -> Bias:
-        """Return a bias by its name or metric; without a favourable label, the worst of each label against the rest."""
+        """Return a bias by its name or metric; without a favourable label, the worst of each label
+        against the rest.
+        """
         metric = as_metric(bias, "bias")
         if metric is None:
-            raise UsageError(f"bias = {clip(repr(bias))} is no bias by name; {nearest(bias, metric_names('bias'))}")
+            raise UsageError(
+                f"bias = {clip(repr(bias))} is no bias by name;"
+                f" {nearest(bias, metric_names('bias'))}"
+            )
         wanted = frame.labels if positive is None else (positive,)
-        return cls(metric, frame, tuple(tuple(label == one for label in frame.labels) for one in wanted))
+        return cls(
+            metric, frame, tuple(tuple(label == one for label in frame.labels) for one in wanted)
+        )
 
     def __call__(self, tables: Floats) -> Floats:
         """Return the bias of each table."""
@@ -106,7 +118,9 @@ class Bias(_Measured):
         return _worst(np.stack(found))
 
     def undefined(self, table: Floats) -> str:
-        """Return which group a bias of one table cannot speak of, in words; empty where it can speak of all."""
+        """Return which group a bias of one table cannot speak of, in words; empty where it can
+        speak of all.
+        """
         for grouping in self.frame.groupings:
             folded = grouping.fold(table)
             for mask in self.masks:
@@ -118,14 +132,18 @@ class Bias(_Measured):
 
 @dataclass(frozen=True)
 class Performance(_Measured):
-    """A performance over all rows; `favourable` says of each label whether it is, where that is known."""
+    """A performance over all rows; `favourable` says of each label whether it is, where that is
+    known.
+    """
 
     favourable: tuple[bool, ...] | None
 
     @classmethod
     def of(cls, metric: Metric, frame: Frame, positive: Label | None) -> Performance:
         """Return the performance of a metric."""
-        return cls(metric, None if positive is None else tuple(label == positive for label in frame.labels))
+        return cls(
+            metric, None if positive is None else tuple(label == positive for label in frame.labels)
+        )
 
     def __call__(self, tables: Floats) -> Floats:
         """Return the performance of each table."""
@@ -133,7 +151,9 @@ class Performance(_Measured):
         return _values(self.metric, tables.sum(axis=-3), favourable, tables.shape[:-3])
 
 
-def _values(metric: Metric, cells: Floats, favourable: Mask | None, shape: tuple[int, ...]) -> Floats:
+def _values(
+    metric: Metric, cells: Floats, favourable: Mask | None, shape: tuple[int, ...]
+) -> Floats:
     """Return what a metric says of each table; who wrote it is told where it says something else."""
     try:
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -141,11 +161,13 @@ def _values(metric: Metric, cells: Floats, favourable: Mask | None, shape: tuple
     except EvenhandError:
         raise
     except Exception as error:  # whatever the user's own function may raise
-        raise UsageError(f"the metric {metric.name} failed ({type(error).__name__}: {clip(str(error))})") from error
+        raise UsageError(
+            f"the metric {metric.name} failed ({type(error).__name__}: {clip(str(error))})"
+        ) from error
     if found.shape != shape:
         raise UsageError(
-            f"the metric {metric.name} gave numbers of the shape {found.shape} for tables of the shape {cells.shape}; "
-            f"give one for each table, of the shape {shape}"
+            f"the metric {metric.name} gave numbers of the shape {found.shape} for tables of the"
+            f" shape {cells.shape}; give one for each table, of the shape {shape}"
         )
     return found
 
@@ -164,8 +186,8 @@ def _needed(metric: Metric, tables: Floats, mask: Mask) -> list[tuple[Floats, st
 class Function:
     """A score that the user wrote, called with the people that a table stands for.
 
-    A function that takes `sample_weight` gets one row for each cell, weighted by its people; another gets a row for
-    each person, and fractions of people are rounded to whole ones.
+    A function that takes `sample_weight` gets one row for each cell, weighted by its people;
+    another gets a row for each person, and fractions of people are rounded to whole ones.
 
     >>> from evenhand.methods.compare.contingency import Frame
     >>> frame = Frame.of([0, 1], {"sex": ["f", "m"]})
@@ -185,7 +207,9 @@ class Function:
 
     @classmethod
     def of(cls, function: Any, frame: Frame) -> Function:
-        """Return a score that calls a function of true and predicted labels and, if it takes them, protected values."""
+        """Return a score that calls a function of true and predicted labels and, if it takes them,
+        protected values.
+        """
         name = getattr(function, "__name__", None) or type(function).__name__
         return cls(str(name), function, frame, _taken(function))
 
@@ -211,30 +235,43 @@ class Function:
             rows.append(self._protected(combination))
         try:
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", message=".* is ill-defined")  # where nobody is told some label
+                warnings.filterwarnings(
+                    "ignore", message=".* is ill-defined"
+                )  # where nobody is told some label
                 return float(self.function(*rows, **options))
         except EvenhandError:
             raise
         except Exception as error:  # whatever the user's own function may raise
-            raise UsageError(f"the function {self.name} failed ({type(error).__name__}: {clip(str(error))})") from error
+            raise UsageError(
+                f"the function {self.name} failed ({type(error).__name__}: {clip(str(error))})"
+            ) from error
 
     def _protected(self, combination: Any) -> Any:
         """Return the protected values of people: a column, or a frame of several."""
         import pandas as pd
 
         names, places = self.frame.names, range(len(self.frame.names))
-        columns = [np.array([each[place] for each in self.frame.combinations])[combination] for place in places]
-        return columns[0] if len(names) == 1 else pd.DataFrame(dict(zip(names, columns, strict=True)))
+        columns = [
+            np.array([each[place] for each in self.frame.combinations])[combination]
+            for place in places
+        ]
+        return (
+            columns[0] if len(names) == 1 else pd.DataFrame(dict(zip(names, columns, strict=True)))
+        )
 
 
 def _taken(function: Callable[..., Any]) -> tuple[str, ...]:
-    """Return what else a metric takes: protected values by position or by Fairlearn's name, and weights."""
+    """Return what else a metric takes: protected values by position or by Fairlearn's name, and
+    weights.
+    """
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
         return ("protected",)
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    by_place = [one.name for one in parameters.values() if one.kind in kinds and one.name != "sample_weight"]
+    by_place = [
+        one.name for one in parameters.values() if one.kind in kinds and one.name != "sample_weight"
+    ]
     every = any(one.kind is inspect.Parameter.VAR_POSITIONAL for one in parameters.values())
     found = [name for name in ("sample_weight", "sensitive_features") if name in parameters]
     if "sensitive_features" not in found and (every or len(by_place) > 2):
@@ -255,7 +292,9 @@ def whole(table: Floats) -> Floats:
 
 
 def check_scores(scores: tuple[Score | None, Score], names: Sequence[str], tables: Floats) -> None:
-    """Refuse predictions that a score says nothing of, and a bias that is no size; tables come by name and run."""
+    """Refuse predictions that a score says nothing of, and a bias that is no size; tables come by
+    name and run.
+    """
     for kind, score in zip(("bias", "performance"), scores, strict=True):
         if score is None:
             continue
@@ -263,13 +302,14 @@ def check_scores(scores: tuple[Score | None, Score], names: Sequence[str], table
         for name, values in zip(names, found, strict=True):
             if np.isnan(values).any():
                 raise DataError(
-                    f"the {kind} {score.name} is undefined for the predictions of {clip(repr(name))}, and what is "
-                    f"undefined cannot be compared; choose another {kind}"
+                    f"the {kind} {score.name} is undefined for the predictions of"
+                    f" {clip(repr(name))}, and what is undefined cannot be compared; choose another"
+                    f" {kind}"
                 )
             if kind == "bias" and (values < 0).any():
                 raise UsageError(
-                    f"the bias {score.name} of {clip(repr(name))} is {float(values.min()):.4g}; a bias is a size of 0 "
-                    f"or more, so take the absolute value of a difference"
+                    f"the bias {score.name} of {clip(repr(name))} is {float(values.min()):.4g}; a"
+                    " bias is a size of 0 or more, so take the absolute value of a difference"
                 )
 
 
@@ -277,8 +317,8 @@ def check_defined(bias: Any, table: Floats, who: str) -> None:
     """Refuse a bias that cannot speak of a group: what is undefined must not read as fair."""
     if isinstance(bias, Bias) and (trouble := bias.undefined(table)):
         raise DataError(
-            f"{who}: {bias.name} is undefined for {trouble}; leave small groups out with the option support, or choose "
-            f"another bias"
+            f"{who}: {bias.name} is undefined for {trouble}; leave small groups out with the option"
+            " support, or choose another bias"
         )
 
 

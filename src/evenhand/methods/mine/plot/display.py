@@ -1,4 +1,6 @@
-"""What was mined, drawn: rule sets ranked with their intervals, and heat maps of the features or terms they name."""
+"""What was mined, drawn: rule sets ranked with their intervals, and heat maps of the features or
+terms they name.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +28,17 @@ if TYPE_CHECKING:
     Panel = Bars | Heat
 
 MOST_MININGS = 3
-"""The most minings that are drawn, of several sets, outputs or scores: those with the best evidence."""
+"""The most minings that are drawn, of several sets, outputs or scores: those with the best
+evidence.
+"""
 MOST_BARS = 15
 """The most rule sets of a mining that are drawn."""
 
 
 class _Panels(Display):
-    """Panels under each other, each with margins of its own: the labels of one must not press the cells of another."""
+    """Panels under each other, each with margins of its own: the labels of one must not press the
+    cells of another.
+    """
 
     def _stack(self, ax: Any, panels: Sequence[Panel]) -> None:
         wide, high = max(panel.size[0] for panel in panels), sum(panel.size[1] for panel in panels)
@@ -41,7 +47,9 @@ class _Panels(Display):
             return
         self._open(None, [(wide, high)])
         self.ax_.remove()
-        parts = self.figure_.subfigures(len(panels), height_ratios=[panel.size[1] for panel in panels])
+        parts = self.figure_.subfigures(
+            len(panels), height_ratios=[panel.size[1] for panel in panels]
+        )
         self.axes_ = tuple(part.subplots() for part in parts)
         for panel, axes in zip(panels, self.axes_, strict=True):
             panel.draw(axes)
@@ -50,7 +58,8 @@ class _Panels(Display):
 
 @dataclass
 class MineDisplay(_Panels):
-    """What was mined: of each mining the worst rule sets with their intervals, and a heat map where there is one.
+    """What was mined: of each mining the worst rule sets with their intervals, and a heat map where
+    there is one.
 
     >>> import pandas as pd
     >>> from evenhand.methods.mine.recorded import mine_log
@@ -71,21 +80,28 @@ class MineDisplay(_Panels):
         shown = minings[:MOST_MININGS]
         heats = [heat_of(lines[0].entry, lines[0].story, None) for lines in shown]
         # Two cells are one rule set and the other, which the bars show already.
-        many = tuple(heat if heat is not None and sum(map(len, heat.rates)) > 2 else None for heat in heats)
+        many = tuple(
+            heat if heat is not None and sum(map(len, heat.rates)) > 2 else None for heat in heats
+        )
         examined = sum(entry["examined"] for entry in entries_of(result))
-        return cls(tuple(_bars(lines, examined) for lines in shown), many, len(minings) - len(shown))
+        return cls(
+            tuple(_bars(lines, examined) for lines in shown), many, len(minings) - len(shown)
+        )
 
     def plot(self, ax: Any = None) -> MineDisplay:
         """Draw on axes given (the first bars), or all on a new figure, and return the display.
 
-        Rates are written right of the axes: make the figure of axes given with ``layout="constrained"``.
+        Rates are written right of the axes: make the figure of axes given with
+        ``layout="constrained"``.
         """
         pairs = itertools.zip_longest(self.bars, self.heats)
         panels: list[Panel] = [panel for pair in pairs for panel in pair if panel is not None]
         self._stack(ax, panels)
         if self.left_out and ax is None:
             last = self.axes_[-1]
-            last.set_xlabel(f"{last.get_xlabel()}\n… {self.left_out:,} more sets of features, outputs or scores")
+            last.set_xlabel(
+                f"{last.get_xlabel()}\n… {self.left_out:,} more sets of features, outputs or scores"
+            )
         return self
 
 
@@ -111,8 +127,8 @@ class HeatDisplay(_Panels):
         Parameters
         ----------
         axes
-            One or two features, that from left to right first. By default those of the worst rule set, and of more
-            than two of them those whose cells differ most.
+            One or two features, that from left to right first. By default those of the worst rule
+            set, and of more than two of them those whose cells differ most.
         """
         return cls(_heats(result, axes, "mine", "TermsDisplay draws those of mine_text"))
 
@@ -124,7 +140,8 @@ class HeatDisplay(_Panels):
 
 @dataclass
 class TermsDisplay(_Panels):
-    """How texts are treated with each term of a category, or with each term of one and each of another.
+    """How texts are treated with each term of a category, or with each term of one and each of
+    another.
 
     >>> from evenhand.methods.mine.texts.mine_text import mine_text
     >>> texts = ["I am a gay man", "a straight answer", "she is a lesbian", "nothing"] * 20
@@ -143,9 +160,12 @@ class TermsDisplay(_Panels):
         Parameters
         ----------
         axes
-            One or two categories, that from left to right first. By default those of the worst rule set.
+            One or two categories, that from left to right first. By default those of the worst rule
+            set.
         """
-        return cls(_heats(result, axes, "mine_text", "HeatDisplay draws those of mine and mine_log"))
+        return cls(
+            _heats(result, axes, "mine_text", "HeatDisplay draws those of mine and mine_log")
+        )
 
     def plot(self, ax: Any = None) -> TermsDisplay:
         """Draw on axes given (the first matrix), or all on a new figure, and return the display."""
@@ -162,14 +182,19 @@ def _minings(result: Result) -> list[list[Line]]:
 
 
 def _bars(lines: Sequence[Line], examined: int) -> Bars:
-    """Return the bars of one mining; `examined` is how many rule sets the intervals hold together over."""
+    """Return the bars of one mining; `examined` is how many rule sets the intervals hold together
+    over.
+    """
     entry, worst = lines[0].entry, lines[0].finding
     shown = [line for line in lines if not line.others]
     percent, causal = not scores(entry), "changes" in entry
     verdict = "" if worst.verdict is None else f"{worst.verdict}: "
     others = OTHERS if "over" in entry else OTHER_TEXTS[entry["against"]]
     what = f"difference from {others}{', in points' if percent else ''}"
-    at = f"intervals at {number_text.percent_level(worst.estimate.level)}{_together(entry, examined)}"
+    at = (
+        "intervals at"
+        f" {number_text.percent_level(worst.estimate.level)}{_together(entry, examined)}"
+    )
     notes = [
         "texts whose outcome changes when only the term does" if causal else what,
         at if worst.estimate.level < 1 else "",
@@ -183,17 +208,29 @@ def _bars(lines: Sequence[Line], examined: int) -> Bars:
         tuple(_bar(line, percent=percent) for line in shown[:MOST_BARS]),
         next((_rest(line, percent=percent) for line in lines if line.others), None),
         worst.limit,
-        None if causal else ("← less often", "more often →") if percent else ("← lower", "higher →"),
+        (
+            None
+            if causal
+            else ("← less often", "more often →")
+            if percent
+            else ("← lower", "higher →")
+        ),
         percent,
     )
 
 
 def _together(entry: Mapping[str, Any], examined: int) -> str:
-    """Say what the intervals hold together over; those of the paper's own method are each for itself."""
+    """Say what the intervals hold together over; those of the paper's own method are each for
+    itself.
+    """
     if "changes" in entry:
         sets = len(entry["changes"])
         return f", simultaneous over {sets} set{'s' * (sets > 1)} of categories"
-    return "" if entry.get("method") == "paper" else f", simultaneous over {number_text.count(examined)} rule sets"
+    return (
+        ""
+        if entry.get("method") == "paper"
+        else f", simultaneous over {number_text.count(examined)} rule sets"
+    )
 
 
 def _headers(entry: Mapping[str, Any]) -> tuple[str, ...]:
@@ -202,7 +239,11 @@ def _headers(entry: Mapping[str, Any]) -> tuple[str, ...]:
         return "changed", "texts"
     if "over" in entry:
         return "group", "everyone\nelse", "rows"
-    return "these\nterms", "other\nterms" if entry["against"] == "terms" else "other\ntexts", "texts"
+    return (
+        "these\nterms",
+        "other\nterms" if entry["against"] == "terms" else "other\ntexts",
+        "texts",
+    )
 
 
 def _bar(line: Line, *, percent: bool) -> Bar:
@@ -225,19 +266,35 @@ def _rest(line: Line, *, percent: bool) -> Rest:
     return Rest(label, estimate.value, estimate.high)
 
 
-def _heats(result: Result, axes: Sequence[str] | str | None, key: str, instead: str) -> tuple[Heat, ...]:
+def _heats(
+    result: Result, axes: Sequence[str] | str | None, key: str, instead: str
+) -> tuple[Heat, ...]:
     """Return a heat map of each mining that has one over these features."""
     if key not in result.details:
         raise UsageError(f"this {result.job} has nothing of that kind to draw; {instead}")
-    names = None if axes is None else [str(name) for name in (axes if isinstance(axes, list | tuple) else (axes,))]
+    names = (
+        None
+        if axes is None
+        else [str(name) for name in (axes if isinstance(axes, list | tuple) else (axes,))]
+    )
     minings = _minings(result)
-    heats = [heat for lines in minings if (heat := heat_of(lines[0].entry, lines[0].story, names)) is not None]
+    heats = [
+        heat
+        for lines in minings
+        if (heat := heat_of(lines[0].entry, lines[0].story, names)) is not None
+    ]
     if heats:
         return tuple(heats[:MOST_MININGS])
-    choices = dict.fromkeys(" and ".join(cells.axes) for lines in minings for cells in cells_of(lines[0].entry))
+    choices = dict.fromkeys(
+        " and ".join(cells.axes) for lines in minings for cells in cells_of(lines[0].entry)
+    )
     if not choices:
-        raise UsageError(f"this {result.job} has no rates of single cells to draw; method='paper' finds none")
-    raise UsageError(f"axes = {clip(repr(axes))} has no map; {nearest(' and '.join(names or ()), choices)}")
+        raise UsageError(
+            f"this {result.job} has no rates of single cells to draw; method='paper' finds none"
+        )
+    raise UsageError(
+        f"axes = {clip(repr(axes))} has no map; {nearest(' and '.join(names or ()), choices)}"
+    )
 
 
 def display_of(result: Result) -> Display:

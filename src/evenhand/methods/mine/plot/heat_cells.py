@@ -1,4 +1,6 @@
-"""Which cells a heat map shows: rates over features or terms that a mining holds, and where its worst rule set lies."""
+"""Which cells a heat map shows: rates over features or terms that a mining holds, and where its
+worst rule set lies.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,12 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The rates of the cells of one or two features: an array by the first and the second, NaN where a cell is empty.
+    """The rates of the cells of one or two features: an array by the first and the second, NaN
+    where a cell is empty.
 
-    `labels` name the cells of each axis, and `values` tell them apart: the level of each, or the number that its bin
-    starts with. `rows` are the inputs in each cell; of terms, the same texts are in all.
+    `labels` name the cells of each axis, and `values` tell them apart: the level of each, or the
+    number that its bin starts with. `rows` are the inputs in each cell; of terms, the same texts
+    are in all.
     """
 
     axes: tuple[str, ...]
@@ -60,13 +64,17 @@ class Cells:
         """Return the cells with these axes, which are theirs in some order."""
         order = [self.axes.index(name) for name in axes]
         labels, values = (tuple(part[at] for at in order) for part in (self.labels, self.values))
-        return Cells(tuple(axes), labels, values, self.rates.transpose(order), self.rows.transpose(order))
+        return Cells(
+            tuple(axes), labels, values, self.rates.transpose(order), self.rows.transpose(order)
+        )
 
     def sorted(self) -> Cells:
         """Return the cells with the labels of each axis by their mean rates, lowest first."""
         rates, rows, labels, values = self.rates, self.rows, [], []
         for axis, (names, known) in enumerate(zip(self.labels, self.values, strict=True)):
-            means = self.rates.mean(axis=tuple(other for other in range(self.rates.ndim) if other != axis))
+            means = self.rates.mean(
+                axis=tuple(other for other in range(self.rates.ndim) if other != axis)
+            )
             order = np.argsort(means, kind="stable")
             rates, rows = rates.take(order, axis), rows.take(order, axis)
             labels.append(tuple(names[at] for at in order.tolist()))
@@ -89,7 +97,9 @@ class Cells:
         return met
 
     def extremes(self, least: float) -> list[tuple[float, str]]:
-        """Return the lowest and the highest rate and their cells, of those with enough inputs where there are two."""
+        """Return the lowest and the highest rate and their cells, of those with enough inputs where
+        there are two.
+        """
         known = ~np.isnan(self.rates) & (self.rows >= least)
         known = known if known.sum() > 1 else ~np.isnan(self.rates)
         if not known.any():
@@ -104,7 +114,9 @@ class Cells:
 
 
 def cells_of(entry: Mapping[str, Any]) -> list[Cells]:
-    """Return the cells that a mining holds rates of: of single features, categories or pairs of them."""
+    """Return the cells that a mining holds rates of: of single features, categories or pairs of
+    them.
+    """
     if "over" in entry:
         return [Cells.of(table) for table in entry["maps"]]
     if "changes" not in entry:
@@ -124,8 +136,12 @@ def cells_of(entry: Mapping[str, Any]) -> list[Cells]:
     ]
 
 
-def heat_of(entry: Mapping[str, Any], worst: Mapping[str, Any], axes: Sequence[str] | None) -> Heat | None:
-    """Return the heat map over some features, or by default over those of the worst rule set; None where none is."""
+def heat_of(
+    entry: Mapping[str, Any], worst: Mapping[str, Any], axes: Sequence[str] | None
+) -> Heat | None:
+    """Return the heat map over some features, or by default over those of the worst rule set; None
+    where none is.
+    """
     cells, rule = cells_of(entry), Rule.from_dict(worst.get("rule", {"conditions": []}))
     about = {condition.feature for condition in rule.conditions} | set(worst.get("categories", ()))
 
@@ -149,7 +165,13 @@ def heat_of(entry: Mapping[str, Any], worst: Mapping[str, Any], axes: Sequence[s
 def _drawn(entry: Mapping[str, Any], worst: Mapping[str, Any], rule: Rule, cells: Cells) -> Heat:
     table, causal = "over" in entry, "changes" in entry
     least = entry["support"] * entry["rows"] if table else 0.0
-    centre = None if causal else _mean(worst) if table and "rate" in worst else float(np.nanmean(cells.rates))
+    centre = (
+        None
+        if causal
+        else _mean(worst)
+        if table and "rate" in worst
+        else float(np.nanmean(cells.rates))
+    )
     inside = cells.covered(rule)
     outlined = not inside.all() and inside.any()
     whole = {condition.feature for condition in rule.conditions} <= set(cells.axes)
@@ -158,14 +180,21 @@ def _drawn(entry: Mapping[str, Any], worst: Mapping[str, Any], rule: Rule, cells
     notes = [
         _cell_note(entry, cells, centre, percent=percent),
         _hatched_note(entry, least) if hatched else "",
-        (f"outlined: {rule.text}" if whole else f"dashed, in part: {rule.text}") if outlined else "",
+        (
+            (f"outlined: {rule.text}" if whole else f"dashed, in part: {rule.text}")
+            if outlined
+            else ""
+        ),
         f"population: {entry['population']}",
     ]
     return Heat(
         _title(entry, cells, least, percent=percent),
         cells.axes,
         cells.labels,
-        tuple(tuple(None if math.isnan(rate) else rate for rate in line) for line in _grid(cells.rates)),
+        tuple(
+            tuple(None if math.isnan(rate) else rate for rate in line)
+            for line in _grid(cells.rates)
+        ),
         tuple(tuple(map(int, line)) for line in _grid(cells.rows)) if table else (),
         least,
         centre,
@@ -187,14 +216,23 @@ def _mean(story: Mapping[str, Any]) -> float:
     return share * float(story["rate"]["value"]) + (1 - share) * float(story["other"]["value"])
 
 
-def _cell_note(entry: Mapping[str, Any], cells: Cells, centre: float | None, *, percent: bool) -> str:
+def _cell_note(
+    entry: Mapping[str, Any], cells: Cells, centre: float | None, *, percent: bool
+) -> str:
     if "changes" in entry:
-        return f"each cell: the share of the same {int(cells.rows.flat[0]):,} texts that change outcome with the term"
+        return (
+            f"each cell: the share of the same {int(cells.rows.flat[0]):,} texts that change"
+            " outcome with the term"
+        )
     white = rate_text(centre or 0.0, percent=percent)
     if "over" in entry:
-        return f"each cell: the rate, without an interval, and the rows; white: the rate of everybody, {white}"
+        return (
+            "each cell: the rate, without an interval, and the rows; white: the rate of everybody,"
+            f" {white}"
+        )
     return (
-        f"each cell: the same {int(cells.rows.flat[0]):,} texts with these terms; white: the mean of all terms, {white}"
+        f"each cell: the same {int(cells.rows.flat[0]):,} texts with these terms; white: the mean"
+        f" of all terms, {white}"
     )
 
 
@@ -215,7 +253,10 @@ def _title(entry: Mapping[str, Any], cells: Cells, least: float, *, percent: boo
     else:
         what = f"mean of {entry['favoured']}"
     ends = [f"{rate_text(rate, percent=percent)} ({cell})" for rate, cell in cells.extremes(least)]
-    return f"{output_of(entry)}{AMONG[entry.get('score', 'rate')]}{what}, {by}: from {' to '.join(ends)}"
+    return (
+        f"{output_of(entry)}{AMONG[entry.get('score', 'rate')]}{what}, {by}: from"
+        f" {' to '.join(ends)}"
+    )
 
 
 def _met(condition: Condition, values: Sequence[Any]) -> Flags:

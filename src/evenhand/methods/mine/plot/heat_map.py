@@ -1,4 +1,6 @@
-"""Heat maps of what was mined: the rate of each cell of two features, or of each term with each other."""
+"""Heat maps of what was mined: the rate of each cell of two features, or of each term with each
+other.
+"""
 
 from __future__ import annotations
 
@@ -24,20 +26,26 @@ if TYPE_CHECKING:
 _LETTER, _CELL, _FLAT = 0.056, 0.42, 0.19
 """Inches of a letter in or under a cell, and how high a cell is with two lines, and at least."""
 _OURS, _CELLS, _LINES = 0.775, 0.72, 0.85
-"""The part of a new figure that axes take before their labels are known, and of that, of cells and lines."""
+"""The part of a new figure that axes take before their labels are known, and of that, of cells and
+lines.
+"""
 _WIDEST, _HIGHEST = 13.0, 9.0
 _LABEL, _SLANT = 22, 40
-"""The most letters of a label beside the cells, and the degrees by which labels under them are turned."""
+"""The most letters of a label beside the cells, and the degrees by which labels under them are
+turned.
+"""
 _FADED, _EMPTY = 0.5, 0.92
 
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """Rates of cells, by the cells of one feature from left to right and of another from top to bottom.
+    """Rates of cells, by the cells of one feature from left to right and of another from top to
+    bottom.
 
-    `rows` are the inputs in each cell and `least` the fewest that form a rule set; both are left out where every cell
-    has as many. Colours stand on both sides of `centre`, or rise from nought without one. `inside` tells which cells a
-    rule set covers; a rule set that has conditions on other features too covers only some of their inputs.
+    `rows` are the inputs in each cell and `least` the fewest that form a rule set; both are left
+    out where every cell has as many. Colours stand on both sides of `centre`, or rise from nought
+    without one. `inside` tells which cells a rule set covers; a rule set that has conditions on
+    other features too covers only some of their inputs.
 
     >>> Heat("rates by sex", ("sex",), (("F", "M"),), ((0.2, 0.4),), ((3, 90),), least=5).few.tolist()
     [[True, False]]
@@ -69,7 +77,11 @@ class Heat:
     @property
     def few(self) -> Flags:
         """Cells that are not empty, but too few to form a rule set."""
-        rows = np.array(self.rows) if self.rows else np.full((len(self.rates), len(self.rates[0])), math.inf)
+        rows = (
+            np.array(self.rows)
+            if self.rows
+            else np.full((len(self.rates), len(self.rates[0])), math.inf)
+        )
         return np.asarray((rows > 0) & (rows < self.least))
 
     def said(self, rate: float) -> str:
@@ -95,7 +107,10 @@ class Heat:
         self._name(ax)
         if down > 1:  # one line of cells is too low for it
             bar = ax.figure.colorbar(
-                ScalarMappable(colours.norm, colours.cmap), ax=ax, pad=0.015, aspect=inches(ax)[1] / 0.1
+                ScalarMappable(colours.norm, colours.cmap),
+                ax=ax,
+                pad=0.015,
+                aspect=inches(ax)[1] / 0.1,
             )
             self._scale(bar, rates)
         ax.spines[:].set_visible(False)
@@ -111,7 +126,14 @@ class Heat:
             norm, ends = Normalize(0, max(float(known.max(initial=0.0)), 1e-6)), ["white", BLUE]
         else:
             reach = max(float(np.abs(known - self.centre).max(initial=0.0)), 1e-6)
-            norm, ends = Normalize(self.centre - reach, self.centre + reach), [VERMILLION, "white", BLUE]
+            norm, ends = (
+                Normalize(self.centre - reach, self.centre + reach),
+                [
+                    VERMILLION,
+                    "white",
+                    BLUE,
+                ],
+            )
         return ScalarMappable(norm, LinearSegmentedColormap.from_list("rates", ends))
 
     def _scale(self, bar: Any, rates: Floats) -> None:
@@ -129,9 +151,13 @@ class Heat:
     def _hatch(self, ax: Any) -> None:
         from matplotlib.collections import PolyCollection
 
-        cells = [((x, y), (x + 1, y), (x + 1, y + 1), (x, y + 1)) for y, x in np.argwhere(self.few).tolist()]
+        cells = [
+            ((x, y), (x + 1, y), (x + 1, y + 1), (x, y + 1))
+            for y, x in np.argwhere(self.few).tolist()
+        ]
         ax.add_collection(
-            PolyCollection(cells, facecolors="none", edgecolors="0.78", hatch="//", linewidths=0), autolim=False
+            PolyCollection(cells, facecolors="none", edgecolors="0.78", hatch="//", linewidths=0),
+            autolim=False,
         )
 
     def _annotate(self, ax: Any, rates: Floats, shades: Floats) -> None:
@@ -145,8 +171,19 @@ class Heat:
             text = "–" if math.isnan(rate) else self.said(rate)
             if self.rows and high >= 1.7 * _FLAT and not math.isnan(rate):
                 text += f"\n{self.rows[down][across]:,}"
-            colour = "white" if dark[down, across] else "0.25" if self.few[down, across] else "black"
-            ax.text(across + 0.5, down + 0.5, text, ha="center", va="center", fontsize=8, color=colour, linespacing=1.1)
+            colour = (
+                "white" if dark[down, across] else "0.25" if self.few[down, across] else "black"
+            )
+            ax.text(
+                across + 0.5,
+                down + 0.5,
+                text,
+                ha="center",
+                va="center",
+                fontsize=8,
+                color=colour,
+                linespacing=1.1,
+            )
 
     def _outline(self, ax: Any) -> None:
         from matplotlib.collections import LineCollection
@@ -154,16 +191,32 @@ class Heat:
         if not self.inside:
             return
         padded = np.pad(np.array(self.inside), 1)
-        sides = [((x, y), (x, y + 1)) for y, x in np.argwhere(padded[1:-1, 1:] != padded[1:-1, :-1]).tolist()]
-        sides += [((x, y), (x + 1, y)) for y, x in np.argwhere(padded[1:, 1:-1] != padded[:-1, 1:-1]).tolist()]
+        sides = [
+            ((x, y), (x, y + 1))
+            for y, x in np.argwhere(padded[1:-1, 1:] != padded[1:-1, :-1]).tolist()
+        ]
+        sides += [
+            ((x, y), (x + 1, y))
+            for y, x in np.argwhere(padded[1:, 1:-1] != padded[:-1, 1:-1]).tolist()
+        ]
         style = "-" if self.whole else (0, (3, 2))
-        look = {"colors": "black", "linewidths": 2.0, "linestyles": [style], "capstyle": "projecting"}
+        look = {
+            "colors": "black",
+            "linewidths": 2.0,
+            "linestyles": [style],
+            "capstyle": "projecting",
+        }
         ax.add_collection(LineCollection(sides, clip_on=False, zorder=3, **look))
 
     def _names(self, wide: float) -> tuple[list[str], bool]:
-        """Return the labels under the cells of axes that wide, in lines that fit, or cut where they must be turned."""
+        """Return the labels under the cells of axes that wide, in lines that fit, or cut where they
+        must be turned.
+        """
         room = int(_CELLS * wide / len(self.labels[0]) / _LETTER)
-        lines = [textwrap.wrap(label, max(room, 1), break_long_words=False) or [""] for label in self.labels[0]]
+        lines = [
+            textwrap.wrap(label, max(room, 1), break_long_words=False) or [""]
+            for label in self.labels[0]
+        ]
         if all(len(line) <= room for each in lines for line in each) and max(map(len, lines)) <= 2:
             return ["\n".join(map(literal, each)) for each in lines], False
         return [literal(label, _LABEL) for label in self.labels[0]], True
@@ -176,7 +229,9 @@ class Heat:
         return "\n".join(lines)
 
     def _name(self, ax: Any) -> None:
-        """Write the labels of the cells, as many as there is room for, and what is said of them all."""
+        """Write the labels of the cells, as many as there is room for, and what is said of them
+        all.
+        """
         wide, high = inches(ax)
         across, down = len(self.rates[0]), len(self.rates)
         names, turned = self._names(wide)
@@ -196,4 +251,6 @@ class Heat:
 
 def floats(rates: Sequence[Sequence[float | None]]) -> Floats:
     """Return rates as an array, NaN where a cell is empty."""
-    return np.array([[math.nan if rate is None else rate for rate in line] for line in rates], dtype=np.float64)
+    return np.array(
+        [[math.nan if rate is None else rate for rate in line] for line in rates], dtype=np.float64
+    )

@@ -1,4 +1,6 @@
-"""Mining texts: what the software decides on each text with each term, for all rule sets of terms (TestSGD, Eq. 3)."""
+"""Mining texts: what the software decides on each text with each term, for all rule sets of terms
+(TestSGD, Eq. 3).
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
     from evenhand.texts.text_subject import TextSubject
 
 MOST, MOST_LINEAR, MOST_DEAR = 200_000, 3_000_000, 5_000
-"""Texts that are asked where no budget is given: of any software, of a linear model, and where each is dear."""
+"""Texts that are asked where no budget is given: of any software, of a linear model, and where each
+is dear.
+"""
 LEAST = 50
 """The fewest texts of several categories together that are worth asking about."""
 MOST_NOTES = 8
@@ -75,7 +79,9 @@ class Family:
 
 @dataclass(frozen=True, eq=False)
 class Decided:
-    """The outcomes of the texts of a family with each combination of terms, and as they stand where that was asked."""
+    """The outcomes of the texts of a family with each combination of terms, and as they stand where
+    that was asked.
+    """
 
     family: Family
     outcomes: NDArray[Any]
@@ -91,7 +97,9 @@ class Decided:
 
     @property
     def apart(self) -> Floats:
-        """By combination and text: how much more favourable the text is with these terms than with others."""
+        """By combination and text: how much more favourable the text is with these terms than with
+        others.
+        """
         others = len(self.family.terms) - 1
         total = self.amounts.sum(axis=1, keepdims=True)
         return np.asarray(np.clip((self.amounts * (others + 1) - total) / others, -1.0, 1.0).T)
@@ -118,12 +126,20 @@ def families(matches: Matches, support: float, depth: int | None, seed: int) -> 
             if len(some := rows[has[rows, at]]) >= support * len(order) * (1 - 1e-12)
         ]
         found += [
-            Family(tuple(names[at] for at in chosen), rows, tuple(lexicon.of(names[at]) for at in chosen), len(rows))
+            Family(
+                tuple(names[at] for at in chosen),
+                rows,
+                tuple(lexicon.of(names[at]) for at in chosen),
+                len(rows),
+            )
             for chosen, rows in grown
         ]
     if not found:
         most = sorted(zip(has.mean(axis=0).tolist(), names, strict=True), key=lambda pair: -pair[0])
-        shares = [f"{clip(name, 40)} {number_text.percent_figures(share, 2)}" for share, name in most[:MOST_NOTES]]
+        shares = [
+            f"{clip(name, 40)} {number_text.percent_figures(share, 2)}"
+            for share, name in most[:MOST_NOTES]
+        ]
         least = number_text.percent_plain(support)
         raise DataError(
             f"no category of the lexicon is named in at least {least} of the {len(order):,} texts "
@@ -132,8 +148,11 @@ def families(matches: Matches, support: float, depth: int | None, seed: int) -> 
     return found
 
 
-def affordable(found: Sequence[Family], most: int, *, standing: bool = False) -> tuple[list[Family], list[str]]:
-    """Return as many families, and as many texts of each, as can be asked about, and what is left out.
+def affordable(
+    found: Sequence[Family], most: int, *, standing: bool = False
+) -> tuple[list[Family], list[str]]:
+    """Return as many families, and as many texts of each, as can be asked about, and what is left
+    out.
 
     Parameters
     ----------
@@ -141,7 +160,8 @@ def affordable(found: Sequence[Family], most: int, *, standing: bool = False) ->
         Whether each text is asked about as it stands, too.
     """
     sizes = {id(family): len(family.rows) * (family.rules + standing) for family in found}
-    # No set of categories is named by more texts than one of its categories, and single ones are always kept.
+    # No set of categories is named by more texts than one of its categories, and single ones are
+    # always kept.
     least = min(LEAST, max(len(family.rows) for family in found))
     cost = _cost(found, least, standing=standing)
     several = [family for family in found if len(family.categories) > 1]
@@ -152,8 +172,8 @@ def affordable(found: Sequence[Family], most: int, *, standing: bool = False) ->
         out.append(family)
         cost -= _cost([family], least, standing=standing)
     notes = [
-        f"{' and '.join(family.categories)} together were not asked about: {sizes[id(family)]:,} texts are beyond the "
-        f"budget"
+        f"{' and '.join(family.categories)} together were not asked about: {sizes[id(family)]:,}"
+        " texts are beyond the budget"
         for family in out[:MOST_NOTES]
     ]
     if len(out) > MOST_NOTES:
@@ -165,11 +185,13 @@ def affordable(found: Sequence[Family], most: int, *, standing: bool = False) ->
         needed = sum(family.rules + standing for family in kept)
         each = "one text" if len(kept) == 1 else "one text of each category"
         raise UsageError(
-            f"budget: {max(most, 0):,} queries are left for texts with other terms, but {each} takes {needed:,}; "
-            f"raise queries"
+            f"budget: {max(most, 0):,} queries are left for texts with other terms, but {each}"
+            f" takes {needed:,}; raise queries"
         )
     if any(len(family.rows) > rows for family in kept):
-        notes.append(f"no more than {rows:,} texts of each category were asked about, chosen at random")
+        notes.append(
+            f"no more than {rows:,} texts of each category were asked about, chosen at random"
+        )
     return [family.only(rows) for family in kept], notes
 
 
@@ -178,7 +200,9 @@ def _rows(found: Sequence[Family], most: int, *, standing: bool) -> int:
     low, high = 0, max(len(family.rows) for family in found)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if _cost(found, middle, standing=standing) <= most else (low, middle - 1)
+        low, high = (
+            (middle, high) if _cost(found, middle, standing=standing) <= most else (low, middle - 1)
+        )
     return low
 
 
@@ -197,21 +221,32 @@ class Asked:
 
 
 def ask(
-    subject: TextSubject, matches: Matches, found: Sequence[Family], meter: Meter, *, standing: bool = False
+    subject: TextSubject,
+    matches: Matches,
+    found: Sequence[Family],
+    meter: Meter,
+    *,
+    standing: bool = False,
 ) -> Asked:
     """Ask about every text of every family with every combination of terms, each once.
 
     Parameters
     ----------
     standing
-        Whether each text is asked about as it stands, too, to see whether its outcome changes. Otherwise outcomes are
-        weighed, and whatever cannot be is refused at the first of them.
+        Whether each text is asked about as it stands, too, to see whether its outcome changes.
+        Otherwise outcomes are weighed, and whatever cannot be is refused at the first of them.
     """
     path = linear_path(subject)
-    asked, total, done = Asked(), sum(len(family.rows) * (family.rules + standing) for family in found), 0
+    asked, total, done = (
+        Asked(),
+        sum(len(family.rows) * (family.rules + standing) for family in found),
+        0,
+    )
     for family in found:
         parts: list[NDArray[Any]] = []
-        at_once = max(1, subject.batch // family.rules) if path is None else max(1, len(family.rows))
+        at_once = (
+            max(1, subject.batch // family.rules) if path is None else max(1, len(family.rows))
+        )
         try:
             for start in range(0, len(family.rows), at_once):
                 rows = family.rows[start : start + at_once]
@@ -221,7 +256,11 @@ def ask(
                 parts.append(part)
                 done += part.size
                 meter.queries += part.size
-                meter.report(f"texts that name {' and '.join(family.categories)}", done / total, f"{done:,} texts")
+                meter.report(
+                    f"texts that name {' and '.join(family.categories)}",
+                    done / total,
+                    f"{done:,} texts",
+                )
                 if meter.late and done < total:
                     asked.stop = StopReason.SECONDS
                     break
@@ -231,7 +270,9 @@ def ask(
             asked.stop = StopReason.INTERRUPTED
         if parts:
             outcomes, stand = np.split(np.concatenate(parts), [family.rules], axis=1)
-            asked.decided.append(Decided(family.only(len(outcomes)), outcomes, stand, subject.amount))
+            asked.decided.append(
+                Decided(family.only(len(outcomes)), outcomes, stand, subject.amount)
+            )
         if asked.stop is not None:
             break
     return asked
@@ -251,5 +292,7 @@ def _decided(
     if path is not None:
         outcomes = path.decide(matches, rows, family.categories, family.terms)
         return np.column_stack([outcomes, subject.decide(stand)]) if standing else outcomes
-    texts = [text for terms in family.terms for text in matches.write(rows, family.categories, terms)]
+    texts = [
+        text for terms in family.terms for text in matches.write(rows, family.categories, terms)
+    ]
     return subject.decide(texts + stand).reshape(-1, len(rows)).T

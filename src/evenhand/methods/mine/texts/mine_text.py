@@ -1,4 +1,6 @@
-"""mine_text: which sensitive terms change how a text is treated? (TestSGD for texts, Zhang et al. 2022)."""
+"""mine_text: which sensitive terms change how a text is treated? (TestSGD for texts, Zhang et al.
+2022).
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,23 @@ import numpy as np
 from evenhand.methods.mine import MINE_TEXT
 from evenhand.methods.mine.findings import check_terms
 from evenhand.methods.mine.rule_sets import check_support
-from evenhand.methods.mine.texts.combinations import MOST, MOST_DEAR, MOST_LINEAR, MOST_NOTES, affordable, ask, families
-from evenhand.methods.mine.texts.findings import AGAINST, TextCausal, TextTelling, population, score_rest, score_terms
+from evenhand.methods.mine.texts.combinations import (
+    MOST,
+    MOST_DEAR,
+    MOST_LINEAR,
+    MOST_NOTES,
+    affordable,
+    ask,
+    families,
+)
+from evenhand.methods.mine.texts.findings import (
+    AGAINST,
+    TextCausal,
+    TextTelling,
+    population,
+    score_rest,
+    score_terms,
+)
 from evenhand.results.result import Result
 from evenhand.runtime.budget import Meter, Spent, checked_budget, progress_bar
 from evenhand.runtime.errors import UsageError, clip, nearest
@@ -62,29 +79,32 @@ def mine_text(
     seed: int = 0,
     progress: bool | None = None,
 ) -> Result:
-    """Find sensitive terms with which texts are treated differently (TestSGD, sections 4.1 and 4.3).
+    """Find sensitive terms with which texts are treated differently (TestSGD, sections 4.1 and
+    4.3).
 
-    Texts that name a category, such as a religion, are written with each of its terms, and those that name several with
-    each combination. A rule set of terms is scored by how much more, or less, often texts get the favourable outcome
-    with it than with others (Definition 4.1).
+    Texts that name a category, such as a religion, are written with each of its terms, and those
+    that name several with each combination. A rule set of terms is scored by how much more, or
+    less, often texts get the favourable outcome with it than with others (Definition 4.1).
 
     Parameters
     ----------
     function
-        A function that takes a list of texts and returns one outcome each, a fitted scikit-learn text pipeline, or a
-        TextSubject.
+        A function that takes a list of texts and returns one outcome each, a fitted scikit-learn
+        text pipeline, or a TextSubject.
     texts
         A list, array or column of texts: a sample of those that the software decides about.
     lexicon, without
-        Sensitive terms by category: a Lexicon, a dictionary, or a TOML file; by default the 48 of the paper. Terms to
-        leave out, such as those that mean something else in these texts.
+        Sensitive terms by category: a Lexicon, a dictionary, or a TOML file; by default the 48 of
+        the paper. Terms to leave out, such as those that mean something else in these texts.
     support, depth
-        The least share of texts that must name all categories of a rule set (Equation 3), and the most categories.
+        The least share of texts that must name all categories of a rule set (Equation 3), and the
+        most categories.
     kind
-        ``"group"`` as above, or ``"causal"``: how many texts change outcome when nothing but the term changes.
+        ``"group"`` as above, or ``"causal"``: how many texts change outcome when nothing but the
+        term changes.
     against
-        What a rule set is compared with: the same texts with other ``"terms"``, or, as in the paper, the ``"rest"``:
-        all texts that do not have its terms, as they stand.
+        What a rule set is compared with: the same texts with other ``"terms"``, or, as in the
+        paper, the ``"rest"``: all texts that do not have its terms, as they stand.
     positive, output, threshold, differs, ledger
         As for `Subject`.
 
@@ -95,8 +115,16 @@ def mine_text(
     >>> print(found.worst.about)
     gender gay
     """
-    options = {"positive": positive, "output": output, "threshold": threshold, "differs": differs, "ledger": ledger}
-    subject = text_subject_of(function, **{name: value for name, value in options.items() if value is not None})
+    options = {
+        "positive": positive,
+        "output": output,
+        "threshold": threshold,
+        "differs": differs,
+        "ledger": ledger,
+    }
+    subject = text_subject_of(
+        function, **{name: value for name, value in options.items() if value is not None}
+    )
     check_support(support)
     check_terms(level, limit, top)
     for option, value, valid in (("kind", kind, KINDS), ("against", against, AGAINST)):
@@ -112,7 +140,9 @@ def mine_text(
     before = subject.executed
     with progress_bar(show=progress) as hook:
         meter = Meter(checked_budget(budget), hook)
-        kept, notes = affordable(found, _left(subject, meter, matches, first, rest=rest), standing=causal)
+        kept, notes = affordable(
+            found, _left(subject, meter, matches, first, rest=rest), standing=causal
+        )
         cut = bool(notes)
         if causal:
             subject.need_deterministic(first)
@@ -124,25 +154,37 @@ def mine_text(
             findings, changes = TextCausal(subject, matches, level, limit).told(asked.decided)
             told: dict[str, Any] = {"changes": changes}
         else:
-            # The same texts with other terms are graded even where outcomes are not: each is the mean of several.
+            # The same texts with other terms are graded even where outcomes are not: each is the
+            # mean of several.
             among = sum(one.family.rules for one in asked.decided)
             sure = Sure(level, among, graded=not rest or not subject.counts)
             scored = [
-                score_rest(one, sure, matches.names, base, matches) if rest else score_terms(one, sure)
+                (
+                    score_rest(one, sure, matches.names, base, matches)
+                    if rest
+                    else score_terms(one, sure)
+                )
                 for one in asked.decided
             ]
             findings, told = TextTelling(subject, matches, sure, against, limit).told(scored, top)
             alone = [
-                one.decided.family.rule(at).text for one in scored for at, (_, size) in enumerate(one.other) if not size
+                one.decided.family.rule(at).text
+                for one in scored
+                for at, (_, size) in enumerate(one.other)
+                if not size
             ]
             if alone:
                 notes.append(
-                    f"every text has {'; '.join(alone[:MOST_NOTES])}, so that there is no rest to compare with"
+                    f"every text has {'; '.join(alone[:MOST_NOTES])}, so that there is no rest to"
+                    " compare with"
                 )
     polysemous = _polysemous(matches)
     if polysemous:
         said = ", ".join(f"{entry['term']} ({entry['matches']:,} matches)" for entry in polysemous)
-        notes.append(f"these terms have other meanings: {said}; leave them out with without=[…] where they do here")
+        notes.append(
+            f"these terms have other meanings: {said}; leave them out with without=[…] where they"
+            " do here"
+        )
     if asked.stop is not None and len(asked.decided) < len(kept):
         missed = "; ".join(" and ".join(family.categories) for family in kept[len(asked.decided) :])
         notes.append(f"not asked about, since {asked.stop.value}: {missed}")
@@ -179,7 +221,9 @@ def mine_text(
         seed,
         Spent(meter.queries, subject.executed - before, meter.seconds),
         asked.stop or (StopReason.QUERIES if cut else StopReason.ENUMERATED),
-        Space([category(name, [term.text for term in terms.of(name)]) for name in names], names).to_dict(),
+        Space(
+            [category(name, [term.text for term in terms.of(name)]) for name in names], names
+        ).to_dict(),
         notes,
         details={"mine_text": [entry]},
     )
@@ -189,10 +233,14 @@ def _listed(without: Any) -> list[str]:
     try:
         return [without] if isinstance(without, str) else list(without)
     except TypeError:
-        raise UsageError(f"without = {clip(repr(without))} must be a list of terms, such as ['black']") from None
+        raise UsageError(
+            f"without = {clip(repr(without))} must be a list of terms, such as ['black']"
+        ) from None
 
 
-def _left(subject: TextSubject, meter: Meter, matches: Matches, first: Sequence[str], *, rest: bool) -> int:
+def _left(
+    subject: TextSubject, meter: Meter, matches: Matches, first: Sequence[str], *, rest: bool
+) -> int:
     """Return how many texts with other terms may be asked about, beside what is asked in any case."""
     if meter.budget.queries is None:
         if subject.adapter.dear:

@@ -1,4 +1,6 @@
-"""Stories of terms: rule sets of terms ranked, and those that tell the same gathered under the worst of them."""
+"""Stories of terms: rule sets of terms ranked, and those that tell the same gathered under the
+worst of them.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
 ALIKE = 1 / 3
 """Rule sets tell the same story if they share this part of their terms."""
 MIRRORED = 0.5
-"""A rule set mirrors others if no more than this part of its difference is left once they are out of comparison."""
+"""A rule set mirrors others if no more than this part of its difference is left once they are out
+of comparison.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +66,9 @@ class Ranked:
 def gather(ranking: Sequence[Ranked], most: int, *, paired: bool) -> list[list[Ranked]]:
     """Gather rule sets under the worst of those that tell the same, up to a number of stories.
 
-    Rule sets tell the same if they share terms. Where texts are `paired` with themselves under other terms, a term that
-    is treated badly also makes all others of its category look well treated; that is no story of its own.
+    Rule sets tell the same if they share terms. Where texts are `paired` with themselves under
+    other terms, a term that is treated badly also makes all others of its category look well
+    treated; that is no story of its own.
     """
     stories: list[list[Ranked]] = []
     families = {id(one.scored): one.scored for one in ranking} if paired else {}
@@ -86,23 +91,31 @@ def _alike(mine: frozenset[str], theirs: frozenset[str]) -> bool:
 
 
 class _Mirror:
-    """Tells which combinations of a family differ from others only because of those that lead stories."""
+    """Tells which combinations of a family differ from others only because of those that lead
+    stories.
+    """
 
     def __init__(self, scored: Scored) -> None:
         self._scored = scored
-        self._terms = [frozenset(term.text for term in terms) for terms in scored.decided.family.terms]
+        self._terms = [
+            frozenset(term.text for term in terms) for terms in scored.decided.family.terms
+        ]
         self._told: NDArray[np.bool_] = np.zeros(len(self._terms), dtype=np.bool_)
         self._first: list[Ranked] | None = None
 
     def add(self, story: list[Ranked]) -> None:
-        """Take those combinations out of comparison that have all terms of the one that leads a story."""
+        """Take those combinations out of comparison that have all terms of the one that leads a
+        story.
+        """
         has = np.array([story[0].terms <= terms for terms in self._terms])
         if has.any():
             self._told |= has
             self._first = self._first or story
 
     def of(self, at: int) -> list[Ranked] | None:
-        """Return the story that a combination mirrors, None where it has something of its own to tell."""
+        """Return the story that a combination mirrors, None where it has something of its own to
+        tell.
+        """
         if self._first is None or self._told[at]:
             return None
         others = ~self._told

@@ -1,8 +1,10 @@
-"""Additions: what is added to training rows before a model is fitted again, as encoded points and labels.
+"""Additions: what is added to training rows before a model is fitted again, as encoded points and
+labels.
 
-Twins are training rows under other values of the protected features. Found inputs are those of a search, one by one
-(Aequitas, Algorithm 5) or with all their protected variants. Members are of a group that a rule describes (TestSGD,
-section 5, RQ3). Nothing is drawn but from the generator that is given.
+Twins are training rows under other values of the protected features. Found inputs are those of a
+search, one by one (Aequitas, Algorithm 5) or with all their protected variants. Members are of a
+group that a rule describes (TestSGD, section 5, RQ3). Nothing is drawn but from the generator that
+is given.
 """
 
 from __future__ import annotations
@@ -42,10 +44,11 @@ FEWEST = 256
 def others(
     space: Space, points: Points, names: tuple[str, ...], most: int, rng: np.random.Generator
 ) -> tuple[Points, NDArray[np.intp]]:
-    """Return each point under other valid assignments of some features, and the number of the point each comes from.
+    """Return each point under other valid assignments of some features, and the number of the point
+    each comes from.
 
-    A point has all of them where they are no more than `most`, and otherwise so many at random. Where the features
-    have more than 256 assignments, 64 of these are tried for each point.
+    A point has all of them where they are no more than `most`, and otherwise so many at random.
+    Where the features have more than 256 assignments, 64 of these are tried for each point.
 
     >>> from evenhand.space.feature import category, integer
     >>> from evenhand.space.space import Space
@@ -56,7 +59,9 @@ def others(
     """
     table, columns = space.assignments(names), list(space.sets(names))
     tries = len(table) if len(table) <= LISTED else max(TRIES, 2 * most)
-    repeats = tries < len(table) or any(math.isinf(space.features[column].size) for column in columns)
+    repeats = tries < len(table) or any(
+        math.isinf(space.features[column].size) for column in columns
+    )
     size = max(1, ROWS // tries)
     parts, origins = [points[:0]], [np.zeros(0, dtype=np.intp)]
     for start in range(0, len(points), size):
@@ -74,7 +79,11 @@ def others(
         good = (values != own).any(axis=1) & space.valid(found)
         if repeats:
             once = np.zeros(len(good), dtype=np.bool_)
-            once[np.unique(numbered([rows.astype(np.float64), *values.T], len(rows)), return_index=True)[1]] = True
+            once[
+                np.unique(
+                    numbered([rows.astype(np.float64), *values.T], len(rows)), return_index=True
+                )[1]
+            ] = True
             good &= once
         good &= (np.cumsum(good.reshape(tried.shape), axis=1) <= most).ravel()
         parts.append(found[good])
@@ -91,14 +100,16 @@ def twins(
     rng: np.random.Generator,
     most: int = 8,
 ) -> tuple[Points, NDArray[Any], NDArray[np.intp]]:
-    """Return a share of the rows under other values of the protected features, with the labels of their own rows.
+    """Return a share of the rows under other values of the protected features, with the labels of
+    their own rows.
 
     Parameters
     ----------
     truth
         The label of each row.
     share
-        How many of the rows, over 0 and up to 1, which takes them all; at least one, each at most once, in order.
+        How many of the rows, over 0 and up to 1, which takes them all; at least one, each at most
+        once, in order.
     most
         How many twins a row has at most.
 
@@ -124,8 +135,11 @@ def twins(
     return found, truth[chosen[rows]], chosen[rows]
 
 
-def found(points: Points, labeller: Labeller, n: int, rng: np.random.Generator) -> tuple[Points, NDArray[Any]]:
-    """Return `n` of the discriminatory inputs at random, each with its own label (Algorithm 5, lines 10 to 12).
+def found(
+    points: Points, labeller: Labeller, n: int, rng: np.random.Generator
+) -> tuple[Points, NDArray[Any]]:
+    """Return `n` of the discriminatory inputs at random, each with its own label (Algorithm 5,
+    lines 10 to 12).
 
     None is taken twice before all are taken once.
 
@@ -155,13 +169,14 @@ def pairs(
     rng: np.random.Generator,
     most: int = 8,
 ) -> tuple[Points, NDArray[Any]]:
-    """Return discriminatory inputs with all their protected variants, the same label for all of these.
+    """Return discriminatory inputs with all their protected variants, the same label for all of
+    these.
 
     Parameters
     ----------
     n
-        How many inputs in all; a few more where the last would lack variants. No class of inputs that differ only in
-        the protected features is taken twice before all are taken once.
+        How many inputs in all; a few more where the last would lack variants. No class of inputs
+        that differ only in the protected features is taken twice before all are taken once.
     most
         How many variants stand beside an input at most.
 
@@ -191,7 +206,9 @@ def pairs(
 
 
 def _drawn(size: int, n: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Draw `n` of so many places, none of them twice before all are drawn once; none where there are none."""
+    """Draw `n` of so many places, none of them twice before all are drawn once; none where there
+    are none.
+    """
     turns = math.ceil(max(n, 0) / size) if size else 0
     places = [np.zeros(0, dtype=np.intp), *(rng.permutation(size) for _ in range(turns))]
     return np.concatenate(places)[: max(n, 0)]
@@ -200,7 +217,8 @@ def _drawn(size: int, n: int, rng: np.random.Generator) -> NDArray[np.intp]:
 def schedule(seed: int, *, last: bool) -> Iterator[float]:
     """Yield how many percent of the training rows each step adds (Algorithm 5, lines 4 to 8).
 
-    Step i = 2, 3, … adds between 2^(i - 2) and 2^(i - 1) percent, at random; over 100 percent ends it.
+    Step i = 2, 3, … adds between 2^(i - 2) and 2^(i - 1) percent, at random; over 100 percent ends
+    it.
 
     Parameters
     ----------
@@ -212,7 +230,9 @@ def schedule(seed: int, *, last: bool) -> Iterator[float]:
     """
     percent = 0.0
     for step in count(2):
-        drawn = stream(seed, "repair", "percent", step).uniform(2.0 ** (step - 2), 2.0 ** (step - 1))
+        drawn = stream(seed, "repair", "percent", step).uniform(
+            2.0 ** (step - 2), 2.0 ** (step - 1)
+        )
         if drawn > 100:
             break
         percent = drawn
@@ -231,7 +251,8 @@ def members(
     rng: np.random.Generator,
     over: Sequence[str] = (),
 ) -> Points:
-    """Return neighbours of the rows inside a rule that the software gives the opposite outcome (TestSGD, RQ3).
+    """Return neighbours of the rows inside a rule that the software gives the opposite outcome
+    (TestSGD, RQ3).
 
     Parameters
     ----------
@@ -242,9 +263,11 @@ def members(
     up
         Whether the group is favoured less than the others, so that favourable outcomes are wanted.
     n
-        How many are wanted; fewer are returned where a hundred times as many neighbours have no more of them.
+        How many are wanted; fewer are returned where a hundred times as many neighbours have no
+        more of them.
     over
-        The features of the rule, where they are not protected; neighbours keep these, and all protected ones.
+        The features of the rule, where they are not protected; neighbours keep these, and all
+        protected ones.
 
     >>> from evenhand.space.feature import category, integer
     >>> from evenhand.space.space import Space
@@ -279,10 +302,11 @@ def borderline(
     both: bool = False,
     over: Sequence[str] = (),
 ) -> tuple[Points, NDArray[np.bool_]]:
-    """Return neighbours of the rows that the software nearly decided otherwise, and which are to be favoured.
+    """Return neighbours of the rows that the software nearly decided otherwise, and which are to be
+    favoured.
 
-    Inside the rule these are the `n` rows nearest to the boundary of those with the outcome that is given too often,
-    and their neighbours are to have the opposite one.
+    Inside the rule these are the `n` rows nearest to the boundary of those with the outcome that is
+    given too often, and their neighbours are to have the opposite one.
 
     Parameters
     ----------
@@ -293,7 +317,8 @@ def borderline(
     n
         How many are wanted; none where no row has the outcome that is given too often.
     both
-        Whether half of them are neighbours of rows outside the rule, with everything the other way round.
+        Whether half of them are neighbours of rows outside the rule, with everything the other way
+        round.
 
     >>> from evenhand.space.feature import category, integer
     >>> from evenhand.space.space import Space
@@ -309,8 +334,12 @@ def borderline(
     """
     neighbours, favoured = _neighbours(view, over), view.favourable(view.decide(points))
     parts, wanted = [points[:0]], [np.zeros(0, dtype=np.bool_)]
-    for group, rise, size in ((inside, up, n - n // 2 if both else n), (~inside, not up, n // 2 if both else 0)):
-        # Among the favoured the lowest scores are nearest to the boundary, wherever that is, and else the highest.
+    for group, rise, size in (
+        (inside, up, n - n // 2 if both else n),
+        (~inside, not up, n // 2 if both else 0),
+    ):
+        # Among the favoured the lowest scores are nearest to the boundary, wherever that is, and
+        # else the highest.
         near = np.flatnonzero(group & (favoured != rise))
         near = near[np.argsort(-scores[near] if rise else scores[near], kind="stable")][:size]
         size = size if len(near) else 0

@@ -1,4 +1,6 @@
-"""augment: train again with more and more inputs, and keep what surely helps (Aequitas, Algorithm 5)."""
+"""augment: train again with more and more inputs, and keep what surely helps (Aequitas, Algorithm
+5).
+"""
 
 from __future__ import annotations
 
@@ -34,16 +36,23 @@ if TYPE_CHECKING:
 
 ADDITIONS = ("twins", "found", "pairs", "both")
 MOST_STEPS = 8
-"""As many as Algorithm 5 can make before it adds more than there is, and the last, which adds all twins."""
+"""As many as Algorithm 5 can make before it adds more than there is, and the last, which adds all
+twins.
+"""
 LOOKS = (2_000, 8_000, 32_000)
 """After how many inputs it is looked at whether the share has surely changed."""
 PILOT = 8_000
 QUERIES = 60_000
-"""Inputs by which the original is judged first, and by which discriminatory ones are searched for."""
+"""Inputs by which the original is judged first, and by which discriminatory ones are searched for.
+"""
 FOUND_SHARE = 10
-"""Of inputs found, this many times fewer are added than twins of rows: they are unlike the rows (section 4.4)."""
+"""Of inputs found, this many times fewer are added than twins of rows: they are unlike the rows
+(section 4.4).
+"""
 HITS, MOST_CLAIM = 400, 100_000
-"""The claim rests on as many inputs as are likely to hold so many discriminatory ones, within bounds."""
+"""The claim rests on as many inputs as are likely to hold so many discriminatory ones, within
+bounds.
+"""
 
 
 def augment(
@@ -56,7 +65,9 @@ def augment(
     draws: int | None,
     budget: Budget | None,
 ) -> Mended:
-    """Train again with a growing share of twins and discriminatory inputs, while that surely helps (Algorithm 5)."""
+    """Train again with a growing share of twins and discriminatory inputs, while that surely helps
+    (Algorithm 5).
+    """
     subject = job.subject(original)
     first = first_look(job, subject, draws, budget, searched=add != "twins")
     if first.nothing:
@@ -65,7 +76,9 @@ def augment(
         job.notes.append("a search found no discriminatory input to train with")
         return Mended(NO_HELP, original, (), first.claim)
     adding = _Adding(job, subject, add, labels, first.pool)
-    looks = LOOKS if draws is None else tuple(sorted({max(draws // 16, 1), max(draws // 4, 1), draws}))
+    looks = (
+        LOOKS if draws is None else tuple(sorted({max(draws // 16, 1), max(draws // 4, 1), draws}))
+    )
     return _steps(job, original, subject, adding, patience, looks, first.claim)
 
 
@@ -81,7 +94,9 @@ def _steps(
     first = job.score(subject)
     best, model, history, failed = subject, original, list[Step](), 0
     try:
-        for number, percent in enumerate(additions.schedule(job.seed, last=adding.add in ("twins", "both")), start=1):
+        for number, percent in enumerate(
+            additions.schedule(job.seed, last=adding.add in ("twins", "both")), start=1
+        ):
             added_text = f"{number_text.percent(percent / 100)} added"
             job.meter.report("training again", (number - 1) / MOST_STEPS, added_text)
             rows, added = adding.rows(number, percent)
@@ -97,14 +112,17 @@ def _steps(
             score = job.score(new)
             why = "" if change.verdict == "fell" else _not_fallen(change)
             why = why or score.lost(first, job.tolerance)
-            history.append(Step(number, percent, added, change, score.value, not why, why or "kept"))
+            history.append(
+                Step(number, percent, added, change, score.value, not why, why or "kept")
+            )
             if not why:
                 best, model, failed = new, tried, 0
                 continue
             failed += 1
             if change.before.value == 0 and change.before.n == looks[-1]:
                 job.notes.append(
-                    f"nothing is left to lower among {change.before.n:,} inputs; later steps were left out"
+                    f"nothing is left to lower among {change.before.n:,} inputs; later steps were"
+                    " left out"
                 )
                 break
             if patience is not None and failed > patience:
@@ -116,18 +134,26 @@ def _steps(
 
 
 def decide(
-    count: Callable[[int, int], tuple[ArrayLike, ArrayLike]], *, level: float, looks: Sequence[int], population: str
+    count: Callable[[int, int], tuple[ArrayLike, ArrayLike]],
+    *,
+    level: float,
+    looks: Sequence[int],
+    population: str,
 ) -> Change:
-    """Return how a score changed, from as many inputs as it takes to tell: the step of Aequitas's Algorithm 5.
+    """Return how a score changed, from as many inputs as it takes to tell: the step of Aequitas's
+    Algorithm 5.
 
     Parameters
     ----------
     count
-        Returns hits, or distances, of the draws from one number to another: those of the old model and of the new one.
+        Returns hits, or distances, of the draws from one number to another: those of the old model
+        and of the new one.
     level
-        The probability with which all limits hold at every look together, and so where the looking ends.
+        The probability with which all limits hold at every look together, and so where the looking
+        ends.
     looks
-        Rising numbers of draws at which to look; the first at which the score surely fell or rose is the last.
+        Rising numbers of draws at which to look; the first at which the score surely fell or rose
+        is the last.
 
     >>> hits = np.arange(4000) % 20 == 0
     >>> change = decide(lambda start, stop: (hits[start:stop], 0 * hits[start:stop]), level=0.95, looks=[500, 4000],
@@ -137,7 +163,9 @@ def decide(
     """
     steps = list(looks)
     if not steps or steps[0] < 1 or any(one >= other for one, other in pairwise(steps)):
-        raise UsageError(f"looks = {clip(repr(steps))} must be rising numbers of draws, for example [1000, 4000]")
+        raise UsageError(
+            f"looks = {clip(repr(steps))} must be rising numbers of draws, for example [1000, 4000]"
+        )
     each = 1 - (1 - check_level(level)) / len(steps)
     old, new, start = np.empty(0), np.empty(0), 0
     for stop in steps:
@@ -147,7 +175,9 @@ def decide(
         if found.verdict != "unsure":
             break
     before, after = replace(found.before, level=level), replace(found.after, level=level)
-    return Change(before, after, replace(found.fall, level=level), replace(found.fewer, level=level))
+    return Change(
+        before, after, replace(found.fall, level=level), replace(found.fewer, level=level)
+    )
 
 
 def _not_fallen(change: Change) -> str:
@@ -176,8 +206,12 @@ class Looked:
     """Discriminatory inputs that a search found, where there was one."""
 
 
-def first_look(job: Job, subject: Subject, draws: int | None, budget: Budget | None, *, searched: bool) -> Looked:
-    """Look for discrimination by random inputs; and by a search, where it is wanted or nothing else was seen."""
+def first_look(
+    job: Job, subject: Subject, draws: int | None, budget: Budget | None, *, searched: bool
+) -> Looked:
+    """Look for discrimination by random inputs; and by a search, where it is wanted or nothing else
+    was seen.
+    """
     job.meter.report("discriminatory inputs", 0.0)
     if job.space.size <= PILOT:
         points = job.space.enumerate()
@@ -249,5 +283,7 @@ class _Adding:
             if self.add == "found":
                 rows = rows.joined(*additions.found(self.pool, self.labeller, n, rng))
             else:
-                rows = rows.joined(*additions.pairs(job.space, self.pool, self.labeller, job.names, n, rng))
+                rows = rows.joined(
+                    *additions.pairs(job.space, self.pool, self.labeller, job.names, n, rng)
+                )
         return rows, len(rows) - len(job.train)

@@ -1,4 +1,5 @@
-"""Labels for generated inputs: what a model that is fitted again should say of inputs that nobody has labelled.
+"""Labels for generated inputs: what a model that is fitted again should say of inputs that nobody
+has labelled.
 
     labels           the label of an input                              when to use it
     "vote"           what most of three models say that are fitted on   the default: where the truth can be learnt from
@@ -14,12 +15,13 @@
                      training rows, protected features left out
     a function       what it returns for a frame of inputs              where a person or a rule decides
 
-For a regressor, the mean takes the place of the most common, and the largest outcome that of the most favourable (the
-least one where a function given as `positive` says that low outcomes are favourable).
+For a regressor, the mean takes the place of the most common, and the largest outcome that of the
+most favourable (the least one where a function given as `positive` says that low outcomes are
+favourable).
 
-A tie falls to the label that the input has by itself, as it always does for the majority over a feature of two values;
-then to the label that more of the training rows have; then to the first in order. A label depends on nothing but the
-input, whatever else is labelled with it.
+A tie falls to the label that the input has by itself, as it always does for the majority over a
+feature of two values; then to the label that more of the training rows have; then to the first in
+order. A label depends on nothing but the input, whatever else is labelled with it.
 """
 
 from __future__ import annotations
@@ -51,7 +53,9 @@ if TYPE_CHECKING:
 
 LABELS = ("vote", "majority", "advantaged", "disadvantaged", "neighbours")
 VARIANTS = 16
-"""How many protected variants of an input are asked at most, itself included; of more, the same at random for all."""
+"""How many protected variants of an input are asked at most, itself included; of more, the same at
+random for all.
+"""
 NEAREST = 5
 """How many training rows label an input; those that are as near as the last of them count too."""
 MOST_ROWS = 20_000
@@ -59,7 +63,9 @@ MOST_ROWS = 20_000
 BLOCK = 1 << 19
 """How many distances are worked out at once: few enough to stay in the processor's cache."""
 TREES, LEAF = 50, 5
-"""The forest's trees, and the fewest rows in a leaf, so that it does not learn single rows by heart."""
+"""The forest's trees, and the fewest rows in a leaf, so that it does not learn single rows by
+heart.
+"""
 
 
 def labeller(
@@ -100,18 +106,23 @@ def labeller(
     (['yes', 'yes'], ['no', 'yes'])
     """
     if not callable(labels) and labels not in LABELS:
-        raise UsageError(f"labels = {clip(repr(labels))} is no way to label inputs; {nearest(labels, LABELS)}")
+        raise UsageError(
+            f"labels = {clip(repr(labels))} is no way to label inputs; {nearest(labels, LABELS)}"
+        )
     made = Labeller(labels, view, names, points, truth, regression, seed, weights)
     if labels in ("advantaged", "disadvantaged"):
-        made.liked  # noqa: B018 (a favourable label that nobody named is reported here, not at the first input)
+        made.liked  # noqa: B018
     if labels == "neighbours" and not made.free:
-        raise UsageError("labels = 'neighbours' needs a feature that is not protected; take 'vote' or 'majority'")
+        raise UsageError(
+            "labels = 'neighbours' needs a feature that is not protected; take 'vote' or 'majority'"
+        )
     return made
 
 
 @dataclass(frozen=True, eq=False)
 class Labeller:
-    """Labels inputs in the type of the truth, but regressors' in real numbers; built with `labeller`.
+    """Labels inputs in the type of the truth, but regressors' in real numbers; built with
+    `labeller`.
 
     >>> from evenhand.space.feature import category, integer
     >>> from evenhand.space.space import Space
@@ -140,7 +151,9 @@ class Labeller:
             return self._parts(points, partial(self._told, self.labels), len(points))
         if self.labels == "neighbours":
             return self._parts(points, self._near, BLOCK // len(self._rows[0]))
-        return self._parts(points, self._voted if self.labels == "vote" else self._shared, ROWS // VARIANTS)
+        return self._parts(
+            points, self._voted if self.labels == "vote" else self._shared, ROWS // VARIANTS
+        )
 
     def shared(self, points: Points) -> NDArray[Any]:
         """Return one label for each input that all its protected variants are to have."""
@@ -148,11 +161,17 @@ class Labeller:
             return self.single(points)
         return self._parts(points, self._shared, ROWS // VARIANTS)
 
-    def _parts(self, points: Points, label: Callable[[Points], NDArray[Any]], size: int) -> NDArray[Any]:
-        """Label so many inputs at a time, each with a number or a place among the classes, and return the labels."""
+    def _parts(
+        self, points: Points, label: Callable[[Points], NDArray[Any]], size: int
+    ) -> NDArray[Any]:
+        """Label so many inputs at a time, each with a number or a place among the classes, and
+        return the labels.
+        """
         none: NDArray[Any] = np.zeros(0, dtype=np.float64 if self.regression else np.intp)
         size = max(size, 1)
-        found = np.concatenate([none, *(label(points[at : at + size]) for at in range(0, len(points), size))])
+        found = np.concatenate(
+            [none, *(label(points[at : at + size]) for at in range(0, len(points), size))]
+        )
         if self.regression:
             return found.astype(self.truth.dtype) if self.truth.dtype.kind == "f" else found
         return np.asarray(self.classes[found])
@@ -164,7 +183,9 @@ class Labeller:
 
     @property
     def free(self) -> tuple[int, ...]:
-        """Positions of the features by which rows are near: those that the model takes and that are not protected."""
+        """Positions of the features by which rows are near: those that the model takes and that are
+        not protected.
+        """
         left = {self.space.index(name) for name in (*self.names, *self.space.protected)}
         return tuple(position for position in self.space.passed if position not in left)
 
@@ -190,7 +211,9 @@ class Labeller:
 
     @cached_property
     def _rank(self) -> NDArray[np.intp]:
-        """The place of each class when they are sorted: the rarer first, and the later in order first."""
+        """The place of each class when they are sorted: the rarer first, and the later in order
+        first.
+        """
         totals = np.bincount(self._targets, weights=self.weights)
         rank = np.empty(len(totals), dtype=np.intp)
         rank[np.lexsort((-np.arange(len(totals)), totals))] = np.arange(len(totals))
@@ -201,7 +224,9 @@ class Labeller:
         """The assignments under which an input is asked, first of all its own."""
         table = self.space.assignments(self.names)
         if len(table) > VARIANTS:
-            chosen = stream(self.seed, "repair", "labels").choice(len(table), VARIANTS - 1, replace=False)
+            chosen = stream(self.seed, "repair", "labels").choice(
+                len(table), VARIANTS - 1, replace=False
+            )
             table = table[np.sort(chosen)]
         return np.concatenate([np.full((1, table.shape[1]), np.nan), table])
 
@@ -212,7 +237,9 @@ class Labeller:
         rows = np.tile(np.arange(len(points)), len(self._table))
         counts = (asked[:, at] != points[rows][:, at]).any(axis=1) & self.space.valid(asked)
         counts[: len(points)] = True
-        return self._merged(self._answers(np.asfortranarray(asked[counts])), rows[counts], len(points))
+        return self._merged(
+            self._answers(np.asfortranarray(asked[counts])), rows[counts], len(points)
+        )
 
     def _voted(self, points: Points) -> NDArray[Any]:
         """Label inputs by what is answered to them alone."""
@@ -225,16 +252,24 @@ class Labeller:
             with threadpool_limits(1):
                 return np.stack([model.predict(design(points)) for model in models])
         outcomes = self.view.decide(points)
-        return outcomes[None].astype(np.float64) if self.regression else self._places(outcomes, "the model")[None]
+        return (
+            outcomes[None].astype(np.float64)
+            if self.regression
+            else self._places(outcomes, "the model")[None]
+        )
 
     def _merged(self, answers: NDArray[Any], rows: NDArray[np.intp], size: int) -> NDArray[Any]:
-        """Return one answer for each of so many inputs from those to its variants, of which the inputs come first."""
+        """Return one answer for each of so many inputs from those to its variants, of which the
+        inputs come first.
+        """
         if self.regression:
             return self._middle(answers, rows, size)
         cells = rows * len(self.classes) + answers
         shape = size, len(self.classes)
         counts = np.bincount(cells.ravel(), minlength=size * len(self.classes)).reshape(shape)
-        own = np.bincount(cells[:, :size].ravel(), minlength=size * len(self.classes)).reshape(shape)
+        own = np.bincount(cells[:, :size].ravel(), minlength=size * len(self.classes)).reshape(
+            shape
+        )
         if self.labels in ("advantaged", "disadvantaged"):
             wanted = self.liked if self.labels == "advantaged" else ~self.liked
             some = (counts * wanted).sum(axis=1, keepdims=True) > 0
@@ -276,21 +311,30 @@ class Labeller:
             models = (DummyClassifier(),)
         design = _Design.of(self.space, self.points)
         rows = design(self.points)
-        # Boosting waits for its threads, and takes twenty times as long where others are at work too.
+        # Boosting waits for its threads, and takes twenty times as long where others are at work
+        # too.
         with threadpool_limits(1):
-            return design, tuple(model.fit(rows, self._targets, sample_weight=self.weights) for model in models)
+            return design, tuple(
+                model.fit(rows, self._targets, sample_weight=self.weights) for model in models
+            )
 
     @cached_property
     def _rows(self) -> tuple[Points, NDArray[Any], Floats]:
-        """The training rows that label others, their numbers or places among the classes, and their weights."""
+        """The training rows that label others, their numbers or places among the classes, and their
+        weights.
+        """
         weights = np.ones(len(self.truth)) if self.weights is None else self.weights
         chosen = np.flatnonzero(weights > 0)
         if len(chosen) > MOST_ROWS:
-            chosen = np.sort(stream(self.seed, "repair", "rows").choice(chosen, MOST_ROWS, replace=False))
+            chosen = np.sort(
+                stream(self.seed, "repair", "rows").choice(chosen, MOST_ROWS, replace=False)
+            )
         return self.points[chosen], self._targets[chosen], weights[chosen]
 
     def _near(self, points: Points) -> NDArray[Any]:
-        """Label inputs by the training rows nearest to them, of which those as near as the last all count."""
+        """Label inputs by the training rows nearest to them, of which those as near as the last all
+        count.
+        """
         rows, truth, weights = self._rows
         gaps = Distances(self.space, self.free).between(points, rows)
         last = min(NEAREST, len(rows)) - 1
@@ -312,18 +356,25 @@ class Labeller:
         except Exception as error:
             raise UsageError(f"{name} raised {type(error).__name__}: {clip(str(error))}") from error
         if answers.shape != (len(points),):
-            raise DataError(f"{name} returned shape {answers.shape} for {len(points):,} inputs; return one label each")
+            raise DataError(
+                f"{name} returned shape {answers.shape} for {len(points):,} inputs; return one"
+                " label each"
+            )
         if not self.regression:
             return self._places(answers, name)
         if answers.dtype.kind not in "biuf" or not np.isfinite(answers).all():
-            raise DataError(f"{name} must return finite numbers, since the labels of the training rows are numbers")
+            raise DataError(
+                f"{name} must return finite numbers, since the labels of the training rows are"
+                " numbers"
+            )
         return answers.astype(np.float64)
 
     def _places(self, outcomes: NDArray[Any], who: str) -> NDArray[np.intp]:
         """Return the place of each label among the classes, or say which is none of them."""
         import pandas as pd
 
-        # As objects, since labels may be of another type than those of the training rows and yet equal to them.
+        # As objects, since labels may be of another type than those of the training rows and yet
+        # equal to them.
         known = pd.Index(self.classes.astype(object), dtype=object)
         places = known.get_indexer(pd.Index(outcomes.astype(object), dtype=object))
         if (places < 0).any():
@@ -349,7 +400,11 @@ class _Design:
         named = [space.features[position].kind == "category" for position in space.passed]
         category = np.array(named)[owners(space, space.passed)]
         spread = found.std(axis=0)
-        return cls(space, np.where(category, 0.0, found.mean(axis=0)), np.where(category | (spread == 0), 1.0, spread))
+        return cls(
+            space,
+            np.where(category, 0.0, found.mean(axis=0)),
+            np.where(category | (spread == 0), 1.0, spread),
+        )
 
     def __call__(self, points: Points) -> Floats:
         return (columns(self.space, points, self.space.passed) - self.centre) / self.scale

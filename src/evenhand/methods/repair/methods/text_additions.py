@@ -1,4 +1,6 @@
-"""Repairing texts: how differently texts with some terms are treated, and labelled texts to add (TestSGD, RQ3)."""
+"""Repairing texts: how differently texts with some terms are treated, and labelled texts to add
+(TestSGD, RQ3).
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ if TYPE_CHECKING:
 ADDITIONS = ("twins", "paper", "both")
 """Which texts are added."""
 Columns = tuple["Floats", ...]
-"""How texts are treated: within each text from -1 to 1, or those with the terms and all others, from 0 to 1."""
+"""How texts are treated: within each text from -1 to 1, or those with the terms and all others,
+from 0 to 1.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +64,25 @@ class Labelled:
         """
         found = texts_of(texts, where)
         if labels is None:
-            raise UsageError(f"y is missing; give the true label of each of the {len(found):,} {where}")
+            raise UsageError(
+                f"y is missing; give the true label of each of the {len(found):,} {where}"
+            )
         column = np.asarray(labels.to_list() if hasattr(labels, "to_list") else labels)
         if column.shape != (len(found),):
-            raise DataError(f"there are {len(found):,} {where} and y is of shape {column.shape}; give a label for each")
-        strange = [label for label in column.tolist() if not isinstance(label, str | int) and not _whole(label)]
+            raise DataError(
+                f"there are {len(found):,} {where} and y is of shape {column.shape}; give a label"
+                " for each"
+            )
+        strange = [
+            label
+            for label in column.tolist()
+            if not isinstance(label, str | int) and not _whole(label)
+        ]
         if strange:
-            raise DataError(f"y has {clip(repr(strange[0]))}, which is no label; texts are repaired by their labels")
+            raise DataError(
+                f"y has {clip(repr(strange[0]))}, which is no label; texts are repaired by their"
+                " labels"
+            )
         return cls(found, column)
 
     def take(self, rows: NDArray[np.intp]) -> Labelled:
@@ -81,7 +97,9 @@ def _whole(label: Any) -> bool:
     return isinstance(label, float) and label.is_integer()
 
 
-def split_texts(texts: Any, y: Any, test: Any, validate: Any, seed: int) -> tuple[Labelled, Labelled, Labelled]:
+def split_texts(
+    texts: Any, y: Any, test: Any, validate: Any, seed: int
+) -> tuple[Labelled, Labelled, Labelled]:
     """Return texts for training, validation and test, with the shares of labels alike.
 
     >>> [len(part) for part in split_texts(["a", "b"] * 20, [0, 1] * 20, 0.25, 0.2, 0)]
@@ -93,15 +111,21 @@ def split_texts(texts: Any, y: Any, test: Any, validate: Any, seed: int) -> tupl
 
 
 def _apart(data: Labelled, part: Any, seed: int, name: str) -> tuple[Labelled, Labelled]:
-    """Return the texts that are left, and those set apart: a share of them, or texts that were given."""
+    """Return the texts that are left, and those set apart: a share of them, or texts that were
+    given.
+    """
     if not isinstance(part, tuple | list):
         check_share("test" if name == "test" else "validate", part)
         rest, last = parted(data.labels, part, seed, name, stratify=True)
         return data.take(rest), data.take(last)
     if len(part) != 2:
         option = "test" if name == "test" else "validate"
-        raise UsageError(f"{option} must be a share of the texts, or texts and their labels as (texts, y)")
-    return data, Labelled.of(part[0], part[1], "held-out texts" if name == "test" else "validation texts")
+        raise UsageError(
+            f"{option} must be a share of the texts, or texts and their labels as (texts, y)"
+        )
+    return data, Labelled.of(
+        part[0], part[1], "held-out texts" if name == "test" else "validation texts"
+    )
 
 
 def terms_of(rule: Any, lexicon: Lexicon) -> dict[str, Term]:
@@ -114,29 +138,39 @@ def terms_of(rule: Any, lexicon: Lexicon) -> dict[str, Term]:
 are 'gay', 'straight'
     """
     if isinstance(rule, Rule):
-        named: dict[Any, Any] = {condition.feature: condition.levels for condition in rule.conditions}
+        named: dict[Any, Any] = {
+            condition.feature: condition.levels for condition in rule.conditions
+        }
     elif isinstance(rule, Mapping):
         named = {name: (term,) for name, term in rule.items()}
     else:
-        raise UsageError(f"rule = {clip(repr(rule))} must be a Rule, or terms by category such as {{'gender': 'gay'}}")
+        raise UsageError(
+            f"rule = {clip(repr(rule))} must be a Rule, or terms by category such as {{'gender':"
+            " 'gay'}"
+        )
     if not named:
         raise UsageError("rule names no term; give at least one, such as {'gender': 'gay'}")
     found = {}
     for name, levels in named.items():
         if len(levels) != 1:
-            raise UsageError(f"rule names {len(levels)} terms of category {clip(repr(name))}; give one of each")
+            raise UsageError(
+                f"rule names {len(levels)} terms of category {clip(repr(name))}; give one of each"
+            )
         known = {words(term.text): term for term in lexicon.of(name)}
         term = known.get(words(levels[0])) if isinstance(levels[0], str) else None
         if term is None:
             valid = nearest(levels[0], [term.text for term in known.values()])
-            raise UsageError(f"rule: category {name!r} has no term {clip(repr(levels[0]))}; {valid}")
+            raise UsageError(
+                f"rule: category {name!r} has no term {clip(repr(levels[0]))}; {valid}"
+            )
         found[name] = term
     return {name: found[name] for name in lexicon.categories if name in found}
 
 
 @dataclass(frozen=True, eq=False)
 class TermGap:
-    """How differently the same texts are treated with the terms of a rule (TestSGD, Definition 4.1).
+    """How differently the same texts are treated with the terms of a rule (TestSGD, Definition
+    4.1).
 
     >>> from evenhand.texts.lexicon import Lexicon
     >>> lexicon = Lexicon.from_dict({"gender": ["gay", "straight", "trans"]})
@@ -156,7 +190,13 @@ class TermGap:
 
     @classmethod
     def of(
-        cls, texts: Sequence[str], terms: Mapping[str, Term], lexicon: Lexicon, *, against: str = "terms", seed: int = 0
+        cls,
+        texts: Sequence[str],
+        terms: Mapping[str, Term],
+        lexicon: Lexicon,
+        *,
+        against: str = "terms",
+        seed: int = 0,
     ) -> TermGap:
         """Find the texts that name all categories of a rule, in random order."""
         matches = find(texts, lexicon)
@@ -165,7 +205,8 @@ class TermGap:
         rows = order[matches.has[order][:, positions].all(axis=1)]
         choices = tuple(lexicon.of(name) for name in terms)
         family = Family(tuple(terms), rows, choices, len(rows))
-        # The same texts are asked of every model, so that what can be afforded must not depend on it.
+        # The same texts are asked of every model, so that what can be afforded must not depend on
+        # it.
         family = family.only(max(1, MOST // family.rules))
         place = [known.index(term) for known, term in zip(choices, terms.values(), strict=True)]
         at = int(np.ravel_multi_index(place, [len(known) for known in choices]))
@@ -187,15 +228,21 @@ class TermGap:
     def need(self, kind: str, advice: str) -> TermGap:
         """Return the gap, or say that no text names what the rule is about."""
         if not len(self):
-            raise DataError(f"none of the {len(self.matches.texts):,} {kind} texts names {self.named}; {advice}")
+            raise DataError(
+                f"none of the {len(self.matches.texts):,} {kind} texts names {self.named}; {advice}"
+            )
         return self
 
     def written(self) -> list[str]:
         """Return the texts with the terms of the rule."""
-        return self.matches.write(self.family.rows, self.family.categories, self.family.terms[self.at])
+        return self.matches.write(
+            self.family.rows, self.family.categories, self.family.terms[self.at]
+        )
 
     def columns(self, subject: TextSubject) -> Columns:
-        """Return how a model treats the texts: the gap is the mean, or that of the first minus that of the second."""
+        """Return how a model treats the texts: the gap is the mean, or that of the first minus that
+        of the second.
+        """
         if self.against == "terms":
             return (ask(subject, self.matches, [self.family], Meter()).decided[0].apart[self.at],)
         lexicon = self.matches.lexicon
@@ -206,7 +253,9 @@ class TermGap:
 
 
 def gap_of(columns: Columns) -> float:
-    """Return how much more favourably texts are treated with the terms of the rule; below 0 where less so."""
+    """Return how much more favourably texts are treated with the terms of the rule; below 0 where
+    less so.
+    """
     means = [float(column.mean()) if len(column) else 0.0 for column in columns]
     return means[0] - sum(means[1:])
 
@@ -214,8 +263,9 @@ def gap_of(columns: Columns) -> float:
 def term_change(before: Columns, after: Columns, *, level: float, population: str) -> Change:
     """Return how the size of a gap changed from one model to another, from the same texts.
 
-    Each text is its own control. Bets hold for values of any kind; half of the error goes to how far the gap moved,
-    and the rest to both gaps and to their sum, which matters where the sign of the gap turns.
+    Each text is its own control. Bets hold for values of any kind; half of the error goes to how
+    far the gap moved, and the rest to both gaps and to their sum, which matters where the sign of
+    the gap turns.
 
     >>> change = term_change((np.full(200, -0.5),), (np.zeros(200),), level=0.95, population="texts")
     >>> change.verdict, change.before.value, change.after.value
@@ -228,13 +278,18 @@ def term_change(before: Columns, after: Columns, *, level: float, population: st
     old, new = _mean(before, small, least, 1.0), _mean(after, small, least, 1.0)
     moved = _mean([one - other for one, other in pairs], large, least - 1.0, 1.0 - least)
     total = _mean([one + other for one, other in pairs], small, 2 * least, 2.0)
-    # |x| - |y| is the smaller of x - y and x + y, or of both with the other sign: whichever is larger.
+    # |x| - |y| is the smaller of x - y and x + y, or of both with the other sign: whichever is
+    # larger.
     low = max(min(moved[0], total[0]), min(-moved[1], -total[1]))
     high = max(min(moved[1], total[1]), min(-moved[0], -total[0]))
     value, left = abs(gap_of(before)), abs(gap_of(after))
-    ends = [tuple(float(end) for end in absolute(np.array(one[0]), np.array(one[1]))) for one in (old, new)]
+    ends = [
+        tuple(float(end) for end in absolute(np.array(one[0]), np.array(one[1])))
+        for one in (old, new)
+    ]
     first, second = (
-        _around(one, (min(end[0], 1.0), min(end[1], 1.0))) for one, end in zip((value, left), ends, strict=True)
+        _around(one, (min(end[0], 1.0), min(end[1], 1.0)))
+        for one, end in zip((value, left), ends, strict=True)
     )
     fall = _around(value - left, (low, high))
     part = 1 - left / value if value > 0 else -math.inf if left > 0 else 0.0
@@ -277,7 +332,8 @@ def _fewer(before: Ends, after: Ends, fall: Ends) -> Ends:
 
 
 def twins(gap: TermGap, truth: NDArray[Any], n: int, rng: np.random.Generator) -> Texts:
-    """Return up to `n` texts that name the categories of a rule, with other terms of these and their own true label.
+    """Return up to `n` texts that name the categories of a rule, with other terms of these and
+    their own true label.
 
     What is true of a text does not depend on the term, and this is what a model is to learn.
 
@@ -295,7 +351,9 @@ def twins(gap: TermGap, truth: NDArray[Any], n: int, rng: np.random.Generator) -
     place, chosen = drawn // family.rules, drawn % family.rules
     own = np.array([matches.own(name)[family.rows[place]] for name in family.categories])
     sizes = [len(known) for known in family.choices]
-    standing = np.where((own < 0).any(axis=0), -1, np.ravel_multi_index(tuple(np.maximum(own, 0)), sizes))
+    standing = np.where(
+        (own < 0).any(axis=0), -1, np.ravel_multi_index(tuple(np.maximum(own, 0)), sizes)
+    )
     other = np.flatnonzero(standing != chosen)[:n]
     rows, chosen = family.rows[place[other]], chosen[other]
     texts = np.empty(len(rows), dtype=object)
@@ -305,18 +363,22 @@ def twins(gap: TermGap, truth: NDArray[Any], n: int, rng: np.random.Generator) -
     return texts.tolist(), truth[rows]
 
 
-def opposite(gap: TermGap, subject: TextSubject, truth: NDArray[Any], n: int, *, up: bool) -> tuple[Texts, int]:
-    """Return up to `n` texts with the terms of a rule and the opposite outcome, and how many are so by themselves.
+def opposite(
+    gap: TermGap, subject: TextSubject, truth: NDArray[Any], n: int, *, up: bool
+) -> tuple[Texts, int]:
+    """Return up to `n` texts with the terms of a rule and the opposite outcome, and how many are so
+    by themselves.
 
-    These are texts to which the model already gives it (TestSGD, RQ3). Where there are too few, those that are nearest
-    to it by the model's scores follow, and are labelled so.
+    These are texts to which the model already gives it (TestSGD, RQ3). Where there are too few,
+    those that are nearest to it by the model's scores follow, and are labelled so.
 
     Parameters
     ----------
     subject
         The model before anything was added.
     up
-        Whether texts with the terms are favoured less than others, so that favourable outcomes are wanted.
+        Whether texts with the terms are favoured less than others, so that favourable outcomes are
+        wanted.
 
     >>> from evenhand.texts.lexicon import Lexicon
     >>> lexicon = Lexicon.from_dict({"gender": ["gay", "straight"]})
@@ -329,8 +391,8 @@ def opposite(gap: TermGap, subject: TextSubject, truth: NDArray[Any], n: int, *,
     wanted = subject.meaning.favourable(labels) == up
     if not wanted.any():
         raise UsageError(
-            f"positive: {'no' if up else 'every'} training label is favourable ({nearest('', labels.tolist())}), so "
-            f"that there is no opposite outcome to train with"
+            f"positive: {'no' if up else 'every'} training label is favourable"
+            f" ({nearest('', labels.tolist())}), so that there is no opposite outcome to train with"
         )
     label = labels[wanted][np.argmax(counts[wanted])]
     texts = gap.written()
@@ -346,7 +408,11 @@ def opposite(gap: TermGap, subject: TextSubject, truth: NDArray[Any], n: int, *,
 def _scores(model: Any, label: Any, texts: Sequence[str]) -> Floats:
     """Return how near to a label a model takes texts to be; all alike where it does not tell."""
     two = len(getattr(model, "classes_", ())) == 2
-    if not texts or not two or not (hasattr(model, "predict_proba") or hasattr(model, "decision_function")):
+    if (
+        not texts
+        or not two
+        or not (hasattr(model, "predict_proba") or hasattr(model, "decision_function"))
+    ):
         return np.zeros(len(texts))
     return TextSubject(model, positive=label, output="score").decide(texts).astype(np.float64)
 
@@ -361,7 +427,8 @@ def pool(
     *,
     up: bool,
 ) -> tuple[list[str], NDArray[Any], str]:
-    """Return labelled texts, of which each step adds the first few, and a note on how they were labelled.
+    """Return labelled texts, of which each step adds the first few, and a note on how they were
+    labelled.
 
     Parameters
     ----------
@@ -387,8 +454,8 @@ def pool(
         places += range(1, 2 * len(more) + 1, 2)
         if own < len(more):
             note = (
-                f"the model gives the opposite outcome to {own:,} training texts with {gap.rule}; up to "
-                f"{len(more) - own:,} that are nearest to it were labelled so"
+                f"the model gives the opposite outcome to {own:,} training texts with {gap.rule};"
+                f" up to {len(more) - own:,} that are nearest to it were labelled so"
             )
     order = np.argsort(places, kind="stable")[:n]
     return [texts[at] for at in order.tolist()], labels[order], note

@@ -1,4 +1,6 @@
-"""repair for texts: train again so that some terms no longer change how a text is treated (TestSGD, RQ3)."""
+"""repair for texts: train again so that some terms no longer change how a text is treated (TestSGD,
+RQ3).
+"""
 
 from __future__ import annotations
 
@@ -82,30 +84,34 @@ def repair_texts(
     seed: int = 0,
     progress: bool | None = None,
 ) -> Repair:
-    """Train a text classifier again with texts that it should treat alike, and show on held-out texts what changed.
+    """Train a text classifier again with texts that it should treat alike, and show on held-out
+    texts what changed.
 
     Parameters
     ----------
     estimator
-        A pipeline of scikit-learn that takes texts, which is cloned, or a function ``fit(texts, labels)`` that returns
-        a model.
+        A pipeline of scikit-learn that takes texts, which is cloned, or a function ``fit(texts,
+        labels)`` that returns a model.
     texts, y
         A list, array or column of texts, and their true labels.
     rule
-        The terms to repair for: a Rule or a result of `mine_text`, or terms by category such as ``{"gender": "gay"}``.
-        By default the worst that is mined in the training texts, where it surely stands out.
+        The terms to repair for: a Rule or a result of `mine_text`, or terms by category such as
+        ``{"gender": "gay"}``. By default the worst that is mined in the training texts, where it
+        surely stands out.
     lexicon, without, support, against, positive
         As for `mine_text`.
     add
-        ``"twins"``: training texts with other terms, and their own label. ``"paper"``: texts with the terms of the rule
-        to which the model gives the opposite outcome, then those that are nearest to it. ``"both"``: half of each.
+        ``"twins"``: training texts with other terms, and their own label. ``"paper"``: texts with
+        the terms of the rule to which the model gives the opposite outcome, then those that are
+        nearest to it. ``"both"``: half of each.
     steps, least, most
-        How many sizes are tried, from the `least` number of texts to the share `most` of the training texts: by default
-        a half for twins, and a tenth, as in the paper, for others.
+        How many sizes are tried, from the `least` number of texts to the share `most` of the
+        training texts: by default a half for twins, and a tenth, as in the paper, for others.
     tolerance
         By how much accuracy may fall on validation texts for a step to be kept.
     test, validate
-        The share of texts held out, or held-out texts and labels; the share of the others for validation.
+        The share of texts held out, or held-out texts and labels; the share of the others for
+        validation.
     limit
         An engineering threshold for the gap after the repair.
 
@@ -125,13 +131,31 @@ def repair_texts(
     """
     _check(locals())
     terms = lexicon_of(lexicon).without(*([without] if isinstance(without, str) else without))
-    wanted = None if rule is None else terms_of(rule.worst.about if isinstance(rule, Result) else rule, terms)
+    wanted = (
+        None
+        if rule is None
+        else terms_of(rule.worst.about if isinstance(rule, Result) else rule, terms)
+    )
     parts = split_texts(texts, y, test, validate, seed)
     trainer = Trainer.of(estimator, seed)
     if trainer.regression:
-        raise UsageError(f"{trainer.name} predicts numbers, and texts are repaired by their labels; use a classifier")
+        raise UsageError(
+            f"{trainer.name} predicts numbers, and texts are repaired by their labels; use a"
+            " classifier"
+        )
     with progress_bar(show=progress) as hook:
-        job = _Job(trainer, *parts, positive, terms, support, against, tolerance, level, seed, Meter(hook=hook))
+        job = _Job(
+            trainer,
+            *parts,
+            positive,
+            terms,
+            support,
+            against,
+            tolerance,
+            level,
+            seed,
+            Meter(hook=hook),
+        )
         job.meter.report("training", 0.0)
         original = job.fitted([], job.train.labels[:0])
         before = job.subject(original)
@@ -141,7 +165,14 @@ def repair_texts(
         if wanted is None:
             wanted, unsure = job.mined(before)
         if wanted is not None and unsure is None:
-            mended = _mended(job, original, before, wanted, add, sizes(len(job.train), least, _most(most, add), steps))
+            mended = _mended(
+                job,
+                original,
+                before,
+                wanted,
+                add,
+                sizes(len(job.train), least, _most(most, add), steps),
+            )
         job.notes.extend(mended.too_dear)
         after = before if mended.model is original else job.subject(mended.model)
         told = _Judging(job, before, after, wanted, unsure).told()
@@ -160,11 +191,16 @@ def repair_texts(
         level=level,
         tolerance=tolerance,
         limit=limit,
-        spent=Spent(sum(one.asked for one in subjects), sum(one.executed for one in subjects), job.meter.seconds),
+        spent=Spent(
+            sum(one.asked for one in subjects),
+            sum(one.executed for one in subjects),
+            job.meter.seconds,
+        ),
         notes=tuple(dict.fromkeys(job.notes)),
         options={"add": add, "support": support, "against": against, "steps": steps},
         space=Space(
-            [category(name, [term.text for term in terms.of(name)]) for name in terms.categories], terms.categories
+            [category(name, [term.text for term in terms.of(name)]) for name in terms.categories],
+            terms.categories,
         ).to_dict(),
         model=mended.model,
         original=original,
@@ -178,18 +214,30 @@ def _check(given: Mapping[str, Any]) -> None:
     if not isinstance(given["validate"], tuple | list):
         check_share("validate", given["validate"])
     if not isinstance(given["without"], Collection):
-        raise UsageError(f"without = {clip(repr(given['without']))} must be a list of terms, such as ['black']")
+        raise UsageError(
+            f"without = {clip(repr(given['without']))} must be a list of terms, such as ['black']"
+        )
     for name, valid in (("add", ADDITIONS), ("against", AGAINST)):
         if given[name] not in valid:
-            raise UsageError(f"{name} = {clip(repr(given[name]))} is unknown; {nearest(given[name], valid)}")
+            raise UsageError(
+                f"{name} = {clip(repr(given[name]))} is unknown; {nearest(given[name], valid)}"
+            )
     for name in ("steps", "least"):
         if isinstance(given[name], bool) or not isinstance(given[name], int) or given[name] < 1:
-            raise UsageError(f"{name} = {clip(repr(given[name]))} must be a whole number of 1 or more")
+            raise UsageError(
+                f"{name} = {clip(repr(given[name]))} must be a whole number of 1 or more"
+            )
     for name, usual in (("most", 0.1), ("tolerance", 0.01)):
         if given[name] is None and name == "most":
             continue
-        if isinstance(given[name], bool) or not isinstance(given[name], int | float) or not given[name] >= 0:
-            raise UsageError(f"{name} = {clip(repr(given[name]))} must be a number of 0 or more, such as {usual}")
+        if (
+            isinstance(given[name], bool)
+            or not isinstance(given[name], int | float)
+            or not given[name] >= 0
+        ):
+            raise UsageError(
+                f"{name} = {clip(repr(given[name]))} must be a number of 0 or more, such as {usual}"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,13 +261,17 @@ class _Job:
 
     def subject(self, model: Any) -> TextSubject:
         """Return a model as the software under test, which may give no label that there is not."""
-        labels = np.unique(np.concatenate([part.labels for part in (self.train, self.valid, self.test)])).tolist()
+        labels = np.unique(
+            np.concatenate([part.labels for part in (self.train, self.valid, self.test)])
+        ).tolist()
         self.subjects.append(TextSubject(model, positive=self.positive, labels=labels))
         return self.subjects[-1]
 
     def fitted(self, texts: list[str], labels: NDArray[Any]) -> Any:
         """Return a model that was trained on the training texts and these."""
-        return self.trainer.fit(self.train.texts + texts, np.concatenate([self.train.labels, labels]))
+        return self.trainer.fit(
+            self.train.texts + texts, np.concatenate([self.train.labels, labels])
+        )
 
     def gap(self, data: Labelled, wanted: Mapping[str, Term]) -> TermGap:
         """Return the gap of a rule of terms on some texts."""
@@ -243,7 +295,9 @@ class _Job:
         )
 
     def mined(self, subject: TextSubject) -> tuple[dict[str, Term] | None, Estimate | None]:
-        """Return the worst terms of the training texts, and their gap where it does not surely stand out."""
+        """Return the worst terms of the training texts, and their gap where it does not surely
+        stand out.
+        """
         try:
             result = self.mine(subject, self.train, self.level)
         except DataError as error:
@@ -254,24 +308,37 @@ class _Job:
         worst = result.worst
         if worst.estimate.low > 0:
             return terms_of(worst.about, self.lexicon), None
-        self.notes.append(f"no terms surely stand out in {len(self.train):,} training texts ({worst.claim})")
+        self.notes.append(
+            f"no terms surely stand out in {len(self.train):,} training texts ({worst.claim})"
+        )
         return terms_of(worst.about, self.lexicon), worst.estimate
 
 
 def _most(most: float | None, add: str) -> float:
-    """Return the largest share of the training texts that is added: twins keep their label, and may be more."""
+    """Return the largest share of the training texts that is added: twins keep their label, and may
+    be more.
+    """
     return most if most is not None else MOST_TWINS if add == "twins" else MOST_ADDED
 
 
 def _mended(
-    job: _Job, original: Any, before: TextSubject, wanted: Mapping[str, Term], add: str, many: Sequence[int]
+    job: _Job,
+    original: Any,
+    before: TextSubject,
+    wanted: Mapping[str, Term],
+    add: str,
+    many: Sequence[int],
 ) -> Mended:
-    """Train again with more and more texts, and keep the model with the smallest gap on validation texts."""
+    """Train again with more and more texts, and keep the model with the smallest gap on validation
+    texts.
+    """
     aim = job.gap(job.train, wanted).need("training", "give another rule, or more texts")
     valid = job.gap(job.valid, wanted).need("validation", "raise validate, or give more texts")
     size = gap_of(aim.columns(before))
     if size == 0:
-        job.notes.append(f"{aim.rule} makes no difference in {len(aim):,} training texts that name {aim.named}")
+        job.notes.append(
+            f"{aim.rule} makes no difference in {len(aim):,} training texts that name {aim.named}"
+        )
         return Mended(NOTHING, original, ())
     rng = stream(job.seed, "repair", "twins")
     texts, labels, note = pool(aim, before, job.train.labels, add, many[-1], rng, up=size < 0)
@@ -283,11 +350,16 @@ def _mended(
     def attempt(number: int, size: int, recipe: str) -> tuple[Step, Any]:
         tried = job.fitted(texts[:size], labels[:size])
         new = job.subject(tried)
-        change = term_change(old, valid.columns(new), level=level, population=_population(valid, "validation"))
+        change = term_change(
+            old, valid.columns(new), level=level, population=_population(valid, "validation")
+        )
         score = job.score(new)
         why = why_not(score, first, change, job.tolerance)
         percent = 100 * size / len(job.train)
-        return Step(number, percent, size, change, score.value, kept=not why, why=why or recipe), tried
+        return (
+            Step(number, percent, size, change, score.value, kept=not why, why=why or recipe),
+            tried,
+        )
 
     return sweep(original, many, (add,), attempt, job.meter, job.notes)
 
@@ -321,7 +393,9 @@ class _Judging:
     """What is left to say where nothing surely stands out."""
 
     def told(self) -> _Told:
-        """Return the claim, all that was checked, and where the repair stands against giving up accuracy."""
+        """Return the claim, all that was checked, and where the repair stands against giving up
+        accuracy.
+        """
         job, change = self.job, self._change()
         said = [one.decide(job.test.texts) for one in (self.before, self.after)]
         aim = [] if self.wanted is None else [Check.of(_rule(self.wanted).text, AIM, change)]
@@ -331,7 +405,9 @@ class _Judging:
             return _Told(change, (*aim, accuracy), {})
         found = self._compared(said, change)
         f1 = self._f1(said, change)
-        return _Told(change, (*aim, *self._worst(), accuracy, *f1), {} if found is None else {AIM: found})
+        return _Told(
+            change, (*aim, *self._worst(), accuracy, *f1), {} if found is None else {AIM: found}
+        )
 
     def _change(self) -> Change:
         job = self.job
@@ -344,11 +420,20 @@ class _Judging:
         change = term_change(old, new, level=job.level, population=_population(gap, "held-out"))
         return Change.none(change.before) if self.after is self.before else change
 
-    def _compared(self, said: Sequence[NDArray[Any]], change: Change, **options: Any) -> Comparison | None:
+    def _compared(
+        self, said: Sequence[NDArray[Any]], change: Change, **options: Any
+    ) -> Comparison | None:
         told = dict(zip((ORIGINAL, MENDED), said, strict=True))
         bias = {ORIGINAL: change.before, MENDED: change.after}
         try:
-            return compare(told, self.job.test.labels, bias=bias, level=self.job.level, seed=self.job.seed, **options)
+            return compare(
+                told,
+                self.job.test.labels,
+                bias=bias,
+                level=self.job.level,
+                seed=self.job.seed,
+                **options,
+            )
         except UsageError as error:
             self.job.notes.append(f"not compared with giving up accuracy: {error}")
             return None
@@ -367,12 +452,19 @@ class _Judging:
         """Check the worst terms of held-out texts, whichever these are before and after."""
         level = 1 - (1 - self.job.level) / 2
         try:
-            old, new = (self.job.mine(one, self.job.test, level).worst for one in (self.before, self.after))
+            old, new = (
+                self.job.mine(one, self.job.test, level).worst for one in (self.before, self.after)
+            )
         except DataError as error:
             self.job.notes.append(f"other terms were not compared: {error}")
             return []
         return [
             Check(
-                "worst terms", "subgroup", old.estimate, new.estimate, None, f"before: {old.about}; after: {new.about}"
+                "worst terms",
+                "subgroup",
+                old.estimate,
+                new.estimate,
+                None,
+                f"before: {old.about}; after: {new.about}",
             )
         ]

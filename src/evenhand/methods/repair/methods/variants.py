@@ -1,4 +1,6 @@
-"""Rows of any frame or array under other values of some features: what is asked of each, and how much it counts."""
+"""Rows of any frame or array under other values of some features: what is asked of each, and how
+much it counts.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,14 @@ if TYPE_CHECKING:
     Places = NDArray[np.intp]
 
 BITS = 30
-"""To how many binary digits means are rounded: models answer the same input a little differently in another batch."""
+"""To how many binary digits means are rounded: models answer the same input a little differently in
+another batch.
+"""
 
 
 def assignments_of(features: Sequence[Feature]) -> Points:
-    """Return every assignment of values to features, one row each; bins stand for a continuous one, as in a search.
+    """Return every assignment of values to features, one row each; bins stand for a continuous one,
+    as in a search.
 
     >>> from evenhand.space.feature import category, real
     >>> assignments_of([category("sex", ["F", "M"]), real("age", 0, 90, bins=[0, 30, 90])]).tolist()
@@ -67,7 +72,9 @@ class FrameRows:
 
 @dataclass(frozen=True)
 class ArrayRows:
-    """Rows of an array whose columns are the features that a model is passed, and the assignments by column."""
+    """Rows of an array whose columns are the features that a model is passed, and the assignments
+    by column.
+    """
 
     values: NDArray[Any]
     assigned: Mapping[int, NDArray[Any]]
@@ -79,7 +86,9 @@ class ArrayRows:
     def column(self, feature: Feature) -> Floats:
         """Return the encoded values of a feature."""
         values = self.values[:, self.places[feature.name]]
-        return encode_column(feature, values.tolist() if feature.kind == "category" else values, where="array")
+        return encode_column(
+            feature, values.tolist() if feature.kind == "category" else values, where="array"
+        )
 
     def under(self, rows: Places, which: Places) -> NDArray[Any]:
         """Return rows with the values of these assignments; other columns stay as they are."""
@@ -107,25 +116,33 @@ def rows_of(given: Any, space: Space, features: Sequence[Feature], table: Points
     found = eager(given)
     for feature in features:
         if feature.name not in found.columns:
-            raise DataError(f"column {feature.name!r} is not in the frame; {nearest(feature.name, found.columns)}")
+            raise DataError(
+                f"column {feature.name!r} is not in the frame;"
+                f" {nearest(feature.name, found.columns)}"
+            )
     layout = layout_of(found).fitted(features)
     return FrameRows(found, eager(layout.build(features, range(len(features)), table)))
 
 
-def _array_rows(values: NDArray[Any], space: Space, features: Sequence[Feature], table: Points) -> ArrayRows:
+def _array_rows(
+    values: NDArray[Any], space: Space, features: Sequence[Feature], table: Points
+) -> ArrayRows:
     places = {space.names[position]: place for place, position in enumerate(space.passed)}
     if values.ndim != 2 or values.shape[1] != len(places):
         raise DataError(
-            f"an array of shape {values.shape} does not fit the {len(places)} features that the space passes to the "
-            f"model; give it as many columns in the same order, or a frame"
+            f"an array of shape {values.shape} does not fit the {len(places)} features that the"
+            " space passes to the model; give it as many columns in the same order, or a frame"
         )
     assigned = {}
     for column, feature in enumerate(features):
-        made = np.array(feature.labels(table[:, column]), dtype=object if values.dtype == object else None)
+        made = np.array(
+            feature.labels(table[:, column]), dtype=object if values.dtype == object else None
+        )
         if values.dtype.kind in "biuf" and made.dtype.kind not in "biuf":
             raise DataError(
-                f"the array holds numbers, and {feature.name!r} is one of {clip(', '.join(map(repr, feature.levels)))};"
-                f" declare the levels that the model is given, or give it a frame"
+                f"the array holds numbers, and {feature.name!r} is one of"
+                f" {clip(', '.join(map(repr, feature.levels)))}; declare the levels that the model"
+                " is given, or give it a frame"
             )
         # An array of short texts, or of whole numbers, would cut the values that it is given.
         values = values.astype(np.result_type(values.dtype, made.dtype), copy=False)
@@ -135,7 +152,8 @@ def _array_rows(values: NDArray[Any], space: Space, features: Sequence[Feature],
 
 @dataclass(frozen=True)
 class Variants:
-    """Variants of some rows: which assignment, of which row, and how much it counts; assignment by assignment.
+    """Variants of some rows: which assignment, of which row, and how much it counts; assignment by
+    assignment.
 
     >>> import pandas as pd
     >>> from evenhand.space.feature import category
@@ -164,17 +182,23 @@ class Variants:
 
     def votes(self, codes: Places, labels: int) -> Floats:
         """Return how much counts for each label (column) of each row."""
-        counted = np.bincount(self.place * labels + codes, self.weight, minlength=len(self.rows) * labels)
+        counted = np.bincount(
+            self.place * labels + codes, self.weight, minlength=len(self.rows) * labels
+        )
         return counted.reshape(len(self.rows), labels).astype(np.float64)
 
     def means(self, answers: NDArray[Any]) -> Floats:
-        """Return the mean of the answers to each row's variants, column by column where they have several."""
+        """Return the mean of the answers to each row's variants, column by column where they have
+        several.
+        """
         if answers.ndim == 2:
             return np.column_stack([self.means(column) for column in answers.T])
         given, n = answers.astype(np.float64), len(self.rows)
         total = np.bincount(self.place, self.weight, minlength=n)
         mean = np.bincount(self.place, self.weight * given, minlength=n) / total
-        _, size = np.frexp(np.bincount(self.place, self.weight * np.abs(given), minlength=n) / total)
+        _, size = np.frexp(
+            np.bincount(self.place, self.weight * np.abs(given), minlength=n) / total
+        )
         return np.asarray(np.ldexp(np.round(np.ldexp(mean, BITS - size)), size - BITS))
 
     def some(self, chosen: NDArray[np.bool_]) -> Variants:
@@ -185,11 +209,19 @@ class Variants:
 
 
 def variants_of(
-    rows: Rows, space: Space, features: Sequence[Feature], table: Points, weights: Floats, *, classes: int = 1
+    rows: Rows,
+    space: Space,
+    features: Sequence[Feature],
+    table: Points,
+    weights: Floats,
+    *,
+    classes: int = 1,
 ) -> Iterator[Variants]:
-    """Yield the variants of some rows after others, under each assignment that keeps the constraints.
+    """Yield the variants of some rows after others, under each assignment that keeps the
+    constraints.
 
-    A row that no assignment makes valid is asked under all. `classes` bounds memory where answers are counted by class.
+    A row that no assignment makes valid is asked under all. `classes` bounds memory where answers
+    are counted by class.
 
     >>> import pandas as pd
     >>> from evenhand.space.feature import category, integer
@@ -202,7 +234,9 @@ def variants_of(
     """
     ties = _ties(space, features)
     names = [feature.name for feature in features]
-    tied: Points = np.zeros((len(rows), len(ties.features) if ties else 0), dtype=np.float64, order="F")
+    tied: Points = np.zeros(
+        (len(rows), len(ties.features) if ties else 0), dtype=np.float64, order="F"
+    )
     for position, feature in enumerate(ties.features if ties else ()):
         if feature.name not in names:  # what rows have there themselves is never read
             tied[:, position] = rows.column(feature)
@@ -218,7 +252,8 @@ def variants_of(
 
 
 def _ties(space: Space, features: Sequence[Feature]) -> Space | None:
-    """Return the part of a space that tells which assignments an input may have, None where it may have all.
+    """Return the part of a space that tells which assignments an input may have, None where it may
+    have all.
 
     Rows need not have features that the model is not passed, so constraints on those are left out.
     """
@@ -226,17 +261,24 @@ def _ties(space: Space, features: Sequence[Feature]) -> Space | None:
     hidden = {feature.name for feature in space.features if not feature.passed}
     kept, touched = [], set(wanted)
     for constraint in space.constraints:
-        touches = Constraint.parse(constraint, space.features).touches if isinstance(constraint, str) else space.names
+        touches = (
+            Constraint.parse(constraint, space.features).touches
+            if isinstance(constraint, str)
+            else space.names
+        )
         if wanted.intersection(touches) and hidden.isdisjoint(touches):
             kept.append(constraint)
             touched.update(touches)
     if not kept:
         return None
-    return Space([feature for feature in space.features if feature.name in touched], (), kept, space.layout)
+    return Space(
+        [feature for feature in space.features if feature.name in touched], (), kept, space.layout
+    )
 
 
 def counted_weights(rows: Rows, features: Sequence[Feature], table: Points) -> Floats:
-    """Return how many rows have each assignment; a value of a continuous feature counts for its bin.
+    """Return how many rows have each assignment; a value of a continuous feature counts for its
+    bin.
 
     >>> import pandas as pd
     >>> from evenhand.space.feature import real
@@ -263,8 +305,13 @@ def named_weights(given: Any, features: Sequence[Feature], table: Points) -> Flo
     [0.0, 2.0]
     """
     if not isinstance(given, Mapping):
-        raise UsageError(f"weights = {clip(repr(given))} must be None, 'rows', or numbers by label as in {{'F': 1, …}}")
-    labels = list(zip(*(f.labels(table[:, column]) for column, f in enumerate(features)), strict=True))
+        raise UsageError(
+            f"weights = {clip(repr(given))} must be None, 'rows', or numbers by label as in {{'F':"
+            " 1, …}"
+        )
+    labels = list(
+        zip(*(f.labels(table[:, column]) for column, f in enumerate(features)), strict=True)
+    )
     told = {key if isinstance(key, tuple) else (key,): weight for key, weight in given.items()}
     strange = sorted(told.keys() - set(labels), key=str)
     if strange:

@@ -1,9 +1,10 @@
-"""Boxes: the rule that holds most of some inputs in the least of the space, found without asking anything.
+"""Boxes: the rule that holds most of some inputs in the least of the space, found without asking
+anything.
 
-The score of a rule is how many times more of the inputs it holds than its share of the space lets expect, times the
-square of the share of them that it holds. So part of a box never beats the box, an edge is left out where inputs are
-less than a third as dense as inside, and one of two boxes is taken where they fill less than a quarter of what holds
-both.
+The score of a rule is how many times more of the inputs it holds than its share of the space lets
+expect, times the square of the share of them that it holds. So part of a box never beats the box,
+an edge is left out where inputs are less than a third as dense as inside, and one of two boxes is
+taken where they fill less than a quarter of what holds both.
 """
 
 from __future__ import annotations
@@ -34,13 +35,19 @@ LONGEST = 4
 _NAMED = 6
 """The most levels that a condition names or leaves out."""
 _WEIGHT = 3.0
-"""How much more it counts to hold twice the inputs than half the space: less would cut rules to chance clusters."""
+"""How much more it counts to hold twice the inputs than half the space: less would cut rules to
+chance clusters.
+"""
 _WORTH = math.log(1.2)
 """What a condition must add to the score of its rule to be worth reading."""
 _SINGLE, _CUTS, _GAPS = 100, 64, 16
-"""Up to how many values have bins of their own; else how many cuts there are, and how many gaps are bins."""
+"""Up to how many values have bins of their own; else how many cuts there are, and how many gaps are
+bins.
+"""
 _FEWEST, _LEAST = 5, 0.15
-"""A condition keeps so many inputs, and this share of those that meet the others: bins are cut where inputs are."""
+"""A condition keeps so many inputs, and this share of those that meet the others: bins are cut
+where inputs are.
+"""
 _NARROWEST = 0.01
 """The narrowest range of a feature of many values that counts, as a share of all of it."""
 _STARTS, _SWEEPS = 4, 6
@@ -57,7 +64,8 @@ def least_share(feature: Feature) -> float:
 
 
 def score(hits: Any, share: Any) -> Any:
-    """Return the logarithm of the score of what holds so many of the inputs and this share of the space.
+    """Return the logarithm of the score of what holds so many of the inputs and this share of the
+    space.
 
     >>> bool(score(0.5, 0.1) < score(1.0, 0.2)), bool(score(0.5, 0.1) > score(1.0, 0.9))
     (True, True)
@@ -68,7 +76,8 @@ def score(hits: Any, share: Any) -> Any:
 
 @dataclass(frozen=True)
 class Axis:
-    """One feature in bins: a level or a value each, or where there are many, cut where the inputs are.
+    """One feature in bins: a level or a value each, or where there are many, cut where the inputs
+    are.
 
     >>> from evenhand.space.feature import integer
     >>> axis = Axis(integer("age", 0, 9), np.array([3.0, 4.0]))
@@ -85,7 +94,9 @@ class Axis:
         return math.isfinite(self.feature.size)
 
     def _scaled(self, column: Floats) -> Floats:
-        """Return values as their number among all values of the feature, or where those are no list, as they are."""
+        """Return values as their number among all values of the feature, or where those are no
+        list, as they are.
+        """
         if not self._counted or self.feature.kind == "category":
             return column
         return np.round((column - self.feature.low) / (self.feature.step or 1.0))
@@ -108,7 +119,11 @@ class Axis:
     @cached_property
     def shares(self) -> Floats:
         """The share of the feature's values in each bin."""
-        low, high = (0.0, float(self.feature.size)) if self._counted else (self.feature.low, self.feature.high)
+        low, high = (
+            (0.0, float(self.feature.size))
+            if self._counted
+            else (self.feature.low, self.feature.high)
+        )
         return np.maximum(np.diff([low, *self.edges, high]), 0.0) / (high - low)
 
     @cached_property
@@ -118,13 +133,16 @@ class Axis:
 
     @property
     def least(self) -> float:
-        """The smallest share that a condition counts for: inputs that share a rare value may do so by descent."""
+        """The smallest share that a condition counts for: inputs that share a rare value may do so
+        by descent.
+        """
         return least_share(self.feature)
 
     def choose(self, counts: NDArray[Any], shares: Floats, doubt: float) -> Flags:
         """Return the bins with the highest score: any levels of a category, neighbours of a number.
 
-        All bins are returned where so many inputs in few of them are no more than chance and the choice explain.
+        All bins are returned where so many inputs in few of them are no more than chance and the
+        choice explain.
         """
         chosen = np.ones(len(counts), dtype=np.bool_)
         if not (total := int(counts.sum())):
@@ -133,7 +151,10 @@ class Axis:
             order = np.argsort(-counts / np.maximum(shares, 1e-12), kind="stable")
             lengths = np.arange(1, len(order) + 1)
             lengths = lengths[(lengths <= _NAMED) | (lengths >= len(order) - _NAMED)]
-            hits, size = np.cumsum(counts[order])[lengths - 1], np.cumsum(shares[order])[lengths - 1]
+            hits, size = (
+                np.cumsum(counts[order])[lengths - 1],
+                np.cumsum(shares[order])[lengths - 1],
+            )
         else:
             first, last = self._ranges
             run, area = np.append(0, np.cumsum(counts)), np.append(0.0, np.cumsum(shares))
@@ -148,13 +169,25 @@ class Axis:
         return np.asarray((places >= first[best]) & (places < last[best]))
 
     def condition(self, chosen: Flags, inside: Flags) -> Condition:
-        """Return the chosen bins as a condition, whose ends are those of the inputs inside, rounded."""
+        """Return the chosen bins as a condition, whose ends are those of the inputs inside,
+        rounded.
+        """
         if self.feature.kind == "category":
-            levels = [level for level, kept in zip(self.feature.levels, chosen.tolist(), strict=True) if kept]
+            levels = [
+                level
+                for level, kept in zip(self.feature.levels, chosen.tolist(), strict=True)
+                if kept
+            ]
             return Condition(self.feature.name, levels=tuple(levels))
         mine, step = self.values[inside], float(self.feature.step or 0.0)
-        low, high, first, last = float(mine.min()), float(mine.max()), self.feature.low, self.feature.high
-        # The ends of a sample lie inside those of what it was drawn from, by the mean gap between two of its values.
+        low, high, first, last = (
+            float(mine.min()),
+            float(mine.max()),
+            self.feature.low,
+            self.feature.high,
+        )
+        # The ends of a sample lie inside those of what it was drawn from, by the mean gap between
+        # two of its values.
         gap = max((high - low) / max(len(mine) - 1, 1) - step, 0.0)
         if not self._counted:
             gap = max(gap, (_NARROWEST * (last - first) - (high - low)) / 2)
@@ -168,9 +201,13 @@ class Axis:
 
 
 def _surprise(hits: NDArray[Any], total: int, share: Floats) -> Floats:
-    """Return how much likelier so many hits of all are by their own share than by that of the space, as a logarithm."""
+    """Return how much likelier so many hits of all are by their own share than by that of the
+    space, as a logarithm.
+    """
     gain = np.zeros(len(hits))
-    rows = np.flatnonzero((hits > share * total) & (hits >= min(total, max(_FEWEST, _LEAST * total))))
+    rows = np.flatnonzero(
+        (hits > share * total) & (hits >= min(total, max(_FEWEST, _LEAST * total)))
+    )
     inside, share = hits[rows] / total, np.maximum(share[rows], 1e-12)
     outside = np.maximum(1 - inside, 1e-12) / np.maximum(1 - share, 1e-12)
     gain[rows] = total * (inside * np.log(inside / share) + (1 - inside) * np.log(outside))
@@ -232,13 +269,19 @@ class Boxes:
             blocks = space.blocks(space.features)
             tied = {column for block in blocks if block.predicates for column in block.columns}
             numbered = enumerate(zip(kept, self.axes, strict=True))
-            self._valid = {at: axis.of(background[:, column]) for at, (column, axis) in numbered if column in tied}
-        # As many ranges are compared as there are pairs of ends, and as many conditions as there are features.
+            self._valid = {
+                at: axis.of(background[:, column])
+                for at, (column, axis) in numbered
+                if column in tied
+            }
+        # As many ranges are compared as there are pairs of ends, and as many conditions as there
+        # are features.
         ranges = sum(len(axis.shares) * (len(axis.shares) + 1) / 2 for axis in self.axes)
         self._doubt = repeats * math.log(max(ranges, 1.0) / 0.01)
 
     def best(self, rng: np.random.Generator, least: float = 1.0) -> Rule:
-        """Return the best rule that holds at least so many inputs, from several starts; everybody where none is sure.
+        """Return the best rule that holds at least so many inputs, from several starts; everybody
+        where none is sure.
 
         The starts are all inputs, and boxes around some.
         """
@@ -249,7 +292,9 @@ class Boxes:
         chosen = max([self._whole(), *enough], key=self._value)
         inside = np.asarray(self._inside(chosen).all(axis=0))
         parts = zip(self.axes, chosen, strict=True)
-        return Rule.of(self.space, [axis.condition(mine, inside) for axis, mine in parts if not mine.all()])
+        return Rule.of(
+            self.space, [axis.condition(mine, inside) for axis, mine in parts if not mine.all()]
+        )
 
     def _whole(self) -> list[Flags]:
         return [np.ones(len(axis.shares), dtype=np.bool_) for axis in self.axes]
@@ -263,7 +308,12 @@ class Boxes:
                 apart = np.abs(bins - bins[centre]) / (len(axis.shares) - 1)
                 away += apart > 0 if axis.feature.kind == "category" else apart
             near = np.argsort(away, kind="stable")[: max(20, m // 10)]
-            found.append([_spanned(axis, bins[near]) for axis, bins in zip(self.axes, self._bins, strict=True)])
+            found.append(
+                [
+                    _spanned(axis, bins[near])
+                    for axis, bins in zip(self.axes, self._bins, strict=True)
+                ]
+            )
         return found
 
     def _inside(self, chosen: Sequence[Flags]) -> Flags:
@@ -271,7 +321,9 @@ class Boxes:
         return np.stack([mine[bins] for mine, bins in zip(chosen, self._bins, strict=True)])
 
     def _climbed(self, chosen: Sequence[Flags], among: Sequence[int]) -> list[Flags]:
-        """Return what is chosen after one feature after the other was set to its best, until nothing changes."""
+        """Return what is chosen after one feature after the other was set to its best, until
+        nothing changes.
+        """
         chosen, inside = list(chosen), self._inside(chosen)
         missed = (~inside).sum(axis=0)
         for _ in range(_SWEEPS):
@@ -288,7 +340,9 @@ class Boxes:
         return chosen
 
     def _shares(self, at: int, chosen: Sequence[Flags]) -> Floats:
-        """Return the share of each bin among valid inputs that meet the conditions on other features."""
+        """Return the share of each bin among valid inputs that meet the conditions on other
+        features.
+        """
         if at not in self._valid:
             return self.axes[at].shares
         mine = self._valid[at]
@@ -308,7 +362,9 @@ class Boxes:
         return float(score(self._inside(chosen).all(axis=0).mean(), share))
 
     def _pruned(self, chosen: list[Flags]) -> list[Flags]:
-        """Climb, then drop the condition that is worth least and climb again, until those that are left matter."""
+        """Climb, then drop the condition that is worth least and climb again, until those that are
+        left matter.
+        """
         chosen, whole = self._climbed(chosen, range(len(self.axes))), self._whole()
         while bounded := [at for at, mine in enumerate(chosen) if not mine.all()]:
             without = [[*chosen[:at], whole[at], *chosen[at + 1 :]] for at in bounded]

@@ -1,4 +1,6 @@
-"""Diversity and realism of found inputs: how far apart they lie, how far from real rows, and which to show first."""
+"""Diversity and realism of found inputs: how far apart they lie, how far from real rows, and which
+to show first.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ Prefer = Literal["many", "diverse", "realistic"]
 """Which inputs are wanted: as many as possible, unlike each other, or like real rows."""
 
 RADIUS = 0.4
-"""A cluster is what lies within this distance of its centre: two features of five may be wholly different."""
+"""A cluster is what lies within this distance of its centre: two features of five may be wholly
+different.
+"""
 ALIKE = 0.05
 """Inputs that are no further apart are near-duplicates, of which one is shown before any other."""
 MOST_POINTS, MOST_ROWS = 2_000, 50_000
@@ -33,15 +37,20 @@ MOST_POINTS, MOST_ROWS = 2_000, 50_000
 _EXACT = 20_000_000
 """Up to how many pairs of points and rows are all compared when points are ranked."""
 _SORTS, _BITS = 32, np.uint64(4)
-"""Beyond that, rows are sorted in so many ways, by so many bits of each feature, and neighbours are compared."""
+"""Beyond that, rows are sorted in so many ways, by so many bits of each feature, and neighbours are
+compared.
+"""
 TRIED_DRAWS = 1000
-"""How many valid draws are compared with the middle of a domain, where constraints forbid the middle itself."""
+"""How many valid draws are compared with the middle of a domain, where constraints forbid the
+middle itself.
+"""
 _BLOCK = 1 << 18
 """How many distances are computed at once: few enough to stay in the cache of a processor."""
 
 
 def check_prefer(prefer: str, rows: Points | None) -> None:
-    """Refuse an unknown preference, and realistic inputs where there are no real rows to compare them with.
+    """Refuse an unknown preference, and realistic inputs where there are no real rows to compare
+    them with.
 
     The middle of a domain is not realistic, so nothing stands in for rows.
 
@@ -52,14 +61,17 @@ def check_prefer(prefer: str, rows: Points | None) -> None:
     if prefer not in get_args(Prefer):
         raise UsageError(f"prefer = {clip(repr(prefer))}; {nearest(prefer, get_args(Prefer))}")
     if prefer == "realistic" and (rows is None or not len(rows)):
-        raise UsageError("prefer = 'realistic' needs real rows to compare with; give them with start=…")
+        raise UsageError(
+            "prefer = 'realistic' needs real rows to compare with; give them with start=…"
+        )
 
 
 @dataclass(frozen=True)
 class Distances:
     """Distances of points over the features at some positions: the mean over features, from 0 to 1.
 
-    A number counts by its difference as a share of the feature's range, a category by whether the levels differ.
+    A number counts by its difference as a share of the feature's range, a category by whether the
+    levels differ.
 
     >>> from evenhand.space.feature import category, integer
     >>> from evenhand.space.space import Space
@@ -74,16 +86,24 @@ class Distances:
     @cached_property
     def _kinds(self) -> tuple[list[int], list[int]]:
         category = [self.space.features[position].kind == "category" for position in self.positions]
-        numbers = [position for position, named in zip(self.positions, category, strict=True) if not named]
-        return numbers, [position for position, named in zip(self.positions, category, strict=True) if named]
+        numbers = [
+            position for position, named in zip(self.positions, category, strict=True) if not named
+        ]
+        return numbers, [
+            position for position, named in zip(self.positions, category, strict=True) if named
+        ]
 
     def scaled(self, points: Points) -> Floats:
-        """Return points in the form in which they are compared: one row per feature, numbers as shares first."""
+        """Return points in the form in which they are compared: one row per feature, numbers as
+        shares first.
+        """
         numbers, categories = self._kinds
         features = [self.space.features[position] for position in numbers]
         low = np.array([float(feature.low) for feature in features])
         width = np.array([float(feature.high - feature.low) or 1.0 for feature in features])
-        return np.concatenate([((points[:, numbers] - low) / width).T, points[:, categories].T]).astype(np.float32)
+        return np.concatenate(
+            [((points[:, numbers] - low) / width).T, points[:, categories].T]
+        ).astype(np.float32)
 
     def gaps(self, one: Floats, other: Floats) -> Floats:
         """Return the distance of each scaled point to each other scaled point."""
@@ -94,7 +114,9 @@ class Distances:
             np.subtract(mine[:, None], theirs, out=gap)
             total += np.abs(gap, out=gap)
         differ = np.empty(total.shape, dtype=np.bool_)
-        count = np.zeros(total.shape, dtype=np.uint16)  # narrow, since memory is what takes the time
+        count = np.zeros(
+            total.shape, dtype=np.uint16
+        )  # narrow, since memory is what takes the time
         for mine, theirs in zip(one[numbers:], other[numbers:], strict=True):
             count += np.not_equal(mine[:, None], theirs, out=differ)
         total += count
@@ -106,7 +128,9 @@ class Distances:
         return self.gaps(self.scaled(points), self.scaled(others))
 
     def nearest(self, points: Points, rows: Points) -> Floats:
-        """Return the distance of each point to the nearest row, in memory that does not grow with their number."""
+        """Return the distance of each point to the nearest row, in memory that does not grow with
+        their number.
+        """
         mine, theirs = self.scaled(points), self.scaled(rows)
         found = np.full(len(points), np.inf, dtype=np.float32)
         block = max(1, _BLOCK // max(len(rows), 1))
@@ -116,19 +140,27 @@ class Distances:
         return found
 
     def nearly(self, points: Points, rows: Points, seed: int) -> Floats:
-        """Return about the distance of each point to the nearest row, never less, in the time it takes to sort rows.
+        """Return about the distance of each point to the nearest row, never less, in the time it
+        takes to sort rows.
 
-        Rows are sorted by their features in a random order, many times, and each point is compared with its two
-        neighbours: the nearer a row, the more often it shares the first features with the point.
+        Rows are sorted by their features in a random order, many times, and each point is compared
+        with its two neighbours: the nearer a row, the more often it shares the first features with
+        the point.
         """
         if len(points) * len(rows) <= _EXACT:
             return self.nearest(points, rows)
         mine, theirs = self.scaled(points), self.scaled(rows)
-        cells, rng = Cells(self.space, self.positions, 1 << int(_BITS)), stream(seed, "diversity", "sorts")
+        cells, rng = (
+            Cells(self.space, self.positions, 1 << int(_BITS)),
+            stream(seed, "diversity", "sorts"),
+        )
         bins, others = (cells.bins(given).astype(np.uint64) for given in (points, rows))
         found = np.full(len(points), np.inf, dtype=np.float32)
         for _ in range(_SORTS):
-            key, other = np.zeros(len(points), dtype=np.uint64), np.zeros(len(rows), dtype=np.uint64)
+            key, other = (
+                np.zeros(len(points), dtype=np.uint64),
+                np.zeros(len(rows), dtype=np.uint64),
+            )
             for column in rng.permutation(len(self.positions))[: 64 // int(_BITS)]:
                 key, other = (key << _BITS) | bins[:, column], (other << _BITS) | others[:, column]
             ranked = np.argsort(other, kind="stable")
@@ -141,11 +173,15 @@ class Distances:
     def _beside(self, one: Floats, other: Floats) -> Floats:
         """Return the distance of each scaled point to the other in its own place."""
         numbers = len(self._kinds[0])
-        total = np.abs(one[:numbers] - other[:numbers]).sum(axis=0) + (one[numbers:] != other[numbers:]).sum(axis=0)
+        total = np.abs(one[:numbers] - other[:numbers]).sum(axis=0) + (
+            one[numbers:] != other[numbers:]
+        ).sum(axis=0)
         return np.asarray(total / max(len(self.positions), 1), dtype=np.float32)
 
     def centres(self, points: Points, most: int, radius: float = 0.0) -> list[int]:
-        """Return points so that every other lies within a radius of one: the first, then always the furthest."""
+        """Return points so that every other lies within a radius of one: the first, then always the
+        furthest.
+        """
         scaled = self.scaled(points)
         found = [0] if len(points) and most > 0 else []
         gap = self.gaps(scaled[:, :1], scaled)[0] if found else np.zeros(0, dtype=np.float32)
@@ -160,7 +196,9 @@ class Distances:
 
 @dataclass(frozen=True, slots=True)
 class Realism:
-    """How far found inputs lie from the nearest real row: half of them, the nearest, and nine in ten."""
+    """How far found inputs lie from the nearest real row: half of them, the nearest, and nine in
+    ten.
+    """
 
     median: float
     nearest: float
@@ -175,7 +213,9 @@ class Spread:
     cells: int
     """Coarse cells that hold one."""
     clusters: int
-    """Groups within a radius of their centres, none of which is within that radius of another (k-centre)."""
+    """Groups within a radius of their centres, none of which is within that radius of another
+    (k-centre).
+    """
     distance: float | None
     """The mean distance of two of them."""
     real: Realism | None
@@ -187,14 +227,27 @@ class Spread:
             "cells": self.cells,
             "clusters": self.clusters,
             "distance": self.distance,
-            "real": real and {"median": real.median, "nearest": real.nearest, "most": real.most, "rows": real.rows},
+            "real": (
+                real
+                and {
+                    "median": real.median,
+                    "nearest": real.nearest,
+                    "most": real.most,
+                    "rows": real.rows,
+                }
+            ),
         }
 
 
 def spread(
-    space: Space, positions: tuple[int, ...], points: Points, rows: Points | None = None, seed: int = 0
+    space: Space,
+    positions: tuple[int, ...],
+    points: Points,
+    rows: Points | None = None,
+    seed: int = 0,
 ) -> Spread:
-    """Return how widely points lie over the features at these positions, and how far from real rows.
+    """Return how widely points lie over the features at these positions, and how far from real
+    rows.
 
     Cells are counted over all points; the rest is told from a sample of at most MOST_POINTS.
 
@@ -213,7 +266,9 @@ def spread(
     if rows is not None and len(rows) and len(points):
         compared = rows[_sampled(len(rows), MOST_ROWS, seed, "rows")]
         gaps = distances.nearest(sample, compared)
-        real = Realism(_told(np.median(gaps)), _told(gaps.min()), _told(np.quantile(gaps, 0.9)), len(compared))
+        real = Realism(
+            _told(np.median(gaps)), _told(gaps.min()), _told(np.quantile(gaps, 0.9)), len(compared)
+        )
     return Spread(cells, clusters, _mean_gap(distances, sample), real)
 
 
@@ -222,7 +277,9 @@ def _mean_gap(distances: Distances, points: Points) -> float | None:
         return None
     scaled = distances.scaled(points)
     block = max(1, _BLOCK // len(points))
-    parts = [distances.gaps(scaled[:, at : at + block], scaled) for at in range(0, len(points), block)]
+    parts = [
+        distances.gaps(scaled[:, at : at + block], scaled) for at in range(0, len(points), block)
+    ]
     total = sum(float(part.sum(dtype=np.float64)) for part in parts)
     return _told(total / (len(points) * (len(points) - 1)))
 
@@ -240,12 +297,18 @@ def _sampled(size: int, most: int, seed: int, what: str) -> Indices:
 
 
 def order(
-    space: Space, positions: tuple[int, ...], points: Points, prefer: str, rows: Points | None = None, seed: int = 0
+    space: Space,
+    positions: tuple[int, ...],
+    points: Points,
+    prefer: str,
+    rows: Points | None = None,
+    seed: int = 0,
 ) -> Indices:
     """Return the points' places from the most to the least wanted, however many there are.
 
-    "many" keeps the order in which they were found. "diverse" takes one of each cell, then the second of each, and so
-    on. "realistic" takes those first that lie nearest to a real row, as far as `nearly` tells.
+    "many" keeps the order in which they were found. "diverse" takes one of each cell, then the
+    second of each, and so on. "realistic" takes those first that lie nearest to a real row, as far
+    as `nearly` tells.
 
     >>> from evenhand.space.feature import integer
     >>> from evenhand.space.space import Space
@@ -255,7 +318,9 @@ def order(
     """
     check_prefer(prefer, rows)
     if prefer == "diverse":
-        _, first, cell = np.unique(Cells(space, positions).of(points), return_index=True, return_inverse=True)
+        _, first, cell = np.unique(
+            Cells(space, positions).of(points), return_index=True, return_inverse=True
+        )
         start = first[cell]
         together = np.argsort(start, kind="stable")
         rank = np.empty(len(points), dtype=np.intp)
@@ -279,9 +344,9 @@ def choose(
 ) -> Indices:
     """Return the places of up to `n` points to show, the most wanted first.
 
-    "many" takes them evenly from the order in which they were found, "diverse" each as far as possible from those
-    before it, and "realistic" those nearest to real rows, near-duplicates last. That is told for the first MOST_POINTS;
-    use `order` for more.
+    "many" takes them evenly from the order in which they were found, "diverse" each as far as
+    possible from those before it, and "realistic" those nearest to real rows, near-duplicates last.
+    That is told for the first MOST_POINTS; use `order` for more.
 
     >>> from evenhand.space.feature import integer
     >>> from evenhand.space.space import Space
@@ -317,10 +382,11 @@ def _apart(distances: Distances, points: Points, n: int) -> list[int]:
 
 
 def typical(space: Space, rows: Points | None = None) -> Points:
-    """Return a typical input: of real rows the one nearest to their medians and most frequent levels.
+    """Return a typical input: of real rows the one nearest to their medians and most frequent
+    levels.
 
-    Without rows, it has the middle of the range of each number and the first level of each category, as far as
-    constraints allow.
+    Without rows, it has the middle of the range of each number and the first level of each
+    category, as far as constraints allow.
 
     >>> from evenhand.space.feature import category, integer
     >>> from evenhand.space.space import Space
@@ -332,10 +398,15 @@ def typical(space: Space, rows: Points | None = None) -> Points:
     if rows is not None:
         rows = rows[space.valid(rows)]
     if rows is not None and len(rows):
-        centre = np.array([_usual(feature.kind, rows[:, at]) for at, feature in enumerate(space.features)])
+        centre = np.array(
+            [_usual(feature.kind, rows[:, at]) for at, feature in enumerate(space.features)]
+        )
         return np.array(rows[int(distances.between(centre[None], rows)[0].argmin())])
     middle = np.array(
-        [0.0 if feature.kind == "category" else (feature.low + feature.high) / 2 for feature in space.features]
+        [
+            0.0 if feature.kind == "category" else (feature.low + feature.high) / 2
+            for feature in space.features
+        ]
     )
     for at, feature in enumerate(space.features):
         middle[at] = feature.snap(middle[at : at + 1])[0]
@@ -352,4 +423,6 @@ def typical(space: Space, rows: Points | None = None) -> Points:
 
 
 def _usual(kind: str, column: NDArray[np.float64]) -> float:
-    return float(np.bincount(column.astype(np.intp)).argmax() if kind == "category" else np.median(column))
+    return float(
+        np.bincount(column.astype(np.intp)).argmax() if kind == "category" else np.median(column)
+    )

@@ -1,7 +1,9 @@
-"""Drivers: which other features a discrimination rests on, by the subject's own answers to changed inputs.
+"""Drivers: which other features a discrimination rests on, by the subject's own answers to changed
+inputs.
 
-Inputs that a search found are changed in one feature at a time and their pair is asked again. The share of changes that
-end the discrimination speaks of the inputs that were found, with the values drawn: it is no rate of any population.
+Inputs that a search found are changed in one feature at a time and their pair is asked again. The
+share of changes that end the discrimination speaks of the inputs that were found, with the values
+drawn: it is no rate of any population.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ _TRIES = 32
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of one feature that ended a discrimination: the value before and after, and the pair as it is after."""
+    """A change of one feature that ended a discrimination: the value before and after, and the pair
+    as it is after.
+    """
 
     before: Label
     after: Label
@@ -51,7 +55,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """A feature, the share of changes of it that ended a discrimination, and the smallest such change that was seen."""
+    """A feature, the share of changes of it that ended a discrimination, and the smallest such
+    change that was seen.
+    """
 
     feature: str
     estimate: Estimate
@@ -69,18 +75,30 @@ class Driver:
         return cls(str(table["feature"]), Estimate.from_dict(table["estimate"]), example)
 
     def __str__(self) -> str:
-        said = "" if self.example is None else f", as {self.example.before} → {self.example.after} does"
+        said = (
+            ""
+            if self.example is None
+            else f", as {self.example.before} → {self.example.after} does"
+        )
         return f"changing {self.feature} ends it in {self.estimate}{said}"
 
 
 def drivers(
-    probe: Probe, points: Points, pairs: NDArray[np.intp], seed: int, queries: int, *, level: float = 0.95
+    probe: Probe,
+    points: Points,
+    pairs: NDArray[np.intp],
+    seed: int,
+    queries: int,
+    *,
+    level: float = 0.95,
 ) -> tuple[list[Driver], int]:
-    """Return how often a change of each free feature ends the discrimination, most often first, and the inputs asked.
+    """Return how often a change of each free feature ends the discrimination, most often first, and
+    the inputs asked.
 
-    For each feature, inputs are drawn from those found, with replacement, and given another of the feature's values,
-    all as likely, that leaves both of the pair valid. All features are asked about at once, two inputs for each change.
-    The exact intervals hold together with probability `level`. The share is about the inputs found, never a rate.
+    For each feature, inputs are drawn from those found, with replacement, and given another of the
+    feature's values, all as likely, that leaves both of the pair valid. All features are asked
+    about at once, two inputs for each change. The exact intervals hold together with probability
+    `level`. The share is about the inputs found, never a rate.
 
     Parameters
     ----------
@@ -123,7 +141,9 @@ def drivers(
     made = []
     for at, position in enumerate(features):
         value = float(ended[at] / sizes[at]) if sizes[at] else math.nan
-        estimate = Estimate(value, float(low[at]), float(high[at]), int(sizes[at]), level, method, POPULATION)
+        estimate = Estimate(
+            value, float(low[at]), float(high[at]), int(sizes[at]), level, method, POPULATION
+        )
         ends = np.flatnonzero((which == at) & ~tried.hits)
         example = _smallest(probe, starts[kept], tried, ends, position) if len(ends) else None
         made.append(Driver(probe.space.names[position], estimate, example))
@@ -134,7 +154,9 @@ def drivers(
 def _redraw(
     probe: Probe, points: Points, pairs: NDArray[np.intp], position: int, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Give each point another value of one feature, in place, and tell for which there was a valid one."""
+    """Give each point another value of one feature, in place, and tell for which there was a valid
+    one.
+    """
     feature, own = probe.space.features[position], points[:, position].copy()
     left = np.arange(len(points))
     for _ in range(_TRIES):
@@ -147,7 +169,9 @@ def _redraw(
     return done
 
 
-def _another(feature: Feature, own: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+def _another(
+    feature: Feature, own: NDArray[np.float64], rng: np.random.Generator
+) -> NDArray[np.float64]:
     """Draw a value of the feature for each of these, uniform over all others."""
     found = np.empty(len(own))
     if math.isinf(feature.size):
@@ -160,13 +184,19 @@ def _another(feature: Feature, own: NDArray[np.float64], rng: np.random.Generato
     return feature.snap(low + other * step)
 
 
-def _smallest(probe: Probe, starts: Points, tried: Tried, rows: NDArray[np.intp], position: int) -> Change:
+def _smallest(
+    probe: Probe, starts: Points, tried: Tried, rows: NDArray[np.intp], position: int
+) -> Change:
     """Return the change of a number by the least, or the first of a category."""
     feature = probe.space.features[position]
     before, after = starts[rows, position], tried.points[rows, position]
     at = 0 if feature.kind == "category" else int(np.argmin(np.abs(after - before)))
     row = rows[at : at + 1]
-    individual, twin = (probe.member(tried.points[row], tried.assigned[side, row])[0] for side in (0, 1))
-    pair = case_of(probe.space, individual, twin, (tried.outcomes[0, row[0]], tried.outcomes[1, row[0]]))
+    individual, twin = (
+        probe.member(tried.points[row], tried.assigned[side, row])[0] for side in (0, 1)
+    )
+    pair = case_of(
+        probe.space, individual, twin, (tried.outcomes[0, row[0]], tried.outcomes[1, row[0]])
+    )
     was, now = feature.labels(np.array([before[at], after[at]]))
     return Change(was, now, pair)

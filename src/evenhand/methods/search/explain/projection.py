@@ -30,8 +30,9 @@ NAMED = 2
 def project(probe: Probe, found: Points, others: Sequence[Tried]) -> dict[str, Any] | None:
     """Return a map of found inputs among others that a search has tried, as JSON holds it.
 
-    The first axis is the direction in which the outcome changes most, told by least squares over the others; the second
-    is the one across it in which the inputs found differ most. None where nothing is to be seen.
+    The first axis is the direction in which the outcome changes most, told by least squares over
+    the others; the second is the one across it in which the inputs found differ most. None where
+    nothing is to be seen.
     """
     rest = np.concatenate([probe.canonical(found[:0]), *(part.points for part in others)])
     if len(rest) < FEWEST or not len(found) or not probe.free:
@@ -46,7 +47,11 @@ def project(probe: Probe, found: Points, others: Sequence[Tried]) -> dict[str, A
         return None
     across = centred[: len(shown)] - centred[: len(shown)].mean(axis=0)
     across = across - np.outer(across @ first, first)
-    second = np.linalg.svd(across, full_matrices=False)[2][0] if len(across) > 1 else np.zeros_like(first)
+    second = (
+        np.linalg.svd(across, full_matrices=False)[2][0]
+        if len(across) > 1
+        else np.zeros_like(first)
+    )
     second = second * (1.0 if second[np.argmax(np.abs(second))] >= 0 else -1.0)
     places = np.round(np.stack([centred @ first, centred @ second], axis=1), 4).tolist()
     names = [probe.space.names[position] for position in probe.free]
@@ -54,7 +59,8 @@ def project(probe: Probe, found: Points, others: Sequence[Tried]) -> dict[str, A
         "axes": [_named(axis, owners(probe.space, probe.free), names) for axis in (first, second)],
         "found": places[: len(shown)],
         "others": [
-            [*place, plain(outcome)] for place, outcome in zip(places[len(shown) :], outcomes.tolist(), strict=True)
+            [*place, plain(outcome)]
+            for place, outcome in zip(places[len(shown) :], outcomes.tolist(), strict=True)
         ],
     }
 
@@ -77,7 +83,9 @@ def _direction(matrix: NDArray[np.float64], outcomes: NDArray[Any]) -> NDArray[n
 
 
 def _named(axis: NDArray[np.float64], owner: NDArray[np.intp], names: list[str]) -> str:
-    """Name an axis by the features that weigh most in it, with the direction in which a number grows."""
+    """Name an axis by the features that weigh most in it, with the direction in which a number
+    grows.
+    """
     weights = np.sqrt(np.bincount(owner, weights=axis**2, minlength=len(names)))
     best = np.argsort(-weights, kind="stable")[:NAMED]
     parts = []

@@ -1,8 +1,10 @@
-"""Regions: readable rules for where the discriminatory inputs of a search lie, tested on fresh draws.
+"""Regions: readable rules for where the discriminatory inputs of a search lie, tested on fresh
+draws.
 
-A search goes where it has found something, so where it found most says little. Inputs that it found are therefore first
-spread by small changes that keep them discriminatory, rules are learnt from where that leads, and then fixed. Only then
-are inputs drawn uniformly inside each rule and asked: the share of those is an honest rate.
+A search goes where it has found something, so where it found most says little. Inputs that it found
+are therefore first spread by small changes that keep them discriminatory, rules are learnt from
+where that leads, and then fixed. Only then are inputs drawn uniformly inside each rule and asked:
+the share of those is an honest rate.
 """
 
 from __future__ import annotations
@@ -35,22 +37,32 @@ if TYPE_CHECKING:
 _SAMPLE, _BACKGROUND = 1024, 16_384
 """The most inputs that rules are learnt from, and draws that tell what is valid."""
 _STEPS, _APART, _LOOKS = 24, 4, 3
-"""How often inputs are changed to spread them, and every how many of the last changes they are looked at."""
+"""How often inputs are changed to spread them, and every how many of the last changes they are
+looked at.
+"""
 _COMMON, _LOOK = 30, 8
-"""So many discriminatory inputs among uniform draws tell how they lie; the share of a first look whether there are."""
+"""So many discriminatory inputs among uniform draws tell how they lie; the share of a first look
+whether there are.
+"""
 _SCALES, _FINE = 8, 1 << 20
-"""The scales of a change of a number, each half of the one before; how many values a continuous feature counts for."""
+"""The scales of a change of a number, each half of the one before; how many values a continuous
+feature counts for.
+"""
 _SEVERAL = 3
 """The fewest inputs found that make a region, or one in a hundred of them."""
 _FEWEST = 25
 """Draws that a rule is worth; where the budget has fewer for each, fewer rules are tested."""
 _LEAST, _ENOUGH = 0.05, 10
-"""A rule holds at least this share of the inputs found, and so many of them, or half where there are few."""
+"""A rule holds at least this share of the inputs found, and so many of them, or half where there
+are few.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A rule, how many of the inputs found meet it, and the share of discriminatory inputs among fresh draws in it."""
+    """A rule, how many of the inputs found meet it, and the share of discriminatory inputs among
+    fresh draws in it.
+    """
 
     rule: Rule
     found: int
@@ -68,7 +80,11 @@ class Region:
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Region:
         """Rebuild a region from `to_dict`."""
-        return cls(Rule.from_dict(table["rule"]), int(table["found"]), Estimate.from_dict(table["estimate"]))
+        return cls(
+            Rule.from_dict(table["rule"]),
+            int(table["found"]),
+            Estimate.from_dict(table["estimate"]),
+        )
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.estimate}"
@@ -77,11 +93,12 @@ class Region:
 def regions(
     probe: Probe, found: Points, seed: int, queries: int, *, most: int = 5, level: float = 0.95
 ) -> tuple[list[Region], int]:
-    """Return up to `most` regions in which discriminatory inputs lie, then everybody, and the inputs asked for that.
+    """Return up to `most` regions in which discriminatory inputs lie, then everybody, and the
+    inputs asked for that.
 
-    A drawn input counts where two members of its class differ. The intervals hold together with probability `level`.
-    Only rules whose whole interval is over everybody's are returned, those that explain most first: the lower limit
-    of the share times the number of inputs found inside.
+    A drawn input counts where two members of its class differ. The intervals hold together with
+    probability `level`. Only rules whose whole interval is over everybody's are returned, those
+    that explain most first: the lower limit of the share times the number of inputs found inside.
 
     >>> from evenhand.space.feature import category, integer
     >>> from evenhand.methods.search.probe import Probe
@@ -98,15 +115,22 @@ def regions(
     spread, repeats, spent = _evenly(probe, found, seed, queries // len(probe.table) // 2)
     affordable = (queries - spent) // len(probe.table)
     thinned = _thinned(probe, found, stream(seed, "regions", "thinned"), _SAMPLE)
-    learnt = [*learn(probe, spread, seed, most, repeats=repeats), *learn(probe, thinned, seed, most)]
+    learnt = [
+        *learn(probe, spread, seed, most, repeats=repeats),
+        *learn(probe, thinned, seed, most),
+    ]
     # What a single input found started is no region of the search.
     several = max(_SEVERAL, 0.01 * len(found))
-    rules = [rule for rule in dict.fromkeys(learnt) if rule.mask(found, probe.space).sum() >= several]
+    rules = [
+        rule for rule in dict.fromkeys(learnt) if rule.mask(found, probe.space).sum() >= several
+    ]
     rules = [*rules[: max(affordable // _FEWEST - 1, 0)], Rule()]
     draws = affordable // len(rules)
     if draws < 1:
         return [], spent
-    (*made, everybody), asked = _tested(probe, rules, found, stream(seed, "regions", "test"), draws, level)
+    (*made, everybody), asked = _tested(
+        probe, rules, found, stream(seed, "regions", "test"), draws, level
+    )
     kept = [region for region in made if region.estimate.low > everybody.estimate.high]
     kept.sort(key=lambda region: -region.estimate.low * region.found)
     stories = _apart([region.rule for region in kept], found, probe.space)[:most]
@@ -114,9 +138,16 @@ def regions(
 
 
 def _tested(
-    probe: Probe, rules: list[Rule], found: Points, rng: np.random.Generator, draws: int, level: float
+    probe: Probe,
+    rules: list[Rule],
+    found: Points,
+    rng: np.random.Generator,
+    draws: int,
+    level: float,
 ) -> tuple[list[Region], int]:
-    """Draw inputs inside each rule and ask them; rules of which constraints leave next to nothing are left out."""
+    """Draw inputs inside each rule and ask them; rules of which constraints leave next to nothing
+    are left out.
+    """
     tested, parts = [], []
     for rule in rules:
         try:
@@ -143,7 +174,8 @@ def _speaks_of(rule: Rule, probe: Probe) -> str:
 
 
 def _evenly(probe: Probe, found: Points, seed: int, asks: int) -> tuple[Points, int, int]:
-    """Return discriminatory inputs that lie evenly, how often each is among them, and the inputs asked for that.
+    """Return discriminatory inputs that lie evenly, how often each is among them, and the inputs
+    asked for that.
 
     Where they are not rare, uniform draws tell best how they lie; else those found are spread.
     """
@@ -158,11 +190,13 @@ def _evenly(probe: Probe, found: Points, seed: int, asks: int) -> tuple[Points, 
 
 
 def _spread(probe: Probe, found: Points, seed: int, asks: int) -> tuple[Points, int]:
-    """Return discriminatory inputs that lie as evenly as few steps make them, and the inputs asked for that.
+    """Return discriminatory inputs that lie as evenly as few steps make them, and the inputs asked
+    for that.
 
-    Some of the inputs found are changed in several features at a time, by much or little, and keep a change that leaves
-    them discriminatory: a Metropolis walk, which in time is uniform over the discriminatory inputs that it can reach.
-    Features that hardly matter are changed several at once, those that do one by one: the first asks tell them apart.
+    Some of the inputs found are changed in several features at a time, by much or little, and keep
+    a change that leaves them discriminatory: a Metropolis walk, which in time is uniform over the
+    discriminatory inputs that it can reach. Features that hardly matter are changed several at
+    once, those that do one by one: the first asks tell them apart.
     """
     rng, features = stream(seed, "regions", "spread"), len(probe.free)
     walkers = min(asks // (_STEPS + 2), _SAMPLE)
@@ -174,7 +208,9 @@ def _spread(probe: Probe, found: Points, seed: int, asks: int) -> tuple[Points, 
     which = np.repeat(np.arange(features), each)[: 2 * walkers]
     alone = np.arange(features) == which[:, None]
     tried = probe.ask(_changed(probe, points[rng.integers(0, walkers, len(which))], alone, rng, 1))
-    survive = (np.bincount(which[tried.hits], minlength=features) + 0.5) / (np.bincount(which, minlength=features) + 1)
+    survive = (np.bincount(which[tried.hits], minlength=features) + 0.5) / (
+        np.bincount(which, minlength=features) + 1
+    )
     matters = np.cumsum(1 - survive) / (1 - survive).sum()
     asked, kept = int(tried.asked.sum()), []
     for step in range(_STEPS):
@@ -184,7 +220,9 @@ def _spread(probe: Probe, found: Points, seed: int, asks: int) -> tuple[Points, 
             order = np.argsort(rng.random((walkers, features)), axis=1)
             risk = np.cumsum(np.log(survive)[order], axis=1)
             change = np.zeros((walkers, features), dtype=np.bool_)
-            np.put_along_axis(change, order, risk >= np.log(rng.uniform(0.3, 1.0, (walkers, 1))), axis=1)
+            np.put_along_axis(
+                change, order, risk >= np.log(rng.uniform(0.3, 1.0, (walkers, 1))), axis=1
+            )
         tried = probe.ask(_changed(probe, points, change, rng, _SCALES if step % 4 else 1))
         points = np.where(tried.hits[:, None], tried.points, points)
         asked += int(tried.asked.sum())
@@ -193,8 +231,11 @@ def _spread(probe: Probe, found: Points, seed: int, asks: int) -> tuple[Points, 
     return np.concatenate(kept[-_LOOKS:]), asked
 
 
-def _changed(probe: Probe, points: Points, change: NDArray[np.bool_], rng: np.random.Generator, scales: int) -> Points:
-    """Return the points with other values of some free features (a row for each point), by a scale drawn for each.
+def _changed(
+    probe: Probe, points: Points, change: NDArray[np.bool_], rng: np.random.Generator, scales: int
+) -> Points:
+    """Return the points with other values of some free features (a row for each point), by a scale
+    drawn for each.
 
     Beyond one end a number goes on at its other, so that a change and its reverse are as likely.
     """
@@ -202,7 +243,10 @@ def _changed(probe: Probe, points: Points, change: NDArray[np.bool_], rng: np.ra
     for at, position in enumerate(probe.free):
         feature, rows = probe.space.features[position], np.flatnonzero(change[:, at])
         counted, number = math.isfinite(feature.size), feature.kind != "category"
-        low, count = (float(feature.low) if number else 0.0), (float(feature.size) if counted else float(_FINE))
+        low, count = (
+            (float(feature.low) if number else 0.0),
+            (float(feature.size) if counted else float(_FINE)),
+        )
         unit = float(feature.step or 1.0) if counted else float(feature.high - low) / _FINE
         reach = count / 2 ** (rng.integers(0, scales, len(rows)) if number else 0)
         by = np.ceil(rng.random(len(rows)) * reach) * rng.choice([-1, 1], len(rows))
@@ -212,14 +256,21 @@ def _changed(probe: Probe, points: Points, change: NDArray[np.bool_], rng: np.ra
     return found
 
 
-def learn(probe: Probe, points: Points, seed: int, most: int = 5, *, repeats: int = 1) -> list[Rule]:
-    """Return up to `most` rules that hold many of these inputs in little of the space; nothing is asked.
+def learn(
+    probe: Probe, points: Points, seed: int, most: int = 5, *, repeats: int = 1
+) -> list[Rule]:
+    """Return up to `most` rules that hold many of these inputs in little of the space; nothing is
+    asked.
 
     Rules are sought one after the other, among what those before do not hold.
     """
     space, rules, left = probe.space, list[Rule](), points
     least = max(_LEAST * len(points), min(_ENOUGH, len(points) / 2), 1.0)
-    background = space.draw(_BACKGROUND, stream(seed, "regions", "background")) if space.constraints else None
+    background = (
+        space.draw(_BACKGROUND, stream(seed, "regions", "background"))
+        if space.constraints
+        else None
+    )
     for turn in range(2 * most):
         if len(left) < least:
             break
@@ -235,17 +286,23 @@ def learn(probe: Probe, points: Points, seed: int, most: int = 5, *, repeats: in
 
 
 def _apart(rules: list[Rule], points: Points, space: Space) -> list[Rule]:
-    """Return the rules but those that speak mostly of the same inputs as one before: they would tell a story twice."""
+    """Return the rules but those that speak mostly of the same inputs as one before: they would
+    tell a story twice.
+    """
     kept: dict[Rule, NDArray[np.bool_]] = {}
     for rule in rules:
         inside = rule.mask(points, space)
-        if all(2 * (inside & other).sum() < min(inside.sum(), other.sum()) for other in kept.values()):
+        if all(
+            2 * (inside & other).sum() < min(inside.sum(), other.sum()) for other in kept.values()
+        ):
             kept[rule] = inside
     return list(kept)
 
 
 def _thinned(probe: Probe, found: Points, rng: np.random.Generator, most: int) -> Points:
-    """Return a sample of what was found that takes from all cells in turn: a search floods some and skims others."""
+    """Return a sample of what was found that takes from all cells in turn: a search floods some and
+    skims others.
+    """
     mixed = found[rng.permutation(len(found))]
     cells = np.unique(Cells(probe.space, probe.free).of(mixed), return_inverse=True)[1]
     order = np.argsort(cells, kind="stable")
@@ -256,7 +313,9 @@ def _thinned(probe: Probe, found: Points, rng: np.random.Generator, most: int) -
 
 
 def _merged(rules: list[Rule], points: Points, space: Space) -> list[Rule]:
-    """Return the rules, best first, with one that holds both in place of two where it scores as high as either."""
+    """Return the rules, best first, with one that holds both in place of two where it scores as
+    high as either.
+    """
 
     def value(rule: Rule) -> float:
         return float(score(rule.mask(points, space).mean(), _volume(rule, space)))
@@ -298,5 +357,7 @@ def _volume(rule: Rule, space: Space) -> float:
         low = feature.low if condition.low is None else condition.low
         high = feature.high if condition.high is None else condition.high
         step = float(feature.step or 0.0)
-        share *= max((high - low + step) / (feature.high - feature.low + step), least_share(feature))
+        share *= max(
+            (high - low + step) / (feature.high - feature.low + step), least_share(feature)
+        )
     return share

@@ -1,8 +1,9 @@
-"""Shrink: make a discriminatory input the simplest of its kind, moving it towards a typical row while it stays one.
+"""Shrink: make a discriminatory input the simplest of its kind, moving it towards a typical row
+while it stays one.
 
-Cases move in lock step: each round asks the candidates of all cases at once, so that a round costs one call of the
-software. A move is accepted only where the software itself was asked and still tells the two members of the candidate
-apart, in the same direction. Nothing here is random.
+Cases move in lock step: each round asks the candidates of all cases at once, so that a round costs
+one call of the software. A move is accepted only where the software itself was asked and still
+tells the two members of the candidate apart, in the same direction. Nothing here is random.
 """
 
 from __future__ import annotations
@@ -30,9 +31,13 @@ if TYPE_CHECKING:
 COMBINATIONS = 100
 """Up to how many sets of a size are tried when a case is built up from a typical row."""
 NEEDED = 100
-"""What a case takes at least, or about; where not all can have it, the first do, rather than all be left half-way."""
+"""What a case takes at least, or about; where not all can have it, the first do, rather than all be
+left half-way.
+"""
 FINE = 1000
-"""Into how many parts bisection divides the range of a number; what is finer is lost in rounding anyway."""
+"""Into how many parts bisection divides the range of a number; what is finer is lost in rounding
+anyway.
+"""
 DIGITS = (2, 3, 4, 6)
 """To how many significant digits numbers are rounded; one digit would move them too far."""
 MOST_ASSIGNMENTS = 1000
@@ -52,7 +57,9 @@ def unusual(points: Points, toward: Points) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True)
 class Shrunk:
-    """Simpler cases: a member of each class, the two assignments that differ in outcome, and their outcomes."""
+    """Simpler cases: a member of each class, the two assignments that differ in outcome, and their
+    outcomes.
+    """
 
     points: Points
     pairs: Indices
@@ -63,14 +70,21 @@ class Shrunk:
 
 
 def shrink(
-    probe: Probe, points: Points, pairs: Indices, toward: Points, queries: int, *, outcomes: NDArray[Any]
+    probe: Probe,
+    points: Points,
+    pairs: Indices,
+    toward: Points,
+    queries: int,
+    *,
+    outcomes: NDArray[Any],
 ) -> Shrunk:
-    """Return each case as near to a typical row as it goes, asking no more than `queries` inputs in all.
+    """Return each case as near to a typical row as it goes, asking no more than `queries` inputs in
+    all.
 
-    Features become typical where the case persists (delta debugging), or a few of them make a case of a typical row.
-    Numbers that cannot be typical come as near as bisection finds, then rounder, and at last the two members differ in
-    as few features at issue, and as little, as possible. No feature ends further from typical than it was, and what is
-    more favoured stays so.
+    Features become typical where the case persists (delta debugging), or a few of them make a case
+    of a typical row. Numbers that cannot be typical come as near as bisection finds, then rounder,
+    and at last the two members differ in as few features at issue, and as little, as possible. No
+    feature ends further from typical than it was, and what is more favoured stays so.
 
     Parameters
     ----------
@@ -129,7 +143,13 @@ class _Cases:
     """Cases on their way, and what may still be asked."""
 
     def __init__(
-        self, probe: Probe, points: Points, pairs: Indices, outcomes: NDArray[Any], toward: Points, queries: int
+        self,
+        probe: Probe,
+        points: Points,
+        pairs: Indices,
+        outcomes: NDArray[Any],
+        toward: Points,
+        queries: int,
     ) -> None:
         self.probe, self.left = probe, queries
         self.points = probe.canonical(points)
@@ -155,12 +175,16 @@ class _Cases:
         return np.asarray(self.points != self.toward)
 
     def ask(self, rows: Indices, points: Points, pairs: Indices | None = None) -> _Round:
-        """Ask candidates for some cases, equal ones once, those that stand first where not all can be afforded.
+        """Ask candidates for some cases, equal ones once, those that stand first where not all can
+        be afforded.
 
-        Where the assignments are given, any two outcomes that differ will do; else they must do so as before.
+        Where the assignments are given, any two outcomes that differ will do; else they must do so
+        as before.
         """
         given = self.pairs[rows] if pairs is None else pairs
-        _, first, same = np.unique(np.column_stack([points, given]), axis=0, return_index=True, return_inverse=True)
+        _, first, same = np.unique(
+            np.column_stack([points, given]), axis=0, return_index=True, return_inverse=True
+        )
         wanted = np.sort(first)
         wanted = wanted[self.probe.valid(points[wanted], given[wanted])]
         wanted = wanted[: self.left // 2]
@@ -187,7 +211,9 @@ class _Cases:
         return _Round(rows, points, kept, found, outcomes)
 
     def _alike(self, now: NDArray[Any], before: NDArray[Any]) -> Flags:
-        """Tell which outcomes are of the same kind: the same texts, or numbers of which the same one is larger."""
+        """Tell which outcomes are of the same kind: the same texts, or numbers of which the same
+        one is larger.
+        """
         if self.probe.view.graded or not now.size:
             return np.ones(now.shape[1], dtype=np.bool_)
         if isinstance(now[0, 0], str):
@@ -206,7 +232,9 @@ class _Cases:
         return moved
 
     def reset(self, size: NDArray[np.int64]) -> Flags:
-        """Make features typical, so many of each case at once, then half as many, and so on; tell which cases moved."""
+        """Make features typical, so many of each case at once, then half as many, and so on; tell
+        which cases moved.
+        """
         ever = np.zeros(len(size), dtype=np.bool_)
         while self.left >= 2 and size.any():
             parts = self._parts(size)
@@ -222,7 +250,9 @@ class _Cases:
         return ever
 
     def _parts(self, size: NDArray[np.int64]) -> list[tuple[Indices, Flags]]:
-        """Return features to make typical, so many at once: the first part of each case, then the second, and so on."""
+        """Return features to make typical, so many at once: the first part of each case, then the
+        second, and so on.
+        """
         odd = self.odd
         part = np.where(odd, (odd.cumsum(axis=1) - 1) // np.maximum(size, 1)[:, None], -1)
         part[size == 0] = -1
@@ -232,7 +262,9 @@ class _Cases:
             found.append((rows, part[rows] == number))
         return found
 
-    def _joined(self, parts: list[tuple[Indices, Flags]], kept: Flags) -> list[tuple[Indices, Flags]]:
+    def _joined(
+        self, parts: list[tuple[Indices, Flags]], kept: Flags
+    ) -> list[tuple[Indices, Flags]]:
         """Return the parts that persist alone joined one after the other, the longest first."""
         union = np.zeros(self.points.shape, dtype=np.bool_)
         times = np.zeros(len(union), dtype=np.intp)
@@ -253,11 +285,17 @@ class _Cases:
         return self.ask(rows, np.where(mask, self.toward[rows], self.points[rows]))
 
     def build(self) -> None:
-        """Begin again at a typical row, and take over as few features as make it a case: one, then two, and so on."""
+        """Begin again at a typical row, and take over as few features as make it a case: one, then
+        two, and so on.
+        """
         odd = self.odd
         place, count = np.where(odd, odd.cumsum(axis=1) - 1, -1), odd.sum(axis=1)
-        for size in range(1, int(count.max(initial=0)) - 1):  # to leave out only one was tried before
-            most = max((n for n in range(odd.shape[1] + 1) if comb(n, size) <= COMBINATIONS), default=0)
+        for size in range(
+            1, int(count.max(initial=0)) - 1
+        ):  # to leave out only one was tried before
+            most = max(
+                (n for n in range(odd.shape[1] + 1) if comb(n, size) <= COMBINATIONS), default=0
+            )
             parts = []
             for taken in combinations(range(most), size):
                 rows = np.flatnonzero((count > size + 1) & (count <= most) & (count > taken[-1]))
@@ -267,8 +305,14 @@ class _Cases:
                 count[built] = 0
 
     def _numbers(self, cases: Flags) -> Iterator[tuple[Indices, Indices]]:
-        """Give the first number that is not typical of each of these cases, then the second of each, and so on."""
-        odd = self.odd & np.array([feature.kind != "category" for feature in self.features]) & cases[:, None]
+        """Give the first number that is not typical of each of these cases, then the second of
+        each, and so on.
+        """
+        odd = (
+            self.odd
+            & np.array([feature.kind != "category" for feature in self.features])
+            & cases[:, None]
+        )
         nth = odd.cumsum(axis=1)
         for number in range(1, int(nth.max(initial=0)) + 1):
             rows, position = np.nonzero(odd & (nth == number))
@@ -279,8 +323,12 @@ class _Cases:
         points[np.arange(len(rows)), position] = values
         return self.ask(rows, points)
 
-    def _placed(self, values: NDArray[np.float64], position: Indices) -> tuple[NDArray[np.float64], Flags]:
-        """Return values exactly where their features have them, and which of them the features have."""
+    def _placed(
+        self, values: NDArray[np.float64], position: Indices
+    ) -> tuple[NDArray[np.float64], Flags]:
+        """Return values exactly where their features have them, and which of them the features
+        have.
+        """
         placed, inside = values.copy(), np.zeros(len(values), dtype=np.bool_)
         for at in np.unique(position):
             mine = position == at
@@ -296,7 +344,9 @@ class _Cases:
             near, far = self.toward[rows, position], self.points[rows, position]
             while self.left >= 2:
                 middle, _ = self._placed((near + far) / 2, position)
-                going = np.flatnonzero((np.abs(far - near) > width[position]) & (middle != near) & (middle != far))
+                going = np.flatnonzero(
+                    (np.abs(far - near) > width[position]) & (middle != near) & (middle != far)
+                )
                 if not len(going):
                     break
                 tried = self._ask_moved(rows[going], position[going], middle[going])
@@ -313,7 +363,9 @@ class _Cases:
             open_ = np.arange(len(rows))
             for digits in DIGITS:
                 sides = np.stack(_rounded(value, digits))
-                sides = np.take_along_axis(sides, np.abs(sides - goal).argsort(axis=0, kind="stable"), axis=0)
+                sides = np.take_along_axis(
+                    sides, np.abs(sides - goal).argsort(axis=0, kind="stable"), axis=0
+                )
                 open_ = open_[(sides[0] != sides[1])[open_]]  # others are as round as that already
                 both = np.concatenate([open_, open_])
                 tries = np.concatenate([sides[0, open_], sides[1, open_]])
@@ -322,11 +374,15 @@ class _Cases:
                 fit = inside & (gap <= limit[both]) & (gap > 0)
                 if self.left < 2 or not len(open_):
                     break
-                moved = self.accept(self._ask_moved(rows[both[fit]], position[both[fit]], placed[fit]))
+                moved = self.accept(
+                    self._ask_moved(rows[both[fit]], position[both[fit]], placed[fit])
+                )
                 open_ = open_[~moved[rows[open_]]]
 
     def change_least(self) -> None:
-        """Let the two members of each case differ in as few features, and numbers by as little, as possible."""
+        """Let the two members of each case differ in as few features, and numbers by as little, as
+        possible.
+        """
         table = self.probe.table
         if not 2 < len(table) <= MOST_ASSIGNMENTS or not len(self.points):
             return
@@ -345,7 +401,9 @@ class _Cases:
         self.accept(self.ask(rows, self.points[rows], chosen))
 
     def _least(self, points: Points, pairs: Indices, order: Indices) -> Indices:
-        """Return the first pair of assignments, in this order, whose outcomes differ at each point, -1 for none."""
+        """Return the first pair of assignments, in this order, whose outcomes differ at each point,
+        -1 for none.
+        """
         tried = self.probe.ask(np.asfortranarray(points))
         self.left -= int(tried.asked.sum())
         best = np.full(len(points), -1, dtype=np.intp)
@@ -359,18 +417,27 @@ class _Cases:
         return best
 
     def _change(self, pairs: Indices) -> NDArray[np.float64]:
-        """Return how much pairs of assignments change: the number of features, then how far numbers move."""
+        """Return how much pairs of assignments change: the number of features, then how far numbers
+        move.
+        """
         table = self.probe.table
         total = np.zeros(len(pairs))
         for column, position in enumerate(self.probe.over):
-            feature, gap = self.features[position], np.abs(table[pairs[:, 0], column] - table[pairs[:, 1], column])
+            feature, gap = (
+                self.features[position],
+                np.abs(table[pairs[:, 0], column] - table[pairs[:, 1], column]),
+            )
             total += gap > 0
             if feature.kind != "category":
-                total += gap / (float(feature.high - feature.low) or 1.0) / (len(self.probe.over) + 1)
+                total += (
+                    gap / (float(feature.high - feature.low) or 1.0) / (len(self.probe.over) + 1)
+                )
         return total
 
 
-def _rounded(values: NDArray[np.float64], digits: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _rounded(
+    values: NDArray[np.float64], digits: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return numbers rounded down and up to so many significant digits.
 
     >>> down, up = _rounded(np.array([7056.0, -0.123, 50.0, 0.0]), 2)
@@ -379,8 +446,11 @@ def _rounded(values: NDArray[np.float64], digits: int) -> tuple[NDArray[np.float
     """
     size = np.floor(np.log10(np.where(values == 0, 1.0, np.abs(values))))
     power = size - digits + 1
-    # Whole numbers times or over whole powers of ten are exact, so that 0.3 does not become 0.30000000000000004.
+    # Whole numbers times or over whole powers of ten are exact, so that 0.3 does not become
+    # 0.30000000000000004.
     times, over = 10.0 ** np.maximum(power, 0), 10.0 ** np.maximum(-power, 0)
     scaled = values / times * over
-    scaled = np.where(np.isclose(scaled, np.round(scaled), rtol=1e-12, atol=0), np.round(scaled), scaled)
+    scaled = np.where(
+        np.isclose(scaled, np.round(scaled), rtol=1e-12, atol=0), np.round(scaled), scaled
+    )
     return np.floor(scaled) * times / over, np.ceil(scaled) * times / over

@@ -1,8 +1,9 @@
 """Strategies that look for discriminatory inputs, each under its name.
 
-To add one, write a module with a `Strategy` and add a line here; another package adds an entry point of the group
-`evenhand.strategies`, and a program calls ``STRATEGIES.register(name, strategy)``. An entry is an object, or a class or
-function that makes one when it is called with nothing.
+To add one, write a module with a `Strategy` and add a line here; another package adds an entry
+point of the group `evenhand.strategies`, and a program calls ``STRATEGIES.register(name,
+strategy)``. An entry is an object, or a class or function that makes one when it is called with
+nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ STRATEGIES: Registry[Strategy | Maker] = Registry(
 
 
 def as_strategy(strategy: str | Strategy | Maker) -> Strategy:
-    """Return the strategy that a name or a class stands for, and an object as it is; else say which name is nearest.
+    """Return the strategy that a name or a class stands for, and an object as it is; else say which
+    name is nearest.
 
     >>> as_strategy("semi-directed").name
     'semi-directed'
@@ -52,7 +54,9 @@ def as_strategy(strategy: str | Strategy | Maker) -> Strategy:
         return strategy()
     said = f"strategy = {clip(repr(strategy))}"
     if hasattr(strategy, "propose"):
-        raise UsageError(f"{said} proposes inputs and is no evenhand.Strategy; derive its class from that")
+        raise UsageError(
+            f"{said} proposes inputs and is no evenhand.Strategy; derive its class from that"
+        )
     raise UsageError(f"{said} is unknown; {nearest(strategy, STRATEGIES)}")
 
 
@@ -60,12 +64,15 @@ def _made(name: str, entry: Strategy | Maker) -> Strategy:
     """Return the object that an entry is or makes."""
     found = entry if isinstance(entry, Strategy) else entry()
     if not isinstance(found, Strategy):
-        raise UsageError(f"strategy {name!r} is {clip(repr(found))}; it must be an evenhand.Strategy")
+        raise UsageError(
+            f"strategy {name!r} is {clip(repr(found))}; it must be an evenhand.Strategy"
+        )
     return found
 
 
 def __getattr__(name: str) -> object:
-    # What came of inputs is made of arrays, and the names of strategies must cost no import of NumPy.
+    # What came of inputs is made of arrays, and the names of strategies must cost no import of
+    # NumPy.
     if name == "Tried":
         from evenhand.methods.search.probe import Tried
 

@@ -1,8 +1,10 @@
-"""The adaptive strategy: many walkers in lock step flood outward from known hits, seeds come from whatever pays.
+"""The adaptive strategy: many walkers in lock step flood outward from known hits, seeds come from
+whatever pays.
 
-Known hits are mutated with moves that a bandit has learnt lead from hit to hit; of more candidates than can be asked,
-those are asked that promise most and lie where few hits were found. A share of the effort goes to new regions: uniform
-inputs, real rows, the way between inputs of different outcomes, and near misses, as much from each as it pays.
+Known hits are mutated with moves that a bandit has learnt lead from hit to hit; of more candidates
+than can be asked, those are asked that promise most and lie where few hits were found. A share of
+the effort goes to new regions: uniform inputs, real rows, the way between inputs of different
+outcomes, and near misses, as much from each as it pays.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ LEAST_SEEDS, MOST_SEEDS = 0.04, 0.5
 LEAST_SHARE = 0.1
 """The share of the seeds that every source keeps, so that it can show that it pays again."""
 LEAST_MENDED, MOST_MENDED, SURE, MEMORY = 0.05, 0.8, 6, 0.9
-"""The shares of children that are mended, how much more what pays more, and how long that is remembered."""
+"""The shares of children that are mended, how much more what pays more, and how long that is
+remembered.
+"""
 NOISE = 0.1
 NOVELTY = {"many": 0.5, "diverse": 1.5, "realistic": 0.5}
 """How much an empty cell is preferred over a crowded one."""
@@ -90,7 +94,10 @@ class Adaptive(Strategy):
             self._sources.append(Slopes(self._moves, self.probe.margins))
         if self._start is not None and len(self._start):
             given = Given(self._moves, self._start, self._rng)
-            self._sources = [given, *(self._sources[1:] if self.prefer == "realistic" else self._sources)]
+            self._sources = [
+                given,
+                *(self._sources[1:] if self.prefer == "realistic" else self._sources),
+            ]
         self._paid = np.ones(len(self._sources))
         self._cost = np.full(len(self._sources), 2.0)
         self._flooded = np.array([1.0, 1.0])
@@ -111,7 +118,9 @@ class Adaptive(Strategy):
         return Proposal(np.asfortranarray(points), pairs, asked)
 
     def _seeding(self) -> float:
-        """Return the share of seeds: all while there is nothing to flood from, else the more the less that yields."""
+        """Return the share of seeds: all while there is nothing to flood from, else the more the
+        less that yields.
+        """
         if not len(self._archive) or not self.probe.free:
             return 1.0
         yields = self._flooded[0] / self._flooded[1]
@@ -132,12 +141,18 @@ class Adaptive(Strategy):
         fresh = fresh[self.probe.valid(points[fresh], pairs[fresh])]
         score = score[fresh] + self._appeal(points[fresh], origins[fresh])
         best = fresh[np.argsort(-score, kind="stable")[:n]]
-        return _Children(points[best], pairs[best], parents[best], chosen[:, best], origins[best], mended[best])
+        return _Children(
+            points[best], pairs[best], parents[best], chosen[:, best], origins[best], mended[best]
+        )
 
     def _appeal(self, points: Points, origins: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return how welcome inputs are, hits or not: the fewer in their cell and the nearer to real rows, the more."""
+        """Return how welcome inputs are, hits or not: the fewer in their cell and the nearer to
+        real rows, the more.
+        """
         appeal = NOISE * self._rng.gumbel(size=len(points))
-        appeal -= NOVELTY[self.prefer] * np.log1p(self._archive.crowd(self._archive.cell_of(points)))
+        appeal -= NOVELTY[self.prefer] * np.log1p(
+            self._archive.crowd(self._archive.cell_of(points))
+        )
         if REALISM[self.prefer] and self._start is not None:
             appeal -= REALISM[self.prefer] * self._drift(points, origins)
         return np.asarray(appeal)
@@ -145,7 +160,9 @@ class Adaptive(Strategy):
     def _mend(
         self, slope: Slope, points: Points, parents: NDArray[np.intp]
     ) -> tuple[Points, NDArray[np.bool_], NDArray[np.float64]]:
-        """Move some children back to the middle between the outcomes, and return what slopes promise of all."""
+        """Move some children back to the middle between the outcomes, and return what slopes
+        promise of all.
+        """
         hits = self._archive.hits
         before, middle = hits.points[parents], hits.middles[parents]
         after = middle + slope.change(before, points)
@@ -158,7 +175,9 @@ class Adaptive(Strategy):
         return points, mended, slope.promise(after, hits.gaps[parents])
 
     def _drift(self, points: Points, origins: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return how far each point is from the real row that it comes from, as a share of the ranges."""
+        """Return how far each point is from the real row that it comes from, as a share of the
+        ranges.
+        """
         assert self._start is not None
         at, moves = self._moves.positions, self._moves
         span = np.maximum(moves.high - moves.low, moves.size)
@@ -166,7 +185,9 @@ class Adaptive(Strategy):
         return np.asarray(np.where(origins < 0, 1.0, apart.mean(axis=1)))
 
     def _seeds(self, n: int) -> tuple[list[Points], tuple[tuple[int, int], ...]]:
-        """Return seeds of each source, as many as it pays; what one cannot give comes from the first."""
+        """Return seeds of each source, as many as it pays; what one cannot give comes from the
+        first.
+        """
         rates = self._paid / self._cost
         shares = LEAST_SHARE + (1 - LEAST_SHARE * len(rates)) * rates / rates.sum()
         shares[~np.array([self._ready(source, n) for source in self._sources])] = 0.0
@@ -178,19 +199,27 @@ class Adaptive(Strategy):
         left = n
         for number in reversed(range(len(self._sources))):
             wanted = left if number == 0 else min(left, round(float(shares[number]) * n))
-            points = self._sources[number].propose(wanted, self._rng) if wanted else self._moves.nothing
+            points = (
+                self._sources[number].propose(wanted, self._rng) if wanted else self._moves.nothing
+            )
             parts.append(points)
             numbers.append((number, len(points)))
             left -= len(points)
         return parts, tuple(numbers)
 
     def _ready(self, source: Source, n: int) -> bool:
-        if isinstance(source, Slopes) and (len(self._archive) >= FEW or self._left < AFFORDABLE * n):
-            return False  # it asks inputs of its own, which only pays while next to nothing is known
+        if isinstance(source, Slopes) and (
+            len(self._archive) >= FEW or self._left < AFFORDABLE * n
+        ):
+            return (
+                False  # it asks inputs of its own, which only pays while next to nothing is known
+            )
         return source.ready
 
     def _pairs(self, n: int) -> NDArray[np.intp]:
-        """Return two assignments to compare for each seed: half of them as hits had them, half at random."""
+        """Return two assignments to compare for each seed: half of them as hits had them, half at
+        random.
+        """
         size = len(self.probe.table)
         first = self._rng.integers(0, size, n)
         found = np.stack([first, (first + self._rng.integers(1, size, n)) % size], axis=1)
@@ -221,12 +250,16 @@ class Adaptive(Strategy):
         if len(hits):
             pairs = np.stack([tried.first[hits], tried.second[hits]], axis=1)
             margins = tried.near[hits], tried.middle[hits], tried.gap[hits]
-            novel = self._archive.add(Kin(tried.points[hits], pairs, parents[hits], origins[hits], *margins))
+            novel = self._archive.add(
+                Kin(tried.points[hits], pairs, parents[hits], origins[hits], *margins)
+            )
             paid = owners[hits[novel]]
             self._paid += np.bincount(paid[paid >= 0], minlength=len(self._sources))
         return len(tried)
 
-    def _learn_slope(self, tried: Tried, parents: NDArray[np.intp], mended: NDArray[np.bool_]) -> None:
+    def _learn_slope(
+        self, tried: Tried, parents: NDArray[np.intp], mended: NDArray[np.bool_]
+    ) -> None:
         """Learn how margins changed from parents to their children, and whether to mend pays."""
         if self._slope is None:
             return
@@ -234,11 +267,15 @@ class Adaptive(Strategy):
         asked = tried.asked[:n] > 0
         change = (tried.middle[:n] - hits.middles[parents])[asked]
         self._slope.learn(hits.points[parents][asked], tried.points[:n][asked], change)
-        counts = [np.bincount(mended, weights=wins, minlength=2) for wins in (tried.hits[:n], asked)]
+        counts = [
+            np.bincount(mended, weights=wins, minlength=2) for wins in (tried.hits[:n], asked)
+        ]
         self._mended = 1 + (self._mended - 1) * MEMORY + np.array(counts)
 
     def _taught(self, tried: Tried, start: int, origins: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Let each source learn from its own seeds, and return whose seed each input was; -1 for children."""
+        """Let each source learn from its own seeds, and return whose seed each input was; -1 for
+        children.
+        """
         assert self._wave is not None
         owners = np.full(len(tried), -1, dtype=np.intp)
         self._paid, self._cost = 1 + (self._paid - 1) * MEMORY, 2 + (self._cost - 2) * MEMORY

@@ -1,9 +1,11 @@
-"""The three strategies of Aequitas (Udeshi, Arora and Chattopadhyay, ASE 2018), as in its Algorithms 1 to 4.
+"""The three strategies of Aequitas (Udeshi, Arora and Chattopadhyay, ASE 2018), as in its
+Algorithms 1 to 4.
 
-A global phase draws inputs; a local phase walks from each discriminatory one in steps of -1 or +1. The walk is one step
-at a time by nature: what comes of a step moves the chances of the next. But its random numbers can be drawn before, so
-steps are laid out ahead on guessed outcomes, asked together, and followed again with the true outcomes up to the first
-step that would have gone elsewhere. What is accepted is the walk of the paper, however much was laid out.
+A global phase draws inputs; a local phase walks from each discriminatory one in steps of -1 or +1.
+The walk is one step at a time by nature: what comes of a step moves the chances of the next. But
+its random numbers can be drawn before, so steps are laid out ahead on guessed outcomes, asked
+together, and followed again with the true outcomes up to the first step that would have gone
+elsewhere. What is accepted is the walk of the paper, however much was laid out.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ UPDATES: tuple[Update, ...] = get_args(Update)
 _BLOCK = 1024
 """Inputs of the global phase drawn at once."""
 _FIRST_REACH, _STRETCH, _MEMORY = 32.0, 1.5, 0.8
-"""Steps expected to be accepted at first, how many are laid out for each of those, and how slowly that is learnt."""
+"""Steps expected to be accepted at first, how many are laid out for each of those, and how slowly
+that is learnt.
+"""
 
 
 class Aequitas(Strategy):
@@ -44,15 +48,18 @@ class Aequitas(Strategy):
     Parameters
     ----------
     update
-        What is learnt from a step: nothing, the direction (Algorithm 3), or the feature too (Algorithm 4).
+        What is learnt from a step: nothing, the direction (Algorithm 3), or the feature too
+        (Algorithm 4).
     dv, dpr
-        The paper's Δv and Δpr: how much one step moves the chance of a direction, and one hit that of a feature.
+        The paper's Δv and Δpr: how much one step moves the chance of a direction, and one hit that
+        of a feature.
     global_trials, local_trials
-        The paper's N, inputs drawn in a global phase and steps from each discriminatory one; phases follow each other
-        until the budget is spent.
+        The paper's N, inputs drawn in a global phase and steps from each discriminatory one; phases
+        follow each other until the budget is spent.
     ahead
-        Whether to lay out steps ahead of what is known; without, a directed local phase proposes one step at a time.
-        That asks more than is used, so by default it is done where asking is cheap.
+        Whether to lay out steps ahead of what is known; without, a directed local phase proposes
+        one step at a time. That asks more than is used, so by default it is done where asking is
+        cheap.
 
     Examples
     --------
@@ -85,7 +92,9 @@ class Aequitas(Strategy):
         ahead: bool | None = None,
     ) -> None:
         if update not in UPDATES:
-            raise UsageError(f"update = {clip(repr(update))} is unknown; {nearest(update, UPDATES)}")
+            raise UsageError(
+                f"update = {clip(repr(update))} is unknown; {nearest(update, UPDATES)}"
+            )
         self.name = self.update = update
         self._global_trials = _whole("global_trials", global_trials)
         self._local_trials = _whole("local_trials", local_trials)
@@ -101,7 +110,9 @@ class Aequitas(Strategy):
         self.chances = Chances(len(self._ground), self._dv, self._dpr)
         self._start = setting.start if setting.start is not None else np.empty((0, 0))
         self._order = stream(setting.seed, "aequitas", "start").permutation(len(self._start))
-        self._draws = Draws(Uniform(), setting.probe.space, setting.seed, "aequitas", "global", block=_BLOCK)
+        self._draws = Draws(
+            Uniform(), setting.probe.space, setting.seed, "aequitas", "global", block=_BLOCK
+        )
         self._drawn, self._left = 0, self._global_trials
         self._rng = stream(setting.seed, "aequitas", "local")
         self._numbers: NDArray[np.float64] = np.empty((0, 2))
@@ -119,7 +130,9 @@ class Aequitas(Strategy):
         self._hit = True
 
     def propose(self, n: int) -> Proposal:
-        """Return inputs of the global phase, or the next steps of the local phase on guessed outcomes."""
+        """Return inputs of the global phase, or the next steps of the local phase on guessed
+        outcomes.
+        """
         if not len(self._ground) and self._drawn:  # there is only one class, and it was tried
             return Proposal(self._draws.take(0, 1)[:0])
         if self._left:
@@ -136,7 +149,9 @@ class Aequitas(Strategy):
         return Proposal(self._walked())
 
     def observe(self, tried: Tried) -> int:
-        """Learn from what was tried, and return how many of the inputs the paper's walk would have come to."""
+        """Learn from what was tried, and return how many of the inputs the paper's walk would have
+        come to.
+        """
         if self._left:
             self._gather(tried)
             return len(tried)
@@ -146,7 +161,8 @@ class Aequitas(Strategy):
             accepted = len(self.chances.course(self._numbers[:accepted].tolist(), hits, self._laid))
             self._reach = _MEMORY * self._reach + (1 - _MEMORY) * accepted
         if accepted:
-            # The rest of the walk lies a step or two beside what was laid out, so its outcomes are good guesses.
+            # The rest of the walk lies a step or two beside what was laid out, so its outcomes are
+            # good guesses.
             self._hit, self._guesses = hits[accepted - 1], hits[accepted:]
             self._at = tried.points[accepted - 1].copy()
             self._numbers = self._numbers[accepted:]
@@ -165,7 +181,9 @@ class Aequitas(Strategy):
         return self._draws.take(begin, begin + n)
 
     def _gather(self, tried: Tried) -> None:
-        """Keep the discriminatory inputs of the global phase, each class once (Algorithm 1, line 9)."""
+        """Keep the discriminatory inputs of the global phase, each class once (Algorithm 1, line
+        9).
+        """
         rows = np.flatnonzero(tried.hits)
         self._seeds.extend(tried.points[rows[self._known.add(tried.keys[rows])]])
         self._drawn += len(tried)
@@ -174,7 +192,9 @@ class Aequitas(Strategy):
             self._left = self._global_trials
 
     def _ahead(self, n: int) -> NDArray[np.float64]:
-        """Return the random numbers of the next steps, two each, the same however many are asked at once."""
+        """Return the random numbers of the next steps, two each, the same however many are asked at
+        once.
+        """
         short = n - len(self._numbers)
         if short > 0:
             self._numbers = np.concatenate([self._numbers, self._rng.random((short, 2))])
@@ -202,7 +222,8 @@ def aequitas(
     global_trials: int = 1000,
     local_trials: int = 1000,
 ) -> Aequitas:
-    """Return a strategy of Aequitas with other parameters than the paper's, for ``search(strategy=…)``.
+    """Return a strategy of Aequitas with other parameters than the paper's, for
+    ``search(strategy=…)``.
 
     Parameters
     ----------
@@ -232,7 +253,11 @@ def _whole(name: str, value: Any) -> int:
 
 
 def _share(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float | np.number)
+        or not 0 <= value <= 1
+    ):
         raise UsageError(f"{name} = {clip(repr(value))} must be a number from 0 to 1")
     return float(value)
 

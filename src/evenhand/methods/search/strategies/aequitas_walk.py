@@ -21,13 +21,16 @@ if TYPE_CHECKING:
 _LARGE = 2.0**64
 """Weights are scaled down by this power of two, which rounds nothing, before they can overflow."""
 _LEAST_STRETCH = 16
-"""How many steps are laid out at once, at least, before looking whether they keep the constraints."""
+"""How many steps are laid out at once, at least, before looking whether they keep the constraints.
+"""
 
 
 class Chances:
-    """The chances σv of a step down and σpr of each feature (Algorithm 2), and their updates (Algorithms 3 and 4).
+    """The chances σv of a step down and σpr of each feature (Algorithm 2), and their updates
+    (Algorithms 3 and 4).
 
-    A choice is a number: the place of a feature for a step up in it, and the complement of that for a step down.
+    A choice is a number: the place of a feature for a step up in it, and the complement of that for
+    a step down.
 
     >>> chances = Chances(2, dv=0.1, dpr=0.5)
     >>> chances.course([[0.0, 0.0], [0.9, 0.9]], [True, False])  # down in the first, a hit; up in the second, a miss
@@ -43,7 +46,9 @@ class Chances:
         self.down = [0.5] * features
         """The chance of each feature that a step in it goes down: σv."""
         self.upto = [float(place) for place in range(1, features + 1)]
-        """Weights of the features, summed up to each: σpr but for a factor, which saves dividing all at every hit."""
+        """Weights of the features, summed up to each: σpr but for a factor, which saves dividing
+        all at every hit.
+        """
 
     @property
     def shares(self) -> NDArray[np.float64]:
@@ -57,22 +62,33 @@ class Chances:
         return found
 
     def still(self, numbers: NDArray[np.float64]) -> list[int]:
-        """Return the choices of steps after which nothing is updated; each takes two random numbers in [0, 1)."""
+        """Return the choices of steps after which nothing is updated; each takes two random numbers
+        in [0, 1).
+        """
         upto = np.array(self.upto)
-        place = np.minimum(np.searchsorted(upto, numbers[:, 0] * upto[-1], side="right"), len(upto) - 1)
+        place = np.minimum(
+            np.searchsorted(upto, numbers[:, 0] * upto[-1], side="right"), len(upto) - 1
+        )
         back = numbers[:, 1] < np.array(self.down)[place]
         found: list[int] = np.where(back, ~place, place).tolist()
         return found
 
     def course(
-        self, numbers: Iterable[Sequence[float]], hits: Iterable[bool], laid: Iterable[int] | None = None
+        self,
+        numbers: Iterable[Sequence[float]],
+        hits: Iterable[bool],
+        laid: Iterable[int] | None = None,
     ) -> list[int]:
-        """Make choices, updating after each by whether it led to a hit; end before one that is not as it was laid."""
+        """Make choices, updating after each by whether it led to a hit; end before one that is not
+        as it was laid.
+        """
         down, upto, dv, dpr = self.down, self.upto, self.dv, self.dpr
         last = len(upto) - 1
         found = []
         # One step at a time, since each choice rests on what came of the one before.
-        for (which, way), hit, wanted in zip(numbers, hits, repeat(None) if laid is None else laid, strict=False):
+        for (which, way), hit, wanted in zip(
+            numbers, hits, repeat(None) if laid is None else laid, strict=False
+        ):
             place = bisect_right(upto, which * upto[last], 0, last)
             back = way < down[place]
             choice = ~place if back else place
@@ -93,7 +109,8 @@ class Chances:
 
 
 class Ground:
-    """Where steps lead: no further than the ends of a feature, and only to classes in which there is a pair to compare.
+    """Where steps lead: no further than the ends of a feature, and only to classes in which there
+    is a pair to compare.
 
     >>> from evenhand.space.feature import category, integer
     >>> from evenhand.space.space import Space
@@ -109,7 +126,9 @@ class Ground:
     def __init__(self, probe: Probe) -> None:
         self.probe = probe
         self._moves = Moves(probe)
-        self._ends = [part.tolist() for part in (self._moves.low, self._moves.high, self._moves.size)]
+        self._ends = [
+            part.tolist() for part in (self._moves.low, self._moves.high, self._moves.size)
+        ]
 
     def __len__(self) -> int:
         return len(self._moves.features)

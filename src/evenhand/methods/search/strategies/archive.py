@@ -23,19 +23,25 @@ HEIRLOOM = 6.0
 STALE = 1.05
 """How much an archive may grow before its cells are counted anew, which takes sorting all of it."""
 DEEP, SHALLOW = 0.5, 0.1
-"""How much hits are preferred that margins tell to be far from being none, and what the shallowest count."""
+"""How much hits are preferred that margins tell to be far from being none, and what the shallowest
+count.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Kin:
-    """Hits: where they are, which assignments differ, whose children they are and of which row; -1 stands for none."""
+    """Hits: where they are, which assignments differ, whose children they are and of which row; -1
+    stands for none.
+    """
 
     points: Points
     pairs: NDArray[np.intp]
     parents: NDArray[np.intp]
     origins: NDArray[np.intp]
     depths: NDArray[np.float64]
-    """How far each is from being none, from 0 to 1, where margins tell; 0 for all where they do not."""
+    """How far each is from being none, from 0 to 1, where margins tell; 0 for all where they do
+    not.
+    """
     middles: NDArray[np.float64]
     gaps: NDArray[np.float64]
     """The middle between the margins of each, and how far apart they are."""
@@ -48,7 +54,9 @@ class Archive:
         self._of = Cells(probe.space, probe.free)
         width = len(probe.space.features)
         nobody, none = np.empty(0, dtype=np.intp), np.empty(0)
-        self.hits = Kin(np.empty((0, width)), np.empty((0, 2), np.intp), nobody, nobody, none, none, none)
+        self.hits = Kin(
+            np.empty((0, width)), np.empty((0, 2), np.intp), nobody, nobody, none, none, none
+        )
         self._wins: NDArray[np.float64] = np.empty(0)
         self._tries: NDArray[np.float64] = np.empty(0)
         self._cells = np.empty(0, dtype=np.uint64)
@@ -81,7 +89,10 @@ class Archive:
             np.concatenate([old.middles, new.middles]),
             np.concatenate([old.gaps, new.gaps]),
         )
-        self._wins, self._tries = np.concatenate([self._wins, wins]), np.concatenate([self._tries, tries])
+        self._wins, self._tries = (
+            np.concatenate([self._wins, wins]),
+            np.concatenate([self._tries, tries]),
+        )
         self._cells = np.concatenate([self._cells, cells])
         if len(self) > STALE * len(self._order):
             self._order = np.argsort(self._cells, kind="stable")
@@ -115,7 +126,9 @@ class Archive:
         return np.where(self._known[place] == cells, self._counts[place], 0)
 
     def parents(self, n: int, rng: np.random.Generator) -> NDArray[np.intp]:
-        """Draw parents: half of them from any cell alike, however many hits it holds, half from the recent hits."""
+        """Draw parents: half of them from any cell alike, however many hits it holds, half from the
+        recent hits.
+        """
         half = n // 2
         cell = rng.integers(0, self.cells, half)
         inside = np.floor(rng.random(half) * self._counts[cell]).astype(np.intp)

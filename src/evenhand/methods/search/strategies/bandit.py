@@ -1,4 +1,6 @@
-"""Arms: which moves lead from hit to hit, learnt as a bandit over feature × {one step down, one step up, jump}."""
+"""Arms: which moves lead from hit to hit, learnt as a bandit over feature × {one step down, one
+step up, jump}.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,16 @@ if TYPE_CHECKING:
 MOST_MOVES = 4
 """The most moves that lead from a hit to its child."""
 MEMORY = 0.98
-"""How much of what was learnt a wave later still counts: what can be reached changes as a search goes on."""
+"""How much of what was learnt a wave later still counts: what can be reached changes as a search
+goes on.
+"""
 POSTERIORS = 16
-"""Draws from what is believed of the arms that the candidates of a wave share (Thompson sampling)."""
+"""Draws from what is believed of the arms that the candidates of a wave share (Thompson sampling).
+"""
 SHARPNESS = 2.0
-"""How strongly arms that are believed to do well are preferred; twice as strongly for a second move, and so on."""
+"""How strongly arms that are believed to do well are preferred; twice as strongly for a second
+move, and so on.
+"""
 
 
 class Arms:
@@ -32,13 +39,17 @@ class Arms:
         self._many_wins, self._many_tries = np.ones(MOST_MOVES), np.full(MOST_MOVES, 2.0)
 
     def choose(self, n: int, rng: np.random.Generator) -> NDArray[np.intp]:
-        """Return the arms of each of `n` children, one row for each move; -1 where a child has no more moves."""
+        """Return the arms of each of `n` children, one row for each move; -1 where a child has no
+        more moves.
+        """
         share = (self._many_wins / self._many_tries) ** 2
         many = 1 + np.searchsorted(np.cumsum(share / share.sum())[:-1], rng.random(n), side="right")
         believed = rng.beta(self.wins, self.tries - self.wins, (POSTERIORS, len(self.wins)))
         sharpness = SHARPNESS * np.arange(1, MOST_MOVES + 1)
         weights = believed ** sharpness[:, None, None]
-        totals = np.cumsum(weights / weights.sum(axis=2, keepdims=True), axis=2).reshape(-1, len(self.wins))
+        totals = np.cumsum(weights / weights.sum(axis=2, keepdims=True), axis=2).reshape(
+            -1, len(self.wins)
+        )
         totals[:, -1] = 1.0
         # One sorted table of all draws for all moves: row i fills the numbers from i to i + 1.
         table = (totals + np.arange(len(totals))[:, None]).ravel()
@@ -71,7 +82,10 @@ class Arms:
     def learn(self, chosen: NDArray[np.intp], hits: NDArray[np.bool_]) -> None:
         """Take into account what these moves led to; several moves of one child share the credit."""
         many = (chosen >= 0).sum(axis=0)
-        self._many_wins, self._many_tries = _faded(self._many_wins, 1.0), _faded(self._many_tries, 2.0)
+        self._many_wins, self._many_tries = (
+            _faded(self._many_wins, 1.0),
+            _faded(self._many_tries, 2.0),
+        )
         self._many_tries += np.bincount(many - 1, minlength=MOST_MOVES)
         self._many_wins += np.bincount(many - 1, weights=hits, minlength=MOST_MOVES)
         self.wins, self.tries = _faded(self.wins, 1.0), _faded(self.tries, 2.0)
@@ -79,7 +93,9 @@ class Arms:
             used = arms >= 0
             credit = 1.0 / many[used]
             self.tries += np.bincount(arms[used], weights=credit, minlength=len(self.tries))
-            self.wins += np.bincount(arms[used], weights=credit * hits[used], minlength=len(self.wins))
+            self.wins += np.bincount(
+                arms[used], weights=credit * hits[used], minlength=len(self.wins)
+            )
 
 
 def _faded(counts: NDArray[np.float64], prior: float) -> NDArray[np.float64]:

@@ -1,4 +1,6 @@
-"""The protocol of a strategy: it proposes inputs and learns from what came of them, so its hits are no rate."""
+"""The protocol of a strategy: it proposes inputs and learns from what came of them, so its hits are
+no rate.
+"""
 
 from __future__ import annotations
 
@@ -22,23 +24,29 @@ if TYPE_CHECKING:
 class Proposal:
     """Inputs to try, one row each; no row at all says that there is nothing left to try.
 
-    What stands in the columns of the features at issue does not matter, since these are varied. An input of which
-    constraints leave no two members to compare is passed over.
+    What stands in the columns of the features at issue does not matter, since these are varied. An
+    input of which constraints leave no two members to compare is passed over.
     """
 
     points: Points
     pairs: NDArray[np.intp] | None = None
-    """For each input the two assignments to compare, as rows of `setting.probe.table`; None for all of them."""
+    """For each input the two assignments to compare, as rows of `setting.probe.table`; None for all
+    of them.
+    """
     asked: int = 0
     """Inputs that had to be asked to propose these."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a strategy has to work with: the probe, the seed, real rows to begin at, and what may be asked."""
+    """What a strategy has to work with: the probe, the seed, real rows to begin at, and what may be
+    asked.
+    """
 
     probe: Probe
-    """Knows the features at issue (`over`, `table`), and asks the software where a strategy must; see `asked`."""
+    """Knows the features at issue (`over`, `table`), and asks the software where a strategy must;
+    see `asked`.
+    """
     seed: int
     start: Points | None = None
     """Real rows, encoded, where there are any."""
@@ -54,7 +62,9 @@ class Setting:
 
     @property
     def free(self) -> tuple[int, ...]:
-        """The columns that a strategy may change: features that the software takes and that are not at issue."""
+        """The columns that a strategy may change: features that the software takes and that are not
+        at issue.
+        """
         return self.probe.free
 
     def random(self, *name: str) -> np.random.Generator:
@@ -67,16 +77,18 @@ class Setting:
 class Strategy(ABC):
     """How a search looks for discriminatory inputs; derive from it for a way of your own.
 
-    A search is given an object, made with whatever parameters its class has. For each set of features at issue, and
-    for each output of the software, it takes a copy of the object and calls
+    A search is given an object, made with whatever parameters its class has. For each set of
+    features at issue, and for each output of the software, it takes a copy of the object and calls
 
     1. `begin` once, with the space, the seed and the budget: what a run remembers is made here;
     2. `propose`, for inputs to try next;
-    3. `observe`, with what came of them; then `propose` again, until the budget is spent or nothing is proposed.
+    3. `observe`, with what came of them; then `propose` again, until the budget is spent or nothing
+       is proposed.
 
-    So one object can be used for any number of searches, and each of them begins anew. Inputs are rows of numbers as
-    the space encodes them: the place of a level for a category, else the number itself; `space.encode` and
-    `space.decode` translate. Take random numbers from `setting.random` alone, and the same seed finds the same inputs.
+    So one object can be used for any number of searches, and each of them begins anew. Inputs are
+    rows of numbers as the space encodes them: the place of a level for a category, else the number
+    itself; `space.encode` and `space.decode` translate. Take random numbers from `setting.random`
+    alone, and the same seed finds the same inputs.
 
     What a strategy finds is no rate, since what it proposes depends on what it has observed.
 
@@ -85,9 +97,11 @@ class Strategy(ABC):
     name
         What results and reports call it; by default the name of the class.
     enumerates
-        Whether every input is tried instead, where the budget suffices for that: then nothing is left open.
+        Whether every input is tried instead, where the budget suffices for that: then nothing is
+        left open.
     wants_margins
-        Whether to ask models how near to another outcome an input is (``tried.near``), where they can tell.
+        Whether to ask models how near to another outcome an input is (``tried.near``), where they
+        can tell.
 
     Examples
     --------
@@ -129,8 +143,8 @@ class Strategy(ABC):
     >>> found.method, found.value > 100
     ('walk', True)
 
-    Under a name of its own it can be chosen in a configuration and on the command line: a package adds an entry point
-    of the group ``evenhand.strategies``, and a program calls `register`.
+    Under a name of its own it can be chosen in a configuration and on the command line: a package
+    adds an entry point of the group ``evenhand.strategies``, and a program calls `register`.
 
     >>> from evenhand.methods.search.strategies import STRATEGIES
     >>> STRATEGIES.register("walk", Walk)
@@ -155,17 +169,22 @@ class Strategy(ABC):
         run.begin(setting)
         return run
 
-    def begin(self, setting: Setting) -> None:  # noqa: B027 (a strategy may have nothing to remember)
-        """Make ready for a search: keep what is needed of the setting, and forget all searches before."""
+    def begin(self, setting: Setting) -> None:  # noqa: B027
+        """Make ready for a search: keep what is needed of the setting, and forget all searches
+        before.
+        """
 
     @abstractmethod
     def propose(self, n: int) -> Proposal:
-        """Return up to about `n` inputs to try next; none at all says that there is nothing left to try."""
+        """Return up to about `n` inputs to try next; none at all says that there is nothing left to
+        try.
+        """
 
     def observe(self, tried: Tried) -> int | None:
-        """Learn from what was tried, and return how many of the inputs, from the first, count; None for all of them.
+        """Learn from what was tried, and return how many of the inputs, from the first, count; None
+        for all of them.
 
-        What was tried is what was proposed, or its beginning where the budget ends. A strategy that proposes ahead of
-        what it should have known takes back what it would not have proposed.
+        What was tried is what was proposed, or its beginning where the budget ends. A strategy that
+        proposes ahead of what it should have known takes back what it would not have proposed.
         """
         return len(tried)

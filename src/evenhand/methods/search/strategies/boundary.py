@@ -1,4 +1,6 @@
-"""The boundary between outcomes: found by bisection, then walked along, since hits lie where the outcome changes."""
+"""The boundary between outcomes: found by bisection, then walked along, since hits lie where the
+outcome changes.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,11 @@ EDGES = 1024
 
 
 class Bisection(Source):
-    """Halves the way between inputs of different outcomes, many ways in lock step, until a hit or an edge is met.
+    """Halves the way between inputs of different outcomes, many ways in lock step, until a hit or
+    an edge is met.
 
-    Hits lie where the outcome changes: on one side of the boundary for one group, on the other side for another.
+    Hits lie where the outcome changes: on one side of the boundary for one group, on the other side
+    for another.
     """
 
     def __init__(self, moves: Moves, edges: Edges) -> None:
@@ -77,11 +81,16 @@ class Bisection(Source):
                 ends = self._ends[name]
                 starts[place, rows] = ends[np.floor(picks[place, rows] * len(ends)).astype(np.intp)]
                 sides[place, rows] = name
-        self._from, self._to = np.concatenate([self._from, starts[0]]), np.concatenate([self._to, starts[1]])
+        self._from, self._to = (
+            np.concatenate([self._from, starts[0]]),
+            np.concatenate([self._to, starts[1]]),
+        )
         self._sides = np.concatenate([self._sides, sides], axis=1)
 
     def _between(self, rng: np.random.Generator) -> Points:
-        """Return an input between both ends: some of the features that differ switched, or the only one halved."""
+        """Return an input between both ends: some of the features that differ switched, or the only
+        one halved.
+        """
         moves = self.moves
         near, far = self._from[:, moves.positions], self._to[:, moves.positions]
         differ = near != far
@@ -91,8 +100,11 @@ class Bisection(Source):
         rows = np.flatnonzero(many == 1)
         which = differ[rows].argmax(axis=1)
         steps = (far - near)[rows, which] / moves.size[which]
-        # At least one step, or a way of less than two, as continuous features have, would never end.
-        middle[rows, which] += np.sign(steps) * np.maximum(np.trunc(np.abs(steps) / 2), 1) * moves.size[which]
+        # At least one step, or a way of less than two, as continuous features have, would never
+        # end.
+        middle[rows, which] += (
+            np.sign(steps) * np.maximum(np.trunc(np.abs(steps) / 2), 1) * moves.size[which]
+        )
         found = self._from.copy()
         found[:, moves.positions] = middle
         return moves.snapped(found)
@@ -115,7 +127,9 @@ class Bisection(Source):
         self._from, self._to, self._sides = self._from[kept], self._to[kept], self._sides[:, kept]
 
     def learn(self, tried: Tried) -> None:
-        """Go on in the half of each way in which the outcome changes; a way that met a hit has ended."""
+        """Go on in the half of each way in which the outcome changes; a way that met a hit has
+        ended.
+        """
         n = len(tried)
         sides = tried.side
         middle = self._middle[:n]
@@ -124,14 +138,18 @@ class Bisection(Source):
         self._from[:n][same & ~unasked] = middle[same & ~unasked]
         self._to[:n][~same & ~unasked] = middle[~same & ~unasked]
         self._sides[1, :n][~same & ~unasked] = sides[~same & ~unasked]
-        self._drop(np.concatenate([~tried.hits & ~unasked, np.zeros(len(self._from) - n, dtype=np.bool_)]))
+        self._drop(
+            np.concatenate([~tried.hits & ~unasked, np.zeros(len(self._from) - n, dtype=np.bool_)])
+        )
 
 
 class Edges(Source):
-    """Walks along the boundary: pairs of inputs that differ in one step and in outcome, moved in other features.
+    """Walks along the boundary: pairs of inputs that differ in one step and in outcome, moved in
+    other features.
 
-    Moves that keep the two on different sides are learnt as a bandit, apart from those of the flood: a feature that
-    does not matter for the decision may matter for whom it discriminates against.
+    Moves that keep the two on different sides are learnt as a bandit, apart from those of the
+    flood: a feature that does not matter for the decision may matter for whom it discriminates
+    against.
     """
 
     def __init__(self, moves: Moves) -> None:

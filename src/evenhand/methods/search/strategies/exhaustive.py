@@ -27,7 +27,8 @@ class Everything(Strategy):
 
     @classmethod
     def of(cls, probe: Probe, queries: float) -> Everything | None:
-        """Return the strategy where so many queries, and the memory at hand, suffice to try every input, else None.
+        """Return the strategy where so many queries, and the memory at hand, suffice to try every
+        input, else None.
 
         >>> from evenhand.space.feature import category, integer
         >>> from evenhand.methods.search.probe import Probe
@@ -46,7 +47,8 @@ class Everything(Strategy):
         else:
             every = probe.space.enumerate()
         every = probe.canonical(every)
-        # What the software does not take may still decide which members constraints leave to compare.
+        # What the software does not take may still decide which members constraints leave to
+        # compare.
         keys = mixed(every.T, len(every)) if probe.space.constraints else probe.keys(every)
         points = every[np.sort(np.unique(keys, return_index=True)[1])]
         return cls(points) if len(points) * len(probe.table) <= queries else None

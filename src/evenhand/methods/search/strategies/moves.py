@@ -1,4 +1,6 @@
-"""Moves: how a search changes an input, one step down or up in a feature, or a jump to any of its values."""
+"""Moves: how a search changes an input, one step down or up in a feature, or a jump to any of its
+values.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ CONTINUOUS_STEPS = 100
 
 @dataclass(frozen=True)
 class Moves:
-    """The moves of a probe's free features; `which` is a place among those, not a position in the space.
+    """The moves of a probe's free features; `which` is a place among those, not a position in the
+    space.
 
     >>> from evenhand.space.feature import category, integer
     >>> from evenhand.methods.search.probe import Probe
@@ -81,15 +84,21 @@ class Moves:
     def jump(self, points: Points, which: NDArray[np.intp], rng: np.random.Generator) -> Points:
         """Return the points with one feature each set to any of its values, all as likely."""
         place = np.floor(rng.random(len(points)) * self.counts[which])
-        return self._placed(points, which, np.minimum(self.low[which] + place * self.size[which], self.high[which]))
+        return self._placed(
+            points, which, np.minimum(self.low[which] + place * self.size[which], self.high[which])
+        )
 
-    def _placed(self, points: Points, which: NDArray[np.intp], values: NDArray[np.float64]) -> Points:
+    def _placed(
+        self, points: Points, which: NDArray[np.intp], values: NDArray[np.float64]
+    ) -> Points:
         found: Points = np.array(points, order="F")
         found[np.arange(len(points)), self.positions[which]] = values
         return self.snapped(found)
 
     def snapped(self, points: Points) -> Points:
-        """Return the points with values of broken steps exactly where the feature has them; changes them in place."""
+        """Return the points with values of broken steps exactly where the feature has them; changes
+        them in place.
+        """
         for feature, position in zip(self.features, self.probe.free, strict=True):
             if feature.kind == "real" and feature.step is not None:
                 points[:, position] = feature.snap(points[:, position])
@@ -99,7 +108,11 @@ class Moves:
 def _last(feature: Feature) -> float:
     if feature.kind == "category":
         return len(feature.levels) - 1.0
-    return float(feature.high) if math.isinf(feature.size) else float(feature.low + (feature.size - 1) * _step(feature))
+    return (
+        float(feature.high)
+        if math.isinf(feature.size)
+        else float(feature.low + (feature.size - 1) * _step(feature))
+    )
 
 
 def _step(feature: Feature) -> float:

@@ -44,8 +44,10 @@ class Source(ABC):
     def propose(self, n: int, rng: np.random.Generator) -> Points:
         """Return up to `n` inputs to try."""
 
-    def learn(self, tried: Tried) -> None:  # noqa: B027 (most sources have nothing to learn)
-        """Take into account what came of the inputs that were proposed last, or of the first of them."""
+    def learn(self, tried: Tried) -> None:  # noqa: B027
+        """Take into account what came of the inputs that were proposed last, or of the first of
+        them.
+        """
 
     def witness(self, tried: Tried) -> None:  # noqa: B027
         """Take into account what came of all inputs of a wave."""
@@ -82,7 +84,9 @@ class Given(Source):
 
 
 class Slopes(Source):
-    """Uniform inputs moved to where members of their class lie on either side of zero, by margins and gradients."""
+    """Uniform inputs moved to where members of their class lie on either side of zero, by margins
+    and gradients.
+    """
 
     def __init__(self, moves: Moves, margins: Margins) -> None:
         super().__init__(moves)
@@ -90,7 +94,9 @@ class Slopes(Source):
 
     def propose(self, n: int, rng: np.random.Generator) -> Points:
         """Return inputs at the boundary, fewer than asked for where too few lie on one side of it."""
-        found, self.asked = boundary_points(self._margins, self.probe, self.probe.space.draw(n, rng))
+        found, self.asked = boundary_points(
+            self._margins, self.probe, self.probe.space.draw(n, rng)
+        )
         return found.points
 
 
@@ -125,7 +131,9 @@ class Near(Source):
 
 
 def stirred(moves: Moves, points: Points, rng: np.random.Generator) -> Points:
-    """Return the points with one or two features changed, three in four times by a step and else by a jump."""
+    """Return the points with one or two features changed, three in four times by a step and else by
+    a jump.
+    """
     found: Points = np.array(points)
     for share in (1.0, 0.5) if moves.features else ():
         rows = np.flatnonzero(rng.random(len(points)) < share)
@@ -137,20 +145,27 @@ def stirred(moves: Moves, points: Points, rng: np.random.Generator) -> Points:
 
 
 def boundary_points(
-    margins: Margins, probe: Probe, points: Points, pairs: NDArray[np.intp] | None = None, steps: int = 3
+    margins: Margins,
+    probe: Probe,
+    points: Points,
+    pairs: NDArray[np.intp] | None = None,
+    steps: int = 3,
 ) -> tuple[Proposal, int]:
-    """Move points to where two members of their class get different outcomes; say also how many questions that took.
+    """Move points to where two members of their class get different outcomes; say also how many
+    questions that took.
 
-    What is moved to zero is the middle between the margins of both members: if they differ at all, they then are on
-    either side. Where the software tells gradients, each point goes to where the middle would be zero if margins were
-    linear (Newton's method); where it tells margins alone, points on one side go towards points on the other (false
-    position), and there are as many as the smaller side has. Each step asks two questions for each point.
-    The space's constraints are left to whoever asks what comes out.
+    What is moved to zero is the middle between the margins of both members: if they differ at all,
+    they then are on either side. Where the software tells gradients, each point goes to where the
+    middle would be zero if margins were linear (Newton's method); where it tells margins alone,
+    points on one side go towards points on the other (false position), and there are as many as the
+    smaller side has. Each step asks two questions for each point. The space's constraints are left
+    to whoever asks what comes out.
 
     Parameters
     ----------
     pairs
-        The two assignments of each point that are compared; by default the first and the last of all.
+        The two assignments of each point that are compared; by default the first and the last of
+        all.
     """
     moves = Moves(probe)
     if pairs is None:
@@ -159,7 +174,11 @@ def boundary_points(
         return Proposal(moves.nothing, pairs[:0]), 0
     before = margins.view.subject.asked
     found = Proposal(points, pairs)
-    found = _by_slope(margins, moves, found, steps) if margins.sloped else _between(margins, moves, found, steps)
+    found = (
+        _by_slope(margins, moves, found, steps)
+        if margins.sloped
+        else _between(margins, moves, found, steps)
+    )
     return found, margins.view.subject.asked - before
 
 
@@ -174,15 +193,19 @@ def _by_slope(margins: Margins, moves: Moves, found: Proposal, steps: int) -> Pr
     for _ in range(steps):
         _, above, slopes = margins.gradients(_both(moves.probe, found))
         middle = slopes[:, free].reshape(2, -1, len(free)).mean(axis=0)
-        found = replace(found, points=_newton(moves, found.points, above.reshape(2, -1).mean(axis=0), middle))
+        found = replace(
+            found, points=_newton(moves, found.points, above.reshape(2, -1).mean(axis=0), middle)
+        )
     return found
 
 
 def _newton(moves: Moves, points: Points, above: Numbers, slopes: Numbers) -> Points:
-    """Return the points moved along the gradient by what would take their margins to zero, onto the features' values.
+    """Return the points moved along the gradient by what would take their margins to zero, onto the
+    features' values.
 
-    Distances are shares of the features' ranges. What rounding takes off, or the end of a range, is made up for by
-    the features after, in the order of what one step of theirs does to the margin, the most first.
+    Distances are shares of the features' ranges. What rounding takes off, or the end of a range, is
+    made up for by the features after, in the order of what one step of theirs does to the margin,
+    the most first.
     """
     span = moves.high - moves.low
     slopes = np.nan_to_num(slopes, posinf=0.0, neginf=0.0)
@@ -190,13 +213,19 @@ def _newton(moves: Moves, points: Points, above: Numbers, slopes: Numbers) -> Po
     found: Points = np.array(points, order="F")
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         steep = ((slopes * span) ** 2).sum(axis=1)
-        far = np.where((steep > 0) & np.isfinite(above), -above / steep, 0.0)[:, None] * slopes * span**2
+        far = (
+            np.where((steep > 0) & np.isfinite(above), -above / steep, 0.0)[:, None]
+            * slopes
+            * span**2
+        )
         owed = np.zeros(len(points))
         for which in np.argsort(-np.abs(slopes) * moves.size, axis=1, kind="stable").T:
             column, slope, wanted = moves.positions[which], slopes[rows, which], far[rows, which]
             more = owed / slope
             old = found[rows, column]
-            new = _nearest(moves, old + wanted + np.where(np.abs(more) <= span[which], more, 0.0), which)
+            new = _nearest(
+                moves, old + wanted + np.where(np.abs(more) <= span[which], more, 0.0), which
+            )
             found[rows, column] = new
             owed += slope * (wanted - (new - old))
     return moves.snapped(found)
@@ -215,10 +244,13 @@ def _between(margins: Margins, moves: Moves, found: Proposal, steps: int) -> Pro
     at = [above[side[:many]] for side in sides]
     line = np.asfortranarray(found.points[sides[0][:many]])
     for _ in range(steps if many else 0):
-        # Cut by a tenth or more, a line gets shorter even where margins are flat, as those of trees are.
+        # Cut by a tenth or more, a line gets shorter even where margins are flat, as those of trees
+        # are.
         with np.errstate(invalid="ignore"):  # of infinite margins, which are cut in half
             share = np.nan_to_num(np.clip(at[0] / (at[0] - at[1]), 0.1, 0.9), nan=0.5)[:, None]
-        line[:, moves.positions] = _nearest(moves, ends[0] * (1 - share) + ends[1] * share, slice(None))
+        line[:, moves.positions] = _nearest(
+            moves, ends[0] * (1 - share) + ends[1] * share, slice(None)
+        )
         now = middle(Proposal(moves.snapped(line), pairs))
         for side, here in enumerate((now > 0, now <= 0)):
             ends[side] = np.where(here[:, None], line[:, moves.positions], ends[side])
@@ -229,7 +261,9 @@ def _between(margins: Margins, moves: Moves, found: Proposal, steps: int) -> Pro
 
 def _nearest(moves: Moves, values: Numbers, which: NDArray[np.intp] | slice) -> Numbers:
     """Return the values that features have nearest to these."""
-    stepped = np.array([feature.kind == "category" or feature.step is not None for feature in moves.features])
+    stepped = np.array(
+        [feature.kind == "category" or feature.step is not None for feature in moves.features]
+    )
     low, size = moves.low[which], moves.size[which]
     on_grid = np.where(stepped[which], low + np.round((values - low) / size) * size, values)
     return np.clip(on_grid, low, moves.high[which])

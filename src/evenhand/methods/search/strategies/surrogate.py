@@ -1,7 +1,9 @@
-"""The surrogate strategy, for software whose every answer is dear: models learn from each, and screen what to ask.
+"""The surrogate strategy, for software whose every answer is dear: models learn from each, and
+screen what to ask.
 
-It looks where the adaptive strategy looks, and further: next to known hits, twice as far from them, and anywhere.
-Of many such candidates those are asked that models of what was answered hold to be hits, and where few were found.
+It looks where the adaptive strategy looks, and further: next to known hits, twice as far from them,
+and anywhere. Of many such candidates those are asked that models of what was answered hold to be
+hits, and where few were found.
 """
 
 from __future__ import annotations
@@ -13,7 +15,14 @@ import numpy as np
 
 from evenhand.methods.search.strategies.adaptive import REALISM, Adaptive, Wave
 from evenhand.methods.search.strategies.base import Proposal
-from evenhand.methods.search.strategies.surrogate_model import DOUBT, FLIP, SAID, Known, Screen, Weights
+from evenhand.methods.search.strategies.surrogate_model import (
+    DOUBT,
+    FLIP,
+    SAID,
+    Known,
+    Screen,
+    Weights,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +36,9 @@ if TYPE_CHECKING:
 FIRST = 64
 """How many classes are tried before the first models are fitted."""
 GROWTH, SMALLEST = 1.3, 32
-"""How much more must be known for models to be fitted anew: this many times as much, and so many classes at least."""
+"""How much more must be known for models to be fitted anew: this many times as much, and so many
+classes at least.
+"""
 CANDIDATES, MOST_CANDIDATES = 20, 8192
 """Candidates for each input that is asked, and in all, though never fewer than four for each."""
 UNIFORM = 0.1
@@ -40,7 +51,9 @@ DULL = 0.1
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """Inputs to choose from; those that are no child of a hit have the parent -1, and so are their moves."""
+    """Inputs to choose from; those that are no child of a hit have the parent -1, and so are their
+    moves.
+    """
 
     points: Points
     pairs: NDArray[np.intp]
@@ -51,7 +64,11 @@ class _Candidates:
     def take(self, rows: NDArray[np.intp]) -> _Candidates:
         """Return some of them."""
         return _Candidates(
-            self.points[rows], self.pairs[rows], self.parents[rows], self.moves[:, rows], self.origins[rows]
+            self.points[rows],
+            self.pairs[rows],
+            self.parents[rows],
+            self.moves[:, rows],
+            self.origins[rows],
         )
 
 
@@ -98,7 +115,12 @@ class Surrogate(Adaptive):
         self._asked_of = self._asked_of[:0]
         blind = not len(self._archive)
         screened = n - max(1, round((1 - BLIND if blind else self._seeding()) * n))
-        if self._screen is None or not self.probe.free or not screened or (blind and not self._wide):
+        if (
+            self._screen is None
+            or not self.probe.free
+            or not screened
+            or (blind and not self._wide)
+        ):
             return super().propose(n)
         best, self._said = self._best(screened)
         children = int((best.parents >= 0).sum())
@@ -107,9 +129,18 @@ class Surrogate(Adaptive):
         seeds = len(points) - len(best.points)
         pairs = np.concatenate([best.pairs[:children], self._pairs(seeds), best.pairs[children:]])
         straight = np.zeros(children, dtype=np.bool_)
-        self._wave = Wave(best.parents[:children], best.moves[:, :children], best.origins[:children], straight, numbers)
-        # What is no child comes last, where it is taken neither for a child nor for the seed of a source.
-        self._asked_of = np.concatenate([np.arange(children), np.arange(children + seeds, len(points))])
+        self._wave = Wave(
+            best.parents[:children],
+            best.moves[:, :children],
+            best.origins[:children],
+            straight,
+            numbers,
+        )
+        # What is no child comes last, where it is taken neither for a child nor for the seed of a
+        # source.
+        self._asked_of = np.concatenate(
+            [np.arange(children), np.arange(children + seeds, len(points))]
+        )
         asked = sum(source.asked for source in self._sources)
         self._left -= asked
         return Proposal(np.asfortranarray(points), pairs, asked)
@@ -133,7 +164,11 @@ class Surrogate(Adaptive):
         """Return children of hits, inputs twice as far from them, and uniform ones."""
         rng, archive, arms = self._rng, self._archive, self._arms
         uniform = round((UNIFORM if len(archive) else 1.0) * n) if self._wide else 0
-        parents = rng.permutation(archive.parents(n - uniform, rng)) if len(archive) else np.empty(0, dtype=np.intp)
+        parents = (
+            rng.permutation(archive.parents(n - uniform, rng))
+            if len(archive)
+            else np.empty(0, dtype=np.intp)
+        )
         chosen = arms.choose(len(parents), rng)
         points = arms.apply(archive.hits.points[parents], chosen, rng)
         again = np.arange(len(parents) // 2 if self._wide else len(parents), len(parents))
@@ -150,11 +185,15 @@ class Surrogate(Adaptive):
         )
 
     def _promise(self, found: _Candidates) -> Numbers:
-        """Return what the moves and the parents of children promise, and of others as much as of poor children."""
+        """Return what the moves and the parents of children promise, and of others as much as of
+        poor children.
+        """
         children = found.parents >= 0
         promise = np.zeros(len(children))
         if children.any():
-            mine = self._arms.promise(found.moves[:, children]) + self._archive.promise(found.parents[children])
+            mine = self._arms.promise(found.moves[:, children]) + self._archive.promise(
+                found.parents[children]
+            )
             promise[:] = np.quantile(mine, DULL)
             promise[children] = mine
         return promise

@@ -1,7 +1,9 @@
-"""Screens: models of what was answered, which tell of inputs that were never asked how likely they are hits.
+"""Screens: models of what was answered, which tell of inputs that were never asked how likely they
+are hits.
 
-Two forests learn: one the outcome of every member, so that each answer counts, and one which classes are hits. What
-they say before a class is asked is kept beside what came of it, and weighed by that.
+Two forests learn: one the outcome of every member, so that each answer counts, and one which
+classes are hits. What they say before a class is asked is kept beside what came of it, and weighed
+by that.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 SAID = 3
 """How many things a screen says of a class."""
 FLIP, DOUBT = 0, 1
-"""Where among them stands how likely two members differ: by the model, and for all the model knows."""
+"""Where among them stands how likely two members differ: by the model, and for all the model knows.
+"""
 TREES = 32
 MOST_CLASSES = 3000
 """How many classes a model is fitted to: half of them the newest, half any others."""
@@ -69,12 +72,15 @@ class Targets:
         return np.asarray(outcomes.astype(str)[:, None] == self._labels, dtype=np.float64)
 
     def apart(self, one: Numbers, other: Numbers) -> tuple[Numbers, Numbers]:
-        """Return how likely both differ, from 0 to 1, if what the model errs by is the same for both, and if it is not.
+        """Return how likely both differ, from 0 to 1, if what the model errs by is the same for
+        both, and if it is not.
 
         Numbers that are γ apart are as likely to differ as not; the second is 0 for them.
         """
         if not self.numeric:
-            return np.abs(one - other).sum(axis=1) / 2, np.clip(1 - (one * other).sum(axis=1), 0.0, 1.0)
+            return np.abs(one - other).sum(axis=1) / 2, np.clip(
+                1 - (one * other).sum(axis=1), 0.0, 1.0
+            )
         ratio = (np.abs(one - other)[:, 0] / max((self.gap or 0.0) / self._scale, 1e-3)) ** 2
         return ratio / (1 + ratio), np.zeros(len(one))
 
@@ -97,7 +103,9 @@ class Screen:
 
     @classmethod
     def fitted(cls, probe: Probe, known: Known, seed: int) -> Screen | None:
-        """Return a screen, or None where all outcomes are the same, so that there is nothing to learn."""
+        """Return a screen, or None where all outcomes are the same, so that there is nothing to
+        learn.
+        """
         from sklearn.ensemble import ExtraTreesRegressor
 
         rows = known.some(seed)
@@ -116,10 +124,17 @@ class Screen:
             return cls(probe, targets, outcome, None)
         weights = np.where(hits, 0.5 / hits.mean(), 0.5 / (1 - hits.mean()))
         hit = ExtraTreesRegressor(TREES, min_samples_leaf=2, random_state=state, n_jobs=1)
-        return cls(probe, targets, outcome, hit.fit(_classes(probe, points, pairs), hits.astype(np.float64), weights))
+        return cls(
+            probe,
+            targets,
+            outcome,
+            hit.fit(_classes(probe, points, pairs), hits.astype(np.float64), weights),
+        )
 
     def said(self, points: Points, pairs: NDArray[np.intp]) -> Numbers:
-        """Return what is said of classes, the more the likelier hits: flip and doubt of the outcome, and the hit."""
+        """Return what is said of classes, the more the likelier hits: flip and doubt of the
+        outcome, and the hit.
+        """
         if not len(points):
             return np.empty((0, SAID))
         members = np.concatenate([_member(self.probe, points, pairs, side) for side in (0, 1)])
@@ -140,7 +155,8 @@ def _member(probe: Probe, points: Points, pairs: NDArray[np.intp], side: int) ->
 def _classes(probe: Probe, points: Points, pairs: NDArray[np.intp]) -> Numbers:
     """Return the free features, and the two assignments that are compared, whichever stands first."""
     ends = [
-        columns(probe.space, probe.member(points, end), probe.over) for end in (pairs.min(axis=1), pairs.max(axis=1))
+        columns(probe.space, probe.member(points, end), probe.over)
+        for end in (pairs.min(axis=1), pairs.max(axis=1))
     ]
     return np.concatenate([columns(probe.space, points, probe.free), *ends], axis=1)
 
@@ -158,7 +174,14 @@ class Known:
     def add(self, tried: Tried) -> None:
         """Add classes."""
         rows = np.flatnonzero(tried.valid.all(axis=0))
-        self._parts.append((tried.points[rows], tried.assigned[:, rows].T, tried.outcomes[:, rows].T, tried.hits[rows]))
+        self._parts.append(
+            (
+                tried.points[rows],
+                tried.assigned[:, rows].T,
+                tried.outcomes[:, rows].T,
+                tried.hits[rows],
+            )
+        )
         self._size += len(rows)
 
     def _joined(self, field: int) -> Any:
@@ -189,12 +212,15 @@ class Known:
         if len(self) <= MOST_CLASSES:
             return np.arange(len(self))
         old = len(self) - MOST_CLASSES // 2
-        kept = stream(seed, "search", "known", len(self)).choice(old, MOST_CLASSES - MOST_CLASSES // 2, replace=False)
+        kept = stream(seed, "search", "known", len(self)).choice(
+            old, MOST_CLASSES - MOST_CLASSES // 2, replace=False
+        )
         return np.concatenate([np.sort(kept), np.arange(old, len(self))])
 
 
 class Weights:
-    """Weighs what is said of classes by what came of those that were asked: a logistic regression held to a prior.
+    """Weighs what is said of classes by what came of those that were asked: a logistic regression
+    held to a prior.
 
     >>> weights = Weights(2)
     >>> said = np.random.default_rng(0).normal(size=(500, 2))
@@ -232,14 +258,21 @@ class Weights:
         if not len(self._said):
             return
         self._scaled(self._said)
-        rows = np.column_stack([(self._said - self._middle) / self._scale, np.ones(len(self._said))])
+        rows = np.column_stack(
+            [(self._said - self._middle) / self._scale, np.ones(len(self._said))]
+        )
         at, cost = self._weights, self._cost(rows, self._weights)
         for _ in range(STEPS):  # Newton's method, each step cut until it does not do harm
             chance = 1 / (1 + np.exp(-np.clip(np.einsum("ij,j->i", rows, at), -30, 30)))
-            slope = np.einsum("ij,i->j", rows, chance - self._hits) + self._hold * (at - self._prior)
+            slope = np.einsum("ij,i->j", rows, chance - self._hits) + self._hold * (
+                at - self._prior
+            )
             bend = np.einsum("ij,ik,i->jk", rows, rows, chance * (1 - chance)) + np.diag(self._hold)
             step = np.linalg.solve(bend, slope)
-            lower = next((s for s in 0.5 ** np.arange(10) if self._cost(rows, at - s * step) < cost - 1e-6), None)
+            lower = next(
+                (s for s in 0.5 ** np.arange(10) if self._cost(rows, at - s * step) < cost - 1e-6),
+                None,
+            )
             if lower is None:
                 break
             at = at - lower * step
