@@ -1,7 +1,7 @@
 """Record what evenhand finds in many small runs, and compare two recordings.
 
-    python scripts/recordings.py record OUT_DIR [--only NAME]
-    python scripts/recordings.py compare OLD_DIR NEW_DIR [--all] [--text]
+    python scripts/recordings.py record OUT_DIR [--only PATTERN]
+    python scripts/recordings.py compare OLD_DIR NEW_DIR [--all] [--text] [--only PATTERN]
 
 `record` performs every run of this file through the public interface and writes OUT_DIR/NAME.json
 for each. `compare` reads two such folders and reports what differs: documents, frames, verdicts and
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import fnmatch
 import importlib
 import importlib.util
 import json
@@ -50,7 +51,7 @@ from threadpoolctl import threadpool_limits
 import evenhand as eh
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 # ------------------------------------------------------------------------------------------------
 # What to edit when names change.
@@ -108,26 +109,6 @@ RENAMED: dict[str, str] = {
     #     "details/mine/*/stories": "details/mine/*/top",
     # With a value, that value at the end of the path becomes another one:
     #     "document/stop=the query budget was spent": "the budget was spent",
-    #
-    # Why a run ended is a name in format 2, and no sentence.
-    "stop=the limit was excluded": "decided",
-    "stop=the margin was reached": "margin",
-    "stop=the query budget was spent": "queries",
-    "stop=the time budget was spent": "seconds",
-    "stop=enough findings were collected": "findings",
-    "stop=every input was enumerated": "enumerated",
-    "stop=there was nothing left to try": "exhausted",
-    "stop=the run was interrupted": "interrupted",
-    # Units are words of the field.
-    "unit=inputs found": "count",
-    "unit=the score's own": "amount",
-    # Options that were renamed stand in the settings of checks and in details.
-    "details/smallest": "details/support",
-    "settings/smallest": "settings/support",
-    "settings/strategy": "settings/overwrite",
-    "settings/stories": "settings/top",
-    "settings/method": "settings/treatment",
-    "options/labels": "options/labelling",
 }
 
 REWORDED: dict[str, str] = {
@@ -136,40 +117,12 @@ REWORDED: dict[str, str] = {
 }
 
 ADDED = (
-    "format",
-    "digest",
     "spent/seconds",
     "spent/executed",  # how far a run reads ahead follows the clock
-    "versions",
-    "findings/*/key",
-    "findings/*/score",
-    "findings/*/unit",
-    "findings/*/detail",
 )
-"""The ends of paths that are not compared: what depends on the clock or the version."""
+"""The ends of paths that are not compared: what depends on the clock."""
 
-NEW = (
-    # Every kind of evidence has these now: comparisons, repairs, tunings and studies too.
-    "level",
-    "findings",
-    "findings/*/judged",
-    "stop",
-    "spent",
-    "queries",
-    "fits",
-    # What was told by words alone before.
-    "mine/*/counts",
-    "mine/*/named",
-    "mine_text/*/counts",
-    "mine_text/*/named",
-    "baseline/name",
-    "baseline/digest",
-    "resampled",
-    "table_notes",
-    "maps/*/values",
-    "maps/*/values/*",
-    "checks/*/about",
-)
+NEW: tuple[str, ...] = ()
 """The ends of paths that may be in the new recording where the old one has nothing."""
 
 
@@ -2532,12 +2485,17 @@ def performed(name: str) -> dict[str, Any]:
         }
 
 
+def wanted(names: Iterable[str], only: str | None) -> list[str]:
+    """Return the names that fit a pattern as of files, all of them without one."""
+    return [name for name in names if only is None or fnmatch.fnmatch(name, only)]
+
+
 def record(folder: Path, only: str | None) -> int:
-    """Perform the runs, or the only one that is wanted, and write a file for each."""
-    if only is not None and only not in RUNS:
+    """Perform the runs, or those that are wanted, and write a file for each."""
+    names = wanted(RUNS, only)
+    if not names:
         print(f"there is no run {only!r}; there are: {', '.join(RUNS)}", file=sys.stderr)
         return 2
-    names = list(RUNS) if only is None else [only]
     folder.mkdir(parents=True, exist_ok=True)
     print(f"evenhand is {Path(str(eh.__file__)).parent}", file=sys.stderr)
     begun = time.monotonic()
@@ -2835,7 +2793,9 @@ class Tally:
     """In how many runs each kind of path differs."""
 
 
-def compare(old_folder: Path, new_folder: Path, *, every: bool, texts: bool) -> int:
+def compare(
+    old_folder: Path, new_folder: Path, *, every: bool, texts: bool, only: str | None = None
+) -> int:
     """Compare two recordings, report what differs, and return 1 if anything does."""
     for folder in (old_folder, new_folder):
         if not names_in(folder):
@@ -2843,7 +2803,7 @@ def compare(old_folder: Path, new_folder: Path, *, every: bool, texts: bool) -> 
             return 2
     reader = Reader()
     tally = Tally()
-    for name in sorted({*names_in(old_folder), *names_in(new_folder)}):
+    for name in wanted(sorted({*names_in(old_folder), *names_in(new_folder)}), only):
         old, new = read(old_folder, name), read(new_folder, name)
         if "skipped" in old and "skipped" in new:
             tally.skipped.append(f"{name} ({new['skipped']})")
@@ -2923,16 +2883,19 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     recorder = commands.add_parser("record", help="perform the runs and write what they find")
     recorder.add_argument("folder", type=Path, metavar="OUT_DIR")
-    recorder.add_argument("--only", metavar="NAME", help="perform this run alone")
+    recorder.add_argument("--only", metavar="PATTERN", help="these runs alone, such as 'mine*'")
     comparer = commands.add_parser("compare", help="report what differs between two recordings")
     comparer.add_argument("old", type=Path, metavar="OLD_DIR")
     comparer.add_argument("new", type=Path, metavar="NEW_DIR")
     comparer.add_argument("--all", action="store_true", help="list every difference by itself")
     comparer.add_argument("--text", action="store_true", help="count differences of texts, too")
+    comparer.add_argument("--only", metavar="PATTERN", help="these runs alone, such as 'mine*'")
     options = parser.parse_args()
     if options.command == "record":
         return record(options.folder, options.only)
-    return compare(options.old, options.new, every=options.all, texts=options.text)
+    return compare(
+        options.old, options.new, every=options.all, texts=options.text, only=options.only
+    )
 
 
 if __name__ == "__main__":
