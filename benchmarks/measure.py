@@ -83,7 +83,8 @@ def on_codes(coded: Coded) -> eh.Subject:
         ]
     )
     subject = eh.Subject(lambda frame: coded(frame.to_numpy()), space, positive=True, memo=True)
-    subject.adapter.dear = True  # as software whose tests are worth counting, never asked ahead
+    # As software whose tests are worth counting, which is never asked ahead.
+    subject.adapter.expensive = True
     return subject
 
 

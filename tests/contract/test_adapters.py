@@ -262,7 +262,7 @@ def test_it_travels_and_keeps_its_identity(build, kind):
     first, second = (ADAPTERS[kind].of(made.value, **made.options) for _ in range(2))
     assert first.identity == second.identity != ""
     assert first.name
-    assert isinstance(first.dear, bool)
+    assert isinstance(first.expensive, bool)
     copy = cloudpickle.loads(cloudpickle.dumps(first))
     with Subject(copy, SPACE) as subject:
         assert subject.decide(EVERYBODY).tolist() == TRUTH

@@ -15,7 +15,7 @@ from evenhand.population.samplers import Uniform, is_rows
 from evenhand.results.evidence import Finding
 from evenhand.runtime.errors import UsageError
 from evenhand.runtime.random_streams import stream
-from evenhand.scores.enumeration import SMALL, SMALL_DEAR, part, whole
+from evenhand.scores.enumeration import SMALL, SMALL_EXPENSIVE, part, whole
 from evenhand.space.space import MOST_ASSIGNMENTS
 from evenhand.statistics.estimate import StopReason
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from evenhand.scores.test_suite import Tests
     from evenhand.space.feature import Points
 
-MOST_ROWS, MOST_ROWS_DEAR = 2_000_000, 10_000
+MOST_ROWS, MOST_ROWS_EXPENSIVE = 2_000_000, 10_000
 """Given rows are all asked where that takes no more inputs than this; fewer where an answer is
-dear.
+expensive.
 """
 
 
@@ -79,7 +79,7 @@ def _whole(question: Question, terms: Terms, meter: Meter, *, keep: bool) -> Sco
                 "twins = 'rows' compares given rows with each other, all of them; leave out exact ="
                 " False"
             )
-        most = MOST_ROWS_DEAR if question.view.subject.adapter.dear else MOST_ROWS
+        most = MOST_ROWS_EXPENSIVE if question.view.subject.adapter.expensive else MOST_ROWS
         if (
             forced
             or terms.exact
@@ -96,7 +96,7 @@ def _whole(question: Question, terms: Terms, meter: Meter, *, keep: bool) -> Sco
         return None
     if terms.exact is False or (terms.exact is None and terms.interval is not None):
         return None
-    small = SMALL_DEAR if question.view.subject.adapter.dear else SMALL
+    small = SMALL_EXPENSIVE if question.view.subject.adapter.expensive else SMALL
     found = part(question.space, question.names, int(min(small, meter.left)))
     if found is None and terms.exact:
         found = whole(question.space, question.names, MOST_ASSIGNMENTS)

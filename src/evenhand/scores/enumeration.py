@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from evenhand.space.space import Space
     from evenhand.subject.view import View
 
-SMALL, SMALL_DEAR = 10_000, 256
+SMALL, SMALL_EXPENSIVE = 10_000, 256
 """Spaces of up to this many inputs are enumerated rather than sampled; fewer where an answer is
-dear.
+expensive.
 """
 
 

@@ -328,8 +328,8 @@ class _Crew:
         self._means = means
         self._subject = means.neighbours.view.subject
         self._workers = workers
-        # Dear subjects run processes or requests of their own side by side.
-        self._width = 1 if self._subject.adapter.dear else workers.width
+        # Expensive subjects run processes or requests of their own side by side.
+        self._width = 1 if self._subject.adapter.expensive else workers.width
         self._most = max(1, ROWS_AT_ONCE // cost)
         self._next = max(1, FIRST_WAVE // cost)
         self._seconds: float | None = None

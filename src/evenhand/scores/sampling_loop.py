@@ -2,7 +2,7 @@
 number of workers.
 
 Draws are numbered, and the plan looks at them at fixed numbers. Cheap subjects are asked ahead in
-large batches, dear ones exactly up to the next look; either way the estimate rests on the draws up
+large batches, expensive ones exactly up to the next look; either way the estimate rests on the draws up
 to the look that stopped it.
 """
 
@@ -114,7 +114,7 @@ def sample(
         )
     hits = _Hits()
     looks = _Looks(plan.looks(most))
-    pace = _Pace(dear=count.subject.adapter.dear, width=workers.width)
+    pace = _Pace(expensive=count.subject.adapter.expensive, width=workers.width)
     seen: tuple[int, Any, int] | None = None
     try:
         while True:
@@ -221,17 +221,17 @@ class _Pace:
     it finds.
     """
 
-    def __init__(self, *, dear: bool, width: int) -> None:
-        self.dear = dear
-        # Dear subjects run processes or requests of their own side by side.
-        self.width = 1 if dear else width
+    def __init__(self, *, expensive: bool, width: int) -> None:
+        self.expensive = expensive
+        # Expensive subjects run processes or requests of their own side by side.
+        self.width = 1 if expensive else width
         self._began = time.perf_counter()
         self._seconds: float | None = None
-        self._ahead = 0 if dear else FIRST_WAVE
+        self._ahead = 0 if expensive else FIRST_WAVE
         self._end = math.inf
 
     def until(self, start: int, look: int, most: int | None) -> int:
-        stop = look if self.dear else max(look, int(min(start + self._ahead, NEARLY * self._end)))
+        stop = look if self.expensive else max(look, int(min(start + self._ahead, NEARLY * self._end)))
         return stop if most is None else min(stop, most)
 
     def expect(self, end: float) -> None:

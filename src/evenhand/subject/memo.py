@@ -23,22 +23,22 @@ MOST_REMEMBERED = 4_000_000
 class Memo:
     """Answers by what was asked; `wanted` is yes, no, or None to see what answers cost.
 
-    >>> memo = Memo(wanted=None, dear=False)
+    >>> memo = Memo(wanted=None, expensive=False)
     >>> memo.observe(0.5, 64), memo.on  # a first call also pays for imports, and tells nothing
     (None, False)
     >>> memo.observe(0.5, 64), memo.on
     (None, True)
     """
 
-    def __init__(self, *, wanted: bool | None, dear: bool) -> None:
+    def __init__(self, *, wanted: bool | None, expensive: bool) -> None:
         self.wanted = wanted
-        self.on = dear if wanted is None else wanted
+        self.on = expensive if wanted is None else wanted
         self.answers: dict[bytes, Reply] = {}
-        self._undecided = wanted is None and not dear
+        self._undecided = wanted is None and not expensive
         self._warm = False
 
     def observe(self, seconds: float, asked: int) -> None:
-        """Learn what a call cost, and switch on where answers turn out to be dear."""
+        """Learn what a call cost, and switch on where answers turn out to be expensive."""
         if (
             self._undecided
             and self._warm
@@ -57,7 +57,7 @@ class Memo:
         """Return what memory and ledger know of some keys; what neither knows is to be asked, each
         key once.
 
-        >>> memo = Memo(wanted=True, dear=False)
+        >>> memo = Memo(wanted=True, expensive=False)
         >>> recalled = memo.recall([b"a", b"b", b"a"], None)
         >>> recalled.unknown
         [b'a', b'b']

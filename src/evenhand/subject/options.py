@@ -27,7 +27,7 @@ SHARED = Options.of(
     Option(
         "differs", _DISTANCE, "how far apart two numbers must be to count as different outcomes"
     ),
-    Option("memo", FLAG, "remember answers in memory; by default where an answer is dear"),
+    Option("memo", FLAG, "remember answers in memory; by default where an answer is expensive"),
     Option(
         "ledger",
         FILE,

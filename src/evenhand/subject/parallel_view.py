@@ -53,7 +53,7 @@ class SharedView(View):
         """Share a view among workers, where there are several and the software runs in this
         process.
         """
-        if workers.width == 1 or view.subject.adapter.dear:
+        if workers.width == 1 or view.subject.adapter.expensive:
             return view
         return cls(view.subject, view.name, view.target, workers=workers, ask=_Ask(view))
 

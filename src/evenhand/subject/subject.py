@@ -73,7 +73,7 @@ class Subject:
         When two outcomes differ: None (labels differ), a number γ, or a distance function in [0,
         1].
     memo
-        Remember answers in memory; by default where an answer is dear.
+        Remember answers in memory; by default where an answer is expensive.
     ledger
         A file that keeps every executed test and its outcome, for this run and the next.
     identity
@@ -133,7 +133,7 @@ class Subject:
         self.executed = 0
         answers = {name: Answers.of(meaning) for name, meaning in self.meanings.items()}
         self._answers = Records(answers) if self.outputs else answers[""]
-        self._memo = Memo(wanted=memo, dear=adapter.dear)
+        self._memo = Memo(wanted=memo, expensive=adapter.expensive)
         self._recent = Recent() if len(self.outputs) > 1 else None
         self._ledger: Ledger | None = None
         if ledger is not None:

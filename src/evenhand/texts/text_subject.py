@@ -65,7 +65,7 @@ class TextSubject:
         When two outcomes differ: None (labels differ), a number γ, or a distance function in [0,
         1].
     memo
-        Remember answers in memory; by default where an answer is dear.
+        Remember answers in memory; by default where an answer is expensive.
     ledger
         A file that keeps every executed test and its outcome, for this run and the next.
     identity
@@ -110,7 +110,7 @@ class TextSubject:
         self.asked = 0
         self.executed = 0
         self._answers = Answers.of(meaning)
-        self._memo = Memo(wanted=memo, dear=self.adapter.dear)
+        self._memo = Memo(wanted=memo, expensive=self.adapter.expensive)
         self._ledger: Ledger | None = None
         if ledger is not None:
             from evenhand.subject.ledger import Ledger

@@ -135,10 +135,10 @@ def test_weighted_rows_are_drawn_as_often_as_they_weigh(kind):
 
 def test_too_many_dear_rows_are_sampled(monkeypatch):
     subject = eh.Subject(loan, SPACE)
-    monkeypatch.setattr(subject.adapter, "dear", True)
+    monkeypatch.setattr(subject.adapter, "expensive", True)
     people = pd.concat(
         [MANY] * 3
-    )  # 24,000 inputs with their twins, over the 10,000 that are asked of dear software
+    )  # 24,000 inputs with their twins, over the 10,000 that are asked of expensive software
     for kind in ("causal", "group"):
         assert (
             eh.measure(subject, sampler=eh.rows(people), kind=kind, margin=0.2).stop

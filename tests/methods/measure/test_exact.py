@@ -309,12 +309,12 @@ def few(people):
 
 
 @pytest.mark.parametrize("kind", ["causal", "group"])
-@pytest.mark.parametrize(("inputs", "dear", "whole"), [
+@pytest.mark.parametrize(("inputs", "expensive", "whole"), [
     (10_000, False, True), (10_002, False, False), (256, True, True), (258, True, False),
 ])  # fmt: skip
-def test_small_spaces_are_enumerated_and_large_ones_sampled(monkeypatch, kind, inputs, dear, whole):
+def test_small_spaces_are_enumerated_and_large_ones_sampled(monkeypatch, kind, inputs, expensive, whole):
     subject = eh.Subject(few, sized(inputs))
-    monkeypatch.setattr(subject.adapter, "dear", dear)
+    monkeypatch.setattr(subject.adapter, "expensive", expensive)
     found = eh.measure(subject, kind=kind, margin=0.2)
     assert (found.stop is eh.StopReason.ENUMERATED) == whole
     assert (found.worst.estimate.method == "enumerated") == whole

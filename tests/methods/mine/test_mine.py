@@ -23,7 +23,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import evenhand as eh
 from evenhand.methods.mine.rule_sets import Forming, Mining, Treated
-from evenhand.methods.mine.treatment import MOST_DEAR
+from evenhand.methods.mine.treatment import MOST_EXPENSIVE
 from evenhand.results.result import schema
 from evenhand.runtime.errors import BadOutcome, DataError, SpaceError, SubjectCrashed, UsageError
 from evenhand.scores.neighbours import Neighbours
@@ -425,7 +425,7 @@ def test_a_program_is_asked_within_its_budget_and_never_twice(tmp_path):
     assert entry(rows)["rows"] < 60
     assert rows.spent.queries <= 20
     assert f"{entry(rows)['rows']} of 60 rows were asked about, chosen at random" in rows.notes
-    assert MOST_DEAR == 5000
+    assert MOST_EXPENSIVE == 5000
 
 
 def test_a_program_that_fails_is_reported(tmp_path):

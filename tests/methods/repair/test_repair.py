@@ -1155,7 +1155,7 @@ class TestSizes:
 
     @staticmethod
     def swept(
-        dear: int,
+        expensive: int,
         recipes: tuple[str, ...] = ("one", "two"),
         sizes: tuple[int, ...] = (50, 100, 200),
     ) -> Any:
@@ -1164,7 +1164,7 @@ class TestSizes:
         def attempt(number: int, size: int, recipe: str) -> tuple[Step, Any]:
             tried.append((size, recipe))
             left = Estimate(1 / size + 0.5 * (recipe == "one"), 0.0, 1.0, 9, 0.95, "made up")
-            kept = size < dear
+            kept = size < expensive
             step = Step(
                 number,
                 0.0,
@@ -1172,7 +1172,7 @@ class TestSizes:
                 Change.none(left),
                 0.9,
                 kept=kept,
-                why=recipe if kept else "too dear",
+                why=recipe if kept else "too expensive",
             )
             return step, (size, recipe)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenhand.methods.search.loop import DEAR_WAVE, FIRST_WAVE, IDLE, WAVE, hunt
+from evenhand.methods.search.loop import EXPENSIVE_WAVE, FIRST_WAVE, IDLE, WAVE, hunt
 from evenhand.methods.search.probe import Probe
 from evenhand.methods.search.strategies.base import Proposal, Strategy
 from evenhand.runtime.budget import Budget, Meter
@@ -142,11 +142,11 @@ def test_waves_grow_and_leave_time_to_learn():
     hunt(small, probe_of(), Meter(Budget(queries=10_000)))
     assert max(small.wanted) <= 10_000 / 2 / 39
     assert len(small.wanted) > 30
-    dear = Ages()
+    expensive = Ages()
     probe = probe_of()
-    probe.view.subject.adapter.dear = True
-    hunt(dear, probe, Meter(Budget(queries=1000)))
-    assert set(dear.wanted) == {DEAR_WAVE}
+    probe.view.subject.adapter.expensive = True
+    hunt(expensive, probe, Meter(Budget(queries=1000)))
+    assert set(expensive.wanted) == {EXPENSIVE_WAVE}
 
 
 class Once:

@@ -243,7 +243,7 @@ def test_a_memo_saves_executions_and_nothing_else(monkeypatch):
     executed = {}
     for memo in (True, False):
         subject = eh.Subject(decide_by_age, SPACE, memo=memo)
-        monkeypatch.setattr(subject.adapter, "dear", True)  # so that nothing is asked ahead
+        monkeypatch.setattr(subject.adapter, "expensive", True)  # so that nothing is asked ahead
         found = eh.measure(subject, over="age", margin=0.1, exact=False)
         executed[memo] = subject.executed
         assert found.spent.queries >= subject.executed

@@ -219,23 +219,23 @@ def test_a_meter_counts_and_reports():
 
 
 def test_a_memo_tells_the_cost_of_an_answer_from_the_cost_of_a_call():
-    cheap, dear = Memo(wanted=None, dear=False), Memo(wanted=None, dear=False)
-    for memo, seconds in ((cheap, 0.005), (dear, 0.5)):
+    cheap, expensive = Memo(wanted=None, expensive=False), Memo(wanted=None, expensive=False)
+    for memo, seconds in ((cheap, 0.005), (expensive, 0.5)):
         for _ in range(5):
             memo.observe(seconds, 64)
-        assert memo.on is (memo is dear)
+        assert memo.on is (memo is expensive)
     cheap.observe(0.05, 100_000)
     cheap.observe(10.0, 64)
     assert not cheap.on, "decided once"
     assert (
-        Memo(wanted=None, dear=True).on
-        and Memo(wanted=True, dear=False).on
-        and not Memo(wanted=False, dear=True).on
+        Memo(wanted=None, expensive=True).on
+        and Memo(wanted=True, expensive=False).on
+        and not Memo(wanted=False, expensive=True).on
     )
 
 
 def test_a_pickled_memo_forgets():
-    memo = Memo(wanted=True, dear=False)
+    memo = Memo(wanted=True, expensive=False)
     memo.add({b"1": 1})
     assert memo.answers and pickle.loads(pickle.dumps(memo)).answers == {}
 

@@ -532,7 +532,7 @@ def test_a_full_memo_still_answers(monkeypatch):
 class Shuffled(Adapter):
     """An adapter that answers in any order and in parts, as a pool of processes does."""
 
-    kind, identity, dear = "shuffled", "shuffled", True
+    kind, identity, expensive = "shuffled", "shuffled", True
 
     def __init__(self, parts: int) -> None:
         self.parts = parts

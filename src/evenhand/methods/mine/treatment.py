@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from evenhand.subject.subject import Subject
     from evenhand.subject.view import View
 
-MOST, MOST_DEAR = 2_000_000, 5_000
+MOST, MOST_EXPENSIVE = 2_000_000, 5_000
 """Inputs that are asked where no budget is given, and where each costs a process or a request."""
 
 
@@ -124,7 +124,7 @@ class Asking:
         many rows are asked.
         """
         n = len(self.points)
-        usual = MOST_DEAR if self.subject.adapter.dear else MOST
+        usual = MOST_EXPENSIVE if self.subject.adapter.expensive else MOST
         left = usual if meter.left == float("inf") else int(meter.left)
         left = max(left - min(left // 10, self.kept), 1)
         if self.method in ("neighbours", "rows") or (self.method is None and cost * n <= left):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evenhand.methods.search.strategies.base import Strategy
     from evenhand.runtime.budget import Meter
 
-FIRST_WAVE, WAVE, DEAR_WAVE = 64, 2048, 32
+FIRST_WAVE, WAVE, EXPENSIVE_WAVE = 64, 2048, 32
 """Classes tried at once: to begin with, at most, and where each input costs a process or a request.
 
 They are fixed, and do not follow the clock: what a strategy proposes depends on what it has
@@ -108,8 +108,8 @@ def hunt(strategy: Strategy, probe: Probe, meter: Meter, *, task: str = "search"
 
 def _waves(probe: Probe, meter: Meter) -> tuple[int, int]:
     """Return how many classes to try at once, to begin with and at most."""
-    if probe.view.subject.adapter.dear:
-        return DEAR_WAVE, DEAR_WAVE
+    if probe.view.subject.adapter.expensive:
+        return EXPENSIVE_WAVE, EXPENSIVE_WAVE
     return FIRST_WAVE, int(min(WAVE, max(FIRST_WAVE, meter.left / (2 * WAVES))))
 
 

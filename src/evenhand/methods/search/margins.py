@@ -85,7 +85,7 @@ class Margins:
             return None
         # Whether a memo has switched itself on follows the clock, and what a search proposes must
         # not.
-        kept = subject.adapter.dear or subject._memo.wanted or subject._ledger is not None
+        kept = subject.adapter.expensive or subject._memo.wanted or subject._ledger is not None
         if scorers and kept:
             return None
         own = view.decide(points)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from evenhand.space.feature_sets import Over
     from evenhand.space.space import Space
 
-QUERIES, DEAR_QUERIES = 100_000, 5_000
+QUERIES, EXPENSIVE_QUERIES = 100_000, 5_000
 """What a search without a budget may ask, and where each input costs a process or a request."""
 LIMITING = (
     StopReason.INTERRUPTED,
@@ -70,7 +70,7 @@ def search(
         ``"sex"`` or ``["sex", "race"]`` is one set of features taken together, ``[("sex",),
         ("race",)]`` two sets, two findings. By default each protected feature by itself.
     strategy
-        ``"adaptive"``, ``"surrogate"`` where an answer is dear, or one of the paper: ``"random"``,
+        ``"adaptive"``, ``"surrogate"`` where an answer is expensive, or one of the paper: ``"random"``,
         ``"semi-directed"``, ``"fully-directed"``, with other parameters by `aequitas`. Or an object
         of a class of your own: see `Strategy`.
     budget
@@ -104,7 +104,7 @@ def search(
     given = _rows(start, tested.space)
     check_prefer(prefer, given)
     terms = Terms(chosen, prefer, given, seed, _checked_limit(limit), explain)
-    allowed = _bounded(checked_budget(budget), dear=tested.adapter.dear)
+    allowed = _bounded(checked_budget(budget), expensive=tested.adapter.expensive)
     findings: list[Finding] = []
     entries, stops, before = [], [], tested.executed
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
@@ -164,11 +164,11 @@ def _checked_limit(limit: int | None) -> int | None:
     return int(limit)
 
 
-def _bounded(budget: Budget, *, dear: bool) -> Budget:
+def _bounded(budget: Budget, *, expensive: bool) -> Budget:
     """Return a budget that ends: not to find anything is no reason to look forever."""
     if budget.queries is not None or budget.seconds is not None:
         return budget
-    return Budget(DEAR_QUERIES if dear else QUERIES, None, budget.findings)
+    return Budget(EXPENSIVE_QUERIES if expensive else QUERIES, None, budget.findings)
 
 
 def _untried(names: tuple[str, ...], output: str, terms: Terms) -> Finding:

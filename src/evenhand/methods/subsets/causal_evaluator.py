@@ -120,7 +120,7 @@ class CausalSets(Evaluator):
         known = self._known.get(mask)
         if known is not None and len(known) >= n and not (known[:whole] == UNKNOWN).any():
             return True
-        if not self.view.subject.adapter.dear:
+        if not self.view.subject.adapter.expensive:
             n = max(n, AHEAD << (n // AHEAD).bit_length())
             whole = n if whole and self.variants(mask) <= 4 * FEW else whole
         if not self.pool.extend(n, meter):

@@ -19,7 +19,7 @@ from evenhand.runtime import number_text
 from evenhand.runtime.budget import Meter, Spent, checked_budget, progress_bar
 from evenhand.runtime.errors import UsageError, nearest
 from evenhand.runtime.workers import Workers
-from evenhand.scores.enumeration import SMALL, SMALL_DEAR, part
+from evenhand.scores.enumeration import SMALL, SMALL_EXPENSIVE, part
 from evenhand.scores.enumeration import whole as everything
 from evenhand.scores.kinds import KINDS
 from evenhand.scores.question import Terms
@@ -308,7 +308,7 @@ class Search:
                     " are left"
                 )
             return every, None
-        small = SMALL_DEAR if self.subject.adapter.dear else SMALL
+        small = SMALL_EXPENSIVE if self.subject.adapter.expensive else SMALL
         return part(space, names, int(min(small, meter.left))), None
 
     def border(self, evaluator: Evaluator, meter: Meter) -> StopReason:

@@ -102,7 +102,7 @@ class Adapter(ABC):
     """Model files that `evenhand init` takes for this kind."""
     printed: ClassVar[bool] = False
     """Whether outcomes are printed text, in which 1 and "1" are the same."""
-    dear: bool = False
+    expensive: bool = False
     """Whether an answer costs a process, a request or a network hop, and so is worth remembering.
     """
     outputs: tuple[str, ...] = ()

@@ -76,7 +76,7 @@ class CommandAdapter(Adapter):
     value = Option("command", LIST, "a program that is run once for each input, and its arguments")
     options = Options.of(WORKERS, TIMEOUT, CWD, ENV, IDENTITY)
     printed = True
-    dear = True
+    expensive = True
     identity: str = ""
 
     def __init__(

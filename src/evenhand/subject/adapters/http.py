@@ -79,7 +79,7 @@ class HttpAdapter(Adapter):
         Option("single", FLAG, "send one input per request"),
         IDENTITY,
     )
-    dear = True
+    expensive = True
     identity: str = ""
 
     def __init__(

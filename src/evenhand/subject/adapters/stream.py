@@ -78,7 +78,7 @@ class StreamAdapter(Adapter):
         given=["batch"],
     )
     printed = True
-    dear = True
+    expensive = True
     identity: str = ""
 
     def __init__(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 def probe_of(space: Space, names: Sequence[str], judge: Judge, gamma: float | None = None) -> Probe:
     subject = Subject(lambda people: judge(space.encode(people)), space, differs=gamma)
-    subject.adapter.dear = True
+    subject.adapter.expensive = True
     return Probe(View(subject), tuple(names))
 
 

@@ -325,7 +325,7 @@ def test_adapter_can_be_pickled(sh):
     adapter = pickle.loads(
         pickle.dumps(CommandAdapter([sh("echo $1"), *BOTH], workers=3, timeout=5))
     )
-    assert (adapter.workers, adapter.timeout, adapter.dear) == (3, 5.0, True)
+    assert (adapter.workers, adapter.timeout, adapter.expensive) == (3, 5.0, True)
     assert collect(adapter, people(8)) == ({0: 8}, None)
     adapter.close()
 

@@ -110,7 +110,7 @@ def test_a_float_matrix_gives_the_labels_of_the_model(tree, tree_file):
     assert (outcomes == tree.predict(points)).all()
     assert set(outcomes) == {0, 1}
     assert adapter.identity.startswith("onnx:")
-    assert not adapter.dear
+    assert not adapter.expensive
 
 
 def test_named_columns_give_the_labels_of_the_pipeline(pipeline, pipeline_file):

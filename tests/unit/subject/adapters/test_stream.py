@@ -355,7 +355,7 @@ def test_pickled_while_processes_run(program):
     adapter = program("print(age, flush=True)", workers=2)
     collect(adapter, people(1, 2))
     twin = pickle.loads(pickle.dumps(adapter))
-    assert (twin.identity, twin.workers, twin.dear) == (adapter.identity, 2, True)
+    assert (twin.identity, twin.workers, twin.expensive) == (adapter.identity, 2, True)
     assert twin.identity.startswith("stream:[")
     assert collect(twin, people(3)) == ({0: 3}, None)
     twin.close()

@@ -100,7 +100,7 @@ def test_one_logit_is_two_labels():
         (Flat(), SEEN @ [20, 1, -1, 10] + 40),
     ):
         subject = Subject(module, SPACE, positive=1)
-        assert isinstance(subject.adapter, TorchAdapter) and not subject.adapter.dear
+        assert isinstance(subject.adapter, TorchAdapter) and not subject.adapter.expensive
         outcomes = subject.decide(POINTS)
         assert outcomes.tolist() == (wanted > 0).astype(int).tolist()
         assert 0 < outcomes.mean() < 1

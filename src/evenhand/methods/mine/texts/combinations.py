@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from evenhand.texts.matching import Matches
     from evenhand.texts.text_subject import TextSubject
 
-MOST, MOST_LINEAR, MOST_DEAR = 200_000, 3_000_000, 5_000
+MOST, MOST_LINEAR, MOST_EXPENSIVE = 200_000, 3_000_000, 5_000
 """Texts that are asked where no budget is given: of any software, of a linear model, and where each
-is dear.
+is expensive.
 """
 LEAST = 50
 """The fewest texts of several categories together that are worth asking about."""

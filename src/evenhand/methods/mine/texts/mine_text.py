@@ -13,7 +13,7 @@ from evenhand.methods.mine.findings import check_terms
 from evenhand.methods.mine.rule_sets import check_support
 from evenhand.methods.mine.texts.combinations import (
     MOST,
-    MOST_DEAR,
+    MOST_EXPENSIVE,
     MOST_LINEAR,
     MOST_NOTES,
     affordable,
@@ -243,8 +243,8 @@ def _left(
 ) -> int:
     """Return how many texts with other terms may be asked about, beside what is asked in any case."""
     if meter.budget.queries is None:
-        if subject.adapter.dear:
-            return MOST_DEAR
+        if subject.adapter.expensive:
+            return MOST_EXPENSIVE
         return MOST if linear_path(subject) is None else MOST_LINEAR
     return meter.budget.queries - 2 * len(first) - (len(matches.texts) if rest else 0)
 

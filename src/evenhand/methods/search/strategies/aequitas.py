@@ -104,7 +104,7 @@ class Aequitas(Strategy):
 
     def begin(self, setting: Setting) -> None:
         """Begin with a global phase, and with no chance better than another."""
-        cheap = not setting.probe.view.subject.adapter.dear
+        cheap = not setting.probe.view.subject.adapter.expensive
         self.ahead = cheap if self._wanted_ahead is None else self._wanted_ahead
         self._ground = Ground(setting.probe)
         self.chances = Chances(len(self._ground), self._dv, self._dpr)

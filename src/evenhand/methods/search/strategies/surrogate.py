@@ -1,4 +1,4 @@
-"""The surrogate strategy, for software whose every answer is dear: models learn from each, and
+"""The surrogate strategy, for software whose every answer is expensive: models learn from each, and
 screen what to ask.
 
 It looks where the adaptive strategy looks, and further: next to known hits, twice as far from them,
