@@ -3,10 +3,14 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 RUN    := $(BIN)/python -m
+PIP    := $(RUN) pip install --quiet --disable-pip-version-check
+# The versions that the tests last passed with; without the file, the newest that fit are taken.
+LOCK   := $(wildcard requirements.lock)
+PINNED := $(if $(LOCK),--constraint $(LOCK))
 # Tests run in three processes, since many wait for programs that they start; numpy takes one thread in each.
 TEST   := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) pytest
 
-.PHONY: demo test test-all test-browser test-mitigation pictures study-small check bench clean help
+.PHONY: demo test test-all test-browser test-mitigation pictures study-small check bench lock clean help
 
 help:           ## what there is
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -16,30 +20,33 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(BIN)/python pyproject.toml
-	$(RUN) pip install --quiet --disable-pip-version-check --editable .
+	$(PIP) --editable .
 	@touch $@
 
 # The toys are a package of somebody else; only tests that start a process of their own put them on its path.
-$(VENV)/.tested: $(VENV)/.installed requirements-dev.txt $(wildcard tests/support/toys/*.toml tests/support/toys/*/*.py)
-	$(RUN) pip install --quiet --disable-pip-version-check --editable '.[light]' --requirement requirements-dev.txt
-	$(RUN) pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(VENV)/toys ./tests/support/toys
-	@touch $@
+$(VENV)/.tested: $(BIN)/python pyproject.toml $(LOCK) $(wildcard tests/support/toys/*.toml tests/support/toys/*/*.py)
+	$(PIP) 'pip>=25.1'  # the first that knows dependency groups
+	$(PIP) $(PINNED) --editable '.[light]' --group dev || { \
+	  echo 'a version of $(LOCK) cannot be had here: the newest versions that fit are taken instead'; \
+	  $(PIP) --editable '.[light]' --group dev; }
+	$(PIP) --no-deps --upgrade --target $(VENV)/toys ./tests/support/toys
+	@touch $(VENV)/.installed $@
 
 # Torch first and alone: pip takes a build for the CPU where an index has one (PIP_EXTRA_INDEX_URL names another index).
 $(VENV)/.tested-all: $(VENV)/.tested $(VENV)/.browser
-	$(RUN) pip install --quiet --disable-pip-version-check torch==2.13.0
-	$(RUN) pip install --quiet --disable-pip-version-check --editable '.[light,torch,aif360,tensorflow]'
+	$(PIP) torch==2.13.0
+	$(PIP) --editable '.[light,torch,aif360,tensorflow]'
 	@touch $@
 
 # A browser for the tests of pages: one that is on the path, or what playwright fetches; tests skip with a reason otherwise.
 $(VENV)/.browser: $(VENV)/.tested
-	$(RUN) pip install --quiet --disable-pip-version-check --requirement requirements-browser.txt
+	$(PIP) --group browser
 	@command -v chromium chromium-browser google-chrome google-chrome-stable >/dev/null || $(RUN) playwright install chromium \
 	  || echo 'no Chromium could be installed: tests of pages in a browser will be skipped'
 	@touch $@
 
 $(VENV)/.studied: $(VENV)/.installed
-	$(RUN) pip install --quiet --disable-pip-version-check --editable '.[aif360,fairlearn]'
+	$(PIP) --editable '.[aif360,fairlearn]'
 	@touch $@
 
 demo: $(VENV)/.installed  ## audit a small loan program with a planted bias; writes report.html
@@ -77,6 +84,14 @@ bench: $(VENV)/.tested    ## the benchmarks; they print ratios and write benchma
 	$(BIN)/python benchmarks/mine.py
 	$(BIN)/python benchmarks/compare.py
 	$(BIN)/python benchmarks/repair.py
+
+lock: $(BIN)/python      ## write requirements.lock anew: the newest versions that fit, for `make test`
+	$(PYTHON) -m venv --clear $(VENV)/locking
+	$(VENV)/locking/bin/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1'
+	$(VENV)/locking/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[light]' --group dev
+	echo '# The test environment, by `make lock`; `make test` takes these versions where it can.' > requirements.lock
+	$(VENV)/locking/bin/python -m pip freeze --exclude-editable >> requirements.lock
+	rm -rf $(VENV)/locking
 
 clean:          ## remove the environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
