@@ -70,10 +70,11 @@ pictures: $(VENV)/.browser  ## the pictures of the README, taken of what the dem
 study-small: $(VENV)/.studied  ## German and COMPAS, eight methods, ten splits: the tables of the Fairea paper beside ours
 	$(BIN)/evenhand study studies/small.toml --paper --n-jobs 2
 
-check: $(VENV)/.tested    ## lint, format and types
+check: $(VENV)/.tested    ## lint, format, types, and the rules of the house
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	$(RUN) mypy
+	$(TEST) -q tests/architecture
 
 bench: $(VENV)/.tested    ## the benchmarks; they print ratios and write benchmarks/results/*.json
 	$(BIN)/python benchmarks/coverage.py

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 LONGEST_FUNCTION = 60
 """Lines, from `def` to the last one, without the docstring."""
 
+MOST_ARGUMENTS = 7
+"""Of a private function: its callers are few, and can pass one object instead."""
+
 VAGUE = re.compile(r"(^|_)(told|said)(_|\d*$)", re.IGNORECASE)
 """Words that name no thing: what a value is called must say what it is."""
 
@@ -85,6 +88,18 @@ class Module:
         return places
 
     @property
+    def many_arguments(self) -> list[Place]:
+        """Private functions with more arguments than MOST_ARGUMENTS."""
+        places = []
+        for node in ast.walk(self.tree):
+            if not isinstance(node, FUNCTIONS) or not _is_private(node.name):
+                continue
+            count = _arguments(node)
+            if count > MOST_ARGUMENTS:
+                places.append(Place(self.path, node.lineno, f"{node.name}: {count} arguments"))
+        return places
+
+    @property
     def classes(self) -> list[Place]:
         """The classes at the top of the module."""
         places = []
@@ -111,6 +126,7 @@ class Measures:
     nested_per_1000: float
     comments_per_1000: float
     long_functions: tuple[Place, ...]
+    many_arguments: tuple[Place, ...]
     repeated_classes: tuple[Place, ...]
     vague_names: tuple[Place, ...]
 
@@ -120,6 +136,7 @@ class Measures:
             f"{self.nested_per_1000:.2f} nested comprehensions and "
             f"{self.comments_per_1000:.1f} comment lines per 1,000 lines, "
             f"{len(self.long_functions)} long functions, "
+            f"{len(self.many_arguments)} private ones with many arguments, "
             f"{len(self.repeated_classes)} classes that share their name, "
             f"{len(self.vague_names)} vague names"
         )
@@ -146,6 +163,7 @@ def measure(modules: list[Module]) -> Measures:
         nested_per_1000=1000 * nested / lines,
         comments_per_1000=1000 * comments / lines,
         long_functions=_all(module.long_functions for module in modules),
+        many_arguments=_all(module.many_arguments for module in modules),
         repeated_classes=_repeated(_all(module.classes for module in modules)),
         vague_names=_all(module.vague_names for module in modules),
     )
@@ -155,17 +173,14 @@ def _module(path: Path) -> Module:
     source = path.read_text(encoding="utf-8")
     tree = ast.parse(source)
     strings = _docstring_lines(tree)
-    comments = 0
     code = 0
     for number, line in enumerate(source.splitlines(), start=1):
-        stripped = line.strip()
-        if number in strings or not stripped:
-            continue
-        if stripped.startswith("#"):
-            continue
-        code += 1
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        comments += token.type == tokenize.COMMENT
+        text = line.strip()
+        is_comment = text.startswith("#")
+        if text and not is_comment and number not in strings:
+            code += 1
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    comments = sum(token.type == tokenize.COMMENT for token in tokens)
     return Module(path, tree, code, comments)
 
 
@@ -204,6 +219,18 @@ def _length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return length
 
 
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
+def _arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Return the number of arguments of a function, `self` and `cls` not counted."""
+    given = function.args
+    arguments = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+    names = [argument.arg for argument in arguments]
+    return len(names) - (names[:1] in (["self"], ["cls"]))
+
+
 def _bound_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
     for node in ast.walk(tree):
         if isinstance(node, (ast.ClassDef, *FUNCTIONS)):
@@ -238,7 +265,13 @@ def _print(path: Path) -> None:
     for module in densest[:SHOWN]:
         print(f"  {module.density:5.1f} nodes a line, {module.code_lines:4d} lines: {module.path}")
     nested = _all(module.nested_comprehensions for module in modules)
-    groups = (nested, measures.long_functions, measures.repeated_classes, measures.vague_names)
+    groups = (
+        nested,
+        measures.long_functions,
+        measures.many_arguments,
+        measures.repeated_classes,
+        measures.vague_names,
+    )
     for places in groups:
         for place in places:
             print(f"  {place}")
