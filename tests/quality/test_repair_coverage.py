@@ -14,7 +14,8 @@ from scipy.stats import binom
 
 from evenhand.methods.compare.regression import compare_numbers
 from evenhand.methods.repair.methods.augment import decide
-from evenhand.methods.repair.paired import Change, gap_change, paired
+from evenhand.methods.repair.change import PairedChange
+from evenhand.methods.repair.paired import gap_change, paired
 from evenhand.statistics.paired_limits import fall_above, hits_ratio_above, ratio_above
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def holds(kept: int, total: int, level: float) -> bool:
     return bool(binom.cdf(kept, total, level) > 1e-4)
 
 
-def right(found: Change, before: float, after: float) -> bool:
+def right(found: PairedChange, before: float, after: float) -> bool:
     """Whether all four limits hold the truth."""
     fewer = 1 - after / before if before else -math.inf if after else 0.0
     truth = (before, after, before - after, fewer)

@@ -26,7 +26,7 @@ from evenhand.config.file import Config
 from evenhand.config.repair import RepairFile, read_repair
 from evenhand.methods.repair.paired import paired
 from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED, Repair
-from evenhand.methods.repair.steps import Check
+from evenhand.methods.repair.steps import RepairCheck
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import ConfigError, DataError, MissingExtra
 from evenhand.space.rule import Condition, Rule
@@ -393,7 +393,7 @@ def result(outcome: str = REPAIRED, before: int = 400, after: int = 10) -> Repai
         about=("sex",),
         outcome=outcome,
         change=change,
-        checks=(Check("accuracy", "performance", good, good),),
+        checks=(RepairCheck("accuracy", "performance", good, good),),
         comparisons={},
         history=(),
         sizes={"training": 900, "test": 300},

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.methods.repair import paired as module
 from evenhand.methods.repair.methods.augment import decide
-from evenhand.methods.repair.paired import Change, gap_change, hits, paired
+from evenhand.methods.repair.change import PairedChange
+from evenhand.methods.repair.paired import gap_change, hits, paired
 from evenhand.runtime.errors import DataError, UsageError
 from evenhand.space.feature import category, integer
 from evenhand.space.space import Space
@@ -43,12 +44,12 @@ def told(gone: int, come: int, both: int, neither: int = 0) -> tuple[Any, Any]:
     return old[order], new[order]
 
 
-def change(*counts: int, level: float = 0.95, scale: float = 1.0) -> Change:
+def change(*counts: int, level: float = 0.95, scale: float = 1.0) -> PairedChange:
     old, new = told(*counts)
     return paired(scale * old, scale * new, level=level, population="all inputs")
 
 
-def numbers(found: Change) -> list[list[float]]:
+def numbers(found: PairedChange) -> list[list[float]]:
     return [
         [one.value, one.low, one.high]
         for one in (found.before, found.after, found.fall, found.fewer)
@@ -68,7 +69,7 @@ def test_every_change_reads_well_whatever_was_seen(counts, scale):
     assert (found.fall.low > 0) == (found.fewer.low > 0)
     assert (found.fall.high < 0) == (found.fewer.high < 0)
     text = json.dumps(found.to_dict(), allow_nan=False)
-    again = Change.from_dict(json.loads(text))
+    again = PairedChange.from_dict(json.loads(text))
     assert json.dumps(again.to_dict()) == text
     assert numbers(again)[2:] == numbers(found)[2:]
     assert "\n" not in str(found)
@@ -168,15 +169,15 @@ def test_every_input_asked_leaves_no_interval():
     assert none.fewer.value == -math.inf
     assert none.verdict == "rose"
     assert none.to_dict()["fewer"]["value"] is None
-    assert Change.from_dict(none.to_dict()) == none
+    assert PairedChange.from_dict(none.to_dict()) == none
 
 
 def test_nothing_changed():
     estimate = paired(*told(3, 0, 9, 400), level=0.95, population="p").before
-    found = Change.none(estimate)
+    found = PairedChange.none(estimate)
     assert found.before == found.after == estimate
     assert numbers(found)[2:] == [[0.0] * 3] * 2
-    assert Change.from_dict(found.to_dict()) == found
+    assert PairedChange.from_dict(found.to_dict()) == found
 
 
 @pytest.mark.parametrize(
@@ -184,7 +185,7 @@ def test_nothing_changed():
     [
         (
             lambda: paired([0, 1], [1], level=0.9, population=""),
-            "before has 2 and after has 1 inputs",
+            "before has 2 inputs and after has 1 inputs",
         ),
         (
             lambda: paired([0, 2], [1, 0], level=0.9, population=""),
@@ -196,7 +197,7 @@ def test_nothing_changed():
         ),
         (
             lambda: gap_change([0, 1], [1, 0], [True], level=0.9, population=""),
-            "inside tells of 1 rows",
+            "inside has 1 rows and before has 2 rows",
         ),
     ],
 )
@@ -210,9 +211,9 @@ def test_wrong_columns_are_told(call, words):
         (lambda: paired([0, 1], [1, 1], level=1, population=""), "level is 1"),
         (lambda: decide(lambda a, b: told(1, 0, 0, b - a - 1), level=0.9, looks=[], population=""), "looks = []"),
         (lambda: decide(lambda a, b: told(1, 0, 0), level=0.9, looks=[9, 9], population=""), "looks = [9, 9] must be"),
-        (lambda: Change.from_dict({"before": 3}), "this is no change that was written down"),
-        (lambda: Change.from_dict(dict.fromkeys(["before", "after", "fall", "fewer"], Estimate.exact(1, 2).to_dict())),
-         "no amounts"),
+        (lambda: PairedChange.from_dict({"before": 3}), "this is not a recorded change"),
+        (lambda: PairedChange.from_dict(dict.fromkeys(["before", "after", "fall", "fewer"], Estimate.exact(1, 2).to_dict())),
+         "fall and fewer must be amounts"),
     ],
 )  # fmt: skip
 def test_wrong_arguments_are_told(call, words):
@@ -308,7 +309,7 @@ ENDS = st.tuples(st.integers(-10, 10), st.integers(0, 8)).map(
 def test_limits_of_sizes_are_those_of_all_that_is_allowed(first, second, less, more, seed):
     means = [sum(first) / 2, sum(second) / 2]
     moved = means[0] - means[1] - less / 10, means[0] - means[1] + more / 10
-    fall, fewer = module._sizes(means, [first, second], moved)
+    fall, fewer = module._size_limits(means, first, second, moved)
     # A fine grid of what the limits allow, by brute force.
     x, y = (
         part.ravel()

@@ -24,20 +24,21 @@ from matplotlib.text import Text
 
 from evenhand.methods.compare.compare import compare
 from evenhand.methods.compare.plot import TradeoffDisplay
-from evenhand.methods.repair.paired import Change, paired
+from evenhand.methods.repair.change import PairedChange
+from evenhand.methods.repair.paired import paired
 from evenhand.methods.repair.plot import (
     _LOOKS,
     NO_STEPS,
     NOT_COMPARED,
     UNCHANGED,
     RepairDisplay,
-    Rows,
+    ScorePanel,
     judged,
 )
 from evenhand.methods.repair.plot_steps import Course
 from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED, Repair
 from evenhand.methods.repair.section import STYLE, whole_section
-from evenhand.methods.repair.steps import Check, Step
+from evenhand.methods.repair.steps import RepairCheck, Step
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import MissingExtra, UsageError
 from evenhand.space.rule import Condition, Rule
@@ -62,15 +63,15 @@ def near(value: float, half: float = 0.02, n: int = 1000) -> Estimate:
 
 
 @cache
-def change(before: float, after: float, n: int = 2000) -> Change:
+def change(before: float, after: float, n: int = 2000) -> PairedChange:
     old, new = (np.arange(n) % 97 < 97 * share for share in (before, after))
     return paired(old, new, level=0.95, population="all inputs, uniformly")
 
 
-def check(name: str, kind: str, found: Change, *about: str) -> Check:
+def check(name: str, kind: str, found: PairedChange, *about: str) -> RepairCheck:
     fall = found.fall
     rise = Amount(-fall.value, -fall.high, -fall.low, fall.n, fall.level, fall.method)
-    return Check(name, kind, found.before, found.after, rise, about=about)
+    return RepairCheck(name, kind, found.before, found.after, rise, about=about)
 
 
 @cache
@@ -86,11 +87,11 @@ def compared(bias: str) -> Comparison:
     return compare(told, due.astype(int), np.where(man, "m", "f"), bias=bias, resamples=100)
 
 
-def accuracy(before: float, after: float) -> Check:
+def accuracy(before: float, after: float) -> RepairCheck:
     rise = Amount(
         after - before, after - before - 0.004, after - before + 0.004, 1000, 0.95, "paired melded"
     )
-    return Check("accuracy", "performance", near(before), near(after), rise)
+    return RepairCheck("accuracy", "performance", near(before), near(after), rise)
 
 
 CLAIM = change(0.12, 0.01)
@@ -100,7 +101,7 @@ CHECKS = (
     check("sex, held-out people", "people", change(0.06, 0.01)),
     check("race, all inputs", "other", change(0.2, 0.2), "race"),
     check("country, all inputs", "other", change(0.1, 0.2), "country"),
-    Check(
+    RepairCheck(
         "worst subgroup",
         "subgroup",
         near(0.25, 0.06),
@@ -108,8 +109,8 @@ CHECKS = (
         None,
         "before: age <= 28; after: race = B",
     ),
-    Check("spd", "group", near(0.18), near(0.15)),
-    Check("f1", "performance", near(0.66), near(0.655)),
+    RepairCheck("spd", "group", near(0.18), near(0.15)),
+    RepairCheck("f1", "performance", near(0.66), near(0.655)),
 )
 STEPS = tuple(
     Step(number, percent, round(240 * percent), change(0.12, after), score, kept, why)
@@ -151,7 +152,7 @@ def repaired(**changes: Any) -> Repair:
 FULL = repaired()
 UNTOUCHED = repaired(
     outcome=NOTHING,
-    change=Change.none(CLAIM.before),
+    change=PairedChange.none(CLAIM.before),
     checks=tuple(replace(one, after=one.before, change=None) for one in CHECKS),
     comparisons={},
     history=(),
@@ -166,13 +167,13 @@ NUMBERS = repaired(
     about=Rule((Condition("sex", levels=("F",)),)),
     checks=(
         check("sex and a dollar $x$, all inputs", "aim", CLAIM),
-        Check(
+        RepairCheck(
             "mean gap",
             "group",
             Amount(1200, 900, 1500, 900, 0.95, "b"),
             Amount(300, 100, 500, 900, 0.95, "b"),
         ),
-        Check(
+        RepairCheck(
             "r2",
             "performance",
             Amount(0.6, 0.5, 0.7, 900, 0.95, "b"),
@@ -183,12 +184,12 @@ NUMBERS = repaired(
 )
 GAPS = repaired(
     checks=(
-        Check("sex", "aim", NAN, NAN),
-        Check("sex, held-out", "people", near(0.2), NAN),
+        RepairCheck("sex", "aim", NAN, NAN),
+        RepairCheck("sex, held-out", "people", near(0.2), NAN),
         CHECKS[0],
     ),
     history=(
-        replace(STEPS[0], change=Change(NAN, NAN, CLAIM.fall, CLAIM.fewer)),
+        replace(STEPS[0], change=PairedChange(NAN, NAN, CLAIM.fall, CLAIM.fewer)),
         replace(STEPS[1], accuracy=math.nan),
     ),
 )
@@ -209,8 +210,8 @@ def display(repair: Repair, kind: str = "change") -> RepairDisplay:
     return found
 
 
-def rows(panel: Rows | Course) -> dict[str, list[Any]]:
-    assert isinstance(panel, Rows)
+def rows(panel: ScorePanel | Course) -> dict[str, list[Any]]:
+    assert isinstance(panel, ScorePanel)
     return {heading: list(group) for heading, group in panel.groups}
 
 
@@ -327,10 +328,10 @@ bounded = st.floats(-1, 1, allow_subnormal=False)
 def test_better_is_worse_the_other_way_round(numbers, kind):
     low, value, high = sorted(numbers)
     there = judged(
-        Check("a", kind, near(0.2), near(0.1), Amount(value, low, high, 9, 0.95, "paired"))
+        RepairCheck("a", kind, near(0.2), near(0.1), Amount(value, low, high, 9, 0.95, "paired"))
     )
     back = judged(
-        Check("a", kind, near(0.1), near(0.2), Amount(-value, -high, -low, 9, 0.95, "paired"))
+        RepairCheck("a", kind, near(0.1), near(0.2), Amount(-value, -high, -low, 9, 0.95, "paired"))
     )
     assert {"better": "worse", "worse": "better"}.get(there, there) == back
     assert (there in ("better", "worse")) == (low > 0 or high < 0)
@@ -625,7 +626,7 @@ NASTY = "</section><script>alert('1')</script>&amp;\"--><!--"
 
 
 def test_names_stay_text_in_drawings_too():
-    checks = (Check(NASTY, "aim", near(0.2), near(0.1), None, NASTY), *CHECKS[:1])
+    checks = (RepairCheck(NASTY, "aim", near(0.2), near(0.1), None, NASTY), *CHECKS[:1])
     odd = repaired(
         checks=checks,
         over=(NASTY,),
@@ -645,7 +646,7 @@ def test_names_stay_text_in_drawings_too():
 @given(name=TEXTS, detail=TEXTS, note=TEXTS, why=TEXTS)
 def test_any_text_is_told_as_it_is(name, detail, note, why):
     odd = repaired(
-        checks=(Check(name, "aim", near(0.2), near(0.1), None, detail), *CHECKS[:1]),
+        checks=(RepairCheck(name, "aim", near(0.2), near(0.1), None, detail), *CHECKS[:1]),
         about=(name,),
         over=(name,),
         notes=(note,),

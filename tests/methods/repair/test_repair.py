@@ -20,10 +20,11 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import evenhand as eh
-from evenhand.methods.repair.job import FINER, Scored, sweep
-from evenhand.methods.repair.paired import Change, hits
+from evenhand.methods.repair.job import FINER, ValidationScore, sweep
+from evenhand.methods.repair.change import PairedChange
+from evenhand.methods.repair.paired import hits
 from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED, Repair
-from evenhand.methods.repair.steps import KINDS, Check, Step
+from evenhand.methods.repair.steps import KINDS, RepairCheck, Step
 from evenhand.results.reading import evidence_of
 from evenhand.runtime.budget import Meter, checked_budget
 from evenhand.runtime.errors import DataError, NotDeterministic, SubjectCrashed, UsageError
@@ -248,9 +249,9 @@ class TestPipeline:
 
     def test_held_out_scores_are_those_of_the_models_on_rows_that_were_not_trained_on(self, mended):
         """Found again from the seed: the rows that are in neither training nor validation."""
-        from evenhand.methods.repair.training import Learning, split
+        from evenhand.methods.repair.training import LabelledRows, split
 
-        held = split(Learning.of(PEOPLE, GRANTED, LOANS), 0.25, 0.2, 0, stratify=True)[2]
+        held = split(LabelledRows.of(PEOPLE, GRANTED, LOANS), 0.25, 0.2, 0, stratify=True)[2]
         for model, accuracy in (
             (mended.original, mended.accuracy_before),
             (mended.model, mended.accuracy_after),
@@ -657,8 +658,8 @@ class TestSteps:
         assert any("a larger tolerance would keep it" in note for note in found.notes)
 
     def test_a_standard_error_of_the_change_in_accuracy_is_kept_in_reserve(self):
-        def scored(wrong: int, weights: Any = None) -> Scored:
-            return Scored.of(np.arange(400) >= wrong, weights)
+        def scored(wrong: int, weights: Any = None) -> ValidationScore:
+            return ValidationScore.of(np.arange(400) >= wrong, weights)
 
         few = scored(48)  # 2 points fewer than 40, with a standard error of 0.7
         assert few.lost(scored(40), 0.03) == ""
@@ -672,8 +673,8 @@ class TestSteps:
         alone = np.where(np.arange(400) == 45, 100.0, 1.0)
         assert scored(42, alone).lost(scored(40, alone), 0.01) == ""
         assert scored(48, alone).lost(scored(40, alone), 0.1) == "accuracy fell by 21.4 points"
-        assert Scored(0.5).lost(Scored(0.6), 0.05) == "R² fell by 0.100"
-        assert Scored(0.5).lost(Scored(0.53), 0.05) == ""
+        assert ValidationScore(0.5).lost(ValidationScore(0.6), 0.05) == "R² fell by 0.100"
+        assert ValidationScore(0.5).lost(ValidationScore(0.53), 0.05) == ""
 
     def test_accuracy_may_fall_by_what_is_tolerated(self):
         # People of sex 1 among the poorest tenth of either half are told the wrong thing, then also
@@ -770,7 +771,7 @@ class TestNothingToRepair:
 
     def test_rare_discrimination_that_only_the_claim_shows_is_no_pass(self, mended):
         rare = Estimate(0.001, 0.0001, 0.003, 10_000, 0.95, "exact")
-        found = replace(mended, outcome=NOTHING, change=Change.none(rare))
+        found = replace(mended, outcome=NOTHING, change=PairedChange.none(rare))
         assert found.verdict == "undecided"
         assert "no difference was found" not in found.claim
 
@@ -795,8 +796,8 @@ class TestVerdict:
             found.check()
 
     def test_a_gap_that_closes_by_treating_people_by_their_sex_is_no_success(self, mended):
-        rose = Change(mended.before, mended.before, mended.change.fall, mended.change.fewer)
-        people = Check.of(
+        rose = PairedChange(mended.before, mended.before, mended.change.fall, mended.change.fewer)
+        people = RepairCheck.of(
             "sex, held-out people", "people", replace(rose, fall=negative(mended.change.fall))
         )
         found = replace(
@@ -1169,7 +1170,7 @@ class TestSizes:
                 number,
                 0.0,
                 size,
-                Change.none(left),
+                PairedChange.none(left),
                 0.9,
                 kept=kept,
                 why=recipe if kept else "too expensive",

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from evenhand.methods.repair.repair_result import Repair
-from evenhand.methods.repair.steps import Check
+from evenhand.methods.repair.steps import RepairCheck
 from evenhand.statistics.estimate import Amount
 from tests.support.evidence import made
 
@@ -40,4 +40,4 @@ def test_where_discrimination_has_moved_is_told_by_the_feature(name):
 def test_the_feature_survives_json():
     (check,) = [check for check in made("repair").checks if check.kind == "other"]
     assert check.about == ("race",)
-    assert Check.from_dict(check.to_dict()) == check
+    assert RepairCheck.from_dict(check.to_dict()) == check

@@ -15,9 +15,10 @@ from rich.console import Console
 from sklearn.linear_model import LogisticRegression
 
 import evenhand as eh
-from evenhand.methods.repair.paired import Change, gap_change, paired
+from evenhand.methods.repair.change import PairedChange
+from evenhand.methods.repair.paired import gap_change, paired
 from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED, Repair
-from evenhand.methods.repair.steps import Check, Step
+from evenhand.methods.repair.steps import RepairCheck, Step
 from evenhand.methods.repair.text import render_repair, render_written, repair_lines
 from evenhand.runtime.budget import Spent
 from evenhand.space.rule import Condition, Rule
@@ -27,20 +28,20 @@ from tests.support.helpers import examples
 N = 2000
 
 
-def change(before: int, after: int, population: str = "all inputs") -> Change:
+def change(before: int, after: int, population: str = "all inputs") -> PairedChange:
     """Return a change from so many discriminatory inputs of 2,000 to so many, most of them the
     same.
     """
     return paired(np.arange(N) < before, np.arange(N) < after, level=0.95, population=population)
 
 
-def check(name: str, kind: str, found: Change, *about: str) -> Check:
+def check(name: str, kind: str, found: PairedChange, *about: str) -> RepairCheck:
     fall = found.fall
     rise = Amount(-fall.value, -fall.high, -fall.low, fall.n, fall.level, fall.method)
-    return Check(name, kind, found.before, found.after, rise, about=about)
+    return RepairCheck(name, kind, found.before, found.after, rise, about=about)
 
 
-def accuracy(before: int, after: int) -> Check:
+def accuracy(before: int, after: int) -> RepairCheck:
     return check("accuracy", "performance", change(before, after, "people like the held-out rows"))
 
 
@@ -66,7 +67,7 @@ MADE: dict[str, Any] = {
     "checks": (
         check("sex, all inputs", "aim", change(400, 10)),
         check("race, all inputs", "other", change(20, 19), "race"),
-        Check(
+        RepairCheck(
             "worst subgroup",
             "subgroup",
             Estimate.exact(1, 4),
@@ -94,11 +95,11 @@ def made(**other: Any) -> Repair:
 
 def unchanged(outcome: str, **other: Any) -> Repair:
     same = change(400, 400) if outcome == NO_HELP else change(0, 0)
-    checks = (Check("sex, all inputs", "aim", same.before, same.before), MADE["checks"][-1])
+    checks = (RepairCheck("sex, all inputs", "aim", same.before, same.before), MADE["checks"][-1])
     history = STEPS[:1] if outcome == NO_HELP else ()
     settings = {
         "outcome": outcome,
-        "change": Change.none(same.before),
+        "change": PairedChange.none(same.before),
         "checks": checks,
         "history": history,
     }
@@ -236,7 +237,7 @@ def test_numbers_are_told_as_they_are():
     steps = (replace(STEPS[1], accuracy=0.8),)
     found = told(
         made(
-            checks=(*MADE["checks"][:-1], Check("r2", "performance", r2[0], r2[1], moved)),
+            checks=(*MADE["checks"][:-1], RepairCheck("r2", "performance", r2[0], r2[1], moved)),
             history=steps,
         )
     )
@@ -247,14 +248,14 @@ def test_numbers_are_told_as_they_are():
     assert "0.800  kept" in found
     assert "R² has surely fallen by more than is tolerated, which is 0.01" in found
     open_ = told(
-        made(checks=(Check("r2", "performance", r2[0], r2[1]),), tolerance=0.02, history=())
+        made(checks=(RepairCheck("r2", "performance", r2[0], r2[1]),), tolerance=0.02, history=())
     )
     assert "R² has perhaps fallen by more than is tolerated, which is 0.02" in open_
 
 
 def test_empty_groups_and_scores_that_began_at_nothing():
     empty = Estimate(math.nan, 0.0, 1.0, 0, 0.95, "exact")
-    found = told(made(checks=(Check("spd", "group", empty, empty), MADE["checks"][-1])))
+    found = told(made(checks=(RepairCheck("spd", "group", empty, empty), MADE["checks"][-1])))
     row = next(line for line in found.splitlines() if line.startswith("spd"))
     assert row.count("no data, undecided") == 2
     assert "there was none before" in told(made(change=change(0, 300)))

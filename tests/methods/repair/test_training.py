@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import evenhand as eh
-from evenhand.methods.repair.training import Learning, Trainer, check_share, parted, split
+from evenhand.methods.repair.training import LabelledRows, Trainer, check_share, parted, split
 from evenhand.runtime.errors import DataError, EvenhandError, SubjectCrashed, UsageError
 from evenhand.runtime.estimators import weight_keyword
 from tests.support.helpers import examples, refused
@@ -237,15 +237,15 @@ class TestWeights:
     )
     def test_weights_that_are_none_are_refused(self, weights):
         refused(
-            DataError, lambda: Learning.of(ROWS, TRUTH, SPACE, weights), "sample_weight", "40 rows"
+            DataError, lambda: LabelledRows.of(ROWS, TRUTH, SPACE, weights), "sample_weight", "40 rows"
         )
 
     def test_generated_rows_weigh_as_much_as_the_mean_or_as_they_are_told(self):
-        data = Learning.of(ROWS, TRUTH, SPACE, np.arange(1.0, 41.0))
+        data = LabelledRows.of(ROWS, TRUTH, SPACE, np.arange(1.0, 41.0))
         for given_, weights in ((None, [20.5, 20.5]), (np.array([3.0, 4.0]), [3, 4])):
             joined = data.joined(data.points[:2], TRUTH[:2], given_)
             assert np.array_equal(joined.weights, [*range(1, 41), *weights])  # type: ignore[arg-type]
-        assert Learning.of(ROWS, TRUTH, SPACE).joined(data.points[:2], TRUTH[:2]).weights is None
+        assert LabelledRows.of(ROWS, TRUTH, SPACE).joined(data.points[:2], TRUTH[:2]).weights is None
 
 
 ENGINES = {
@@ -264,7 +264,7 @@ class TestRows:
         rng = np.random.default_rng(seed)
         points, more = space.draw(8, rng), space.draw(5, rng)
         frame = space.decode(points)
-        data = Learning.of(frame, np.arange(8) % 2, space)
+        data = LabelledRows.of(frame, np.arange(8) % 2, space)
         assert data.native.equals(frame)
         joined = data.joined(more, np.zeros(5, dtype=int))
         assert joined.native.dtypes.equals(frame.dtypes)
@@ -276,7 +276,7 @@ class TestRows:
     @pytest.mark.parametrize("engine", ENGINES)
     def test_any_dataframe_comes_out_as_it_came_in(self, engine):
         frame = ENGINES[engine](ROWS)
-        data = Learning.of(frame, TRUTH, SPACE)
+        data = LabelledRows.of(frame, TRUTH, SPACE)
         assert type(data.native) is type(frame)
         joined = data.take(np.arange(3)).joined(data.points[3:5], TRUTH[3:5])
         expected = ENGINES[engine](ROWS.iloc[:5])
@@ -287,7 +287,7 @@ class TestRows:
     def test_dtypes_of_texts_are_kept(self, dtype):
         frame = ROWS.assign(sex=ROWS["sex"].astype(dtype), age=ROWS["age"].astype("int16"))
         space = eh.Space.from_frame(frame, protected=["sex"])
-        joined = Learning.of(frame, TRUTH, space).joined(space.encode(frame)[:4], TRUTH[:4])
+        joined = LabelledRows.of(frame, TRUTH, space).joined(space.encode(frame)[:4], TRUTH[:4])
         assert joined.native.dtypes.equals(frame.dtypes)
         assert joined.native["sex"].tolist()[-4:] == ["F", "M", "F", "M"]
 
@@ -300,23 +300,23 @@ class TestRows:
                 eh.category("sex", ["F", "M"]) if array.dtype == object else eh.integer("sex", 0, 1)
             )
             space = eh.Space([eh.integer("age", 20, 59), sex], protected=["sex"])
-            data = Learning.of(array, TRUTH, space)
+            data = LabelledRows.of(array, TRUTH, space)
             joined = data.joined(data.points[:3], TRUTH[:3])
             assert joined.native.dtype == array.dtype
             assert np.array_equal(joined.native, np.concatenate([array, array[:3]]))
 
     def test_an_array_needs_a_column_for_each_feature(self):
         refused(
-            DataError, lambda: Learning.of(np.ones((4, 2)), [0] * 4, SPACE), "(4, 2)", "3 features"
+            DataError, lambda: LabelledRows.of(np.ones((4, 2)), [0] * 4, SPACE), "(4, 2)", "3 features"
         )
-        refused(DataError, lambda: Learning.of(np.ones(4), [0] * 4, SPACE), "(4,)", "3 features")
+        refused(DataError, lambda: LabelledRows.of(np.ones(4), [0] * 4, SPACE), "(4,)", "3 features")
 
     def test_columns_may_stand_in_any_order_and_are_asked_for_in_that(self):
         """A function that goes by the places of columns must see the same ones when it is trained
         and when asked.
         """
         turned = ROWS[["member", "age", "sex"]]
-        data = Learning.of(turned, TRUTH, SPACE)
+        data = LabelledRows.of(turned, TRUTH, SPACE)
         assert data.native.equals(turned)
         seen: list[Any] = []
 
@@ -331,49 +331,49 @@ class TestRows:
 
     def test_features_that_the_model_is_not_passed_are_left_out(self):
         space = eh.Space.from_frame(ROWS, protected=["sex"], not_passed=["sex"])
-        data = Learning.of(ROWS, TRUTH, space)
+        data = LabelledRows.of(ROWS, TRUTH, space)
         assert list(data.native.columns) == ["age", "member"]
         assert data.points.shape == (40, 3)
         assert list(data.joined(data.points[:2], TRUTH[:2]).native.columns) == ["age", "member"]
-        array = Learning.of(ROWS.to_numpy(), TRUTH, space)
+        array = LabelledRows.of(ROWS.to_numpy(), TRUTH, space)
         assert array.native.shape == (40, 2)
 
     def test_outcomes_may_be_a_column_of_the_rows(self):
         for frame in (ROWS.assign(ok=TRUTH), pl.from_pandas(ROWS.assign(ok=TRUTH))):
-            data = Learning.of(frame, "ok", SPACE)
+            data = LabelledRows.of(frame, "ok", SPACE)
             assert data.truth.tolist() == TRUTH.tolist()
             assert "ok" not in data.native.columns
         message = refused(
-            DataError, lambda: Learning.of(ROWS.assign(okay=TRUTH), "ok", SPACE), "y = 'ok'"
+            DataError, lambda: LabelledRows.of(ROWS.assign(okay=TRUTH), "ok", SPACE), "y = 'ok'"
         )
         assert "did you mean 'okay'?" in message
 
     def test_a_frame_must_have_the_features_and_nothing_else(self):
         refused(
             DataError,
-            lambda: Learning.of(ROWS.assign(height=1), TRUTH, SPACE),
+            lambda: LabelledRows.of(ROWS.assign(height=1), TRUTH, SPACE),
             "'height'",
             "no feature",
         )
-        refused(DataError, lambda: Learning.of(ROWS.drop(columns="age"), TRUTH, SPACE), "'age'")
+        refused(DataError, lambda: LabelledRows.of(ROWS.drop(columns="age"), TRUTH, SPACE), "'age'")
         refused(
-            DataError, lambda: Learning.of(ROWS.assign(age=999), TRUTH, SPACE), "999", "20 to 59"
+            DataError, lambda: LabelledRows.of(ROWS.assign(age=999), TRUTH, SPACE), "999", "20 to 59"
         )
 
     @pytest.mark.parametrize("space", ["sex", 5, {"sex": ["F", "M"]}])
     def test_a_space_must_be_one(self, space):
-        refused(UsageError, lambda: Learning.of(ROWS, TRUTH, space), repr(space), "no Space")
+        refused(UsageError, lambda: LabelledRows.of(ROWS, TRUTH, space), repr(space), "no Space")
 
     def test_without_a_space_it_is_said_how_to_make_one(self):
         refused(
-            UsageError, lambda: Learning.of(ROWS, TRUTH, None), "space is None", "Space.from_frame"
+            UsageError, lambda: LabelledRows.of(ROWS, TRUTH, None), "space is None", "Space.from_frame"
         )
 
     @pytest.mark.parametrize("dtype", [int, float, bool, str, object])
     def test_labels_are_the_users_own(self, dtype):
         given_ = np.array([0, 1] * 20).astype(dtype)
         for labels in (given_, pd.Series(given_), given_.tolist(), given_[:, None]):
-            data = Learning.of(ROWS, labels, SPACE)
+            data = LabelledRows.of(ROWS, labels, SPACE)
             assert data.truth.tolist() == given_.tolist()
             assert type(data.truth.tolist()[0]) is type(given_.tolist()[0])
             assert data.joined(data.points[:2], data.truth[:2]).truth.dtype == data.truth.dtype
@@ -393,24 +393,24 @@ class TestRows:
         ids=lambda labels: f"{type(labels).__module__}-{type(labels[0]).__name__}",
     )
     def test_a_missing_outcome_never_becomes_a_label(self, labels):
-        refused(DataError, lambda: Learning.of(ROWS, labels, SPACE), "y has 20 missing values")
+        refused(DataError, lambda: LabelledRows.of(ROWS, labels, SPACE), "y has 20 missing values")
 
     def test_outcomes_of_two_kinds_are_refused(self):
         refused(
             DataError,
-            lambda: Learning.of(ROWS, ["yes", 0] * 20, SPACE),
+            lambda: LabelledRows.of(ROWS, ["yes", 0] * 20, SPACE),
             "both texts and other values",
         )
 
     @pytest.mark.parametrize("labels", [None, {"ok": 1}])
     def test_outcomes_are_needed(self, labels):
-        refused(UsageError, lambda: Learning.of(ROWS, labels, SPACE), "y is missing")
+        refused(UsageError, lambda: LabelledRows.of(ROWS, labels, SPACE), "y is missing")
 
     @pytest.mark.parametrize("labels", [5, [1, 0], np.ones((40, 2)), [[1, 0]] * 40])
     def test_each_row_has_one_outcome(self, labels):
         refused(
             DataError,
-            lambda: Learning.of(ROWS, labels, SPACE),
+            lambda: LabelledRows.of(ROWS, labels, SPACE),
             "40 rows",
             "one outcome for each row",
         )
@@ -464,7 +464,7 @@ class TestSettingApart:
         assert abs(often - 90).max() < 5 * np.sqrt(300 * 0.3 * 0.7)
 
     def test_rows_are_in_one_part_each(self):
-        data = Learning.of(ROWS, TRUTH, SPACE, np.arange(40.0))
+        data = LabelledRows.of(ROWS, TRUTH, SPACE, np.arange(40.0))
         parts = split(data, 0.25, 0.2, 0, stratify=True)
         ages = [set(part.native["age"]) for part in parts]
         assert [len(part) for part in parts] == [24, 6, 10]
@@ -474,7 +474,7 @@ class TestSettingApart:
             assert (part.truth == TRUTH[part.native["age"] - 20]).all()
 
     def test_rows_held_out_by_the_user_are_left_alone(self):
-        data = Learning.of(ROWS[["age", "sex", "member"]], TRUTH, SPACE)
+        data = LabelledRows.of(ROWS[["age", "sex", "member"]], TRUTH, SPACE)
         train, valid, held = split(
             data, (ROWS.iloc[:7].assign(ok=TRUTH[:7]), "ok"), 0.2, 0, stratify=True
         )
@@ -483,7 +483,7 @@ class TestSettingApart:
         assert np.array_equal(held.points, data.points[:7])
 
     def test_outcomes_of_held_out_rows_must_be_those_of_the_others(self):
-        data = Learning.of(ROWS, [0, 1] * 20, SPACE)
+        data = LabelledRows.of(ROWS, [0, 1] * 20, SPACE)
         message = refused(
             DataError,
             lambda: split(data, (ROWS, ["0", "1"] * 20), 0.2, 0, stratify=True),
@@ -494,7 +494,7 @@ class TestSettingApart:
 
     @pytest.mark.parametrize("test", [(), (ROWS,), (ROWS, TRUTH, TRUTH)])
     def test_held_out_rows_are_two_things(self, test):
-        data = Learning.of(ROWS, TRUTH, SPACE)
+        data = LabelledRows.of(ROWS, TRUTH, SPACE)
         refused(UsageError, lambda: split(data, test, 0.2, 0, stratify=True), "test", "(X, y)")
 
     @pytest.mark.parametrize("share", [0, 1, -0.1, 1.5, True, "half", None, float("nan")])
@@ -516,7 +516,7 @@ class Named(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 @pytest.mark.parametrize("engine", ["pandas", "polars"])
 def test_an_estimator_that_was_trained_on_a_frame_is_asked_with_one(engine):
-    data = Learning.of(ENGINES[engine](ROWS), TRUTH, SPACE)
+    data = LabelledRows.of(ENGINES[engine](ROWS), TRUTH, SPACE)
     model = data.fitted(Trainer.of(Named(), 0))
     assert list(model.feature_names_in_) == ["sex", "age", "member"]
     assert eh.Subject(model, data.space).decide(data.points).tolist() == ["no"] * 20 + ["yes"] * 20
@@ -524,4 +524,4 @@ def test_an_estimator_that_was_trained_on_a_frame_is_asked_with_one(engine):
 
 def test_errors_are_those_of_the_package():
     with pytest.raises(EvenhandError):
-        Learning.of("rows", TRUTH, SPACE)
+        LabelledRows.of("rows", TRUTH, SPACE)

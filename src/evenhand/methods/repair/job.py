@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.methods.repair.paired import Change
-    from evenhand.methods.repair.training import Learning, Trainer
+    from evenhand.methods.repair.change import PairedChange
+    from evenhand.methods.repair.training import LabelledRows, Trainer
     from evenhand.runtime.budget import Meter
     from evenhand.space.space import Space
 
@@ -32,12 +32,12 @@ FINER = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
+class RepairJob:
     """What all steps share: how to train, on what, and what the outcomes mean."""
 
     trainer: Trainer
-    train: Learning
-    valid: Learning
+    train: LabelledRows
+    valid: LabelledRows
     names: tuple[str, ...]
     meanings: dict[str, Any]
     """Options of subjects: positive, differs."""
@@ -60,14 +60,14 @@ class Job:
         self.subjects.append(Subject(model, self.space, **self.meanings))
         return self.subjects[-1]
 
-    def score(self, subject: Subject) -> Scored:
+    def score(self, subject: Subject) -> ValidationScore:
         """Return the accuracy on validation rows, or R² for numbers."""
         told = subject.decide(self.valid.points)
         if not self.trainer.regression:
-            return Scored.of(told == self.valid.truth, self.valid.weights)
+            return ValidationScore.of(told == self.valid.truth, self.valid.weights)
         from sklearn.metrics import r2_score
 
-        return Scored(float(r2_score(self.valid.truth, told, sample_weight=self.valid.weights)))
+        return ValidationScore(float(r2_score(self.valid.truth, told, sample_weight=self.valid.weights)))
 
     def rng(self, *name: str | int) -> np.random.Generator:
         """Return a stream of random numbers of a name."""
@@ -75,11 +75,11 @@ class Job:
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class ValidationScore:
     """The performance of a model on validation rows: an accuracy with what it is the mean of, or
     another score.
 
-    >>> good, worse = (Scored.of(np.arange(1000) >= wrong) for wrong in (100, 108))
+    >>> good, worse = (ValidationScore.of(np.arange(1000) >= wrong) for wrong in (100, 108))
     >>> worse.lost(good, 0.01), worse.lost(good, 0.02)
     ('accuracy fell by 0.8 points, perhaps by more than is tolerated', '')
     """
@@ -89,12 +89,12 @@ class Scored:
     weights: Floats | None = None
 
     @classmethod
-    def of(cls, right: NDArray[np.bool_], weights: Floats | None = None) -> Scored:
+    def of(cls, right: NDArray[np.bool_], weights: Floats | None = None) -> ValidationScore:
         """Return the accuracy of a model from the rows that it is right of."""
         rows = np.asarray(right, dtype=np.float64)
         return cls(float(np.average(rows, weights=weights)), rows, weights)
 
-    def lost(self, first: Scored, tolerance: float) -> str:
+    def lost(self, first: ValidationScore, tolerance: float) -> str:
         """Say by how much performance fell, where that is or may be more than is tolerated; else
         nothing.
 
@@ -111,7 +111,7 @@ class Scored:
             told = f"accuracy fell by {number_text.points(fell)}"
         return told if fell > tolerance else f"{told}, perhaps by more than is tolerated"
 
-    def _error(self, first: Scored) -> float:
+    def _error(self, first: ValidationScore) -> float:
         """Return the standard error of the change."""
         if self.right is None or first.right is None:
             return 0.0
@@ -122,7 +122,7 @@ class Scored:
 
 
 @dataclass(frozen=True, eq=False)
-class Mended:
+class RepairAttempt:
     """How the steps ended: the model, what was tried, and by how many inputs the claim is to be
     made.
     """
@@ -173,7 +173,7 @@ def sweep(
     attempt: Callable[[int, int, str], tuple[Step, Any]],
     meter: Meter,
     notes: list[str],
-) -> Mended:
+) -> RepairAttempt:
     """Train again with every size of every recipe, and keep the model with the smallest gap of
     those not ruled out.
 
@@ -203,7 +203,7 @@ def sweep(
     return _smallest_gap(original, history, models)
 
 
-def why_not(score: Scored, first: Scored, change: Change, tolerance: float) -> str:
+def why_not(score: ValidationScore, first: ValidationScore, change: PairedChange, tolerance: float) -> str:
     """Say why a model with another gap is not kept; nothing where it may be."""
     return score.lost(first, tolerance) or ("" if change.fall.value > 0 else "the gap did not fall")
 
@@ -234,11 +234,11 @@ def _best(history: Sequence[Step]) -> int | None:
     return min(good, key=lambda at: (history[at].change.after.value, at), default=None)
 
 
-def _smallest_gap(original: Any, history: Sequence[Step], models: Sequence[Any]) -> Mended:
+def _smallest_gap(original: Any, history: Sequence[Step], models: Sequence[Any]) -> RepairAttempt:
     """Keep the model with the smallest gap of those that were not ruled out, or else the original."""
     best = _best(history)
     if best is None:
-        return Mended(NO_HELP, original, tuple(history))
+        return RepairAttempt(NO_HELP, original, tuple(history))
     told = (
         replace(
             step,
@@ -247,4 +247,4 @@ def _smallest_gap(original: Any, history: Sequence[Step], models: Sequence[Any])
         )
         for at, step in enumerate(history)
     )
-    return Mended(REPAIRED, models[best], tuple(told))
+    return RepairAttempt(REPAIRED, models[best], tuple(told))

@@ -47,10 +47,10 @@ SHARED = ("limit", "level", "seed", "progress")
 
 
 @dataclass(frozen=True)
-class Asked:
+class RepairOptions:
     """The options of a repair.
 
-    >>> Asked.of({"method": "evened", "level": 0.9}).told
+    >>> RepairOptions.of({"method": "evened", "level": 0.9}).told
     {'level': 0.9}
     """
 
@@ -69,7 +69,7 @@ class Asked:
     n_jobs: int = 1
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Asked:
+    def of(cls, given: Mapping[str, Any]) -> RepairOptions:
         """Return the options among what was given."""
         return cls(
             **{field.name: given[field.name] for field in fields(cls) if field.name in given}
@@ -80,7 +80,7 @@ class Asked:
         """What else than usual was asked for, as JSON holds it; functions and rows are told by a
         word.
         """
-        usual, found = Asked(), {}
+        usual, found = RepairOptions(), {}
         for name in (
             "labelling",
             "add",

@@ -1,5 +1,4 @@
-"""Two models on the same inputs: how much less one discriminates than the other, with limits that
-all hold together.
+"""Paired comparison of two models: how much less one discriminates, with simultaneous limits.
 
 Inputs that both models treat alike say nothing of a change, however many there are: limits of a
 fall rest on those that only one of them discriminates against, and limits of what part is gone on
@@ -9,13 +8,13 @@ those that either does.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.runtime import number_text
-from evenhand.runtime.errors import DataError, UsageError
+from evenhand.methods.repair import messages
+from evenhand.methods.repair.change import PairedChange
+from evenhand.runtime.errors import DataError
 from evenhand.scores.twins import ROWS, Causal
 from evenhand.statistics.betting import bet
 from evenhand.statistics.estimate import Amount, Estimate
@@ -24,8 +23,6 @@ from evenhand.statistics.paired_limits import fall_above, hits_ratio_above, rati
 from evenhand.statistics.simultaneous import Sure, absolute
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import ArrayLike, NDArray
 
     from evenhand.space.feature import Points
@@ -41,103 +38,9 @@ UNKNOWN: Ends = (-math.inf, 1.0)
 """Between what a relative fall lies when nothing is known of it."""
 
 
-@dataclass(frozen=True)
-class Change:
-    """A score before and after: `fall` is before minus after, `fewer` what part of it is gone, 1 -
-    after / before.
-
-    All four intervals hold together. Where the score before was 0, `fewer` is 0 if it stayed there
-    and minus infinity if it did not; where that cannot be ruled out, minus infinity is its lower
-    limit. JSON has None for it.
-
-    >>> change = paired([1] * 50 + [0] * 950, [1] * 5 + [0] * 995, level=0.95, population="all")
-    >>> print(change)
-    fell: 5 % before, 0.5 % after, 90 % fewer (73.5 % fewer to 97.7 % fewer, 95 % level, n = 1,000, population: all)
-    """
-
-    before: Estimate
-    after: Estimate
-    fall: Amount
-    fewer: Amount
-
-    @property
-    def verdict(self) -> Literal["fell", "rose", "unsure"]:
-        """Whether the score surely fell, surely rose, or neither."""
-        return "fell" if self.fall.low > 0 else "rose" if self.fall.high < 0 else "unsure"
-
-    @classmethod
-    def none(cls, estimate: Estimate) -> Change:
-        """Return the change where nothing was changed.
-
-        >>> Change.none(Estimate.exact(1, 4)).verdict
-        'unsure'
-        """
-        zero = Amount(0.0, 0.0, 0.0, estimate.n, estimate.level, "unchanged")
-        return cls(estimate, estimate, zero, zero)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the change as JSON-ready values; what is infinite or unknown is None.
-
-        >>> paired([0, 0], [0, 0], level=0.95, population="").to_dict()["fewer"]["low"] is None
-        True
-        """
-        return {"verdict": self.verdict} | {
-            name: {
-                key: None if isinstance(value, float) and not math.isfinite(value) else value
-                for key, value in getattr(self, name).to_dict().items()
-            }
-            for name in ("before", "after", "fall", "fewer")
-        }
-
-    @classmethod
-    def from_dict(cls, found: Mapping[str, Any]) -> Change:
-        """Return the change that `to_dict` wrote.
-
-        >>> change = Change.none(Estimate.exact(1, 4))
-        >>> Change.from_dict(change.to_dict()) == change
-        True
-        """
-        try:
-            fewer = {
-                key: -math.inf if value is None else value for key, value in found["fewer"].items()
-            }
-            before, after, fall, part = map(
-                Estimate.from_dict, (found["before"], found["after"], found["fall"], fewer)
-            )
-        except (KeyError, TypeError, AttributeError) as error:
-            raise UsageError(f"this is no change that was written down: {error!r}") from None
-        if not isinstance(fall, Amount) or not isinstance(part, Amount):
-            raise UsageError(
-                "this is no change that was written down: fall and fewer are no amounts"
-            )
-        return cls(before, after, fall, part)
-
-    def __str__(self) -> str:
-        shares = [_share(one) for one in (self.before, self.after)]
-        fewer, facts = self.fewer, [f"n = {self.fewer.n:,}"]
-        if fewer.level < 1:
-            bounds = f"{_part(fewer.low)} to {_part(fewer.high)}"
-            if math.isinf(fewer.low):
-                bounds = f"at {'most' if fewer.high >= 0 else 'least'} {_part(fewer.high)}"
-            facts = [bounds, fewer.level_text, *facts]
-        facts += [f"population: {self.before.population}"] if self.before.population else []
-        part = f", {_part(fewer.value)}" if math.isfinite(fewer.value) and fewer.n else ""
-        return f"{self.verdict}: {shares[0]} before, {shares[1]} after{part} ({', '.join(facts)})"
-
-
-def _share(one: Estimate) -> str:
-    return "unknown" if math.isnan(one.value) else number_text.percent_part(one.value)
-
-
-def _part(fewer: float) -> str:
-    if fewer >= 0:
-        return f"{number_text.percent_part(fewer)} fewer"
-    return f"{number_text.percent_part(-fewer)} more"
-
-
 def paired(
     before: ArrayLike, after: ArrayLike, *, level: float, population: str, exact: bool = False
-) -> Change:
+) -> PairedChange:
     """Return how a score changed from one model to another, from the same independent inputs.
 
     Parameters
@@ -152,36 +55,37 @@ def paired(
         Whether these are all inputs there are, so that nothing has an interval.
 
     >>> change = paired([1, 0, 0, 1] * 100, [0, 0, 0, 1] * 100, level=0.95, population="all inputs")
-    >>> change.verdict, f"{change.fewer.value:.2f}, {change.fewer.low:.2f} to {change.fewer.high:.2f}"
-    ('fell', '0.50, 0.41 to 0.59')
+    >>> change.verdict, change.fewer.value
+    ('fell', 0.5)
+    >>> f"{change.fewer.low:.2f} to {change.fewer.high:.2f}"
+    '0.41 to 0.59'
     """
-    old, new = _columns(before=before, after=after)
+    old, new = _columns(before, after)
     n = len(old)
     if exact:
-        ends = [
-            Estimate.exact(float(column.sum()), n, population=population) for column in (old, new)
-        ]
-        fall, fewer = ends[0].value - ends[1].value, _fewer(ends[0].value, ends[1].value)
-        amounts = [Amount(value, value, value, n, 1.0, "enumerated") for value in (fall, fewer)]
-        return Change(ends[0], ends[1], amounts[0], amounts[1])
+        return _enumerated(old, new, population)
+    # Bonferroni: every one of the eight limits may miss with an equal share of the error.
     tail = (1 - check_level(level)) / _LIMITS
-    means = float(old.mean()) if n else math.nan, float(new.mean()) if n else math.nan
+    means = (math.nan, math.nan)
+    if n:
+        means = (float(old.mean()), float(new.mean()))
     if _yes_or_no(old, new):
-        return _change(
-            means, n, _counted(old, new, tail), level, population, ("exact", "paired melded")
-        )
-    return _change(means, n, _graded(old, new, tail), level, population, ("betting", "betting"))
+        limits = _hit_limits(old, new, tail)
+        methods = ("exact", "paired melded")
+    else:
+        limits = _graded_limits(old, new, tail)
+        methods = ("betting", "betting")
+    return _change(means, n, limits, level, population, methods)
 
 
 def gap_change(
     before: ArrayLike, after: ArrayLike, inside: ArrayLike, *, level: float, population: str
-) -> Change:
-    """Return how the gap between a subgroup and everyone else changed, from the same rows (TestSGD,
-    Definition 4.1).
+) -> PairedChange:
+    """Return how the gap between a subgroup and everyone else changed, from the same rows.
 
-    The scores are sizes of differences of means. The sign of one may turn, so limits of the fall
-    are the least and the most that limits of both differences, and of how far the one moved, allow
-    together.
+    The gap is that of TestSGD, Definition 4.1. The scores are sizes of differences of means. The
+    sign of a difference may turn, so limits of the fall are the least and the most that limits of
+    both differences, and of how far the difference moved, allow together.
 
     Parameters
     ----------
@@ -192,42 +96,36 @@ def gap_change(
         Which rows are of the subgroup.
 
     >>> inside = np.arange(1000) % 2 == 0
-    >>> change = gap_change(1.0 * inside, np.ones(1000), inside, level=0.95, population="people like these")
+    >>> treated = {"before": 1.0 * inside, "after": np.ones(1000)}
+    >>> change = gap_change(**treated, inside=inside, level=0.95, population="people like these")
     >>> change.verdict, change.before.value, change.after.value, round(change.fewer.low, 3)
     ('fell', 1.0, 0.0, 0.99)
     """
-    old, new = _columns(before=before, after=after)
+    old, new = _columns(before, after)
     group = np.asarray(inside, dtype=np.bool_)
     if group.shape != old.shape:
-        raise DataError(
-            f"inside tells of {group.size} rows, and before has {len(old)}; give one of each for"
-            " every row"
-        )
-    n, counts, sides = len(old), _yes_or_no(old, new), (group, ~group)
-    tail = (1 - check_level(level)) / _LIMITS
-    words = ("melded", "paired melded") if counts else ("melded, graded", "betting")
-    if not all(side.any() for side in sides):
+        raise DataError(messages.INSIDE_DIFFERS.format(inside=group.size, before=len(old)))
+    check_level(level)
+    methods = ("melded, graded", "betting")
+    if _yes_or_no(old, new):
+        methods = ("melded", "paired melded")
+    if not group.any() or group.all():
+        # A gap needs somebody on either side.
+        unknown = (math.nan, math.nan)
         limits = [(0.0, 1.0), (0.0, 1.0), (-1.0, 1.0), UNKNOWN]
-        return _change((math.nan, math.nan), 0, limits, level, population, words)
-    # Of the error, the differences get one half and the moves of either side the other: eight
-    # limits in all.
-    sure = Sure(level, among=2, graded=not counts)
-    sums = [(column[side].sum(), side.sum()) for column in (old, new) for side in sides]
-    gaps = [sure.difference(*sums[at], *sums[at + 1]) for at in (0, 2)]
-    (least, most), (fewest, highest) = (
-        _moved(old[side], new[side], tail, counts=counts) for side in sides
-    )
-    means = [float(column[group].mean() - column[~group].mean()) for column in (old, new)]
-    fall, fewer = _sizes(means, gaps, (least - highest, most - fewest))
-    shares = [(float(low), float(high)) for low, high in (absolute(*gap) for gap in gaps)]
-    return _change(
-        (abs(means[0]), abs(means[1])), n, [*shares, fall, fewer], level, population, words
-    )
+        return _change(unknown, 0, limits, level, population, methods)
+    gap_before = _gap(old, group)
+    gap_after = _gap(new, group)
+    limits = _gap_limits(old, new, group, level)
+    sizes = (abs(gap_before), abs(gap_after))
+    return _change(sizes, len(old), limits, level, population, methods)
 
 
 def hits(view: View, names: tuple[str, ...], points: Points) -> NDArray[Any]:
-    """Return which points a model discriminates against over these features, or by how much (Themis
-    Def. 3.7).
+    """Return which points a model discriminates against over these features, or by how much.
+
+    A point is a hit if another assignment of these features alone gets it another outcome (Themis,
+    Definition 3.7).
 
     >>> from evenhand.space.feature import category, integer
     >>> from evenhand.space.space import Space
@@ -235,45 +133,78 @@ def hits(view: View, names: tuple[str, ...], points: Points) -> NDArray[Any]:
     >>> from evenhand.subject.view import View
     >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)])
     >>> loan = Subject(lambda people: (people["age"] > 30) & (people["sex"] == "M"), space)
-    >>> hits(View(loan), ("sex",), space.encode([{"sex": "F", "age": 20}, {"sex": "F", "age": 40}])).tolist()
+    >>> women = space.encode([{"sex": "F", "age": 20}, {"sex": "F", "age": 40}])
+    >>> hits(View(loan), ("sex",), women).tolist()
     [False, True]
     """
     if not len(points):
         return np.zeros(0, dtype=np.float64 if view.graded else np.bool_)
     causal = Causal(view, None, names)  # type: ignore[arg-type]
+    # Every point is asked under all assignments, so fewer points fit into one batch.
     rows = max(1, ROWS // causal.cost)
-    return np.concatenate(
-        [causal.count(points[at : at + rows], 0)[0] for at in range(0, len(points), rows)]
-    )
+    parts = []
+    for start in range(0, len(points), rows):
+        batch = points[start : start + rows]
+        counted, *_ = causal.count(batch, 0)
+        parts.append(counted)
+    return np.concatenate(parts)
 
 
-def _columns(**columns: ArrayLike) -> list[Floats]:
-    """Return columns as numbers from 0 to 1, as many of each."""
-    found = {name: np.asarray(column, dtype=np.float64) for name, column in columns.items()}
-    for name, column in found.items():
-        if column.ndim != 1 or not bool(np.all((column >= 0) & (column <= 1))):
-            raise DataError(f"{name} must be one column of numbers from 0 to 1, such as hits")
-    sizes = {name: len(column) for name, column in found.items()}
-    if len(set(sizes.values())) > 1:
-        said = " and ".join(f"{name} has {size}" for name, size in sizes.items())
-        raise DataError(f"{said} inputs; both models must be asked the same")
-    return list(found.values())
+def _columns(before: ArrayLike, after: ArrayLike) -> tuple[Floats, Floats]:
+    """Return both columns as numbers from 0 to 1, as many of each."""
+    old = np.asarray(before, dtype=np.float64)
+    new = np.asarray(after, dtype=np.float64)
+    for name, column in (("before", old), ("after", new)):
+        if column.ndim != 1 or not _all_shares(column):
+            raise DataError(messages.COLUMN_NOT_SHARES.format(name=name))
+    if len(old) != len(new):
+        message = messages.COLUMNS_DIFFER.format(before=len(old), after=len(new))
+        raise DataError(message)
+    return old, new
 
 
-def _yes_or_no(*columns: Floats) -> bool:
-    return all(bool(np.all((column == 0) | (column == 1))) for column in columns)
+def _all_shares(column: Floats) -> bool:
+    shares = (column >= 0) & (column <= 1)
+    return bool(np.all(shares))
+
+
+def _yes_or_no(old: Floats, new: Floats) -> bool:
+    """Return whether all values are 0 or 1, so that exact limits of counts apply."""
+    values = np.concatenate([old, new])
+    return bool(np.all((values == 0) | (values == 1)))
 
 
 def _fewer(before: float, after: float) -> float:
     """Return what part is gone; minus infinity where there was nothing and now is something."""
     if before > 0:
         return 1 - after / before
-    return -math.inf if after > 0 else 0.0
+    if after > 0:
+        return -math.inf
+    return 0.0
 
 
 def _around(value: float, ends: Ends) -> Ends:
     """Return limits that hold the value, which rounding may have put outside."""
-    return ends if math.isnan(value) else (min(ends[0], value), max(ends[1], value))
+    if math.isnan(value):
+        return ends
+    return min(ends[0], value), max(ends[1], value)
+
+
+def _enumerated(old: Floats, new: Floats, population: str) -> PairedChange:
+    """Return the change where both models were asked about all inputs: nothing is estimated."""
+    n = len(old)
+    hits_before = float(old.sum())
+    hits_after = float(new.sum())
+    before = Estimate.exact(hits_before, n, population=population)
+    after = Estimate.exact(hits_after, n, population=population)
+    fall = before.value - after.value
+    fewer = _fewer(before.value, after.value)
+    return PairedChange(
+        before=before,
+        after=after,
+        fall=Amount(fall, fall, fall, n, 1.0, "enumerated"),
+        fewer=Amount(fewer, fewer, fewer, n, 1.0, "enumerated"),
+    )
 
 
 def _change(
@@ -282,91 +213,234 @@ def _change(
     limits: list[Ends],
     level: float,
     population: str,
-    words: tuple[str, str],
-) -> Change:
+    methods: tuple[str, str],
+) -> PairedChange:
     """Return the change with these limits, and with what they imply of each other."""
-    first, second, (low, high), (part, parts) = limits
+    before_ends, after_ends, fall_ends, fewer_ends = limits
+    fall_low, fall_high = fall_ends
+    fewer_low, fewer_high = fewer_ends
     # The fall is the score before times the part that is gone, and a rise the score after times the
-    # part that is new: limits of the one are limits of the other, and neither is said to be of a
-    # sign that the other may not have.
-    if part > 0:
-        low = max(low, part * first[0])
-    if parts < 0:
-        high = min(high, second[0] * (1 / (1 - parts) - 1))
-    part = max(part, low / first[1]) if low > 0 else min(part, 0.0)
-    parts = min(parts, 1 - 1 / (1 + high / second[1])) if high < 0 else max(parts, 0.0)
-    fall, fewer = (means[0] - means[1], _fewer(*means)) if n else (0.0, 0.0)
-    return Change(
-        Estimate(means[0], *_around(means[0], first), n, level, words[0], population),
-        Estimate(means[1], *_around(means[1], second), n, level, words[0], population),
-        Amount(fall, *_around(fall, (low, high)), n, level, words[1]),
-        Amount(fewer, *_around(fewer, (part, parts)), n, level, words[1]),
+    # part that is new: limits of the one are limits of the other, and neither may be of a sign that
+    # the other excludes.
+    if fewer_low > 0:
+        fall_low = max(fall_low, fewer_low * before_ends[0])
+    if fewer_high < 0:
+        fall_high = min(fall_high, after_ends[0] * (1 / (1 - fewer_high) - 1))
+    if fall_low <= 0:
+        fewer_low = min(fewer_low, 0.0)
+    else:
+        least_part = fall_low / before_ends[1]
+        fewer_low = max(fewer_low, least_part)
+    if fall_high >= 0:
+        fewer_high = max(fewer_high, 0.0)
+    else:
+        rise = fall_high / after_ends[1]
+        fewer_high = min(fewer_high, 1 - 1 / (1 + rise))
+    before, after = means
+    fall = 0.0
+    fewer = 0.0
+    if n:
+        fall = before - after
+        fewer = _fewer(before, after)
+    fall_ends = _around(fall, (fall_low, fall_high))
+    fewer_ends = _around(fewer, (fewer_low, fewer_high))
+    before_ends = _around(before, before_ends)
+    after_ends = _around(after, after_ends)
+    score_method, change_method = methods
+    return PairedChange(
+        before=Estimate(before, *before_ends, n, level, score_method, population),
+        after=Estimate(after, *after_ends, n, level, score_method, population),
+        fall=Amount(fall, *fall_ends, n, level, change_method),
+        fewer=Amount(fewer, *fewer_ends, n, level, change_method),
     )
 
 
 def _turned(old: Floats, new: Floats) -> tuple[int, int]:
     """Return how many were hits before alone, and how many are after alone."""
-    return int((old > new).sum()), int((new > old).sum())
+    gone = int((old > new).sum())
+    come = int((new > old).sum())
+    return gone, come
 
 
-def _counted(old: Floats, new: Floats, tail: float) -> list[Ends]:
-    """Return limits of the shares before and after, of the fall and of the part that is gone, from
-    hits.
-    """
-    n, (gone, come), both = len(old), _turned(old, new), int((old * new).sum())
-    shares = [clopper_pearson(total, n, 1 - 2 * tail) for total in (gone + both, come + both)]
+def _hit_limits(old: Floats, new: Floats, tail: float) -> list[Ends]:
+    """Return limits of the shares before and after, of the fall and of the part gone, from hits."""
+    n = len(old)
+    gone, come = _turned(old, new)
+    both = int((old * new).sum())
+    after_ratio = hits_ratio_above(gone, come, both, tail)
+    before_ratio = hits_ratio_above(come, gone, both, tail)
     return [
-        *((float(low), float(high)) for low, high in shares),
-        (fall_above(gone, come, n, tail), -fall_above(come, gone, n, tail)),
-        _gone(hits_ratio_above(gone, come, both, tail), hits_ratio_above(come, gone, both, tail)),
+        _share_limits(gone + both, n, tail),
+        _share_limits(come + both, n, tail),
+        _fall_of_hits(gone, come, n, tail),
+        _part_gone(after_ratio, before_ratio),
     ]
 
 
-def _graded(old: Floats, new: Floats, tail: float) -> list[Ends]:
+def _share_limits(count: int, n: int, tail: float) -> Ends:
+    """Return exact limits of a share, each of which misses with probability `tail` at most."""
+    low, high = clopper_pearson(count, n, 1 - 2 * tail)
+    return float(low), float(high)
+
+
+def _fall_of_hits(gone: int, come: int, n: int, tail: float) -> Ends:
+    """Return limits of the fall; the upper one is the lower limit of the rise, with its sign."""
+    least_fall = fall_above(gone, come, n, tail)
+    least_rise = fall_above(come, gone, n, tail)
+    return least_fall, -least_rise
+
+
+def _graded_limits(old: Floats, new: Floats, tail: float) -> list[Ends]:
     """Return the same limits from values anywhere in [0, 1]."""
-    ends = [bet(old, tail), bet(new, tail), bet(old - new, tail, low=-1.0)]
-    ratios = ratio_above(new, old, tail), ratio_above(old, new, tail)
-    return [*((float(low[0]), float(high[0])) for low, high in ends), _gone(*ratios)]
+    after_ratio = ratio_above(new, old, tail)
+    before_ratio = ratio_above(old, new, tail)
+    return [
+        _mean_limits(old, tail, least=0.0),
+        _mean_limits(new, tail, least=0.0),
+        _mean_limits(old - new, tail, least=-1.0),
+        _part_gone(after_ratio, before_ratio),
+    ]
 
 
-def _gone(after: float, before: float) -> Ends:
-    """Return limits of the part that is gone, from the least ratios of after to before and of
-    before to after.
-    """
-    return 1 - 1 / before if before > 0 else -math.inf, 1 - after
+def _mean_limits(column: Floats, tail: float, *, least: float) -> Ends:
+    """Return betting limits of a mean of values from `least` to 1."""
+    low, high = bet(column, tail, low=least)
+    return float(low[0]), float(high[0])
+
+
+def _part_gone(after_ratio: float, before_ratio: float) -> Ends:
+    """Return limits of the part gone, from the least ratios of after to before and back."""
+    low = -math.inf
+    if before_ratio > 0:
+        low = 1 - 1 / before_ratio
+    return low, 1 - after_ratio
+
+
+def _gap_limits(old: Floats, new: Floats, group: NDArray[np.bool_], level: float) -> list[Ends]:
+    """Return limits of the sizes of both gaps, of their fall and of the part that is gone."""
+    # Of the error, the differences get one half and the moves of either side the other: eight
+    # limits in all.
+    counts = _yes_or_no(old, new)
+    intervals = Sure(level, among=2, graded=not counts)
+    before_ends = _difference(intervals, column=old, group=group)
+    after_ends = _difference(intervals, column=new, group=group)
+    tail = (1 - level) / _LIMITS
+    inside_low, inside_high = _moved(
+        old[group],
+        new[group],
+        tail,
+        counts=counts,
+    )
+    outside_low, outside_high = _moved(
+        old[~group],
+        new[~group],
+        tail,
+        counts=counts,
+    )
+    gap_before = _gap(old, group)
+    gap_after = _gap(new, group)
+    fall, fewer = _size_limits(
+        (gap_before, gap_after),
+        before_ends,
+        after_ends,
+        moved=(inside_low - outside_high, inside_high - outside_low),
+    )
+    return [
+        _size(before_ends),
+        _size(after_ends),
+        fall,
+        fewer,
+    ]
+
+
+def _difference(intervals: Sure, column: Floats, group: NDArray[np.bool_]) -> Ends:
+    """Return limits of the mean inside a group minus that outside."""
+    inside = column[group]
+    outside = column[~group]
+    low, high = intervals.difference(
+        inside.sum(),
+        len(inside),
+        outside.sum(),
+        len(outside),
+    )
+    return float(low), float(high)
+
+
+def _gap(column: Floats, group: NDArray[np.bool_]) -> float:
+    inside = column[group].mean()
+    outside = column[~group].mean()
+    return float(inside - outside)
+
+
+def _size(ends: Ends) -> Ends:
+    """Return limits of the size of a difference, whichever sign it has."""
+    low, high = ends
+    least, most = absolute(np.array(low), np.array(high))
+    return float(least), float(most)
 
 
 def _moved(old: Floats, new: Floats, tail: float, *, counts: bool) -> Ends:
     """Return limits of the mean fall of some rows."""
     if not counts:
-        low, high = bet(old - new, tail, low=-1.0)
-        return float(low[0]), float(high[0])
+        return _mean_limits(old - new, tail, least=-1.0)
     gone, come = _turned(old, new)
-    return fall_above(gone, come, len(old), tail), -fall_above(come, gone, len(old), tail)
+    return _fall_of_hits(gone, come, len(old), tail)
 
 
-def _sizes(means: Sequence[float], gaps: Sequence[Any], moved: Ends) -> tuple[Ends, Ends]:
+def _size_limits(gaps: Ends, old_ends: Ends, new_ends: Ends, moved: Ends) -> tuple[Ends, Ends]:
     """Return limits of |x| - |y| and of 1 - |y| / |x|, from limits of x, of y and of x - y.
 
     Both are monotone along every straight line that crosses neither axis, so that they are least
     and most at corners of what the limits allow, and where its edges cross an axis.
     """
-    (low, high), (least, most) = gaps
-    xs, ys = np.array([low, high, 0.0]), np.array([least, most, 0.0])
-    first, second, apart = np.repeat(xs, 3), np.tile(ys, 3), np.array(moved)
-    x = np.concatenate([means[:1], first, np.repeat(xs, 2), np.repeat(ys, 2) + np.tile(apart, 3)])
-    y = np.concatenate([means[1:], second, np.repeat(xs, 2) - np.tile(apart, 3), np.repeat(ys, 2)])
-    close = 1e-12
-    held = (x >= low - close) & (x <= high + close) & (y >= least - close) & (y <= most + close)
-    held &= (x - y >= moved[0] - close) & (x - y <= moved[1] + close)
-    x, y = np.abs(x[held]), np.abs(y[held])
-    fewer = [
-        _fewer(one, other)
-        for one, other in zip(x.tolist(), y.tolist(), strict=True)
-        if one > 0 or other > 0
-    ]
-    fall = x - y
-    return (float(fall.min()), float(fall.max())), (
-        min(fewer, default=0.0),
-        max(fewer, default=0.0),
+    x_edges = np.array([*old_ends, 0.0])
+    y_edges = np.array([*new_ends, 0.0])
+    apart = np.tile(np.array(moved), 3)
+    # Candidates: the estimate itself, all crossings of x and y edges, and where the lines
+    # x - y = moved cross an edge of x, and an edge of y.
+    x_twice = np.repeat(x_edges, 2)
+    y_twice = np.repeat(y_edges, 2)
+    x = np.concatenate(
+        [
+            gaps[:1],
+            np.repeat(x_edges, 3),
+            x_twice,
+            y_twice + apart,
+        ]
     )
+    y = np.concatenate(
+        [
+            gaps[1:],
+            np.tile(y_edges, 3),
+            x_twice - apart,
+            y_twice,
+        ]
+    )
+    allowed = _within(x, old_ends) & _within(y, new_ends)
+    allowed &= _within(x - y, moved)
+    before = np.abs(x[allowed])
+    after = np.abs(y[allowed])
+    fall = before - after
+    fall_ends = (float(fall.min()), float(fall.max()))
+    return fall_ends, _range_of_parts(before, after)
+
+
+def _range_of_parts(before: Floats, after: Floats) -> Ends:
+    """Return the least and the largest part that is gone, over pairs of sizes."""
+    fewer = []
+    for before_size, after_size in zip(before.tolist(), after.tolist(), strict=True):
+        # At the origin the part that is gone is not defined.
+        if before_size > 0 or after_size > 0:
+            fewer.append(_fewer(before_size, after_size))
+    low = min(fewer, default=0.0)
+    high = max(fewer, default=0.0)
+    return low, high
+
+
+def _within(values: Floats, ends: Ends) -> NDArray[np.bool_]:
+    """Return which values lie between the ends, but for rounding."""
+    close = 1e-12
+    low, high = ends
+    above = values >= low - close
+    below = values <= high + close
+    return np.asarray(above & below)

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from evenhand.methods.repair.plot_steps import Entry, Span
     from evenhand.methods.repair.repair_result import Repair
-    from evenhand.methods.repair.steps import Check
+    from evenhand.methods.repair.steps import RepairCheck
     from evenhand.statistics.estimate import Estimate
 
 DRAWINGS = ("change", "history", "trade-off")
@@ -88,7 +88,7 @@ _EMPTY, _LETTERS = 2.0, 32
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ScoreRow:
     """One score: value, low and high before and after, None where there is no data, and how it
     changed.
 
@@ -104,13 +104,13 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class ScorePanel:
     """Scores that share an axis: rows from top to bottom under their headings, and which way is
     better.
     """
 
     axis: str
-    groups: tuple[tuple[str, tuple[Row, ...]], ...]
+    groups: tuple[tuple[str, tuple[ScoreRow, ...]], ...]
     percent: bool
     note: str
 
@@ -129,11 +129,11 @@ class RepairDisplay(Display):
 
     >>> from evenhand.runtime.budget import Spent
     >>> from evenhand.statistics.estimate import Estimate
-    >>> from evenhand.methods.repair.paired import Change
+    >>> from evenhand.methods.repair.change import PairedChange
     >>> from evenhand.methods.repair.repair_result import NO_HELP, Repair
-    >>> from evenhand.methods.repair.steps import Check
+    >>> from evenhand.methods.repair.steps import RepairCheck
     >>> tenth = Estimate.exact(2, 20)
-    >>> found = {"outcome": NO_HELP, "change": Change.none(tenth), "checks": (Check("sex", "aim", tenth, tenth),)}
+    >>> found = {"outcome": NO_HELP, "change": PairedChange.none(tenth), "checks": (RepairCheck("sex", "aim", tenth, tenth),)}
     >>> about = {"method": "augment", "over": ("sex",), "about": ("sex",), "comparisons": {}, "history": ()}
     >>> how = {"seed": 0, "level": 0.95, "tolerance": 0.01, "limit": None, "sizes": {}, "spent": Spent(40, 40, 0.1)}
     >>> display = RepairDisplay.from_repair(Repair(**found, **about, **how))
@@ -142,7 +142,7 @@ class RepairDisplay(Display):
     """
 
     title: str
-    panels: tuple[Rows, ...] | tuple[Course, ...]
+    panels: tuple[ScorePanel, ...] | tuple[Course, ...]
     instead: str = ""
 
     @classmethod
@@ -188,7 +188,7 @@ class RepairDisplay(Display):
             _draw_instead(self, self._open(ax, [(WIDTH, _EMPTY)])[0])
             return self
         sizes = [(WIDTH, panel.height + _AROUND) for panel in shown]
-        panels: tuple[Rows | Course, ...] = tuple(shown)
+        panels: tuple[ScorePanel | Course, ...] = tuple(shown)
         for axes, panel in zip(self._open(ax, sizes), panels, strict=False):
             _draw(panel, axes)
         self.figure_.figure.draw_without_rendering()  # how wide axes are is known only after the layout
@@ -212,14 +212,14 @@ class RepairDisplay(Display):
         self.figure_.set_figheight(self.figure_.get_figheight() - spare)
 
 
-def judged(check: Check) -> str:
+def judged(check: RepairCheck) -> str:
     """Return how a score has changed, as far as the interval of its change can tell.
 
     >>> from evenhand.statistics.estimate import Amount, Estimate
-    >>> from evenhand.methods.repair.steps import Check
+    >>> from evenhand.methods.repair.steps import RepairCheck
     >>> before, after = Estimate(0.2, 0.1, 0.3, 99, 0.95, "exact"), Estimate(0.1, 0.0, 0.2, 99, 0.95, "exact")
     >>> less = Amount(-0.1, -0.15, -0.05, 99, 0.95, "paired")
-    >>> judged(Check("sex", "aim", before, after, less)), judged(Check("f1", "performance", before, after, less))
+    >>> judged(RepairCheck("sex", "aim", before, after, less)), judged(RepairCheck("f1", "performance", before, after, less))
     ('better', 'worse')
     """
     change = check.change
@@ -234,17 +234,17 @@ def judged(check: Check) -> str:
     return BETTER if check.rose == (check.kind == "performance") else WORSE
 
 
-def _panels(repair: Repair) -> tuple[Rows, ...]:
+def _panels(repair: Repair) -> tuple[ScorePanel, ...]:
     """Gather scores of the same sort and unit into panels, and scores of a kind under one heading."""
     aim = aim_of(repair)
     sorts = {"aim": aim, "people": aim, "other": SHARES, "performance": _PERFORMANCE}
-    found: dict[tuple[str, bool], list[Check]] = {}
+    found: dict[tuple[str, bool], list[RepairCheck]] = {}
     for check in sorted(repair.checks, key=lambda check: KINDS.index(check.kind)):
         found.setdefault(
             (sorts.get(check.kind, GAPS), not isinstance(check.before, Amount)), []
         ).append(check)
     return tuple(
-        Rows(
+        ScorePanel(
             f"{sort}: {_MORE if sort == _PERFORMANCE else _LESS}",
             tuple(
                 (HEADINGS[kind], tuple(_row(check, repair.limit) for check in group))
@@ -257,7 +257,7 @@ def _panels(repair: Repair) -> tuple[Rows, ...]:
     )
 
 
-def _row(check: Check, limit: float | None) -> Row:
+def _row(check: RepairCheck, limit: float | None) -> ScoreRow:
     both = (check.before, check.after)
     known = [one for one in both if not math.isnan(one.value)]
     told = iter(_values(known))
@@ -268,7 +268,7 @@ def _row(check: Check, limit: float | None) -> Row:
     )
     before, after = (None if math.isnan(one.value) else span(one) for one in both)
     held = limit if check.kind == "aim" else None
-    return Row(
+    return ScoreRow(
         name_of(check), before, after, judged(check), f"{values}\nn = {check.after.n:,}", held
     )
 
@@ -280,13 +280,13 @@ def _values(estimates: Sequence[Estimate]) -> list[str]:
     return score_values(estimates) if estimates else []
 
 
-def _entries(panels: Sequence[Rows | Course]) -> list[Entry]:
+def _entries(panels: Sequence[ScorePanel | Course]) -> list[Entry]:
     """Return the looks and names of the legend: what any panel shows, and nothing else."""
     entries: list[Entry] = []
     rows = [
         row
         for panel in panels
-        if isinstance(panel, Rows)
+        if isinstance(panel, ScorePanel)
         for _, group in panel.groups
         for row in group
     ]
@@ -310,14 +310,14 @@ def _draw_instead(display: RepairDisplay, ax: Any) -> None:
     ax.set_axis_off()
 
 
-def _draw(panel: Rows | Course, ax: Any) -> None:
-    if isinstance(panel, Rows):
+def _draw(panel: ScorePanel | Course, ax: Any) -> None:
+    if isinstance(panel, ScorePanel):
         _draw_rows(panel, ax)
     else:
         draw_course(panel, ax)
 
 
-def _draw_rows(panel: Rows, ax: Any) -> None:
+def _draw_rows(panel: ScorePanel, ax: Any) -> None:
     places, labels, top = [], [], 0.0
     beside = {"transform": ax.get_yaxis_transform(), "va": "center"}
     for heading, rows in panel.groups:
@@ -362,7 +362,7 @@ def _wrapped(name: str) -> str:
     return "\n".join(literal(line) for line in textwrap.wrap(short, _LETTERS))
 
 
-def _ends(panel: Rows) -> tuple[float, float]:
+def _ends(panel: ScorePanel) -> tuple[float, float]:
     """Return the ends of an axis: around everything, and from 0 on where it shows shares of which
     less is better.
     """
@@ -376,7 +376,7 @@ def _ends(panel: Rows) -> tuple[float, float]:
     return low - 0.03 * wide, high + 0.03 * wide
 
 
-def _draw_row(ax: Any, row: Row, place: float) -> None:
+def _draw_row(ax: Any, row: ScoreRow, place: float) -> None:
     """Draw before over after, each with its interval, and an arrow from the one to the other."""
     colour, marker = _LOOKS[row.judged]
     lines: list[tuple[Span | None, float, dict[str, Any]]] = [

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from evenhand.methods.repair.repair_result import Repair
-    from evenhand.methods.repair.steps import Check
+    from evenhand.methods.repair.steps import RepairCheck
     from evenhand.statistics.estimate import Estimate
 
     Span = tuple[float, float, float]
@@ -66,7 +66,7 @@ class Course:
         return _FIRST if self.share else _OTHERS
 
 
-def name_of(check: Check) -> str:
+def name_of(check: RepairCheck) -> str:
     """Return the name of a score as people write it."""
     return "R²" if check.name == "r2" else check.name
 

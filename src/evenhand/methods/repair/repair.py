@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.repair import REPAIR
-from evenhand.methods.repair.job import Job, Mended
+from evenhand.methods.repair.job import RepairJob, RepairAttempt
 from evenhand.methods.repair.methods.augment import augment, first_look
-from evenhand.methods.repair.options import NOT_FOR_TABLES, Asked, are_texts, refuse, texts
-from evenhand.methods.repair.paired import Change, gap_change
+from evenhand.methods.repair.options import NOT_FOR_TABLES, RepairOptions, are_texts, refuse, texts
+from evenhand.methods.repair.change import PairedChange
+from evenhand.methods.repair.paired import gap_change
 from evenhand.methods.repair.repair_result import NOTHING, REPAIRED, Repair
 from evenhand.methods.repair.steps import ALL
-from evenhand.methods.repair.training import Learning, Trainer, split, strangers_told
-from evenhand.methods.repair.verification import Judging, claimed
+from evenhand.methods.repair.training import LabelledRows, Trainer, split, unseen_levels_explained
+from evenhand.methods.repair.verification import HeldOutChecks, claimed
 from evenhand.runtime.budget import Meter, Spent, checked_budget, progress_bar
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.space.feature_sets import feature_sets, unseen_notes
@@ -149,7 +150,7 @@ def repair(
     points.
     """
     given = dict(locals())
-    asked, of_texts = Asked.of(given), space is None and are_texts(X)
+    asked, of_texts = RepairOptions.of(given), space is None and are_texts(X)
     asked.check(texts=of_texts)
     checked_budget(budget)
     if rule is not None and method != "subgroup":
@@ -159,14 +160,14 @@ def repair(
     if of_texts:
         return texts(estimator, X, y, given)
     refuse(given, NOT_FOR_TABLES, "is for texts, and X holds rows of features")
-    data = Learning.of(X, y, space, sample_weight)
+    data = LabelledRows.of(X, y, space, sample_weight)
     names = _names(data.space, over)
     trainer = Trainer.of(estimator, seed)
     if sample_weight is not None:
         trainer.need_weights()
     numbers = _are_numbers(trainer, data, differs)
     train, valid, held = split(data, test, validate, seed, stratify=not numbers)
-    with progress_bar(show=progress) as hook, strangers_told(train):
+    with progress_bar(show=progress) as hook, unseen_levels_explained(train):
         meter = Meter(checked_budget(None), hook)
         meter.report("training", 0.0)
         original = train.fitted(trainer)
@@ -178,15 +179,15 @@ def repair(
             )
         trainer = replace(trainer, regression=numbers)
         meanings = {"positive": _favourable(positive, data, numbers=numbers), "differs": differs}
-        job = Job(trainer, train, valid, names, meanings, level, tolerance, seed, meter, n_jobs)
+        job = RepairJob(trainer, train, valid, names, meanings, level, tolerance, seed, meter, n_jobs)
         before = job.subject(original)
         before.need_deterministic(train.points[:CHECKED])
         job.notes.extend(_weightless(trainer, train, original))
-        run = _Run(job, original, before, asked, rule, budget, held)
+        run = RepairRun(job, original, before, asked, rule, budget, held)
         about, mended, change = run.mended()
         job.notes.extend(mended.too_dear)
         after = run.after(mended)
-        judging = Judging(before, after, names, held, change, level, seed, numbers, job.notes)
+        judging = HeldOutChecks(before, after, names, held, change, level, seed, numbers, job.notes)
         aim = f"{' and '.join(names)}{ALL}" if isinstance(about, tuple) else str(about)
         checks, comparisons = (
             judging.told(aim) if mended.outcome == REPAIRED else judging.plain(aim)
@@ -219,18 +220,18 @@ def repair(
 
 
 @dataclass(frozen=True, eq=False)
-class _Run:
+class RepairRun:
     """One repair: from the original model to the mended one, and the claim."""
 
-    job: Job
+    job: RepairJob
     original: Any
     before: Subject
-    asked: Asked
+    asked: RepairOptions
     rule: Any
     budget: Budget | None
-    held: Learning
+    held: LabelledRows
 
-    def mended(self) -> tuple[tuple[str, ...] | Rule, Mended, Change]:
+    def mended(self) -> tuple[tuple[str, ...] | Rule, RepairAttempt, PairedChange]:
         """Return what it is about, how it ended, and what it changed on what no step has used."""
         if self.asked.method == "subgroup":
             return self._subgroup()
@@ -241,11 +242,11 @@ class _Run:
         )
         return self.job.names, mended, change
 
-    def after(self, mended: Mended) -> Subject:
+    def after(self, mended: RepairAttempt) -> Subject:
         """Return the mended model as a subject: the same as before, where it is."""
         return self.before if mended.model is self.original else self.job.subject(mended.model)
 
-    def _augmented(self) -> Mended:
+    def _augmented(self) -> RepairAttempt:
         published = self.asked.method == "aequitas"
         return augment(
             self.job,
@@ -257,22 +258,22 @@ class _Run:
             budget=self.budget,
         )
 
-    def _evened(self) -> Mended:
+    def _evened(self) -> RepairAttempt:
         from evenhand.methods.repair.methods.evened import Evened
 
         first = first_look(self.job, self.before, self.asked.draws, self.budget, searched=False)
         if first.nothing:
-            return Mended(NOTHING, self.original, (), first.claim)
+            return RepairAttempt(NOTHING, self.original, (), first.claim)
         model = Evened(self.original, self.job.space, list(self.job.names))
         self.job.notes.append(f"each decision asks the model {model.cost} times")
-        return Mended(REPAIRED, model, (), first.claim)
+        return RepairAttempt(REPAIRED, model, (), first.claim)
 
-    def _subgroup(self) -> tuple[tuple[str, ...] | Rule, Mended, Change]:
+    def _subgroup(self) -> tuple[tuple[str, ...] | Rule, RepairAttempt, PairedChange]:
         from evenhand.methods.repair.methods import subgroup  # imported where it is used
 
         found, size = subgroup.rule_of(self.job, self.before, self.rule, self.asked.support)
         if size is not None:
-            return found, Mended(NOTHING, self.original, ()), Change.none(size)
+            return found, RepairAttempt(NOTHING, self.original, ()), PairedChange.none(size)
         assert isinstance(found, Rule)
         mended = subgroup.subgroup(
             self.job, self.original, found, add=self.asked.add, steps=self.asked.steps
@@ -303,7 +304,7 @@ def _names(space: Space, over: Over | None) -> tuple[str, ...]:
     return sets[0]
 
 
-def _are_numbers(trainer: Trainer, data: Learning, differs: Any) -> bool:
+def _are_numbers(trainer: Trainer, data: LabelledRows, differs: Any) -> bool:
     """Tell whether outcomes are numbers to be predicted, and need a γ."""
     floats = data.truth.dtype.kind == "f" and not np.array_equal(data.truth, np.round(data.truth))
     numbers = trainer.regression or (floats and differs is not None)
@@ -321,7 +322,7 @@ def _are_numbers(trainer: Trainer, data: Learning, differs: Any) -> bool:
 
 
 def _told_numbers(
-    trainer: Trainer, model: Any, train: Learning, truth: NDArray[Any], differs: Any
+    trainer: Trainer, model: Any, train: LabelledRows, truth: NDArray[Any], differs: Any
 ) -> bool:
     """Tell whether a model predicts numbers after all; what is neither one nor a label of the rows
     is refused.
@@ -339,7 +340,7 @@ def _told_numbers(
     )
 
 
-def _favourable(positive: Any, data: Learning, *, numbers: bool) -> Any:
+def _favourable(positive: Any, data: LabelledRows, *, numbers: bool) -> Any:
     """Return the favourable label: of 0 and 1, and of truth values, that is the second."""
     if numbers or callable(positive):
         return positive
@@ -354,7 +355,7 @@ def _favourable(positive: Any, data: Learning, *, numbers: bool) -> Any:
     return positive
 
 
-def _weightless(trainer: Trainer, train: Learning, model: Any) -> list[str]:
+def _weightless(trainer: Trainer, train: LabelledRows, model: Any) -> list[str]:
     """Say where weights make no difference: some estimators take them, and do not use them."""
     if train.weights is None or np.ptp(train.weights) == 0:
         return []

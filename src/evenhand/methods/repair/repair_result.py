@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from evenhand.methods.compare.comparison import BETTER, Comparison
-from evenhand.methods.repair.paired import Change
-from evenhand.methods.repair.steps import AIM, Check, Step
+from evenhand.methods.repair.change import PairedChange
+from evenhand.methods.repair.steps import AIM, RepairCheck, Step
 from evenhand.results.document import read_stop, spent_of, versions, worst_of
 from evenhand.results.evidence import Finding
 from evenhand.results.protocol import Evidence
@@ -46,9 +46,9 @@ class Repair(Evidence):
     about: tuple[str, ...] | Rule
     """The features, or the subgroup, that the repair is about."""
     outcome: str
-    change: Change
+    change: PairedChange
     """From the original to the repaired model, on inputs or rows that no step has used."""
-    checks: tuple[Check, ...]
+    checks: tuple[RepairCheck, ...]
     comparisons: Mapping[str, Comparison]
     """Where it stands against blind overwriting, by bias: "aim", then "spd", "aod", …"""
     history: tuple[Step, ...]
@@ -89,7 +89,7 @@ class Repair(Evidence):
         return self.outcome == REPAIRED
 
     @property
-    def performance(self) -> Check:
+    def performance(self) -> RepairCheck:
         """The accuracy on held-out rows before and after; for numbers, R²."""
         return next(check for check in self.checks if check.kind == "performance")
 
@@ -160,7 +160,7 @@ class Repair(Evidence):
         return tuple(told)
 
     @property
-    def _risen(self) -> list[Check]:
+    def _risen(self) -> list[RepairCheck]:
         return [check for check in self.checks if check.kind in ("other", "people") and check.rose]
 
     @property
@@ -334,8 +334,8 @@ class Repair(Evidence):
         return cls(
             about=Rule.from_dict(about) if isinstance(about, Mapping) else tuple(about),
             over=tuple(table["over"]),
-            change=Change.from_dict(table["change"]),
-            checks=tuple(Check.from_dict(one) for one in table["checks"]),
+            change=PairedChange.from_dict(table["change"]),
+            checks=tuple(RepairCheck.from_dict(one) for one in table["checks"]),
             comparisons=comparisons,
             history=tuple(Step.from_dict(one) for one in table["history"]),
             spent=spent_of(table),

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from evenhand.methods.repair.repair_result import Repair
-    from evenhand.methods.repair.steps import Check
+    from evenhand.methods.repair.steps import RepairCheck
     from evenhand.report.statement import Statement
     from evenhand.statistics.estimate import Estimate
 
@@ -92,11 +92,11 @@ def whole_section(repair: Repair, *, name: str = "repair", within: bool = False)
 
     >>> from evenhand.runtime.budget import Spent
     >>> from evenhand.statistics.estimate import Estimate
-    >>> from evenhand.methods.repair.paired import Change
+    >>> from evenhand.methods.repair.change import PairedChange
     >>> from evenhand.methods.repair.repair_result import NO_HELP, Repair
-    >>> from evenhand.methods.repair.steps import Check
+    >>> from evenhand.methods.repair.steps import RepairCheck
     >>> tenth = Estimate.exact(2, 20)
-    >>> found = {"outcome": NO_HELP, "change": Change.none(tenth), "checks": (Check("sex", "aim", tenth, tenth),)}
+    >>> found = {"outcome": NO_HELP, "change": PairedChange.none(tenth), "checks": (RepairCheck("sex", "aim", tenth, tenth),)}
     >>> about = {"method": "augment", "over": ("sex",), "about": ("sex",), "comparisons": {}, "history": ()}
     >>> how = {"seed": 0, "level": 0.95, "tolerance": 0.01, "limit": None, "sizes": {}, "spent": Spent(40, 40, 0.1)}
     >>> whole_section(Repair(**found, **about, **how)).splitlines()[2]
@@ -158,7 +158,7 @@ def _checks(repair: Repair, name: str) -> str:
     )
 
 
-def _check(check: Check) -> list[str]:
+def _check(check: RepairCheck) -> list[str]:
     after, detail = check.after, f"<small>{text(check.detail)}</small>" if check.detail else ""
     change = (
         "–"

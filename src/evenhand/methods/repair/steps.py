@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evenhand.methods.repair.paired import Change, paired
+from evenhand.methods.repair.change import PairedChange
+from evenhand.methods.repair.paired import paired
 from evenhand.statistics.estimate import Amount, Estimate
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Step:
     percent: float
     """How many percent of the training rows were added, or had their twins added."""
     added: int
-    change: Change
+    change: PairedChange
     """From the model that was the best so far to this one, on inputs that nothing else has used."""
     accuracy: float
     """On validation rows; for numbers, R²."""
@@ -45,11 +46,11 @@ class Step:
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Step:
         """Return the step that `to_dict` wrote."""
-        return cls(**{**table, "change": Change.from_dict(table["change"])})
+        return cls(**{**table, "change": PairedChange.from_dict(table["change"])})
 
 
 @dataclass(frozen=True)
-class Check:
+class RepairCheck:
     """A score before and after, on what no step has used; `change` is after minus before, where it
     has an interval.
     """
@@ -64,7 +65,7 @@ class Check:
     """The other protected features that the check is about, where it is about any."""
 
     @classmethod
-    def of(cls, name: str, kind: str, change: Change, about: tuple[str, ...] = ()) -> Check:
+    def of(cls, name: str, kind: str, change: PairedChange, about: tuple[str, ...] = ()) -> RepairCheck:
         """Return the check of a score that was found on the same inputs before and after."""
         fall = change.fall
         rise = Amount(
@@ -73,12 +74,12 @@ class Check:
         return cls(name, kind, change.before, change.after, rise, about=about)
 
     @classmethod
-    def right(cls, told: Sequence[Any], truth: Any, *, level: float, population: str) -> Check:
+    def right(cls, told: Sequence[Any], truth: Any, *, level: float, population: str) -> RepairCheck:
         """Return the accuracy before and after, of what either model tells of the same rows.
 
         >>> import numpy as np
         >>> truth = np.array(["no", "yes"] * 50)
-        >>> found = Check.right([np.array(["no"] * 100), truth], truth, level=0.95, population="people")
+        >>> found = RepairCheck.right([np.array(["no"] * 100), truth], truth, level=0.95, population="people")
         >>> found.before.value, found.after.value, found.change.low > 0
         (0.5, 1.0, True)
         """
@@ -116,7 +117,7 @@ class Check:
         }
 
     @classmethod
-    def from_dict(cls, table: Mapping[str, Any]) -> Check:
+    def from_dict(cls, table: Mapping[str, Any]) -> RepairCheck:
         """Return the check that `to_dict` wrote."""
         change = table["change"]
         return cls(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from evenhand.methods.repair.repair_result import Repair
-    from evenhand.methods.repair.steps import Check, Step
+    from evenhand.methods.repair.steps import RepairCheck, Step
     from evenhand.statistics.estimate import Estimate
 
 _NAMES = {"r2": "R²"}
@@ -60,12 +60,12 @@ def repair_lines(repair: Repair, *, width: int | None = None) -> list[str]:
 
     >>> from evenhand.runtime.budget import Spent
     >>> from evenhand.statistics.estimate import Estimate
-    >>> from evenhand.methods.repair.paired import Change
+    >>> from evenhand.methods.repair.change import PairedChange
     >>> from evenhand.methods.repair.repair_result import NO_HELP, Repair
-    >>> from evenhand.methods.repair.steps import Check
+    >>> from evenhand.methods.repair.steps import RepairCheck
     >>> fifth, most = Estimate.exact(4, 20), Estimate.exact(16, 20)
-    >>> checks = Check("sex, all inputs", "aim", fifth, fifth), Check("accuracy", "performance", most, most)
-    >>> found = {"outcome": NO_HELP, "change": Change.none(fifth), "checks": checks, "history": (), "comparisons": {}}
+    >>> checks = RepairCheck("sex, all inputs", "aim", fifth, fifth), RepairCheck("accuracy", "performance", most, most)
+    >>> found = {"outcome": NO_HELP, "change": PairedChange.none(fifth), "checks": checks, "history": (), "comparisons": {}}
     >>> about = {"method": "augment", "over": ("sex",), "about": ("sex",), "sizes": {"training": 60, "test": 20}}
     >>> how = {"seed": 0, "level": 0.95, "tolerance": 0.01, "limit": None, "spent": Spent(40, 40, 0.1)}
     >>> print(*repair_lines(Repair(**found, **about, **how)), sep="\\n")
@@ -179,7 +179,7 @@ def reasons(repair: Repair) -> Iterator[str]:
         yield f"{name} has {surely} fallen by more than is tolerated, which is {tolerated}"
 
 
-def _points(check: Check, amount: float) -> str:
+def _points(check: RepairCheck, amount: float) -> str:
     if isinstance(check.before, Amount):
         return number_text.plain(amount)
     return number_text.points_plain(amount)
@@ -288,7 +288,7 @@ def _score(one: Estimate) -> str:
     return number_text.spread(one.value, one.low, one.high, one.unit)
 
 
-def _change(check: Check) -> str:
+def _change(check: RepairCheck) -> str:
     """Return after minus before with its interval, in points where the scores are shares."""
     if check.change is None:
         both = check.before.value, check.after.value

@@ -157,7 +157,7 @@ def _weights_of(function: Callable[..., Any]) -> str | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Learning:
+class LabelledRows:
     """Labelled rows: as the model takes them, encoded, with their true outcomes, and their weights
     where given.
     """
@@ -171,7 +171,7 @@ class Learning:
     weights: Floats | None = None
 
     @classmethod
-    def of(cls, rows: Any, truth: Any, space: Space | None, weights: Any = None) -> Learning:
+    def of(cls, rows: Any, truth: Any, space: Space | None, weights: Any = None) -> LabelledRows:
         """Read rows of any dataframe engine, or an array whose columns are the features in order."""
         if space is None:
             raise UsageError(
@@ -194,20 +194,20 @@ class Learning:
             table, truth, replace(space, layout=layout_of(table).fitted(space.features)), weights
         )
 
-    def alike(self, rows: Any, truth: Any) -> Learning:
+    def alike(self, rows: Any, truth: Any) -> LabelledRows:
         """Read other rows, with their columns in the order of these."""
         if isinstance(rows, np.ndarray):
             return self._of_array(rows, truth, self.space, None)
         return self._of_frame(*_parts(rows, truth, self.space), self.space, None)
 
     @classmethod
-    def _of_frame(cls, table: Any, truth: Any, space: Space, weights: Any) -> Learning:
+    def _of_frame(cls, table: Any, truth: Any, space: Space, weights: Any) -> LabelledRows:
         points = space.encode(table.to_native())
         taken = [space.names[position] for position in space.passed]
         return cls(space, table.select(taken), points, *_checked(truth, weights, len(points)))
 
     @classmethod
-    def _of_array(cls, rows: NDArray[Any], truth: Any, space: Space, weights: Any) -> Learning:
+    def _of_array(cls, rows: NDArray[Any], truth: Any, space: Space, weights: Any) -> LabelledRows:
         if rows.ndim != 2 or rows.shape[1] != len(space.features):
             raise DataError(
                 f"X is an array of shape {rows.shape}, and the space has {len(space.features)}"
@@ -221,11 +221,11 @@ class Learning:
     def __len__(self) -> int:
         return len(self.points)
 
-    def take(self, rows: Rows) -> Learning:
+    def take(self, rows: Rows) -> LabelledRows:
         """Return some of the rows."""
         weights = None if self.weights is None else self.weights[rows]
         points = np.asfortranarray(self.points[rows])
-        return Learning(self.space, self.inputs[rows], points, self.truth[rows], weights)
+        return LabelledRows(self.space, self.inputs[rows], points, self.truth[rows], weights)
 
     @property
     def native(self) -> Any:
@@ -249,7 +249,7 @@ class Learning:
 
     def joined(
         self, points: Points, labels: NDArray[Any], weights: Floats | None = None
-    ) -> Learning:
+    ) -> LabelledRows:
         """Return these rows with generated ones after them, which weigh as much as the mean of
         these if not given.
         """
@@ -266,7 +266,7 @@ class Learning:
         if self.weights is not None:
             mean = np.full(len(points), self.weights.mean()) if weights is None else weights
             weights = np.concatenate([self.weights, mean])
-        return Learning(
+        return LabelledRows(
             self.space,
             inputs,
             np.asfortranarray(np.concatenate([self.points, points])),
@@ -284,7 +284,7 @@ class Learning:
 
 
 @contextmanager
-def strangers_told(train: Learning) -> Iterator[None]:
+def unseen_levels_explained(train: LabelledRows) -> Iterator[None]:
     """Where a model fails over a level that no training row has, say so: encoders refuse what they
     have not seen.
     """
@@ -368,8 +368,8 @@ def _outcomes(truth: Any) -> NDArray[Any]:
 
 
 def split(
-    data: Learning, test: Any, validate: Any, seed: int, *, stratify: bool
-) -> tuple[Learning, Learning, Learning]:
+    data: LabelledRows, test: Any, validate: Any, seed: int, *, stratify: bool
+) -> tuple[LabelledRows, LabelledRows, LabelledRows]:
     """Return rows for training, validation and test; shares of each outcome are kept alike where
     there are labels.
     """
@@ -379,8 +379,8 @@ def split(
 
 
 def _apart(
-    data: Learning, part: Any, seed: int, name: str, *, stratify: bool
-) -> tuple[Learning, Learning]:
+    data: LabelledRows, part: Any, seed: int, name: str, *, stratify: bool
+) -> tuple[LabelledRows, LabelledRows]:
     """Return the rows that are left, and those set apart: a share of them, or rows that were given."""
     if not isinstance(part, tuple | list):
         rest, last = parted(data.truth, part, seed, name, stratify=stratify)

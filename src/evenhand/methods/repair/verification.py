@@ -11,8 +11,9 @@ import numpy as np
 
 from evenhand.methods.compare.compare import compare
 from evenhand.methods.mine.mine import mine
-from evenhand.methods.repair.paired import Change, hits, paired
-from evenhand.methods.repair.steps import AIM, ALL, Check
+from evenhand.methods.repair.change import PairedChange
+from evenhand.methods.repair.paired import hits, paired
+from evenhand.methods.repair.steps import AIM, ALL, RepairCheck
 from evenhand.population.samplers import Draws, Uniform
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.methods.compare.comparison import Comparison
-    from evenhand.methods.repair.training import Learning
+    from evenhand.methods.repair.training import LabelledRows
     from evenhand.space.space import Space
     from evenhand.subject.subject import Subject
 
@@ -45,7 +46,7 @@ PEOPLE = "people like the held-out rows"
 
 def claimed(
     before: Subject, after: Subject, names: tuple[str, ...], n: int, *, level: float, seed: int
-) -> Change:
+) -> PairedChange:
     """Return how the share of discriminatory inputs changed: among all there are if these are few,
     else among n.
     """
@@ -58,19 +59,19 @@ def claimed(
     old = hits(View(before), names, points)
     new = old if after is before else hits(View(after), names, points)
     change = paired(old, new, level=level, population=Uniform().population(space), exact=exact)
-    return Change.none(change.before) if after is before else change
+    return PairedChange.none(change.before) if after is before else change
 
 
 @dataclass(frozen=True, eq=False)
-class Judging:
+class HeldOutChecks:
     """Checks a repaired model against its original on held-out rows."""
 
     before: Subject
     after: Subject
     names: tuple[str, ...]
     """The features that the repair is about."""
-    test: Learning
-    change: Change
+    test: LabelledRows
+    change: PairedChange
     """The claim."""
     level: float
     seed: int
@@ -82,7 +83,7 @@ class Judging:
         """What an input can be."""
         return self.before.space
 
-    def told(self, aim: str) -> tuple[tuple[Check, ...], dict[str, Comparison]]:
+    def told(self, aim: str) -> tuple[tuple[RepairCheck, ...], dict[str, Comparison]]:
         """Return all that was checked, and where the repair stands by each bias; `aim` is what it
         is about.
         """
@@ -95,22 +96,22 @@ class Judging:
         else:
             self._compared(AIM, told, comparisons, bias=aimed)
             performance = [self._accuracy(told)]
-        checks = [Check.of(aim, AIM, self.change), *self._people(), *self._others()]
+        checks = [RepairCheck.of(aim, AIM, self.change), *self._people(), *self._others()]
         if not self.regression:
             checks += [*self._worst(told, comparisons), *self._groups(told, comparisons)]
             performance += self._f1(told)
         return (*checks, *performance), comparisons
 
-    def plain(self, aim: str) -> tuple[tuple[Check, ...], dict[str, Comparison]]:
+    def plain(self, aim: str) -> tuple[tuple[RepairCheck, ...], dict[str, Comparison]]:
         """Return what there is to tell of a model that was left as it is."""
         told = [self.before.decide(self.test.points)] * 2
         last = (
             _score("r2", self.test.truth, told, None) if self.regression else self._accuracy(told)
         )
-        return (Check.of(aim, AIM, self.change), last), {}
+        return (RepairCheck.of(aim, AIM, self.change), last), {}
 
-    def _accuracy(self, told: Sequence[NDArray[Any]]) -> Check:
-        return Check.right(told, self.test.truth, level=self.level, population=PEOPLE)
+    def _accuracy(self, told: Sequence[NDArray[Any]]) -> RepairCheck:
+        return RepairCheck.right(told, self.test.truth, level=self.level, population=PEOPLE)
 
     def _numbers(
         self, told: Sequence[NDArray[Any]], aimed: dict[str, Estimate], into: dict[str, Comparison]
@@ -136,14 +137,14 @@ class Judging:
         except UsageError as error:
             self.notes.append(f"not compared with giving up accuracy by {axis}: {error}")
 
-    def _people(self) -> list[Check]:
+    def _people(self) -> list[RepairCheck]:
         if not any(self.space.feature(name).passed for name in self.names):
             return []
         found = [hits(View(one), self.names, self.test.points) for one in (self.before, self.after)]
         change = paired(*found, level=self.level, population=PEOPLE)
-        return [Check.of(f"{' and '.join(self.names)}, held-out people", "people", change)]
+        return [RepairCheck.of(f"{' and '.join(self.names)}, held-out people", "people", change)]
 
-    def _others(self) -> list[Check]:
+    def _others(self) -> list[RepairCheck]:
         """Check whether discrimination has moved to another protected feature; all of these hold
         together.
         """
@@ -155,7 +156,7 @@ class Judging:
         level = 1 - (1 - self.level) / max(len(others), 1)
         n = min(OTHERS, self.change.before.n) if self.change.before.level < 1 else OTHERS
         return [
-            Check.of(
+            RepairCheck.of(
                 f"{name}{ALL}",
                 "other",
                 claimed(self.before, self.after, (name,), n, level=level, seed=self.seed),
@@ -169,7 +170,7 @@ class Judging:
         """Whether it is known which label is favourable."""
         return View(self.before).positive is not None
 
-    def _worst(self, told: Sequence[NDArray[Any]], into: dict[str, Comparison]) -> list[Check]:
+    def _worst(self, told: Sequence[NDArray[Any]], into: dict[str, Comparison]) -> list[RepairCheck]:
         """Check the worst subgroup of held-out people, whichever that is before and after."""
         if not self._sided:
             self.notes.append(
@@ -204,10 +205,10 @@ class Judging:
         )
         detail = f"before: {found[0].about}; after: {found[1].about}"
         return [
-            Check("worst subgroup", "subgroup", found[0].estimate, found[1].estimate, None, detail)
+            RepairCheck("worst subgroup", "subgroup", found[0].estimate, found[1].estimate, None, detail)
         ]
 
-    def _groups(self, told: Sequence[NDArray[Any]], into: dict[str, Comparison]) -> list[Check]:
+    def _groups(self, told: Sequence[NDArray[Any]], into: dict[str, Comparison]) -> list[RepairCheck]:
         labels = self.space.labels(self.test.points)
         columns = {}
         for name in self.names:
@@ -236,7 +237,7 @@ class Judging:
             )
             if bias in into:
                 checks.append(
-                    Check(bias, "group", into[bias].start[1], into[bias].standings[0].bias)
+                    RepairCheck(bias, "group", into[bias].start[1], into[bias].standings[0].bias)
                 )
         return checks
 
@@ -247,7 +248,7 @@ class Judging:
         good = known[View(self.before).favourable(known)].tolist() if self._sided else []
         return good[0] if len(good) == 1 else None
 
-    def _f1(self, told: Sequence[NDArray[Any]]) -> list[Check]:
+    def _f1(self, told: Sequence[NDArray[Any]]) -> list[RepairCheck]:
         if self._label is None:
             return []
         found: dict[str, Comparison] = {}
@@ -256,7 +257,7 @@ class Judging:
         if "f1" not in found:
             return []
         return [
-            Check("f1", "performance", found["f1"].start[0], found["f1"].standings[0].performance)
+            RepairCheck("f1", "performance", found["f1"].start[0], found["f1"].standings[0].performance)
         ]
 
 
@@ -269,14 +270,14 @@ def _rarest(columns: dict[str, Any]) -> float:
 
 def _score(
     name: str, truth: NDArray[Any], told: Sequence[NDArray[Any]], found: Comparison | None
-) -> Check:
+) -> RepairCheck:
     """Check R², with limits where the models could be compared."""
     if found is not None:
-        return Check(name, "performance", found.start[0], found.standings[0].performance)
+        return RepairCheck(name, "performance", found.start[0], found.standings[0].performance)
     from sklearn.metrics import r2_score
 
     plain = [float(r2_score(truth, one)) for one in told]
     before, after = (
         Amount(value, value, value, len(truth), 1.0, "of the held-out rows") for value in plain
     )
-    return Check(name, "performance", before, after)
+    return RepairCheck(name, "performance", before, after)

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.repair.job import LEAST_CLAIM, Mended, interrupted
+from evenhand.methods.repair.job import LEAST_CLAIM, RepairAttempt, interrupted
 from evenhand.methods.repair.methods import additions
 from evenhand.methods.repair.methods.labelling import labeller
-from evenhand.methods.repair.paired import Change, hits, paired
+from evenhand.methods.repair.change import PairedChange
+from evenhand.methods.repair.paired import hits, paired
 from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED
 from evenhand.methods.repair.steps import Step
 from evenhand.methods.search.search import search
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from evenhand.methods.repair.job import Job
-    from evenhand.methods.repair.training import Learning
+    from evenhand.methods.repair.job import RepairJob
+    from evenhand.methods.repair.training import LabelledRows
     from evenhand.space.feature import Points
     from evenhand.subject.subject import Subject
 
@@ -56,7 +57,7 @@ bounds.
 
 
 def augment(
-    job: Job,
+    job: RepairJob,
     original: Any,
     *,
     add: str,
@@ -64,18 +65,18 @@ def augment(
     patience: int | None,
     draws: int | None,
     budget: Budget | None,
-) -> Mended:
+) -> RepairAttempt:
     """Train again with a growing share of twins and discriminatory inputs, while that surely helps
     (Algorithm 5).
     """
     subject = job.subject(original)
     first = first_look(job, subject, draws, budget, searched=add != "twins")
     if first.nothing:
-        return Mended(NOTHING, original, (), first.claim)
+        return RepairAttempt(NOTHING, original, (), first.claim)
     if add in ("found", "pairs") and not len(first.pool):
         job.notes.append("a search found no discriminatory input to train with")
-        return Mended(NO_HELP, original, (), first.claim)
-    adding = _Adding(job, subject, add, labels, first.pool)
+        return RepairAttempt(NO_HELP, original, (), first.claim)
+    adding = StepAdditions(job, subject, add, labels, first.pool)
     looks = (
         LOOKS if draws is None else tuple(sorted({max(draws // 16, 1), max(draws // 4, 1), draws}))
     )
@@ -83,14 +84,14 @@ def augment(
 
 
 def _steps(
-    job: Job,
+    job: RepairJob,
     original: Any,
     subject: Subject,
-    adding: _Adding,
+    adding: StepAdditions,
     patience: int | None,
     looks: tuple[int, ...],
     claim: int,
-) -> Mended:
+) -> RepairAttempt:
     first = job.score(subject)
     best, model, history, failed = subject, original, list[Step](), 0
     try:
@@ -130,7 +131,7 @@ def _steps(
     except KeyboardInterrupt:
         interrupted(history, job.notes)
     kept = any(step.kept for step in history)
-    return Mended(REPAIRED if kept else NO_HELP, model, tuple(history), claim)
+    return RepairAttempt(REPAIRED if kept else NO_HELP, model, tuple(history), claim)
 
 
 def decide(
@@ -139,7 +140,7 @@ def decide(
     level: float,
     looks: Sequence[int],
     population: str,
-) -> Change:
+) -> PairedChange:
     """Return how a score changed, from as many inputs as it takes to tell: the step of Aequitas's
     Algorithm 5.
 
@@ -175,12 +176,12 @@ def decide(
         if found.verdict != "unsure":
             break
     before, after = replace(found.before, level=level), replace(found.after, level=level)
-    return Change(
+    return PairedChange(
         before, after, replace(found.fall, level=level), replace(found.fewer, level=level)
     )
 
 
-def _not_fallen(change: Change) -> str:
+def _not_fallen(change: PairedChange) -> str:
     return "the share rose" if change.verdict == "rose" else "the share did not surely fall"
 
 
@@ -195,7 +196,7 @@ def _counting(
 
 
 @dataclass(frozen=True, eq=False)
-class Looked:
+class FirstLook:
     """What was seen of the original model at first."""
 
     nothing: bool
@@ -207,8 +208,8 @@ class Looked:
 
 
 def first_look(
-    job: Job, subject: Subject, draws: int | None, budget: Budget | None, *, searched: bool
-) -> Looked:
+    job: RepairJob, subject: Subject, draws: int | None, budget: Budget | None, *, searched: bool
+) -> FirstLook:
     """Look for discrimination by random inputs; and by a search, where it is wanted or nothing else
     was seen.
     """
@@ -224,10 +225,10 @@ def first_look(
     pool: Points = np.empty((0, len(job.space.names)))
     if searched or not (seen or everything):
         pool = _pool(job, subject, budget)
-    return Looked(not seen and not len(pool), claim, pool)
+    return FirstLook(not seen and not len(pool), claim, pool)
 
 
-def _pool(job: Job, subject: Subject, budget: Budget | None) -> Points:
+def _pool(job: RepairJob, subject: Subject, budget: Budget | None) -> Points:
     """Search for discriminatory inputs of the original model."""
     result = search(
         subject,
@@ -242,10 +243,10 @@ def _pool(job: Job, subject: Subject, budget: Budget | None) -> Points:
 
 
 @dataclass(eq=False)
-class _Adding:
+class StepAdditions:
     """What each step adds to the training rows."""
 
-    job: Job
+    job: RepairJob
     subject: Subject
     add: str
     labels: Any
@@ -266,7 +267,7 @@ class _Adding:
                 weights=job.train.weights,
             )
 
-    def rows(self, number: int, percent: float) -> tuple[Learning, int]:
+    def rows(self, number: int, percent: float) -> tuple[LabelledRows, int]:
         """Return the training rows with those that are added, and how many these are."""
         job, rows = self.job, self.job.train
         if self.add in ("twins", "both"):

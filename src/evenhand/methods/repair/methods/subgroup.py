@@ -22,8 +22,8 @@ from evenhand.subject.view import View
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evenhand.methods.repair.job import Job, Mended
-    from evenhand.methods.repair.training import Learning
+    from evenhand.methods.repair.job import RepairJob, RepairAttempt
+    from evenhand.methods.repair.training import LabelledRows
     from evenhand.space.feature import Points
     from evenhand.statistics.estimate import Estimate
     from evenhand.subject.subject import Subject
@@ -47,7 +47,7 @@ neighbours of one do.
 
 
 def rule_of(
-    job: Job, subject: Subject, rule: Any, support: float
+    job: RepairJob, subject: Subject, rule: Any, support: float
 ) -> tuple[tuple[str, ...] | Rule, Estimate | None]:
     """Return the subgroup to repair, that of the user or the worst that is mined; its gap where
     none stands out.
@@ -81,7 +81,7 @@ def rule_of(
     return about, found.estimate
 
 
-def subgroup(job: Job, original: Any, rule: Rule, *, add: str | None, steps: int) -> Mended:
+def subgroup(job: RepairJob, original: Any, rule: Rule, *, add: str | None, steps: int) -> RepairAttempt:
     """Train again with more and more people of the subgroup that get the opposite outcome (TestSGD,
     phase 3).
 
@@ -137,7 +137,7 @@ class Gap:
     Definition 4.1).
     """
 
-    job: Job
+    job: RepairJob
     rule: Rule
 
     @property
@@ -165,7 +165,7 @@ class Gap:
         return neighbours.means(points, draws=draws, seed=self.job.seed)
 
 
-def _chances(job: Job, subject: Subject, treated: Floats) -> Floats:
+def _chances(job: RepairJob, subject: Subject, treated: Floats) -> Floats:
     """Return how near to the favourable outcome each training row is: by the model's score, else by
     its neighbours.
     """
@@ -188,7 +188,7 @@ def _members(
     size: int,
     recipe: str,
     number: int,
-) -> Learning:
+) -> LabelledRows:
     """Return the training rows with people of the subgroup after them."""
     job, view = gap.job, View(subject)
     inside = gap.inside(job.train.points)
@@ -208,7 +208,7 @@ def _members(
     return job.train.joined(points, _labels(job, view, favourable))
 
 
-def _labels(job: Job, view: View, favourable: NDArray[np.bool_]) -> NDArray[Any]:
+def _labels(job: RepairJob, view: View, favourable: NDArray[np.bool_]) -> NDArray[Any]:
     """Return the user's label for the favourable and for the other outcome: of several, the most
     common.
     """

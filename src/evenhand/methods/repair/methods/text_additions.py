@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.mine.texts.combinations import MOST, Family, ask
-from evenhand.methods.repair.paired import Change
+from evenhand.methods.repair.change import PairedChange
 from evenhand.methods.repair.training import check_share, parted
 from evenhand.runtime.budget import Meter
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
@@ -48,17 +48,17 @@ from 0 to 1.
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled:
+class LabelledTexts:
     """Texts with their true labels."""
 
     texts: list[str]
     labels: NDArray[Any]
 
     @classmethod
-    def of(cls, texts: Any, labels: Any, where: str = "texts") -> Labelled:
+    def of(cls, texts: Any, labels: Any, where: str = "texts") -> LabelledTexts:
         """Read texts and labels as a user gave them.
 
-        >>> Labelled.of(["one", "two"], ["fine"])
+        >>> LabelledTexts.of(["one", "two"], ["fine"])
         Traceback (most recent call last):
         evenhand.runtime.errors.DataError: there are 2 texts and y is of shape (1,); give a label for each
         """
@@ -85,9 +85,9 @@ class Labelled:
             )
         return cls(found, column)
 
-    def take(self, rows: NDArray[np.intp]) -> Labelled:
+    def take(self, rows: NDArray[np.intp]) -> LabelledTexts:
         """Return some of the texts."""
-        return Labelled([self.texts[row] for row in rows.tolist()], self.labels[rows])
+        return LabelledTexts([self.texts[row] for row in rows.tolist()], self.labels[rows])
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -99,18 +99,18 @@ def _whole(label: Any) -> bool:
 
 def split_texts(
     texts: Any, y: Any, test: Any, validate: Any, seed: int
-) -> tuple[Labelled, Labelled, Labelled]:
+) -> tuple[LabelledTexts, LabelledTexts, LabelledTexts]:
     """Return texts for training, validation and test, with the shares of labels alike.
 
     >>> [len(part) for part in split_texts(["a", "b"] * 20, [0, 1] * 20, 0.25, 0.2, 0)]
     [24, 6, 10]
     """
-    rest, held = _apart(Labelled.of(texts, y), test, seed, "test")
+    rest, held = _apart(LabelledTexts.of(texts, y), test, seed, "test")
     train, valid = _apart(rest, validate, seed, "validation")
     return train, valid, held
 
 
-def _apart(data: Labelled, part: Any, seed: int, name: str) -> tuple[Labelled, Labelled]:
+def _apart(data: LabelledTexts, part: Any, seed: int, name: str) -> tuple[LabelledTexts, LabelledTexts]:
     """Return the texts that are left, and those set apart: a share of them, or texts that were
     given.
     """
@@ -123,7 +123,7 @@ def _apart(data: Labelled, part: Any, seed: int, name: str) -> tuple[Labelled, L
         raise UsageError(
             f"{option} must be a share of the texts, or texts and their labels as (texts, y)"
         )
-    return data, Labelled.of(
+    return data, LabelledTexts.of(
         part[0], part[1], "held-out texts" if name == "test" else "validation texts"
     )
 
@@ -260,7 +260,7 @@ def gap_of(columns: Columns) -> float:
     return means[0] - sum(means[1:])
 
 
-def term_change(before: Columns, after: Columns, *, level: float, population: str) -> Change:
+def term_change(before: Columns, after: Columns, *, level: float, population: str) -> PairedChange:
     """Return how the size of a gap changed from one model to another, from the same texts.
 
     Each text is its own control. Bets hold for values of any kind; half of the error goes to how
@@ -293,7 +293,7 @@ def term_change(before: Columns, after: Columns, *, level: float, population: st
     )
     fall = _around(value - left, (low, high))
     part = 1 - left / value if value > 0 else -math.inf if left > 0 else 0.0
-    return Change(
+    return PairedChange(
         Estimate(value, *first, n, level, "betting", population),
         Estimate(left, *second, n, level, "betting", population),
         Amount(value - left, *fall, n, level, "betting"),

@@ -16,11 +16,11 @@ from evenhand.methods.mine.findings import check_terms
 from evenhand.methods.mine.rule_sets import check_support
 from evenhand.methods.mine.texts.findings import AGAINST
 from evenhand.methods.mine.texts.mine_text import mine_text
-from evenhand.methods.repair.job import Mended, Scored, level_of_each, sizes, sweep, why_not
+from evenhand.methods.repair.job import RepairAttempt, ValidationScore, level_of_each, sizes, sweep, why_not
 from evenhand.methods.repair.methods.subgroup import LEAST_ADDED, MOST_ADDED
 from evenhand.methods.repair.methods.text_additions import (
     ADDITIONS,
-    Labelled,
+    LabelledTexts,
     TermGap,
     gap_of,
     pool,
@@ -28,9 +28,9 @@ from evenhand.methods.repair.methods.text_additions import (
     term_change,
     terms_of,
 )
-from evenhand.methods.repair.paired import Change
+from evenhand.methods.repair.change import PairedChange
 from evenhand.methods.repair.repair_result import NOTHING, Repair
-from evenhand.methods.repair.steps import AIM, Check, Step
+from evenhand.methods.repair.steps import AIM, RepairCheck, Step
 from evenhand.methods.repair.training import Trainer, check_share
 from evenhand.methods.repair.verification import MENDED, ORIGINAL
 from evenhand.results.result import Result
@@ -144,7 +144,7 @@ def repair_texts(
             " classifier"
         )
     with progress_bar(show=progress) as hook:
-        job = _Job(
+        job = TextRepairJob(
             trainer,
             *parts,
             positive,
@@ -161,7 +161,7 @@ def repair_texts(
         before = job.subject(original)
         before.need_deterministic(job.train.texts[:CHECKED])
         before.amount(before.decide(job.train.texts[:CHECKED]))
-        mended, unsure = Mended(NOTHING, original, ()), None
+        mended, unsure = RepairAttempt(NOTHING, original, ()), None
         if wanted is None:
             wanted, unsure = job.mined(before)
         if wanted is not None and unsure is None:
@@ -175,7 +175,7 @@ def repair_texts(
             )
         job.notes.extend(mended.too_dear)
         after = before if mended.model is original else job.subject(mended.model)
-        told = _Judging(job, before, after, wanted, unsure).told()
+        told = HeldOutTextChecks(job, before, after, wanted, unsure).told()
     subjects = job.subjects
     return Repair(
         method="subgroup",
@@ -241,13 +241,13 @@ def _check(given: Mapping[str, Any]) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Job:
+class TextRepairJob:
     """What all steps share: how to train, on what, and what the outcomes mean."""
 
     trainer: Trainer
-    train: Labelled
-    valid: Labelled
-    test: Labelled
+    train: LabelledTexts
+    valid: LabelledTexts
+    test: LabelledTexts
     positive: Any
     lexicon: Lexicon
     support: float
@@ -273,15 +273,15 @@ class _Job:
             self.train.texts + texts, np.concatenate([self.train.labels, labels])
         )
 
-    def gap(self, data: Labelled, wanted: Mapping[str, Term]) -> TermGap:
+    def gap(self, data: LabelledTexts, wanted: Mapping[str, Term]) -> TermGap:
         """Return the gap of a rule of terms on some texts."""
         return TermGap.of(data.texts, wanted, self.lexicon, against=self.against, seed=self.seed)
 
-    def score(self, subject: TextSubject) -> Scored:
+    def score(self, subject: TextSubject) -> ValidationScore:
         """Return the accuracy on validation texts."""
-        return Scored.of(subject.decide(self.valid.texts) == self.valid.labels)
+        return ValidationScore.of(subject.decide(self.valid.texts) == self.valid.labels)
 
-    def mine(self, subject: TextSubject, data: Labelled, level: float) -> Result:
+    def mine(self, subject: TextSubject, data: LabelledTexts, level: float) -> Result:
         """Return the rules of terms by which a model treats texts differently."""
         return mine_text(
             subject,
@@ -322,13 +322,13 @@ def _most(most: float | None, add: str) -> float:
 
 
 def _mended(
-    job: _Job,
+    job: TextRepairJob,
     original: Any,
     before: TextSubject,
     wanted: Mapping[str, Term],
     add: str,
     many: Sequence[int],
-) -> Mended:
+) -> RepairAttempt:
     """Train again with more and more texts, and keep the model with the smallest gap on validation
     texts.
     """
@@ -339,7 +339,7 @@ def _mended(
         job.notes.append(
             f"{aim.rule} makes no difference in {len(aim):,} training texts that name {aim.named}"
         )
-        return Mended(NOTHING, original, ())
+        return RepairAttempt(NOTHING, original, ())
     rng = stream(job.seed, "repair", "twins")
     texts, labels, note = pool(aim, before, job.train.labels, add, many[-1], rng, up=size < 0)
     job.notes.extend([note] if note else [])
@@ -373,55 +373,55 @@ def _rule(wanted: Mapping[str, Term]) -> Rule:
 
 
 @dataclass(frozen=True, eq=False)
-class _Told:
+class TextEvidence:
     """What came of it on held-out texts."""
 
-    change: Change
-    checks: tuple[Check, ...]
+    change: PairedChange
+    checks: tuple[RepairCheck, ...]
     comparisons: dict[str, Comparison]
 
 
 @dataclass(frozen=True, eq=False)
-class _Judging:
+class HeldOutTextChecks:
     """Checks a repaired model against its original on held-out texts."""
 
-    job: _Job
+    job: TextRepairJob
     before: TextSubject
     after: TextSubject
     wanted: Mapping[str, Term] | None
     unsure: Estimate | None
     """What is left to say where nothing surely stands out."""
 
-    def told(self) -> _Told:
+    def told(self) -> TextEvidence:
         """Return the claim, all that was checked, and where the repair stands against giving up
         accuracy.
         """
         job, change = self.job, self._change()
         said = [one.decide(job.test.texts) for one in (self.before, self.after)]
-        aim = [] if self.wanted is None else [Check.of(_rule(self.wanted).text, AIM, change)]
+        aim = [] if self.wanted is None else [RepairCheck.of(_rule(self.wanted).text, AIM, change)]
         people = f"texts like the {len(job.test):,} held out"
-        accuracy = Check.right(said, job.test.labels, level=job.level, population=people)
+        accuracy = RepairCheck.right(said, job.test.labels, level=job.level, population=people)
         if self.after is self.before:
-            return _Told(change, (*aim, accuracy), {})
+            return TextEvidence(change, (*aim, accuracy), {})
         found = self._compared(said, change)
         f1 = self._f1(said, change)
-        return _Told(
+        return TextEvidence(
             change, (*aim, *self._worst(), accuracy, *f1), {} if found is None else {AIM: found}
         )
 
-    def _change(self) -> Change:
+    def _change(self) -> PairedChange:
         job = self.job
         if self.wanted is None or self.unsure is not None:
             assert self.unsure is not None
-            return Change.none(self.unsure)
+            return PairedChange.none(self.unsure)
         gap = job.gap(job.test, self.wanted).need("held-out", "hold out more texts with test=…")
         old = gap.columns(self.before)
         new = old if self.after is self.before else gap.columns(self.after)
         change = term_change(old, new, level=job.level, population=_population(gap, "held-out"))
-        return Change.none(change.before) if self.after is self.before else change
+        return PairedChange.none(change.before) if self.after is self.before else change
 
     def _compared(
-        self, said: Sequence[NDArray[Any]], change: Change, **options: Any
+        self, said: Sequence[NDArray[Any]], change: PairedChange, **options: Any
     ) -> Comparison | None:
         told = dict(zip((ORIGINAL, MENDED), said, strict=True))
         bias = {ORIGINAL: change.before, MENDED: change.after}
@@ -438,7 +438,7 @@ class _Judging:
             self.job.notes.append(f"not compared with giving up accuracy: {error}")
             return None
 
-    def _f1(self, said: Sequence[NDArray[Any]], change: Change) -> list[Check]:
+    def _f1(self, said: Sequence[NDArray[Any]], change: PairedChange) -> list[RepairCheck]:
         known = np.unique(self.job.test.labels).tolist()
         one = [label for label in known if self.before.meaning.favourable(np.array([label]))[0]]
         if len(one) != 1:
@@ -446,9 +446,9 @@ class _Judging:
         found = self._compared(said, change, performance="f1", positive=one[0])
         if found is None:
             return []
-        return [Check("f1", "performance", found.start[0], found.standings[0].performance)]
+        return [RepairCheck("f1", "performance", found.start[0], found.standings[0].performance)]
 
-    def _worst(self) -> list[Check]:
+    def _worst(self) -> list[RepairCheck]:
         """Check the worst terms of held-out texts, whichever these are before and after."""
         level = 1 - (1 - self.job.level) / 2
         try:
@@ -459,7 +459,7 @@ class _Judging:
             self.job.notes.append(f"other terms were not compared: {error}")
             return []
         return [
-            Check(
+            RepairCheck(
                 "worst terms",
                 "subgroup",
                 old.estimate,
