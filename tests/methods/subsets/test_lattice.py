@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.methods.subsets.lattice import LISTED, WHY, WORDS, Border, Lattice, State
+from evenhand.methods.subsets.border import Border
+from evenhand.methods.subsets.lattice import LISTED, WHY, WORDS, Lattice, State
 from evenhand.methods.subsets.lattice import Tested as Seen
 from evenhand.runtime.errors import UsageError
 from evenhand.statistics.estimate import Estimate

@@ -11,7 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.methods.subsets.plot import LOOKS, Lattice, LatticeDisplay, bar_widths, short_names
+from evenhand.methods.subsets.plot import (
+    LOOKS,
+    LatticeDisplay,
+    LatticePanel,
+    bar_widths,
+    short_names,
+)
 from evenhand.report.finding_text import STATES
 from evenhand.report.rates_display import RatesDisplay, display_of
 from evenhand.results.evidence import Finding
@@ -70,12 +76,12 @@ def test_drawing_leaves_the_global_state_alone(ax):
 
     before = dict(matplotlib.rcParams), pyplot.get_fignums()
     result(Finding("c", ("sex",), estimate(0.3), 0.05)).plot(ax=ax)
-    LatticeDisplay((Lattice.from_table(SMALL),)).plot(ax=ax)
+    LatticeDisplay((LatticePanel.from_table(SMALL),)).plot(ax=ax)
     assert (dict(matplotlib.rcParams), pyplot.get_fignums()) == before
 
 
 def test_the_lattice_tells_what_was_tested_implied_and_neither():
-    lattice = Lattice.from_table(SMALL)
+    lattice = LatticePanel.from_table(SMALL)
     assert {node.about: node.state for node in lattice.nodes} == {
         ("sex",): "implied cleared",
         ("race",): "not tested",
@@ -91,7 +97,7 @@ def test_the_lattice_tells_what_was_tested_implied_and_neither():
 
 def test_a_tested_superset_of_a_discriminating_set_is_not_minimal_and_tested_neighbours_are_joined():
     table = lattice_table(["sex", "race"], [("sex",), ("sex", "race")], [("race",)])
-    lattice = Lattice.from_table(table)
+    lattice = LatticePanel.from_table(table)
     assert lattice.minimal == (("sex",),)
     assert [node.state for node in lattice.nodes] == [
         "discriminating",

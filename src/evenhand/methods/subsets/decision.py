@@ -1,5 +1,4 @@
-"""When a set's score is known to be on one side of the limit, at a level that holds for all sets of
-a search together.
+"""When a set's score is on one side of the limit, at a level that holds for the whole search.
 
 Half of the error 1 - level is left to the decisions, half to the intervals that are reported with
 them.
@@ -24,7 +23,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.subsets import messages
 from evenhand.methods.subsets.lattice import TESTED, State, Tested
+from evenhand.runtime import number_text
 from evenhand.statistics.confidence_sequences import mixture
 from evenhand.statistics.estimate import Estimate
 from evenhand.statistics.intervals import lower_limit, upper_limit, wilson, z_score
@@ -33,20 +34,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FIRST_LOOK = 10
+"""The draws of the first look."""
 LOOK_RATIO = 1.25
+"""How many times as many draws each further look has."""
 
 
 def most_at_fault(features: int, depth: int | None = None) -> int:
-    """Return the most sets of features, none of which lies between two others: where an error of a
-    search can begin.
+    """Return the most sets at which an error of a search can begin.
+
+    These are sets of features none of which lies between two others, as many as there are of the
+    two commonest sizes (Erdős 1945).
 
     >>> most_at_fault(3), most_at_fault(13, 2)
     (6, 91)
     """
-    sizes = sorted(
-        math.comb(features, size) for size in range(1, min(depth or features, features) + 1)
-    )
-    return sum(sizes[-2:])
+    deepest = min(depth or features, features)
+    sets_of_size = [math.comb(features, size) for size in range(1, deepest + 1)]
+    two_commonest = sorted(sets_of_size)[-2:]
+    return sum(two_commonest)
 
 
 @dataclass(frozen=True)
@@ -55,8 +60,16 @@ class Judge:
 
     Parameters
     ----------
-    sets : how many share the level.
-    at_fault : the most of them at which an error of the search can begin.
+    limit
+        The engineering threshold.
+    margin
+        How precisely a score is known at the last look; a set so near to the limit is undecided.
+    level
+        The probability that all decisions and intervals of the search hold together.
+    sets
+        How many sets share the level.
+    at_fault
+        The most of them at which an error of the search can begin.
     """
 
     limit: float
@@ -69,17 +82,30 @@ class Judge:
     @property
     def error(self) -> float:
         """The error left to the interval of one set."""
+        # Half of the error is for the intervals, the other half for the decisions.
         return (1 - self.level) / 2 / self.sets
+
+    @property
+    def _error_of_a_look(self) -> float:
+        """The error left to one decision: about one set that can be at fault, at one look."""
+        return (1 - self.level) / 2 / self.at_fault / len(self.looks)
 
     @cached_property
     def looks(self) -> tuple[int, ...]:
-        """The numbers of draws at which to look; at the last a score is known to within the margin."""
-        found, tail = [FIRST_LOOK], 0.0
+        """The numbers of draws at which to look.
+
+        At the last of them a score is known to within the margin.
+        """
+        looks = [FIRST_LOOK]
         while True:
-            tail = self.error / 2 / (len(found) + 1)
-            if 0.25 * (z_score(1 - 2 * tail) / self.margin) ** 2 <= found[-1]:
-                return tuple(found)
-            found.append(math.ceil(found[-1] * LOOK_RATIO))
+            # More looks leave less error to each, which takes more draws, and so perhaps a look
+            # more: the number of draws is not known before that of the looks.
+            tail = self.error / 2 / (len(looks) + 1)
+            # Wald's formula for a score of 1/2, which takes most draws.
+            draws = 0.25 * (z_score(1 - 2 * tail) / self.margin) ** 2
+            if draws <= looks[-1]:
+                return tuple(looks)
+            looks.append(math.ceil(looks[-1] * LOOK_RATIO))
 
     def anytime_looks(self) -> Iterator[int]:
         """Yield numbers of draws at which to look, without end."""
@@ -89,22 +115,26 @@ class Judge:
             n = math.ceil(n * LOOK_RATIO)
 
     def settled(self, hits: float, n: int, *, whole: bool = True) -> Tested | None:
-        """Return on which side of the limit n draws put a set, if they do; without `whole`, hits
-        are a lower bound.
+        """Return on which side of the limit n draws put a set, or None where on neither.
+
+        Without `whole`, hits are a lower bound: not all variants of the draws were asked.
 
         >>> Judge(0.75, 0.05, 0.99, 7, 6).settled(0, 10).state.name
         'BELOW'
         """
-        share = (1 - self.level) / 2 / self.at_fault / len(self.looks)
-        k, size = np.asarray(hits), np.asarray(float(n))
+        error = self._error_of_a_look
+        count = np.asarray(hits)
+        size = np.asarray(float(n))
+        value = hits / n
         low, high = self._ends(hits, n)
-        if float(lower_limit(k, size, share)) >= self.limit:
-            return self._tested(State.ABOVE, hits / n, max(low, self.limit), high, n, whole=whole)
-        if float(upper_limit(k, size, share)) < self.limit:
+        # The interval has another error than the decision, so it may reach over the limit; it is
+        # cut there, since what is reported must not contradict what was decided.
+        if float(lower_limit(count, size, error)) >= self.limit:
+            return self._tested(State.ABOVE, value, max(low, self.limit), high, n, whole=whole)
+        if float(upper_limit(count, size, error)) < self.limit:
             state = State.BELOW if whole else State.NOT_SHOWN
-            return self._tested(
-                state, hits / n, low, min(high, math.nextafter(self.limit, 0.0)), n, whole=whole
-            )
+            high = min(high, math.nextafter(self.limit, 0.0))
+            return self._tested(state, value, low, high, n, whole=whole)
         return None
 
     def nothing(self) -> Estimate:
@@ -112,49 +142,51 @@ class Judge:
         return Estimate(0.0, 0.0, 0.0, 0, self.level, "one group", self.population)
 
     def undecided(self, guess: float, few: tuple[int, int], whole: tuple[int, int]) -> Tested:
-        """Return a set whose score is not told from the limit: by a few variants of many draws, and
-        all of some.
+        """Return a set whose score cannot be told from the limit.
+
+        `few` are the hits and draws by a few variants of many draws, `whole` by all variants of
+        some of them.
         """
-        low, high = self._ends(*few)[0], self._ends(*whole)[1] if whole[1] else 1.0
-        high = max(
-            low, high
-        )  # each holds on its own draws; that they miss each other is part of the error
-        return self._tested(
-            State.UNDECIDED, min(max(guess, low), high), low, high, few[1], whole=bool(whole[1])
-        )
+        _, n = few
+        _, n_whole = whole
+        low, _ = self._ends(*few)
+        high = 1.0
+        if n_whole:
+            _, high = self._ends(*whole)
+        # Each end holds on its own draws; that they miss each other is part of the error.
+        high = max(low, high)
+        value = min(max(guess, low), high)
+        return self._tested(State.UNDECIDED, value, low, high, n, whole=bool(n_whole))
 
     def near(self, value: float, n: int) -> bool:
-        """Tell whether a score found on n draws is known to within the margin, and not told from
-        the limit even so.
+        """Return whether a score is known to within the margin, with the limit still inside.
 
         Leaving a set undecided claims nothing, so it needs no correction for the other sets, nor an
         exact interval.
         """
         low, high = _floats(wilson(value * n, n, self.level))
-        return max(high - value, value - low) <= self.margin and low <= self.limit <= high
+        return self._within(value, low, high) and low <= self.limit <= high
 
     def draws(self, value: float) -> float:
         """Return about how many draws it takes to tell a score from the limit."""
-        share = (1 - self.level) / 2 / self.at_fault / len(self.looks)
-        return (
-            z_score(1 - 2 * share) ** 2
-            * value
-            * (1 - value)
-            / max(abs(value - self.limit), 1e-9) ** 2
-        )
+        z = z_score(1 - 2 * self._error_of_a_look)
+        distance = max(abs(value - self.limit), 1e-9)
+        return z**2 * value * (1 - value) / distance**2
 
     def _ends(self, hits: float, n: int) -> tuple[float, float]:
+        """Return the exact interval of a share, corrected for all sets and looks."""
         tail = self.error / 2 / len(self.looks)
-        k, size = np.asarray(hits), np.asarray(float(n))
-        return float(lower_limit(k, size, tail)), float(upper_limit(k, size, tail))
+        count = np.asarray(hits)
+        size = np.asarray(float(n))
+        low = float(lower_limit(count, size, tail))
+        high = float(upper_limit(count, size, tail))
+        return low, high
 
     def graded(self, total: float, n: int, *, whole: bool = True) -> Tested | None:
         """Return what the sum of n distances says of a set, or None where more are needed."""
-        ends, alone = (
-            _floats(mixture(total, n, 1 - self.error)),
-            _floats(mixture(total, n, self.level)),
-        )
-        return self.interval(total / n, *ends, n, alone=alone, whole=whole)
+        low, high = _floats(mixture(total, n, 1 - self.error))
+        alone = _floats(mixture(total, n, self.level))
+        return self.interval(total / n, low, high, n, alone=alone, whole=whole)
 
     def interval(
         self,
@@ -171,14 +203,14 @@ class Judge:
 
         `alone` is the interval of this set by itself, which is enough to leave it undecided.
         """
-        low, high = min(low, value), max(high, value)
+        low = min(low, value)
+        high = max(high, value)
+        alone_is_near = self._within(value, *alone) and alone[0] <= self.limit <= alone[1]
         if low >= self.limit:
             state = State.ABOVE
         elif high < self.limit:
             state = State.BELOW if whole else State.NOT_SHOWN
-        elif self._within(value, low, high) or (
-            self._within(value, *alone) and alone[0] <= self.limit <= alone[1]
-        ):
+        elif self._within(value, low, high) or alone_is_near:
             state = State.UNDECIDED
         else:
             return None
@@ -201,13 +233,21 @@ class Judge:
         because: str = TESTED,
         method: str = "exact",
     ) -> Tested:
-        said = method if self.sets == 1 else f"{method}, simultaneous over {self.sets:,} sets"
         if not whole:
-            said += ", lower bound"
-        estimate = Estimate(
-            value, low, high if whole else 1.0, n, self.level, said, self.population
-        )
+            # Variants that were not asked may flip every other draw.
+            high = 1.0
+        method = self._method(method, whole=whole)
+        estimate = Estimate(value, low, high, n, self.level, method, self.population)
         return Tested(state, estimate, because, lower_bound=not whole)
+
+    def _method(self, method: str, *, whole: bool) -> str:
+        """Return how an interval was made, in words."""
+        if self.sets == 1:
+            return method if whole else messages.LOWER_BOUND.format(method=method)
+        sets = number_text.count(self.sets)
+        if whole:
+            return messages.SIMULTANEOUS.format(method=method, sets=sets)
+        return messages.SIMULTANEOUS_LOWER_BOUND.format(method=method, sets=sets)
 
 
 def _floats(ends: tuple[Any, Any]) -> tuple[float, float]:

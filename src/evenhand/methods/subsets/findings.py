@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from evenhand.methods.subsets import messages
 from evenhand.methods.subsets.lattice import State
 from evenhand.results.evidence import Finding
 from evenhand.runtime import number_text
@@ -12,39 +13,43 @@ from evenhand.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
     from evenhand.methods.subsets.decision import Judge
-    from evenhand.methods.subsets.lattice import Lattice
+    from evenhand.methods.subsets.lattice import Lattice, Tested
     from evenhand.subject.view import View
 
 
 def findings_of(lattice: Lattice, view: View, kind: str, judge: Judge) -> list[Finding]:
-    """Return the minimal discriminating sets, the largest cleared ones, and all that is open
-    between them.
-    """
-    found = [
-        _finding(lattice, mask, view, kind, judge, state)
-        for state, masks in (
-            (State.ABOVE, lattice.minimal()),
-            (State.UNDECIDED, lattice.maximal(State.UNDECIDED)),
-            (State.NOT_SHOWN, lattice.maximal(State.NOT_SHOWN)),
-            (State.BELOW, lattice.maximal(State.BELOW)),
-        )
-        for mask in masks
-    ]
-    if left := int(lattice.open.sum()):
+    """Return the minimal discriminating sets, the largest cleared ones, and the open between."""
+    border = {
+        State.ABOVE: lattice.minimal(),
+        State.UNDECIDED: lattice.maximal(State.UNDECIDED),
+        State.NOT_SHOWN: lattice.maximal(State.NOT_SHOWN),
+        State.BELOW: lattice.maximal(State.BELOW),
+    }
+    findings = []
+    for state, masks in border.items():
+        findings += [_finding(lattice, mask, view, kind, judge, state) for mask in masks]
+    untested = int(lattice.open.sum())
+    if untested:
         estimate = Estimate(math.nan, 0.0, 1.0, 0, judge.level, "not tested", judge.population)
-        claim = f"{left:,} of {lattice.total:,} sets were not tested"
-        found.append(Finding(claim, (), estimate, judge.limit, output=view.title, score=kind))
-    return found
+        claim = messages.NOT_TESTED.format(
+            open=number_text.count(untested), total=number_text.count(lattice.total)
+        )
+        findings.append(Finding(claim, (), estimate, judge.limit, output=view.title, score=kind))
+    return findings
 
 
 def _finding(
     lattice: Lattice, mask: int, view: View, kind: str, judge: Judge, state: State
 ) -> Finding:
     tested = lattice.tested[mask]
-    groups, cases = tested.shown or ((), ()) if kind == "group" else ((), tested.shown or ())
-    claim = _claim(lattice, mask, view, kind, state)
+    groups: tuple[Any, ...] = ()
+    cases: tuple[Any, ...] = ()
+    if tested.shown and kind == "group":
+        groups, cases = tested.shown
+    elif tested.shown:
+        cases = tested.shown
     return Finding(
-        claim,
+        _claim(lattice, mask, view, kind, state),
         lattice.members(mask),
         tested.estimate,
         judge.limit,
@@ -56,39 +61,43 @@ def _finding(
 
 
 def _claim(lattice: Lattice, mask: int, view: View, kind: str, state: State) -> str:
-    tested = lattice.tested[mask]
-    names, estimate = " and ".join(lattice.members(mask)), tested.estimate
-    what = view.name or "the outcome"
-    score = (
-        "an unknown share" if math.isnan(estimate.value) else number_text.percent(estimate.value)
-    )
-    score = f"at least {score}" if tested.lower_bound else score
+    features = " and ".join(lattice.members(mask))
+    score = _score_text(lattice.tested[mask])
+    outcome = view.name or messages.OUTCOME
     if state is State.NOT_SHOWN:
-        return (
-            f"{names}: not shown to discriminate, {score} found so far, with too many variants to"
-            " try them all"
-        )
+        return messages.NOT_SHOWN.format(features=features, score=score)
     if kind == "group":
-        said = f"groups of {names} differ by {score} in how often they get {view.favoured}"
+        claim = messages.GROUPS_DIFFER.format(
+            features=features, score=score, favoured=view.favoured
+        )
     elif view.graded:
-        said = f"changing only {names} moves {what} by up to {score} on average"
+        claim = messages.OUTCOME_MOVES.format(features=features, outcome=outcome, score=score)
     else:
-        said = f"changing only {names} changes {what} of {score} of inputs"
-    if state is State.ABOVE and mask.bit_count() > 1:
-        said += f"; {_smaller(lattice, mask)}"
-    return said
+        claim = messages.OUTCOME_CHANGES.format(features=features, outcome=outcome, score=score)
+    if state is not State.ABOVE or mask.bit_count() == 1:
+        return claim
+    if _smaller_are_cleared(lattice, mask):
+        return messages.NO_SMALLER_SET.format(claim=claim)
+    return messages.NO_SMALLER_SET_KNOWN.format(claim=claim)
 
 
-def _smaller(lattice: Lattice, mask: int) -> str:
-    """Say what is known of the sets within a minimal one."""
-    known = {
-        int(lattice.states[mask ^ (1 << bit)])
-        for bit in range(len(lattice.names))
-        if mask >> bit & 1
-    }
-    if known <= {State.BELOW, State.IMPLIED_BELOW}:
-        return "no smaller set of them does"
-    return "no smaller set of them is known to"
+def _score_text(tested: Tested) -> str:
+    value = tested.estimate.value
+    share = messages.UNKNOWN_SHARE if math.isnan(value) else number_text.percent(value)
+    if tested.lower_bound:
+        return messages.AT_LEAST.format(share=share)
+    return share
+
+
+def _smaller_are_cleared(lattice: Lattice, mask: int) -> bool:
+    """Return whether no set within this one discriminates, or it is only not known of some."""
+    # It is enough to look at the sets with one feature less: all smaller ones lie within these.
+    for bit in range(len(lattice.names)):
+        if mask >> bit & 1:
+            without = mask ^ (1 << bit)
+            if lattice.states[without] not in (State.BELOW, State.IMPLIED_BELOW):
+                return False
+    return True
 
 
 def table_of(lattice: Lattice, kind: str, judge: Judge) -> dict[str, Any]:
@@ -104,12 +113,11 @@ def table_of(lattice: Lattice, kind: str, judge: Judge) -> dict[str, Any]:
 
 
 def notes_of(lattice: Lattice, view: View) -> list[str]:
-    """Say what is only a lower bound."""
-    hidden = lattice.count(State.NOT_SHOWN)
-    if not hidden:
+    """Return a note on scores that are only a lower bound, where there are any."""
+    not_shown = lattice.count(State.NOT_SHOWN)
+    if not not_shown:
         return []
-    where = f" of {view.title}" if view.title else ""
-    return [
-        f"sets{where} with more variants than were tried, not shown to discriminate: {hidden:,};"
-        " that is a lower bound and not a pass; raise variants=… to try more"
-    ]
+    sets = number_text.count(not_shown)
+    if view.title:
+        return [messages.ONLY_A_LOWER_BOUND_OF_OUTPUT.format(output=view.title, sets=sets)]
+    return [messages.ONLY_A_LOWER_BOUND.format(sets=sets)]

@@ -1,10 +1,7 @@
-"""The lattice of sets of features: what is known of each, what follows from it, and which set to
-ask about next.
+"""The lattice of sets of features: what is known of each, and what follows from it.
 
-Scores never fall when features are added (Theorems 4.1 and 4.2), so a set at or over the limit
-settles all its supersets and a set below it all its subsets. The next set to test is the one that,
-by the scores seen so far, is expected to settle most others for what it takes; a wrong prediction
-costs a test more, never a wrong answer.
+Scores never fall when features are added (Themis, Theorems 4.1 and 4.2), so a set at or over the
+limit settles all its supersets and a set below it all its subsets.
 """
 
 from __future__ import annotations
@@ -16,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.subsets import messages
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -29,12 +28,6 @@ MOST_FEATURES = 20
 """Features whose sets are all kept track of: a million."""
 LISTED = 4096
 """Lattices up to this size are written down in full."""
-AT_ONCE = 64
-"""Sets that are considered before scores are predicted anew."""
-DRAWS = 16
-"""About how many draws it takes to settle a set that scores 0."""
-SOON = 8
-"""About how many variants are asked until one differs, where one does."""
 
 
 class State(IntEnum):
@@ -63,15 +56,15 @@ SETTLED = {State.IMPLIED_ABOVE: State.ABOVE, State.IMPLIED_BELOW: State.BELOW}
 TESTED = "tested"
 """Why a set is in its state, where its own score says so."""
 WHY = {
-    State.IMPLIED_ABOVE: "superset of a discriminating set",
-    State.IMPLIED_BELOW: "subset of a cleared set",
+    State.IMPLIED_ABOVE: messages.SUPERSET_OF_DISCRIMINATING,
+    State.IMPLIED_BELOW: messages.SUBSET_OF_CLEARED,
     State.OPEN: "not tested",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """What testing a set said; `because` where it follows from something else than its own score."""
+    """What a test said of a set; `because` where that follows not from its own score."""
 
     state: State
     estimate: Estimate
@@ -99,17 +92,16 @@ class Lattice:
     tested: dict[int, Tested] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        if len(self.names) > MOST_FEATURES:
+        features = len(self.names)
+        if features > MOST_FEATURES:
+            sets = number_text.count(2**features - 1)
             raise UsageError(
-                f"{len(self.names)} features have {2 ** len(self.names) - 1:,} sets; choose at most"
-                f" {MOST_FEATURES} of them with among=…"
+                messages.TOO_MANY_FEATURES.format(features=features, sets=sets, most=MOST_FEATURES)
             )
-        whole = isinstance(self.depth, int) and not isinstance(self.depth, bool)
-        if self.depth is not None and not (whole and self.depth >= 1):
-            raise UsageError(
-                f"depth = {self.depth!r} must be a whole number of 1 or more; None is no bound"
-            )
-        self.states = np.zeros(2 ** len(self.names), dtype=np.int8)
+        is_whole = isinstance(self.depth, int) and not isinstance(self.depth, bool)
+        if self.depth is not None and not (is_whole and self.depth >= 1):
+            raise UsageError(messages.DEPTH_NOT_WHOLE.format(depth=repr(self.depth)))
+        self.states = np.zeros(2**features, dtype=np.int8)
 
     @cached_property
     def masks(self) -> NDArray[np.int64]:
@@ -146,66 +138,73 @@ class Lattice:
         return tuple(name for bit, name in enumerate(self.names) if mask >> bit & 1)
 
     def over(self, mask: int) -> NDArray[np.bool_]:
-        """Tell which sets hold this one."""
+        """Return which sets contain this one."""
         return np.asarray((self.masks & mask) == mask)
 
     def under(self, mask: int) -> NDArray[np.bool_]:
-        """Tell which sets this one holds."""
+        """Return which sets are contained in this one."""
         return np.asarray((self.masks & ~mask) == 0)
 
     def mark(self, mask: int, state: State) -> None:
         """Note what is known of a set, and what follows from it."""
-        unsettled = (
-            np.isin(self.states, (State.OPEN, State.UNDECIDED, State.NOT_SHOWN)) & self.wanted
-        )
+        unsettled_states = (State.OPEN, State.UNDECIDED, State.NOT_SHOWN)
+        unsettled = np.isin(self.states, unsettled_states) & self.wanted
         if state is State.ABOVE:
-            self.states[(unsettled | (self.states == State.ABOVE)) & self.over(mask)] = (
-                State.IMPLIED_ABOVE
-            )
+            # Larger sets that were found over the limit before are no longer minimal.
+            implied = unsettled | (self.states == State.ABOVE)
+            self.states[implied & self.over(mask)] = State.IMPLIED_ABOVE
         elif state is State.BELOW:
             self.states[unsettled & self.under(mask)] = State.IMPLIED_BELOW
         self.states[mask] = state
 
-    def add(self, mask: int, found: Tested) -> None:
+    def add(self, mask: int, tested: Tested) -> None:
         """Note a tested set."""
-        self.tested[mask] = found
-        self.mark(mask, found.state)
+        self.tested[mask] = tested
+        self.mark(mask, tested.state)
 
-    def settle(self, mask: int, found: Tested) -> None:
-        """Note a tested set whose subsets are known, as the paper does: of a set below the limit
-        nothing follows.
+    def settle(self, mask: int, tested: Tested) -> None:
+        """Note a tested set whose subsets are known: if it is below the limit, nothing follows.
+
+        The paper prunes supersets of discriminating sets only (Themis, Algorithm 3, lines 5-10).
         """
-        self.tested[mask] = found
-        if found.state is State.ABOVE:
-            self.mark(mask, found.state)
+        self.tested[mask] = tested
+        if tested.state is State.ABOVE:
+            self.mark(mask, tested.state)
         else:
-            self.states[mask] = found.state
+            self.states[mask] = tested.state
 
     def minimal(self) -> list[int]:
         """Return the sets over the limit none of whose subsets is known to be."""
-        return self._edge(State.ABOVE, inner=True)
-
-    def maximal(self, state: State) -> list[int]:
-        """Return the sets in a state that no other of them holds."""
-        return self._edge(state, inner=False)
-
-    def _edge(self, state: State, *, inner: bool) -> list[int]:
         found: list[int] = []
-        masks: list[int] = np.flatnonzero(self.states == state).tolist()
-        for mask in sorted(masks, key=lambda mask: (mask.bit_count() * (1 if inner else -1), mask)):
-            kept = (other & mask == other if inner else other & mask == mask for other in found)
-            if not any(kept):
+        for mask in sorted(self._in_state(State.ABOVE), key=_size_and_mask):
+            contains_another = any(other & mask == other for other in found)
+            if not contains_another:
                 found.append(mask)
         return found
+
+    def maximal(self, state: State) -> list[int]:
+        """Return the sets in a state that no other set in it contains."""
+        found: list[int] = []
+        largest_first = sorted(self._in_state(state), key=lambda mask: (-mask.bit_count(), mask))
+        for mask in largest_first:
+            is_contained = any(other & mask == mask for other in found)
+            if not is_contained:
+                found.append(mask)
+        return found
+
+    def _in_state(self, state: State) -> list[int]:
+        masks: list[int] = np.flatnonzero(self.states == state).tolist()
+        return masks
 
     def levels(self) -> list[dict[str, int]]:
         """Return how many sets of each size are in each state."""
         rows = []
         for size in range(1, self.deepest + 1):
-            mine = self.states[self.wanted & (self.sizes == size)]
-            rows.append(
-                {"size": size} | {word: int((mine == state).sum()) for state, word in WORDS.items()}
-            )
+            states = self.states[self.wanted & (self.sizes == size)]
+            row = {"size": size}
+            for state, word in WORDS.items():
+                row[word] = int((states == state).sum())
+            rows.append(row)
         return rows
 
     def count(self, *states: State) -> int:
@@ -213,33 +212,36 @@ class Lattice:
         return int((np.isin(self.states, states) & self.wanted).sum())
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """Return the sets as JSON holds them: all of a small lattice, else those that were tested."""
-        masks: list[int] = (
-            np.flatnonzero(self.wanted).tolist() if self.total <= LISTED else list(self.tested)
-        )
-        minimal, maximal = self.minimal(), self.maximal(State.BELOW)
-        found = []
-        for mask in sorted(masks, key=lambda mask: (mask.bit_count(), mask)):
+        """Return the sets as JSON holds them: all of a small lattice, else the tested ones."""
+        masks: Iterable[int] = self.tested
+        if self.total <= LISTED:
+            masks = np.flatnonzero(self.wanted).tolist()
+        minimal = self.minimal()
+        maximal = self.maximal(State.BELOW)
+        entries = []
+        for mask in sorted(masks, key=_size_and_mask):
             state = State(int(self.states[mask]))
             source = None
             if state is State.IMPLIED_ABOVE:
-                source = next(one for one in minimal if one & mask == one)
+                source = next(other for other in minimal if other & mask == other)
             elif state is State.IMPLIED_BELOW:
-                source = next(one for one in maximal if one & mask == mask)
-            found.append(self._entry(mask, state, source))
-        return found
+                source = next(other for other in maximal if other & mask == mask)
+            entries.append(self._entry(mask, state, source))
+        return entries
 
     def _entry(self, mask: int, state: State, source: int | None) -> dict[str, Any]:
-        found = self.tested.get(mask)
+        """Return a set as JSON holds it; `source` is the set that its state follows from."""
+        tested = self.tested.get(mask)
+        why_tested = TESTED if tested is None else tested.because
         entry: dict[str, Any] = {
             "about": list(self.members(mask)),
             "state": WORDS[SETTLED.get(state, state)],
-            "because": WHY.get(state) or (TESTED if found is None else found.because),
+            "because": WHY.get(state, why_tested),
             "of": None if source is None else list(self.members(source)),
         }
-        if found is None or found.estimate.n == 0:
+        if tested is None or tested.estimate.n == 0:
             return entry | {"value": None, "low": None, "high": None, "n": 0}
-        estimate = found.estimate
+        estimate = tested.estimate
         return entry | {
             "value": estimate.value,
             "low": estimate.low,
@@ -248,117 +250,6 @@ class Lattice:
         }
 
 
-@dataclass
-class Border:
-    """Predicts scores from those seen so far, and says which sets to test to find the border
-    between the two sides.
-
-    A set's score is predicted as if its features acted independently, 1 - prod(1 - p_j) **
-    strength, within what its tested subsets and supersets scored; the strength is learnt.
-    """
-
-    lattice: Lattice
-    limit: float
-    margin: float
-    """How near to the limit sets stay undecided; 0 where scores are exact, and every set takes the
-    same.
-    """
-    varieties: Sequence[float]
-    """How many values each feature has."""
-    most: float
-    """How many variants a set may have to be shown to be below the limit."""
-    _singles: dict[int, float] = field(default_factory=dict)
-    _ratios: list[float] = field(default_factory=list)
-    _guesses: dict[int, float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        size = len(self.lattice.states)
-        self._floor, self._ceiling = np.zeros(size), np.ones(size)
-
-    @cached_property
-    def costs(self) -> NDArray[np.float64]:
-        """How many variants each set has."""
-        found = np.ones(1)
-        for variety in self.varieties:
-            found = np.concatenate([found, found * variety])
-        return found
-
-    def learn(self, mask: int, value: float) -> None:
-        """Take a set's score into account."""
-        over, under = self.lattice.over(mask), self.lattice.under(mask)
-        self._floor[over] = np.maximum(self._floor[over], value)
-        self._ceiling[under] = np.minimum(self._ceiling[under], value)
-        if mask.bit_count() == 1:
-            self._singles[mask] = value
-        elif 0 < value < 1 and (alone := self._weight(mask)) > 0:
-            self._ratios.append(-np.log1p(-value) / alone)
-
-    def guess(self, guesses: Mapping[int, float]) -> None:
-        """Take first glances at sets into account, which say nothing of others."""
-        self._guesses.update(guesses)
-
-    def _weight(self, mask: int) -> float:
-        singles = (
-            self._singles.get(1 << bit, 0.0)
-            for bit in range(len(self.lattice.names))
-            if mask >> bit & 1
-        )
-        return float(sum(-np.log1p(-min(value, 0.999)) for value in singles))
-
-    def predicted(self) -> NDArray[np.float64]:
-        """Return the predicted score of every set."""
-        weight = np.zeros(1)
-        for bit in range(len(self.lattice.names)):
-            alone = -np.log1p(-min(self._singles.get(1 << bit, self.limit / 2), 0.999))
-            weight = np.concatenate([weight, weight + alone])
-        strength = float(np.median(self._ratios[-64:])) if self._ratios else 1.0
-        found = -np.expm1(-weight * strength)
-        found[list(self._guesses)] = list(self._guesses.values())
-        return np.asarray(np.clip(found, self._floor, np.maximum(self._ceiling, self._floor)))
-
-    def batch(self) -> list[int]:
-        """Return open sets, those first that are expected to settle most for what they take; single
-        features first.
-        """
-        is_open = self.lattice.open
-        singles = [1 << bit for bit in range(len(self.lattice.names)) if is_open[1 << bit]]
-        unseen = [mask for mask in singles if mask not in self._singles]
-        if unseen or not is_open.any():
-            return unseen
-        predicted = self.predicted()
-        above = predicted >= self.limit
-        # A set with too many variants cannot be cleared; it comes last, as others may settle it
-        # first.
-        settled = np.where(above, self._sums(is_open, over=True), self._sums(is_open, over=False))
-        settled = np.where(above | (self.costs <= self.most), settled, 1e-9)
-        chosen = np.flatnonzero(is_open)
-        worth = settled[chosen]
-        if self.margin:
-            # Next to the limit a set is likely to stay undecided, and then settles nothing.
-            chance = (
-                np.clip(np.abs(predicted[chosen] - self.limit) / (2 * self.margin), 0.01, 1.0) ** 2
-            )
-            worth = worth * chance / self._effort(predicted[chosen], self.costs[chosen])
-        order = np.lexsort((chosen, -worth))
-        return [int(mask) for mask in chosen[order][:AT_ONCE]]
-
-    def _effort(
-        self, predicted: NDArray[np.float64], costs: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Return about how many inputs it takes to tell scores from the limit."""
-        apart = np.maximum(np.abs(predicted - self.limit), self.margin)
-        draws = DRAWS + DRAWS * 2 * predicted * (1 - predicted) / apart**2
-        return np.asarray(
-            draws * ((1 - predicted) * np.minimum(costs, self.most) + SOON * predicted)
-        )
-
-    def _sums(self, sets: NDArray[np.bool_], *, over: bool) -> NDArray[np.float64]:
-        """Return for each set how many of some sets hold it, or are held by it."""
-        found = sets.astype(np.float64)
-        for bit in range(len(self.lattice.names)):
-            halves = found.reshape(-1, 2, 1 << bit)
-            if over:
-                halves[:, 0] += halves[:, 1]
-            else:
-                halves[:, 1] += halves[:, 0]
-        return found
+def _size_and_mask(mask: int) -> tuple[int, int]:
+    """Return what sets are sorted by: smaller ones first, then in the order of the features."""
+    return mask.bit_count(), mask

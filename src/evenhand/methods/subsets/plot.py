@@ -1,14 +1,13 @@
-"""The lattice of sets of features that `subsets` walked: which discriminate, which are cleared,
-which are open.
-"""
+"""The lattice of sets of features that `subsets` searched, drawn with the state of each set."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from evenhand.methods.subsets import messages
 from evenhand.methods.subsets.lattice import TESTED
 from evenhand.report.canvas import (
     BLUE,
@@ -22,41 +21,51 @@ from evenhand.report.canvas import (
     inches,
     literal,
 )
-from evenhand.report.finding_text import STATES, lattices_of
+from evenhand.report.finding_text import lattices_of
 from evenhand.report.rates_display import RatesDisplay
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import clip
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from evenhand.results.result import Result
 
     Names = tuple[str, ...]
+    Place = tuple[float, float]
 
 MOST_DRAWN = 6
 """The most features whose sets are drawn one by one."""
 MOST_LISTED = 8
 """The most minimal sets that are listed under the bars."""
-LOOKS = dict(
-    zip(
-        STATES,
-        (
-            ("discriminating, minimal", VERMILLION, "X", ""),
-            ("contains a discriminating set", ORANGE, "s", "///"),
-            ("cleared", BLUE, "o", ""),
-            ("cleared, implied", SKY, "v", "\\\\\\"),
-            ("undecided", YELLOW, "D", "..."),
-            ("not shown to discriminate", PURPLE, "^", "++"),
-            ("not tested", "white", "h", ""),
-        ),
-        strict=True,
-    )
-)
-"""What each state of a set is called, its colour, marker and hatch."""
-_LETTER, _LINE = 0.068, 0.15
+
+
+class Look(NamedTuple):
+    """How sets in one state are drawn, and what the legend calls them."""
+
+    label: str
+    colour: str
+    marker: str
+    hatch: str
+
+
+LOOKS = {
+    "discriminating": Look(messages.STATE_DISCRIMINATING, VERMILLION, "X", ""),
+    "implied discriminating": Look(messages.STATE_IMPLIED_DISCRIMINATING, ORANGE, "s", "///"),
+    "cleared": Look(messages.STATE_CLEARED, BLUE, "o", ""),
+    "implied cleared": Look(messages.STATE_IMPLIED_CLEARED, SKY, "v", "\\\\\\"),
+    "undecided": Look(messages.STATE_UNDECIDED, YELLOW, "D", "..."),
+    "not shown": Look(messages.STATE_NOT_SHOWN, PURPLE, "^", "++"),
+    "not tested": Look(messages.STATE_NOT_TESTED, "white", "h", ""),
+}
+"""The look of each state of a set, in the order of the legend."""
+
+# Inches that a letter is wide, a line of text is high, and a figure is wide at most.
+_LETTER = 0.068
+_LINE = 0.15
 _WIDEST = 14.0
 _SLIVER = 0.05
+"""The smallest part of a bar that its number still fits on."""
 _PLATE = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.0}
 
 
@@ -71,10 +80,10 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Lattice:
-    """The lattice of one output: how many sets of each size are in which state, the minimal sets,
-    and small ones whole.
+class LatticePanel:
+    """What is drawn of the lattice of one output.
 
+    `levels` holds how many sets of each size are in which state, `minimal` the minimal sets;
     `nodes` holds every set by size where there are at most six features, and nothing beyond;
     `edges` are the pairs of sets, as positions in `nodes`, of which the second has one feature more
     and both were tested.
@@ -90,70 +99,68 @@ class Lattice:
     edges: tuple[tuple[int, int], ...] = ()
 
     @classmethod
-    def from_table(cls, table: Mapping[str, Any], output: str = "") -> Lattice:
+    def from_table(cls, table: Mapping[str, Any], output: str = "") -> LatticePanel:
         """Read the lattice that a result of `subsets` holds.
 
-        >>> sets = [{"about": ["sex"], "state": "discriminating", "because": "tested", "value": 0.9}]
-        >>> table = {"among": ["sex", "race"], "kind": "causal", "limit": 0.75, "sets": sets, "levels": []}
-        >>> [(node.about, node.state) for node in Lattice.from_table(table).nodes]
+        >>> found = {"about": ["sex"], "state": "discriminating", "because": "tested", "value": 0.9}
+        >>> table = {"among": ["sex", "race"], "kind": "causal", "limit": 0.75, "levels": []}
+        >>> table["sets"] = [found]
+        >>> [(node.about, node.state) for node in LatticePanel.from_table(table).nodes]
         [(('sex',), 'discriminating'), (('race',), 'not tested'), (('sex', 'race'), 'not tested')]
         """
         among = tuple(table["among"])
-        found = {frozenset(entry["about"]): entry for entry in table["sets"]}
-        hits = [
-            names
-            for names, entry in found.items()
-            if _is_tested(entry) and entry["state"] == "discriminating"
-        ]
-        minimal = [names for names in hits if not any(other < names for other in hits)]
-        ordered = sorted(
-            (tuple(sorted(names, key=among.index)) for names in minimal),
-            key=lambda names: len(names),
-        )
+        entries = {frozenset(entry["about"]): entry for entry in table["sets"]}
+        minimal = _minimal(entries)
+        in_order = [tuple(sorted(names, key=among.index)) for names in minimal]
+        in_order.sort(key=len)
         nodes: tuple[Node, ...] = ()
         if len(among) <= MOST_DRAWN:
-            sets = [
-                names
-                for size in range(len(among))
-                for names in itertools.combinations(among, size + 1)
-            ]
-            nodes = tuple(
-                _node(names, found.get(frozenset(names)), minimal=set(minimal)) for names in sets
-            )
-        edges = tuple(pair for pair in neighbours(nodes) if all(nodes[one].tested for one in pair))
-        levels = tuple(table["levels"])
+            nodes = tuple(_nodes(among, entries, set(minimal)))
+        edges = []
+        for smaller, larger in neighbours(nodes):
+            if nodes[smaller].tested and nodes[larger].tested:
+                edges.append((smaller, larger))
         return cls(
-            output, among, table["kind"], table["limit"], levels, tuple(ordered), nodes, edges
+            output,
+            among,
+            table["kind"],
+            table["limit"],
+            tuple(table["levels"]),
+            tuple(in_order),
+            nodes,
+            tuple(edges),
         )
 
     @property
     def title(self) -> str:
         """What the lattice shows."""
-        of = f"{literal(self.output, 30)}: " if self.output else ""
-        return (
-            f"{of}{self.kind} score of sets of features, engineering threshold"
-            f" {number_text.limit(self.limit)}"
-        )
+        limit = number_text.limit(self.limit)
+        if not self.output:
+            return messages.TITLE.format(kind=self.kind, limit=limit)
+        output = literal(self.output, 30)
+        return messages.TITLE_OF_OUTPUT.format(output=output, kind=self.kind, limit=limit)
 
 
 @dataclass
 class LatticeDisplay(Display):
-    """The lattice of sets of features, single features at the bottom: a panel for each output of
-    the software.
+    """The lattice of sets of features, single features at the bottom.
+
+    There is a panel for each output of the software.
 
     >>> table = {"among": ["sex"], "kind": "causal", "limit": 0.75, "sets": [], "levels": []}
-    >>> LatticeDisplay((Lattice.from_table(table),)).lattices[0].nodes[0].state
+    >>> LatticeDisplay((LatticePanel.from_table(table),)).lattices[0].nodes[0].state
     'not tested'
     """
 
-    lattices: tuple[Lattice, ...]
+    lattices: tuple[LatticePanel, ...]
 
     @classmethod
     def from_result(cls, result: Result) -> LatticeDisplay:
         """Compute what is drawn of a result of `subsets`."""
-        return cls(
-            tuple(Lattice.from_table(table, output) for output, table in lattices_of(result))
-        )
+        panels = []
+        for output, table in lattices_of(result):
+            panels.append(LatticePanel.from_table(table, output))
+        return cls(tuple(panels))
 
     def plot(self, ax: Any = None) -> LatticeDisplay:
         """Draw on axes given (the first output), or all on a new figure, and return the display.
@@ -162,43 +169,78 @@ class LatticeDisplay(Display):
         labels; otherwise there is a bar for each size of sets.
         """
         sizes = [_size(lattice) for lattice in self.lattices]
-        for axes, lattice in zip(self._open(ax, sizes), self.lattices, strict=False):
+        panels = self._open(ax, sizes)
+        for axes, lattice in zip(panels, self.lattices, strict=False):
             _draw(lattice, axes)
         return self
 
 
 def short_names(names: Sequence[str], width: int) -> dict[str, str]:
-    """Return a name of at most `width` letters for each feature, no two alike: beginnings, or
-    numbers where they clash.
+    """Return a name of at most `width` letters for each feature, no two alike.
+
+    Names keep their beginning and as little of their end as tells them apart; where nothing does,
+    they are numbered.
 
     >>> short_names(["age", "education", "education_num"], 7)
     {'age': 'age', 'education': 'educa…n', 'education_num': 'educa…m'}
     """
     flat = [clip(name, 1_000) for name in names]
     for tail in range(max(1, width - 2)):
-        short = [
-            name if len(name) <= width else f"{name[: width - 1 - tail]}…{name[len(name) - tail :]}"
-            for name in flat
-        ]
+        short = [_shortened(name, width, tail) for name in flat]
         if len(set(short)) == len(names):
             return dict(zip(names, short, strict=True))
     return {name: str(number) for number, name in enumerate(names, 1)}
 
 
-def neighbours(nodes: Sequence[Node]) -> list[tuple[int, int]]:
-    """Return the positions of all pairs of sets of which the second is the first and one feature
-    more.
+def _shortened(name: str, width: int, tail: int) -> str:
+    """Return a name cut to a width, with its last `tail` letters."""
+    if len(name) <= width:
+        return name
+    beginning = name[: width - 1 - tail]
+    end = name[len(name) - tail :]
+    return f"{beginning}…{end}"
 
-    >>> neighbours([Node(("sex",), "cleared"), Node(("age",), "cleared"), Node(("sex", "race"), "undecided")])
+
+def neighbours(nodes: Sequence[Node]) -> list[tuple[int, int]]:
+    """Return the positions of all pairs of sets where the second has one feature more.
+
+    >>> singles = [Node(("sex",), "cleared"), Node(("age",), "cleared")]
+    >>> neighbours([*singles, Node(("sex", "race"), "undecided")])
     [(0, 2)]
     """
-    place = {frozenset(node.about): number for number, node in enumerate(nodes)}
-    return [
-        (place[smaller], number)
-        for number, node in enumerate(nodes)
-        for name in node.about
-        if (smaller := frozenset(node.about) - {name}) in place
-    ]
+    positions = {frozenset(node.about): number for number, node in enumerate(nodes)}
+    pairs = []
+    for number, node in enumerate(nodes):
+        for name in node.about:
+            smaller = frozenset(node.about) - {name}
+            if smaller in positions:
+                pairs.append((positions[smaller], number))
+    return pairs
+
+
+def _minimal(entries: Mapping[frozenset[str], Mapping[str, Any]]) -> list[frozenset[str]]:
+    """Return the sets that were found to discriminate, and hold no other that was."""
+    discriminating = []
+    for names, entry in entries.items():
+        if _is_tested(entry) and entry["state"] == "discriminating":
+            discriminating.append(names)
+    minimal = []
+    for names in discriminating:
+        holds_another = any(other < names for other in discriminating)
+        if not holds_another:
+            minimal.append(names)
+    return minimal
+
+
+def _nodes(
+    among: Names,
+    entries: Mapping[frozenset[str], Mapping[str, Any]],
+    minimal: set[frozenset[str]],
+) -> Iterator[Node]:
+    """Yield every set of the features, smaller ones first."""
+    for size in range(1, len(among) + 1):
+        for names in itertools.combinations(among, size):
+            yield _node(names, entries.get(frozenset(names)), minimal=minimal)
 
 
 def _is_tested(entry: Mapping[str, Any]) -> bool:
@@ -208,7 +250,8 @@ def _is_tested(entry: Mapping[str, Any]) -> bool:
 def _node(names: Names, entry: Mapping[str, Any] | None, *, minimal: set[frozenset[str]]) -> Node:
     if entry is None:
         return Node(names, "not tested")
-    state, tested = entry["state"], _is_tested(entry)
+    state = entry["state"]
+    tested = _is_tested(entry)
     if state == "discriminating" and frozenset(names) not in minimal:
         state = "implied discriminating"
     if state == "cleared" and not tested:
@@ -216,75 +259,82 @@ def _node(names: Names, entry: Mapping[str, Any] | None, *, minimal: set[frozens
     return Node(names, state, tested, entry.get("value"))
 
 
-def _size(lattice: Lattice) -> tuple[float, float]:
+def _size(lattice: LatticePanel) -> tuple[float, float]:
+    """Return how many inches wide and high the panel of a lattice is."""
+    features = len(lattice.among)
     if not lattice.nodes:
-        return WIDTH + 1.5, 1.6 + 0.34 * len(lattice.among) + 0.2 * min(
-            len(lattice.minimal), MOST_LISTED + 1
-        )
-    features = len(lattice.among)
-    letters = 3 + min(max(map(len, lattice.among)), 10)
-    wide = min(max(WIDTH, letters * _LETTER * math.comb(features, features // 2)), _WIDEST)
-    return wide, 1.2 + sum(0.42 + _LINE * min(size, 4) for size in range(1, features + 1))
+        listed = min(len(lattice.minimal), MOST_LISTED + 1)
+        return WIDTH + 1.5, 1.6 + 0.34 * features + 0.2 * listed
+    longest_name = max(len(name) for name in lattice.among)
+    letters = 3 + min(longest_name, 10)
+    wide = max(WIDTH, letters * _LETTER * _longest_row(features))
+    high = 1.2 + sum(0.42 + _LINE * min(size, 4) for size in range(1, features + 1))
+    return min(wide, _WIDEST), high
 
 
-def _draw(lattice: Lattice, ax: Any) -> None:
+def _longest_row(features: int) -> int:
+    """Return how many sets have the commonest size."""
+    return math.comb(features, features // 2)
+
+
+def _draw(lattice: LatticePanel, ax: Any) -> None:
     wide, high = inches(ax)
-    features = len(lattice.among)
-    letters = int(wide / _LETTER / math.comb(features, features // 2)) - 1
+    letters = int(wide / _LETTER / _longest_row(len(lattice.among))) - 1
     if lattice.nodes and letters >= 3:
         places, labels = _placed(lattice, letters, int(wide / _LETTER))
-        if (
-            places[-1][1] < high
-        ):  # what is a little too low for its labels now gets room from the layout
+        # What is a little too low for its labels now gets room from the layout.
+        if places[-1][1] < high:
             _draw_nodes(lattice, ax, places, labels)
             return
     _draw_levels(lattice, ax)
 
 
-def _placed(
-    lattice: Lattice, letters: int, across: int
-) -> tuple[list[tuple[float, float]], list[str]]:
-    """Return where each set stands and its label; rows are as high, in inches, as their labels
-    need.
+def _placed(lattice: LatticePanel, letters: int, across: int) -> tuple[list[Place], list[str]]:
+    """Return where each set stands and its label; rows are as high, in inches, as labels need.
 
     `letters` fit on a line under a set in the longest row, and `across` on a line over the whole
     width.
     """
     short = short_names(lattice.among, letters - 1)
-    places: list[tuple[float, float]] = []
+    places: list[Place] = []
     labels: list[str] = []
     floor = -0.3
-    for _, row in itertools.groupby(lattice.nodes, key=lambda node: len(node.about)):
+    for size, row in itertools.groupby(lattice.nodes, key=lambda node: len(node.about)):
         nodes = list(row)
         room = max(letters, across // len(nodes) - 2)
-        if places:
-            texts = [_lines([short[name] for name in node.about], room) for node in nodes]
-        else:  # single features have room for their whole names, and so explain the short ones
-            texts = [list(dict.fromkeys((clip(name, room), short[name]))) for name in lattice.among]
+        if size == 1:
+            # Single features have room for their whole names, and so explain the short ones.
+            texts = [_whole_and_short(name, short[name], room) for name in lattice.among]
+        else:
+            texts = [_lines(_short_of(node, short), room) for node in nodes]
         floor += 0.45 + _LINE * max(len(lines) for lines in texts)
-        places += [((number + 0.5) / len(nodes), floor) for number in range(len(nodes))]
-        labels += ["\n".join(literal(line, room + 9) for line in lines) for lines in texts]
+        for number, lines in enumerate(texts):
+            places.append(((number + 0.5) / len(nodes), floor))
+            labels.append(_label(lines, room))
     return places, labels
 
 
-def _draw_nodes(
-    lattice: Lattice, ax: Any, places: list[tuple[float, float]], labels: list[str]
-) -> None:
-    """Draw every set as a marker with its features under it, and lines between neighbours."""
-    from matplotlib.collections import LineCollection
+def _short_of(node: Node, short: Mapping[str, str]) -> list[str]:
+    return [short[name] for name in node.about]
 
+
+def _whole_and_short(name: str, short: str, room: int) -> list[str]:
+    """Return the lines under a single feature: its name, and the short one if it is another."""
+    whole = clip(name, room)
+    return [whole] if whole == short else [whole, short]
+
+
+def _label(lines: Sequence[str], room: int) -> str:
+    return "\n".join(literal(line, room + 9) for line in lines)
+
+
+def _draw_nodes(lattice: LatticePanel, ax: Any, places: list[Place], labels: list[str]) -> None:
+    """Draw every set as a marker with its features under it, and lines between neighbours."""
     tested = set(lattice.edges)
     others = [pair for pair in neighbours(lattice.nodes) if pair not in tested]
-    for pairs, colour, width in ((others, "0.9", 0.6), (lattice.edges, "0.5", 1.0)):
-        ends = [(places[one], places[other]) for one, other in pairs]
-        ax.add_collection(LineCollection(ends, colors=colour, linewidths=width, zorder=1))
-    for state, (name, colour, marker, _) in LOOKS.items():
-        mine = [
-            place for place, node in zip(places, lattice.nodes, strict=True) if node.state == state
-        ]
-        if mine:
-            look = {"color": colour, "edgecolors": "black", "linewidths": 0.8}
-            ax.scatter(*zip(*mine, strict=True), s=110, marker=marker, label=name, zorder=3, **look)
+    _draw_edges(ax, places, others, colour="0.9", width=0.6)
+    _draw_edges(ax, places, lattice.edges, colour="0.5", width=1.0)
+    _draw_markers(lattice, ax, places)
     for place, label, node in zip(places, labels, lattice.nodes, strict=True):
         ax.annotate(
             label,
@@ -298,11 +348,43 @@ def _draw_nodes(
             bbox=_PLATE,
             zorder=2,
         )
-    above = _legend(ax, len({node.state for node in lattice.nodes}))
+    states = {node.state for node in lattice.nodes}
+    above = _legend(ax, len(states))
     ax.set_title(lattice.title, loc="left", fontsize="medium")
     ax.set_xlim(0, 1)
     ax.set_ylim(0, places[-1][1] + 0.15 + above)
     ax.set_axis_off()
+
+
+def _draw_edges(
+    ax: Any, places: list[Place], pairs: Sequence[tuple[int, int]], *, colour: str, width: float
+) -> None:
+    from matplotlib.collections import LineCollection
+
+    ends = [(places[smaller], places[larger]) for smaller, larger in pairs]
+    ax.add_collection(LineCollection(ends, colors=colour, linewidths=width, zorder=1))
+
+
+def _draw_markers(lattice: LatticePanel, ax: Any, places: list[Place]) -> None:
+    for state, look in LOOKS.items():
+        across = []
+        up = []
+        for (x, y), node in zip(places, lattice.nodes, strict=True):
+            if node.state == state:
+                across.append(x)
+                up.append(y)
+        if across:
+            ax.scatter(
+                across,
+                up,
+                s=110,
+                marker=look.marker,
+                label=look.label,
+                zorder=3,
+                color=look.colour,
+                edgecolors="black",
+                linewidths=0.8,
+            )
 
 
 def _lines(names: Sequence[str], width: int) -> list[str]:
@@ -317,55 +399,71 @@ def _lines(names: Sequence[str], width: int) -> list[str]:
     return lines
 
 
-def _draw_levels(lattice: Lattice, ax: Any) -> None:
+def _draw_levels(lattice: LatticePanel, ax: Any) -> None:
     """Draw a bar for each size of sets, divided by state with the number in each."""
     sizes = [level["size"] for level in lattice.levels]
-    widths = [bar_widths(level) for level in lattice.levels]
-    left = [0.0] * len(sizes)
-    for state, (name, colour, _, hatch) in LOOKS.items():
-        mine = [width[state] for width in widths]
-        if not any(mine):
-            continue
-        ax.barh(
-            sizes,
-            mine,
-            left=left,
-            color=colour,
-            edgecolor="black",
-            linewidth=0.6,
-            hatch=hatch,
-            label=name,
-        )
-        for level, start, part in zip(lattice.levels, left, mine, strict=True):
-            if part:
-                middle = start + part / 2
-                ax.text(
-                    middle,
-                    level["size"],
-                    f"{level[state]:,}",
-                    ha="center",
-                    va="center",
-                    fontsize=8,
-                    bbox=_PLATE,
-                )
-        left = [start + part for start, part in zip(left, mine, strict=True)]
-    totals = [sum(level.get(state, 0) for state in LOOKS) for level in lattice.levels]
+    states = _draw_bars(lattice, ax, sizes)
+    ticks = []
+    for level in lattice.levels:
+        total = number_text.count(sum(level.get(state, 0) for state in LOOKS))
+        ticks.append(f"{level['size']} ({total})")
     ax.set_xlim(0, 1)
-    ax.set_yticks(sizes, [f"{size} ({total:,})" for size, total in zip(sizes, totals, strict=True)])
+    ax.set_yticks(sizes, ticks)
     ax.set_xticks([])
-    ax.set_ylabel("features in a set (number of sets)")
+    ax.set_ylabel(messages.SIZE_AXIS)
     ax.set_xlabel(_listed(lattice.minimal), loc="left", fontsize="small")
     ax.tick_params(left=False)
     ax.spines[:].set_visible(False)
-    above = _legend(ax, sum(any(width[state] for width in widths) for state in LOOKS))
-    bar = max(0.1, inches(ax)[1] - above) / max(len(sizes), 1)
+    above = _legend(ax, states)
+    _, high = inches(ax)
+    bar = max(0.1, high - above) / max(len(sizes), 1)
     ax.set_ylim(0.5, len(sizes) + 0.5 + above / bar)
     ax.set_title(lattice.title, loc="left", fontsize="medium")
 
 
+def _draw_bars(lattice: LatticePanel, ax: Any, sizes: Sequence[int]) -> int:
+    """Draw the parts of all bars, state by state, and return how many states there are."""
+    widths = [bar_widths(level) for level in lattice.levels]
+    left = [0.0] * len(sizes)
+    states = 0
+    for state, look in LOOKS.items():
+        parts = [width[state] for width in widths]
+        if not any(parts):
+            continue
+        states += 1
+        ax.barh(
+            sizes,
+            parts,
+            left=left,
+            color=look.colour,
+            edgecolor="black",
+            linewidth=0.6,
+            hatch=look.hatch,
+            label=look.label,
+        )
+        for level, start, part in zip(lattice.levels, left, parts, strict=True):
+            if part:
+                _draw_number(ax, start + part / 2, level["size"], level[state])
+        left = [start + part for start, part in zip(left, parts, strict=True)]
+    return states
+
+
+def _draw_number(ax: Any, middle: float, size: int, number: int) -> None:
+    ax.text(
+        middle,
+        size,
+        number_text.count(number),
+        ha="center",
+        va="center",
+        fontsize=8,
+        bbox=_PLATE,
+    )
+
+
 def _legend(ax: Any, entries: int) -> float:
     """Put the legend at the top of the axes, and return the inches that it needs there."""
-    columns = max(1, int(inches(ax)[0] / 2.2))
+    wide, _ = inches(ax)
+    columns = max(1, int(wide / 2.2))
     ax.legend(loc="upper left", ncols=columns, fontsize="small", frameon=False)
     return 0.2 * math.ceil(entries / columns) + 0.2
 
@@ -376,25 +474,33 @@ def bar_widths(level: Mapping[str, int]) -> dict[str, float]:
     Widths follow the numbers, but no state gets so little that its number has no room: one
     undecided set among thousands must not disappear.
 
-    >>> {state: round(width, 3) for state, width in bar_widths({"cleared": 999, "undecided": 1}).items() if width}
-    {'cleared': 0.952, 'undecided': 0.048}
+    >>> widths = bar_widths({"cleared": 999, "undecided": 1})
+    >>> round(widths["cleared"], 3), round(widths["undecided"], 3)
+    (0.952, 0.048)
     """
     total = sum(level.get(state, 0) for state in LOOKS)
-    wanted = {
-        state: max(level[state] / total, _SLIVER) if level.get(state) else 0.0 for state in LOOKS
-    }
-    return {
-        state: width / sum(wanted.values()) if width else 0.0 for state, width in wanted.items()
-    }
+    wanted = dict.fromkeys(LOOKS, 0.0)
+    for state in LOOKS:
+        if level.get(state):
+            wanted[state] = max(level[state] / total, _SLIVER)
+    # A size without any set has no bar, and nothing to divide by.
+    whole = sum(wanted.values()) or 1.0
+    return {state: width / whole for state, width in wanted.items()}
 
 
 def _listed(minimal: Sequence[Names]) -> str:
+    """Return the minimal sets, each on a line, as far as there is room."""
     if not minimal:
-        return "no set was found to discriminate"
-    lines = [f"  {literal(', '.join(names), 90)}" for names in minimal[:MOST_LISTED]]
+        return messages.NO_SET_FOUND
+    lines = [messages.LISTED_SETS.format(sets=number_text.count(len(minimal)))]
+    for names in minimal[:MOST_LISTED]:
+        features = literal(", ".join(names), 90)
+        lines.append(f"  {features}")
     if len(minimal) > MOST_LISTED:
-        lines.append(f"  … {len(minimal) - MOST_LISTED:,} more")
-    return "\n".join([f"minimal discriminating sets ({len(minimal):,}):", *lines])
+        more = number_text.count(len(minimal) - MOST_LISTED)
+        rest = messages.MORE_SETS.format(sets=more)
+        lines.append(f"  {rest}")
+    return "\n".join(lines)
 
 
 def display_of(result: Result) -> Display:

@@ -1,31 +1,25 @@
-"""subsets: all minimal sets of features that the software discriminates against (Themis Def. 3.9,
-Algorithm 3).
+"""subsets: all minimal sets of features that the software discriminates against.
+
+It solves the discrimination checking problem (Themis, Galhotra et al. 2017, Definition 3.9), as
+Algorithm 3 does in the paper.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from evenhand.methods.subsets import SUBSETS
+from evenhand.methods.subsets import SUBSETS, messages
 from evenhand.methods.subsets.decision import Judge, most_at_fault
-from evenhand.methods.subsets.findings import findings_of, notes_of, table_of
-from evenhand.methods.subsets.lattice import Border, Lattice, State
-from evenhand.population.samplers import Draws, Uniform, checked_sampler, is_rows
+from evenhand.methods.subsets.lattice import Lattice
+from evenhand.methods.subsets.search import Search, SearchOptions, search_all
+from evenhand.population.samplers import Draws, checked_sampler
 from evenhand.results.result import Result
-from evenhand.runtime import number_text
 from evenhand.runtime.budget import Meter, Spent, checked_budget, progress_bar
 from evenhand.runtime.errors import UsageError, nearest
 from evenhand.runtime.workers import Workers
-from evenhand.scores.enumeration import SMALL, SMALL_EXPENSIVE, part
-from evenhand.scores.enumeration import whole as everything
 from evenhand.scores.kinds import KINDS
-from evenhand.scores.question import Terms
 from evenhand.scores.sampling_loop import check_deterministic
 from evenhand.space.feature_sets import unseen_notes
-from evenhand.space.space import MOST_ASSIGNMENTS
 from evenhand.statistics.estimate import StopReason, check_limit
 from evenhand.statistics.intervals import check_level
 from evenhand.statistics.stopping import Plan
@@ -36,21 +30,12 @@ from evenhand.subject.view import views_for
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenhand.methods.subsets.evaluator import Evaluator
     from evenhand.population.samplers import Sampler
     from evenhand.results.evidence import Finding
     from evenhand.runtime.budget import Budget
+    from evenhand.space.feature import Feature
     from evenhand.space.space import Space
-    from evenhand.subject.subject import Subject
-    from evenhand.subject.view import View
 
-TESTED = 8
-"""Sets that are tested before it is asked anew which are worth testing."""
-NOTE = (
-    "as in the paper, sets are put on a side of the limit by their value alone; the level does not"
-    " hold"
-)
-SAMPLE = "subsets scores a population, not a sample of one; leave out sample_of"
 VARIANTS = 4096
 """The most variants of a draw that are asked by default."""
 
@@ -106,255 +91,168 @@ def subsets(
     variants
         The most variants of an input that are asked. A set that has more is searched for flips
         only: if too few are found, it is "not shown to discriminate", never cleared.
+    exact
+        Ask every input instead of sampling; by default where there are few.
+    sampler
+        The population that the scores speak of: all inputs by default, or `rows`, or a `profile`
+        (Def. 3.8).
+    budget
+        What the whole search may spend; sets that it does not reach are reported as not tested.
+    seed, n_jobs, progress
+        The seed of all draws, the processes that ask the software, and whether to show progress.
+
+    Returns
+    -------
+    Result
+        The border as findings, and the lattice in its details.
+
+    Raises
+    ------
+    UsageError
+        If a setting is not valid, if `among` is empty or names a feature twice, or if the
+        population cannot be scored as asked within the budget.
+    SubjectError
+        If the software under test fails or does not answer alike to the same input.
+
+    See Also
+    --------
+    measure : The score of sets that are named. See docs/how-to/subsets.md for how sets are found.
 
     Examples
     --------
     >>> from evenhand.space.feature import category
     >>> from evenhand.space.space import Space
     >>> space = Space([category(name, [0, 1]) for name in ("sex", "race", "age")])
-    >>> both = subsets(lambda people: people["sex"] != people["race"], space, kind="group", limit=0.75)
+    >>> def differ(people):
+    ...     return people["sex"] != people["race"]
+    >>> both = subsets(differ, space, kind="group", limit=0.75)
     >>> [finding.about for finding in both.findings if finding.verdict == "fail"]
     [('sex', 'race')]
     """
-    if kind not in KINDS:
-        raise UsageError(f"kind = {kind!r} is not available; {nearest(kind, KINDS)}")
-    check_level(level)
-    if margin is None:
-        raise UsageError(
-            "margin is None; a search needs one to leave sets undecided, for example 0.05"
-        )
-    Plan(
-        level, margin, check_limit(limit), interval
-    )  # refuses what is wrong before anything is asked
-    if interval not in (None, "anytime", "wald"):
-        raise UsageError(
-            f"interval = {interval!r} does not hold for a whole search; leave it out, or take"
-            " 'wald'"
-        )
-    if isinstance(variants, bool) or not isinstance(variants, int) or variants < 2:
-        raise UsageError(f"variants = {variants!r} must be a whole number of 2 or more")
+    _check_settings(limit, kind, margin, level, interval, variants)
     tested = as_subject(subject, space)
     names = _among(tested.space, among, kind)
-    chosen, allowed = checked_sampler(sampler), checked_budget(budget)
+    population = checked_sampler(sampler)
+    allowed = checked_budget(budget)
     views = views_for(tested, kind)
-    judge = Judge(limit, margin, level, 1, 1, chosen.population(tested.space))
-    before = tested.executed
+    executed_before = tested.executed
     lattices = [Lattice(names, depth) for _ in views]
-    whole = replace(
-        judge,
+    # The level holds for all outputs together, so all of their sets share the error.
+    judge = Judge(
+        limit,
+        margin,
+        level,
         sets=lattices[0].total * len(views),
         at_fault=most_at_fault(len(names), depth) * len(views),
+        population=population.population(tested.space),
     )
+    options = SearchOptions(population, interval, exact, variants, seed)
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(allowed, hook)
-        notes = check_deterministic(Draws(chosen, tested.space, seed, "subsets"), tested, meter)
-        searches = [
-            Search(SharedView.of(view, workers), kind, lattice, whole, seed)
-            for view, lattice in zip(views, lattices, strict=True)
-        ]
-        stops = []
-        try:
-            for search in searches:
-                if interval == "wald":
-                    terms = Terms(chosen, level, margin, None, "wald", seed=seed)
-                    stops.append(search.paper(terms, meter, workers))
-                else:
-                    stops.append(
-                        search.border(search.evaluator(chosen, exact, variants, meter), meter)
-                    )
-        except KeyboardInterrupt:
-            if not any(lattice.tested for lattice in lattices):
-                raise
-            stops.append(StopReason.INTERRUPTED)
-    tables = {search.view.title: search.table() for search in searches}
-    notes += [note for search in searches for note in search.notes()] + (
-        [NOTE] if interval == "wald" else []
-    )
+        draws = Draws(population, tested.space, seed, "subsets")
+        notes = check_deterministic(draws, tested, meter)
+        searches = []
+        for view, lattice in zip(views, lattices, strict=True):
+            shared = SharedView.of(view, workers)
+            searches.append(Search(shared, kind, lattice, judge, options))
+        stops = search_all(searches, meter, workers)
+    notes += _notes(searches, interval)
+    if kind == "causal":
+        notes += unseen_notes(tested.space, [names])
     return Result(
         "subsets",
-        [finding for search in searches for finding in search.findings()],
+        _findings(searches),
         seed,
-        Spent(meter.queries, tested.executed - before, meter.seconds),
+        Spent(meter.queries, tested.executed - executed_before, meter.seconds),
         _overall(stops),
         tested.space.to_dict(),
-        notes + (unseen_notes(tested.space, [names]) if kind == "causal" else []),
-        details={"lattice": {"outputs": tables} if len(views) > 1 else tables[views[0].title]},
+        notes,
+        details={"lattice": _tables(searches)},
     )
+
+
+def _check_settings(
+    limit: float,
+    kind: str,
+    margin: float | None,
+    level: float,
+    interval: str | None,
+    variants: int,
+) -> None:
+    """Refuse what is wrong before anything is asked."""
+    if kind not in KINDS:
+        choices = nearest(kind, KINDS)
+        raise UsageError(messages.UNKNOWN_KIND.format(kind=repr(kind), choices=choices))
+    check_level(level)
+    if margin is None:
+        raise UsageError(messages.NO_MARGIN)
+    Plan(level, margin, check_limit(limit), interval)  # raises where these do not fit together
+    if interval not in (None, "anytime", "wald"):
+        raise UsageError(messages.INTERVAL_NOT_FOR_A_SEARCH.format(interval=repr(interval)))
+    is_whole = isinstance(variants, int) and not isinstance(variants, bool)
+    if not is_whole or variants < 2:
+        raise UsageError(messages.TOO_FEW_VARIANTS.format(variants=repr(variants)))
 
 
 def _among(space: Space, among: Sequence[str] | None, kind: str) -> tuple[str, ...]:
-    given = (
-        [feature.name for feature in space.features if feature.passed] if among is None else among
-    )
-    names = (given,) if isinstance(given, str) else tuple(given)
+    """Return the features to form sets of."""
+    if among is None:
+        names = tuple(feature.name for feature in space.features if feature.passed)
+    elif isinstance(among, str):
+        names = (among,)
+    else:
+        names = tuple(among)
     if not names:
-        raise UsageError(f"among is empty; name at least one feature of {', '.join(space.names)}")
+        raise UsageError(messages.NO_FEATURES.format(features=", ".join(space.names)))
     for name in names:
         feature = space.feature(name)
         if names.count(name) > 1:
-            raise UsageError(f"among names {name!r} twice; name each feature once")
-        # People outside all bins would count for small sets and not for larger ones.
-        bins = (
-            feature.bins
-            if kind == "group" and isinstance(feature.bins, tuple)
-            else (feature.low, feature.high)
-        )
-        if bins[0] > feature.low or bins[-1] < feature.high:
-            raise UsageError(
-                f"the bins of {name!r} do not cover {feature.domain}; let them reach both ends"
-            )
+            raise UsageError(messages.FEATURE_TWICE.format(feature=repr(name)))
+        if kind == "group":
+            _check_bins(feature)
     return names
 
 
+def _check_bins(feature: Feature) -> None:
+    """Refuse bins with people outside, who would count for small sets and not for larger ones.
+
+    The group score could then fall when features are added, against Theorem 4.1.
+    """
+    if not isinstance(feature.bins, tuple):
+        return
+    if feature.bins[0] > feature.low or feature.bins[-1] < feature.high:
+        raise UsageError(
+            messages.BINS_LEAVE_GAPS.format(feature=repr(feature.name), domain=feature.domain)
+        )
+
+
+def _findings(searches: Sequence[Search]) -> list[Finding]:
+    findings: list[Finding] = []
+    for search in searches:
+        findings += search.findings()
+    return findings
+
+
+def _notes(searches: Sequence[Search], interval: str | None) -> list[str]:
+    notes: list[str] = []
+    for search in searches:
+        notes += search.notes()
+    if interval == "wald":
+        notes.append(messages.WALD)
+    return notes
+
+
+def _tables(searches: Sequence[Search]) -> dict[str, Any]:
+    """Return the lattice as JSON holds it, or those of all outputs where there are several."""
+    tables = {search.view.title: search.table() for search in searches}
+    if len(searches) > 1:
+        return {"outputs": tables}
+    return tables[searches[0].view.title]
+
+
 def _overall(stops: Sequence[StopReason]) -> StopReason:
-    return next(
-        (stop for stop in stops if stop not in (StopReason.DECIDED, StopReason.ENUMERATED)),
-        stops[0],
-    )
-
-
-@dataclass
-class Search:
-    """The search for the border in one lattice."""
-
-    view: View
-    kind: str
-    lattice: Lattice
-    judge: Judge
-    seed: int
-
-    @property
-    def subject(self) -> Subject:
-        """The software under test."""
-        return self.view.subject
-
-    def paper(self, terms: Terms, meter: Meter, workers: Workers) -> StopReason:
-        """Follow the paper's own search."""
-        if is_rows(terms.sampler) and terms.sampler.sample_of is not None:
-            raise UsageError(SAMPLE)
-        from evenhand.methods.subsets import themis  # imported where it is used
-
-        report = partial(self.report, meter)
-        return themis.search(
-            self.view, self.kind, self.lattice, self.judge, terms, meter, workers, report
-        )
-
-    def evaluator(
-        self, sampler: Sampler, exact: bool | None, variants: int, meter: Meter  # noqa: FBT001
-    ) -> Evaluator:
-        """Choose how sets are scored, exactly where the population can be asked as a whole, and
-        import only that.
-        """
-        names, space = self.lattice.names, self.subject.space
-        points, weights = self._population(sampler, exact, meter)
-        if points is not None:
-            from evenhand.methods.subsets.exact_evaluator import ExactSets
-
-            meter.queries += len(points)
-            return ExactSets(self.view, self.kind, points, names, self.judge, weights=weights)
-        if not 0 < self.judge.limit < 1:
-            limit = number_text.limit(self.judge.limit)
-            raise UsageError(
-                f"limit is {limit}, which only enumeration can decide; choose one between 0 and 1, "
-                "or exact=True where there are few inputs"
-            )
-        for name in names:
-            if math.isinf(space.feature(name).variety):
-                space.assignments((name,))  # refuses with what to do
-        draws = Draws(sampler, space, self.seed, "subsets", block=1024)
-        if self.kind == "causal" and self.view.graded:
-            from evenhand.methods.subsets.distance_evaluator import GradedSets
-
-            return GradedSets(self.view, draws, names, self.judge, most=variants)
-        if self.kind == "causal":
-            from evenhand.methods.subsets.causal_evaluator import CausalSets
-
-            return CausalSets(self.view, draws, names, self.judge, most=variants)
-        from evenhand.methods.subsets.group_evaluator import GroupSets
-
-        return GroupSets(self.view, sampler, draws, names, self.judge, most=variants)
-
-    def _population(self, sampler: Sampler, exact: bool | None, meter: Meter) -> tuple[Any, Any]:  # noqa: FBT001
-        """Return every input of the population with its weight, where all can be asked and hold
-        each other's twins.
-        """
-        space, names = self.subject.space, self.lattice.names
-        if is_rows(sampler):
-            if sampler.sample_of is not None:
-                raise UsageError(SAMPLE)
-            if self.kind == "group" or sampler.twins == "rows":
-                points = sampler.points(space)
-                if len(points) > meter.left:
-                    raise UsageError(
-                        f"{len(points):,} rows are to be asked, but {int(meter.left):,} queries are"
-                        " left; raise queries"
-                    )
-                return points, sampler.weights
-            return None, None
-        if not isinstance(sampler, Uniform):
-            if exact:
-                raise UsageError(
-                    f"exact: {sampler.population(space)} is sampled, not enumerated; leave out"
-                    " exact"
-                )
-            return None, None
-        if exact is False:
-            return None, None
-        if exact:
-            every = everything(space, names, MOST_ASSIGNMENTS)
-            if len(every) > meter.left:
-                raise UsageError(
-                    f"exact: {len(every):,} inputs are to be asked, but {int(meter.left):,} queries"
-                    " are left"
-                )
-            return every, None
-        small = SMALL_EXPENSIVE if self.subject.adapter.expensive else SMALL
-        return part(space, names, int(min(small, meter.left))), None
-
-    def border(self, evaluator: Evaluator, meter: Meter) -> StopReason:
-        """Test sets on the predicted border until every set is settled."""
-        exact = evaluator.exact
-        margin = 0.0 if exact else self.judge.margin
-        border = Border(self.lattice, self.judge.limit, margin, evaluator.varieties, evaluator.most)
-        while batch := border.batch():
-            if guesses := evaluator.glance(batch, meter):
-                border.guess(guesses)
-                continue
-            for mask in batch[:TESTED]:
-                if self.lattice.states[mask] != State.OPEN:
-                    continue
-                found = None if meter.late else evaluator.test(mask, meter)
-                if found is None:
-                    return StopReason.SECONDS if meter.late else StopReason.QUERIES
-                self.lattice.add(mask, found)
-                if not math.isnan(found.estimate.value):
-                    border.learn(mask, found.estimate.value)
-                self.report(meter)
-        if self.lattice.count(State.NOT_SHOWN):
-            return StopReason.EXHAUSTED
-        if self.lattice.count(State.UNDECIDED):
-            return StopReason.MARGIN
-        return StopReason.ENUMERATED if exact else StopReason.DECIDED
-
-    def report(self, meter: Meter) -> None:
-        """Tell how far the search is."""
-        lattice = self.lattice
-        left, cleared = int(lattice.open.sum()), lattice.count(State.BELOW, State.IMPLIED_BELOW)
-        minimal = len(lattice.minimal())
-        note = (
-            f"{minimal} discriminating, {cleared:,} cleared, {left:,} open of {lattice.total:,}"
-            " sets"
-        )
-        meter.report(f"subsets {self.kind}", 1 - left / lattice.total, note)
-
-    def findings(self) -> list[Finding]:
-        """Return the border."""
-        return findings_of(self.lattice, self.view, self.kind, self.judge)
-
-    def table(self) -> dict[str, Any]:
-        """Return the lattice as JSON holds it."""
-        return table_of(self.lattice, self.kind, self.judge)
-
-    def notes(self) -> list[str]:
-        """Say how much was tested and how much followed."""
-        return notes_of(self.lattice, self.view)
+    """Return the first reason that left something open, or else how the first search ended."""
+    for stop in stops:
+        if stop not in (StopReason.DECIDED, StopReason.ENUMERATED):
+            return stop
+    return stops[0]

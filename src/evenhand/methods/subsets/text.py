@@ -1,10 +1,11 @@
-"""The sets of features that were looked at, as text: how many of each size, and which discriminate."""
+"""The sets of features that were tested, as text: how many of each size, and which discriminate."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from evenhand.methods.subsets import messages
 from evenhand.report.finding_text import STATES, lattices_of
 from evenhand.report.lines import LEAD, Line, table_of
 from evenhand.report.terminal import closing, finding_lines, lines_of_findings
@@ -18,12 +19,13 @@ if TYPE_CHECKING:
     from evenhand.results.result import Result
 
 MOST_SETS = 10
+"""The most sets of each state that are listed."""
 _NARROW = 90
 _ALWAYS = ("discriminating", "cleared", "undecided")
 
 
 def lines(result: Result, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
-    """Tell the lattice of each output, then what else there is to say."""
+    """Yield the lattice of each output, then what else there is to say."""
     lattices = lattices_of(result)
     if not lattices:
         yield from lines_of_findings(result, cases=cases, width=width)
@@ -39,77 +41,132 @@ def lines(result: Result, *, cases: int = 1, width: int | None = None) -> Iterat
 def _lattice(
     table: Mapping[str, Any], findings: Sequence[Finding], cases: int, width: int | None
 ) -> Iterator[Line]:
-    levels = {finding.estimate.level for finding in findings if finding.estimate.level < 1}
-    level = "".join(f", {number_text.percent_level(level)} level" for level in sorted(levels))
-    limit = number_text.limit(table["limit"])
-    yield Line(
-        f"{table['kind']} score of sets of {', '.join(table['among'])}; limit {limit}{level}"
-    )
-    yield from (Line(text, row=True) for text in _levels(table["levels"], width))
+    yield Line(_heading(table, findings))
+    for row in _levels(table["levels"], width):
+        yield Line(row, row=True)
     yield Line(_pruned(table))
-    minimal = [finding for finding in findings if finding.verdict is Verdict.FAIL]
-    yield Line(f"minimal discriminating sets: {len(minimal) or 'none found'}")
-    for finding in minimal[:MOST_SETS]:
-        yield from finding_lines(finding, cases, width)
-    yield from _more(len(minimal))
-    known = {frozenset(finding.about): finding for finding in findings}
-    for state, heading, verdict in (
-        ("undecided", "undecided", Verdict.UNDECIDED),
-        ("not shown", "not shown to discriminate (lower bound only)", None),
-        ("cleared", "cleared by a test", Verdict.PASS),
-    ):
-        sets = [entry for entry in table["sets"] if entry["state"] == state]
-        if state == "cleared":  # those that follow from another set name it
-            sets = [entry for entry in sets if entry.get("of") is None]
-        if sets:
-            yield Line(f"{heading}: {len(sets):,}")
-            for entry in sorted(sets, key=lambda entry: -(entry["low"] or 0.0))[:MOST_SETS]:
-                yield Line(f"{', '.join(entry['about'])}: {_estimate(entry, known)}", verdict, LEAD)
-            yield from _more(len(sets))
+    yield from _minimal(findings, cases, width)
+    finding_of = {frozenset(finding.about): finding for finding in findings}
+    yield from _undecided(table, finding_of)
+    yield from _not_shown(table, finding_of)
+    yield from _cleared(table, finding_of)
     listed = {frozenset(entry["about"]) for entry in table["sets"]}
-    for finding in findings:  # what the lattice does not hold still counts for the verdict
+    for finding in findings:
+        # What the lattice does not hold still counts for the verdict.
         if finding.verdict is not Verdict.FAIL and frozenset(finding.about) not in listed:
             yield from finding_lines(finding, cases, width)
 
 
+def _heading(table: Mapping[str, Any], findings: Sequence[Finding]) -> str:
+    kind = table["kind"]
+    features = ", ".join(table["among"])
+    limit = number_text.limit(table["limit"])
+    levels = {finding.estimate.level for finding in findings if finding.estimate.level < 1}
+    if not levels:
+        return messages.HEADING.format(kind=kind, features=features, limit=limit)
+    percents = [number_text.percent_level(level) for level in sorted(levels)]
+    level_texts = [messages.LEVEL.format(level=percent) for percent in percents]
+    return messages.HEADING_WITH_LEVEL.format(
+        kind=kind, features=features, limit=limit, levels=", ".join(level_texts)
+    )
+
+
+def _minimal(findings: Sequence[Finding], cases: int, width: int | None) -> Iterator[Line]:
+    minimal = [finding for finding in findings if finding.verdict is Verdict.FAIL]
+    if minimal:
+        yield Line(messages.MINIMAL_SETS.format(sets=len(minimal)))
+    else:
+        yield Line(messages.NO_MINIMAL_SET)
+    for finding in minimal[:MOST_SETS]:
+        yield from finding_lines(finding, cases, width)
+    yield from _more(len(minimal))
+
+
+def _undecided(
+    table: Mapping[str, Any], finding_of: Mapping[frozenset[str], Finding]
+) -> Iterator[Line]:
+    entries = _entries(table, "undecided")
+    if entries:
+        count = number_text.count(len(entries))
+        yield Line(messages.UNDECIDED_SETS.format(sets=count))
+        yield from _listed(entries, Verdict.UNDECIDED, finding_of)
+
+
+def _not_shown(
+    table: Mapping[str, Any], finding_of: Mapping[frozenset[str], Finding]
+) -> Iterator[Line]:
+    entries = _entries(table, "not shown")
+    if entries:
+        count = number_text.count(len(entries))
+        yield Line(messages.NOT_SHOWN_SETS.format(sets=count))
+        yield from _listed(entries, None, finding_of)
+
+
+def _cleared(
+    table: Mapping[str, Any], finding_of: Mapping[frozenset[str], Finding]
+) -> Iterator[Line]:
+    # Sets that follow from another one name it.
+    entries = [entry for entry in _entries(table, "cleared") if entry.get("of") is None]
+    if entries:
+        count = number_text.count(len(entries))
+        yield Line(messages.CLEARED_SETS.format(sets=count))
+        yield from _listed(entries, Verdict.PASS, finding_of)
+
+
+def _entries(table: Mapping[str, Any], state: str) -> list[Mapping[str, Any]]:
+    return [entry for entry in table["sets"] if entry["state"] == state]
+
+
+def _listed(
+    entries: Sequence[Mapping[str, Any]],
+    verdict: Verdict | None,
+    finding_of: Mapping[frozenset[str], Finding],
+) -> Iterator[Line]:
+    """Yield a line for each of the sets with the highest scores."""
+    highest_first = sorted(entries, key=lambda entry: -(entry["low"] or 0.0))
+    for entry in highest_first[:MOST_SETS]:
+        features = ", ".join(entry["about"])
+        finding = finding_of.get(frozenset(entry["about"]))
+        score = _score(entry) if finding is None else str(finding.estimate)
+        yield Line(f"{features}: {score}", verdict, LEAD)
+    yield from _more(len(entries))
+
+
 def _more(count: int) -> Iterator[Line]:
     if count > MOST_SETS:
-        yield Line(f"… {count - MOST_SETS:,} more", indent=LEAD)
+        more = number_text.count(count - MOST_SETS)
+        yield Line(messages.MORE_SETS.format(sets=more), indent=LEAD)
 
 
-def _estimate(entry: Mapping[str, Any], known: Mapping[frozenset[str], Finding]) -> str:
-    """Return the score of a set as its finding tells it, or as far as the lattice holds it."""
-    finding = known.get(frozenset(entry["about"]))
-    if finding is not None:
-        return str(finding.estimate)
-    size = f"n = {number_text.count(entry['n'])}"
+def _score(entry: Mapping[str, Any]) -> str:
+    """Return the score of a set as far as the lattice holds it."""
+    n = number_text.count(entry["n"])
     if entry["value"] is None:
-        return f"unknown ({size})"
+        return messages.SCORE_UNKNOWN.format(n=n)
+    score = number_text.percent(entry["value"])
     if entry["state"] == "not shown":
-        interval = f"at least {number_text.percent(entry['low'])}"
-    else:
-        interval = number_text.between(entry["low"], entry["high"])
-    return f"{number_text.percent(entry['value'])} ({interval}, {size})"
+        low = number_text.percent(entry["low"])
+        return messages.SCORE_LOWER_BOUND.format(score=score, low=low, n=n)
+    interval = number_text.between(entry["low"], entry["high"])
+    return messages.SCORE.format(score=score, interval=interval, n=n)
 
 
 def _levels(levels: Sequence[Mapping[str, int]], width: int | None) -> list[str]:
-    """Return how many sets of each size are in which state; columns of zeros are left out but for
-    the main ones.
+    """Return a table of how many sets of each size are in which state.
+
+    Columns of zeros are left out but for the main ones.
     """
-    used = [
-        state for state in STATES if state in _ALWAYS or any(level.get(state) for level in levels)
-    ]
-    rows = [
-        tuple(
-            f"{number:,}"
-            for number in (
-                level["size"],
-                sum(level.get(state, 0) for state in STATES),
-                *(level.get(state, 0) for state in used),
-            )
-        )
-        for level in levels
-    ]
+    used = []
+    for state in STATES:
+        has_sets = any(level.get(state) for level in levels)
+        if has_sets or state in _ALWAYS:
+            used.append(state)
+    rows = []
+    for level in levels:
+        sets = sum(level.get(state, 0) for state in STATES)
+        numbers = [level["size"], sets]
+        numbers += [level.get(state, 0) for state in used]
+        rows.append(tuple(map(number_text.count, numbers)))
     names = [state.replace(" ", "\n") for state in used]
     if width is not None and width < _NARROW:
         names = [name.replace("discriminating", "discrimi-\nnating") for name in names]
@@ -122,13 +179,33 @@ def _pruned(table: Mapping[str, Any]) -> str:
     counts = Counter[str]()
     for level in table["levels"]:
         counts.update({state: level.get(state, 0) for state in STATES})
-    reasons = {
-        "contain a discriminating set": counts["implied discriminating"],
-        "are part of a cleared set": counts["implied cleared"],
-    }
-    told = [f"{number:,} {reason}" for reason, number in reasons.items() if number]
-    implied = sum(reasons.values())
-    text = f"{table['tests']:,} sets tested, " + (
-        f"{implied:,} implied (pruned) because {' and '.join(told)}" if told else "none implied"
+    sentence = _tested_and_implied(
+        table["tests"], counts["implied discriminating"], counts["implied cleared"]
     )
-    return text + (f"; {counts['not tested']:,} not tested" if counts["not tested"] else "")
+    if not counts["not tested"]:
+        return sentence
+    not_tested = number_text.count(counts["not tested"])
+    return messages.SOME_NOT_TESTED.format(sentence=sentence, sets=not_tested)
+
+
+def _tested_and_implied(tests: int, supersets: int, subsets: int) -> str:
+    tests_text = number_text.count(tests)
+    implied_text = number_text.count(supersets + subsets)
+    supersets_text = number_text.count(supersets)
+    subsets_text = number_text.count(subsets)
+    if supersets and subsets:
+        return messages.TESTED_AND_BOTH.format(
+            tests=tests_text,
+            implied=implied_text,
+            supersets=supersets_text,
+            subsets=subsets_text,
+        )
+    if supersets:
+        return messages.TESTED_AND_SUPERSETS.format(
+            tests=tests_text, implied=implied_text, supersets=supersets_text
+        )
+    if subsets:
+        return messages.TESTED_AND_SUBSETS.format(
+            tests=tests_text, implied=implied_text, subsets=subsets_text
+        )
+    return messages.TESTED_ONLY.format(tests=tests_text)

@@ -1,11 +1,12 @@
-"""The paper's own search, by name: Algorithm 3, with 1 and 2 (Galhotra et al. 2017); its level does
-not hold.
+"""The paper's own search: Algorithm 3 with Algorithms 1 and 2 (Themis, Galhotra et al. 2017).
+
+Its level does not hold: every set is decided by its value alone, whatever its interval.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -16,69 +17,78 @@ from evenhand.scores.kinds import question_of
 from evenhand.statistics.estimate import StopReason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from evenhand.methods.subsets.decision import Judge
     from evenhand.methods.subsets.lattice import Lattice
+    from evenhand.results.evidence import Finding
     from evenhand.runtime.budget import Meter
     from evenhand.runtime.workers import Workers
     from evenhand.scores.question import Terms
     from evenhand.subject.view import View
 
 
-def search(
-    view: View,
-    kind: str,
-    lattice: Lattice,
-    judge: Judge,
-    terms: Terms,
-    meter: Meter,
-    workers: Workers,
-    report: Callable[[], None],
-) -> StopReason:
-    """Measure every set by itself, smaller ones first, leaving out only supersets of discriminating
-    ones.
-    """
-    names = lattice.names
-    for size in range(1, lattice.deepest + 1):
-        for bits in combinations(range(len(names)), size):
-            mask = sum(1 << bit for bit in bits)
-            if lattice.states[mask] != State.OPEN:
+@dataclass(frozen=True)
+class PaperSearch:
+    """Measures every set by itself, leaving out only supersets of discriminating ones."""
+
+    view: View
+    kind: str
+    lattice: Lattice
+    judge: Judge
+    terms: Terms
+
+    def run(self, meter: Meter, workers: Workers, report: Callable[[], None]) -> StopReason:
+        """Test sets, smaller ones first, until all are settled or the budget ends."""
+        for mask in self._small_to_large():
+            # Supersets of a discriminating set discriminate, and are not tested (Algorithm 3,
+            # lines 5-10).
+            if self.lattice.states[mask] != State.OPEN:
                 continue
-            members = lattice.members(mask)
-            if kind == "group" and _alone(view, members, terms):
-                lattice.settle(mask, Tested(State.BELOW, judge.nothing()))
+            names = self.lattice.members(mask)
+            if self.kind == "group" and self._has_one_group(names):
+                self.lattice.settle(mask, Tested(State.BELOW, self.judge.nothing()))
                 continue
-            question = question_of(view, kind, members)
+            question = question_of(self.view, self.kind, names)
             if question.cost > meter.left:
                 return StopReason.QUERIES
-            answer = ask(question, terms, meter, workers)
+            answer = ask(question, self.terms, meter, workers)
             if answer.stop is StopReason.INTERRUPTED:
                 raise KeyboardInterrupt
-            estimate = answer.finding.estimate
-            # The paper decides by the value alone; its interval is reported on that side of the
-            # limit.
-            if estimate.value >= judge.limit:
-                state, estimate = State.ABOVE, replace(estimate, low=max(estimate.low, judge.limit))
-            else:
-                high = min(estimate.high, math.nextafter(judge.limit, 0.0))
-                state, estimate = State.BELOW, replace(estimate, high=high)
-            cases = answer.finding.cases
-            lattice.settle(
-                mask,
-                Tested(
-                    state,
-                    estimate,
-                    shown=(answer.finding.groups, cases) if kind == "group" else cases,
-                ),
-            )
+            self.lattice.settle(mask, self._decided(answer.finding))
             report()
-            if answer.stop in (StopReason.QUERIES, StopReason.SECONDS) or meter.late:
-                return StopReason.SECONDS if meter.late else answer.stop
-    return StopReason.MARGIN
+            if meter.late:
+                return StopReason.SECONDS
+            if answer.stop in (StopReason.QUERIES, StopReason.SECONDS):
+                return answer.stop
+        return StopReason.MARGIN
 
+    def _small_to_large(self) -> Iterator[int]:
+        """Yield all sets, smaller ones first (Algorithm 3, lines 2 and 3)."""
+        features = len(self.lattice.names)
+        for size in range(1, self.lattice.deepest + 1):
+            for bits in combinations(range(features), size):
+                yield sum(1 << bit for bit in bits)
 
-def _alone(view: View, names: tuple[str, ...], terms: Terms) -> bool:
-    """Tell whether a set has one group only, with nobody to compare it to."""
-    groups = Groups(view.subject.space, names)
-    return int((~terms.sampler.empty(groups)).sum()) < 2
+    def _decided(self, finding: Finding) -> Tested:
+        """Return on which side of the limit a set is (Algorithm 3, line 12).
+
+        The paper decides by the value alone; its interval is reported on that side of the limit.
+        """
+        limit = self.judge.limit
+        estimate = finding.estimate
+        if estimate.value >= limit:
+            state = State.ABOVE
+            estimate = replace(estimate, low=max(estimate.low, limit))
+        else:
+            state = State.BELOW
+            highest_below = math.nextafter(limit, 0.0)
+            estimate = replace(estimate, high=min(estimate.high, highest_below))
+        shown = (finding.groups, finding.cases) if self.kind == "group" else finding.cases
+        return Tested(state, estimate, shown=shown)
+
+    def _has_one_group(self, names: tuple[str, ...]) -> bool:
+        """Return whether a set has one group only, with nobody to compare it to."""
+        groups = Groups(self.view.subject.space, names)
+        is_empty = self.terms.sampler.empty(groups)
+        return int((~is_empty).sum()) < 2

@@ -38,37 +38,46 @@ class Pool:
         return self.view.subject.space
 
     def extend(self, n: int, meter: Meter) -> bool:
-        """Have at least n draws, or say that there is no budget for that."""
+        """Ask the first n draws where they were not asked before; False without budget for that."""
         have = len(self.points)
         if n - have > meter.left:
             return False
         if n > have:
-            points = self.draws.take(have, n)
-            outcomes = self.view.decide(points)
+            new_points = self.draws.take(have, n)
+            new_outcomes = self.view.decide(new_points)
             meter.queries += n - have
-            self.points = np.asfortranarray(np.concatenate([self.points, points]))
-            self.outcomes = outcomes if not have else np.concatenate([self.outcomes, outcomes])
+            points = np.concatenate([self.points, new_points])
+            self.points = np.asfortranarray(points)
+            if have:
+                self.outcomes = np.concatenate([self.outcomes, new_outcomes])
+            else:
+                # The first outcomes decide the dtype, which the empty array does not know.
+                self.outcomes = new_outcomes
         return True
 
     def donors(
         self, rows: NDArray[np.intp], flipped: Iterable[NDArray[np.bool_]]
     ) -> NDArray[np.intp]:
-        """Return for each row (column) draws of another outcome, those first that sets flip least
-        themselves.
+        """Return for each row (column) the draws of another outcome, the most stable ones first.
+
+        A draw that few sets flip is far from where the software changes its mind, so its values are
+        more likely to carry another draw across.
         """
         size = min(len(self.points), POOL)
-        often = np.zeros(size)
-        for mine in flipped:
-            often[: len(mine)] += mine[:size]
+        times_flipped = np.zeros(size)
+        for flipped_by_set in flipped:
+            times_flipped[: len(flipped_by_set)] += flipped_by_set[:size]
         ranks = np.empty(size)
-        ranks[np.argsort(often, kind="stable")] = np.arange(size)
-        ours, theirs = (
-            np.repeat(self.outcomes[:size], len(rows)),
-            np.tile(self.outcomes[rows], size),
-        )
-        apart = np.asarray(self.view.distance(ours, theirs) > 0).reshape(size, len(rows))
-        order = np.argsort(ranks[:, None] + size * ~apart, axis=0, kind="stable")
-        return order[: int(apart.sum(axis=0).max(initial=0))]
+        ranks[np.argsort(times_flipped, kind="stable")] = np.arange(size)
+
+        donor_outcomes = np.repeat(self.outcomes[:size], len(rows))
+        row_outcomes = np.tile(self.outcomes[rows], size)
+        distances = self.view.distance(donor_outcomes, row_outcomes)
+        is_donor = np.asarray(distances > 0).reshape(size, len(rows))
+        # Draws of the same outcome get ranks beyond all others, so that they are sorted last.
+        order = np.argsort(ranks[:, None] + size * ~is_donor, axis=0, kind="stable")
+        most_donors = int(is_donor.sum(axis=0).max(initial=0))
+        return order[:most_donors]
 
     def donated(self, names: tuple[str, ...], points: Points, donors: NDArray[np.intp]) -> Donated:
         """Return some points with the values of their donors."""

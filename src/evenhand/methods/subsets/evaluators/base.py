@@ -1,4 +1,4 @@
-"""What scores sets of features for a search, given as bit masks: bit j stands for feature j."""
+"""The interface of what scores sets of features, given as bit masks: bit j stands for feature j."""
 
 from __future__ import annotations
 
@@ -58,15 +58,17 @@ class Evaluator(ABC):
 
     def variants(self, mask: int) -> float:
         """Return how many variants, or groups, a set has."""
-        return math.prod(self.varieties[bit] for bit in range(len(self.names)) if mask >> bit & 1)
+        bits = range(len(self.names))
+        return math.prod(self.varieties[bit] for bit in bits if mask >> bit & 1)
 
     def enumerable(self, mask: int) -> bool:
-        """Tell whether all of them may be asked."""
+        """Return whether all variants, or groups, of a set may be asked."""
         return self.variants(mask) <= self.most
 
     def glance(self, masks: Sequence[int], meter: Meter) -> dict[int, float]:
-        """Return first guesses of the scores of sets, where they cost little and there were none
-        before; here none.
+        """Return first guesses of the scores of sets that have none yet; here none.
+
+        Evaluators return guesses where these cost little beside a test.
         """
         return {}
 

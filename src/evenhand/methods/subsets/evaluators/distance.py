@@ -1,0 +1,89 @@
+"""Causal scores of many sets with outcomes compared by a distance in [0, 1] (Themis, Def. 3.3)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.methods.subsets.evaluators.causal import DONORS, CausalSets
+from evenhand.scores.twins import twins_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from evenhand.methods.subsets.lattice import Tested
+    from evenhand.runtime.budget import Meter
+    from evenhand.space.feature import Points
+
+
+class GradedSets(CausalSets):
+    """Tests sets for how far they move outcomes.
+
+    All variants count, so there is no first flip to stop at.
+    """
+
+    def glance(self, masks: Sequence[int], meter: Meter) -> dict[int, float]:
+        """Return nothing: a few variants say little of how far the farthest moves an outcome."""
+        return {}
+
+    def test(self, mask: int, meter: Meter) -> Tested | None:
+        """Return on which side of the limit a set's score is, from more and more draws."""
+        distances: NDArray[Any] = np.zeros(0)
+        for n in self.judge.anytime_looks():
+            if not self.pool.extend(n, meter):
+                return None
+            new_distances = self._distances(mask, len(distances), n, meter)
+            if new_distances is None:
+                return None
+            distances = np.concatenate([distances, new_distances])
+            total = float(distances.sum())
+            tested = self.judge.graded(total, n, whole=self.enumerable(mask))
+            if tested is not None:
+                return replace(tested, shown=())
+            if meter.late:
+                return None
+        raise AssertionError("looks never end")
+
+    def _distances(self, mask: int, start: int, stop: int, meter: Meter) -> NDArray[Any] | None:
+        """Return how far each draw's outcome can be moved; None where the budget ends."""
+        names = self.members(mask)
+        rows = np.arange(start, stop)
+        if not self.enumerable(mask):
+            return self._donated_distances(names, rows, meter)
+        cost = len(rows) * len(self.space.assignments(names))
+        if cost > meter.left:
+            return None
+        meter.queries += cost
+        twins = twins_of(self.view, self.pool.points[rows], names)
+        return np.asarray(twins.apart.max(axis=0))
+
+    def _donated_distances(
+        self, names: tuple[str, ...], rows: NDArray[np.intp], meter: Meter
+    ) -> NDArray[Any] | None:
+        """Return how far the values of a few donors move each draw's outcome, a lower bound."""
+        points = self.pool.points[rows]
+        donors = self.pool.donors(rows, ())
+        trial = self.pool.donated(names, points, donors[: 4 * DONORS])
+        cost = trial.size * len(rows)
+        if cost > meter.left:
+            return None
+        if not trial.size:
+            return np.zeros(len(rows))
+        meter.queries += cost
+        variants = trial(np.arange(len(rows)))
+        distances = self._distances_to_own(variants, rows, trial.size)
+        return np.asarray(distances.max(axis=0))
+
+    def _distances_to_own(
+        self, variants: Points, rows: NDArray[np.intp], copies: int
+    ) -> NDArray[Any]:
+        """Return the distance of each variant (row) of each draw (column) to the draw itself."""
+        own_outcomes = np.tile(self.pool.outcomes[rows], copies)
+        distances = self.view.distance(self.view.decide(variants), own_outcomes)
+        # Variants that break a constraint are nobody, so how they are treated counts for nothing.
+        valid_distances = np.where(self.space.valid(variants), distances, 0)
+        return valid_distances.reshape(copies, len(rows))

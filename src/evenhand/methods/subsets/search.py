@@ -1,0 +1,230 @@
+"""The search of one lattice for the border between discriminating and cleared sets of features."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from evenhand.methods.subsets import messages
+from evenhand.methods.subsets.border import Border
+from evenhand.methods.subsets.findings import findings_of, notes_of, table_of
+from evenhand.methods.subsets.lattice import State
+from evenhand.population.samplers import Draws, Uniform, is_rows
+from evenhand.runtime import number_text
+from evenhand.runtime.errors import UsageError
+from evenhand.scores.enumeration import SMALL, SMALL_EXPENSIVE, part
+from evenhand.scores.enumeration import whole as everything
+from evenhand.scores.question import Terms
+from evenhand.space.space import MOST_ASSIGNMENTS
+from evenhand.statistics.estimate import StopReason
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenhand.methods.subsets.decision import Judge
+    from evenhand.methods.subsets.evaluators.base import Evaluator
+    from evenhand.methods.subsets.lattice import Lattice
+    from evenhand.population.samplers import Sampler
+    from evenhand.results.evidence import Finding
+    from evenhand.runtime.budget import Meter
+    from evenhand.runtime.workers import Workers
+    from evenhand.subject.subject import Subject
+    from evenhand.subject.view import View
+
+TESTED_AT_ONCE = 8
+"""Sets that are tested before it is asked anew which are worth testing."""
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How a search is to be made, the same for every output of the software."""
+
+    sampler: Sampler
+    interval: str | None
+    exact: bool | None
+    variants: int
+    seed: int
+
+
+@dataclass
+class Search:
+    """The search for the border in one lattice."""
+
+    view: View
+    kind: str
+    lattice: Lattice
+    judge: Judge
+    options: SearchOptions
+
+    @property
+    def subject(self) -> Subject:
+        """The software under test."""
+        return self.view.subject
+
+    def run(self, meter: Meter, workers: Workers) -> StopReason:
+        """Search the lattice, by the paper's own procedure where the options name its interval."""
+        if self.options.interval == "wald":
+            return self.paper(meter, workers)
+        return self.border(self.evaluator(meter), meter)
+
+    def paper(self, meter: Meter, workers: Workers) -> StopReason:
+        """Follow the paper's own search."""
+        sampler = self.options.sampler
+        if is_rows(sampler) and sampler.sample_of is not None:
+            raise UsageError(messages.SAMPLE_OF_A_POPULATION)
+        from evenhand.methods.subsets.themis import PaperSearch  # imported where it is used
+
+        judge = self.judge
+        terms = Terms(sampler, judge.level, judge.margin, None, "wald", seed=self.options.seed)
+        search = PaperSearch(self.view, self.kind, self.lattice, judge, terms)
+        return search.run(meter, workers, partial(self.report, meter))
+
+    def evaluator(self, meter: Meter) -> Evaluator:
+        """Return what scores sets, exactly where the population can be asked as a whole.
+
+        Only the evaluator that is used gets imported.
+        """
+        names = self.lattice.names
+        points, weights = self._whole_population(meter)
+        if points is not None:
+            from evenhand.methods.subsets.evaluators.exact import ExactSets
+
+            meter.queries += len(points)
+            return ExactSets(self.view, self.kind, points, names, self.judge, weights=weights)
+        self._check_can_be_sampled()
+        sampler = self.options.sampler
+        most = self.options.variants
+        draws = Draws(sampler, self.subject.space, self.options.seed, "subsets", block=1024)
+        if self.kind == "group":
+            from evenhand.methods.subsets.evaluators.group import GroupSets
+
+            return GroupSets(self.view, sampler, draws, names, self.judge, most=most)
+        if self.view.graded:
+            from evenhand.methods.subsets.evaluators.distance import GradedSets
+
+            return GradedSets(self.view, draws, names, self.judge, most=most)
+        from evenhand.methods.subsets.evaluators.causal import CausalSets
+
+        return CausalSets(self.view, draws, names, self.judge, most=most)
+
+    def _check_can_be_sampled(self) -> None:
+        """Refuse limits and features that draws can say nothing about."""
+        if not 0 < self.judge.limit < 1:
+            limit = number_text.limit(self.judge.limit)
+            raise UsageError(messages.LIMIT_NEEDS_ENUMERATION.format(limit=limit))
+        space = self.subject.space
+        for name in self.lattice.names:
+            if math.isinf(space.feature(name).variety):
+                space.assignments((name,))  # raises, with what to do about it
+
+    def _whole_population(self, meter: Meter) -> tuple[Any, Any]:
+        """Return every input of the population with its weight, or None where it is sampled."""
+        sampler = self.options.sampler
+        if is_rows(sampler):
+            return self._rows(sampler, meter)
+        if isinstance(sampler, Uniform):
+            return self._every_input(meter), None
+        if self.options.exact:
+            population = sampler.population(self.subject.space)
+            raise UsageError(messages.POPULATION_IS_SAMPLED.format(population=population))
+        return None, None
+
+    def _rows(self, sampler: Any, meter: Meter) -> tuple[Any, Any]:
+        """Return the rows with their weights, where these hold each other's twins."""
+        if sampler.sample_of is not None:
+            raise UsageError(messages.SAMPLE_OF_A_POPULATION)
+        if self.kind != "group" and sampler.twins != "rows":
+            return None, None
+        points = sampler.points(self.subject.space)
+        if len(points) > meter.left:
+            rows = number_text.count(len(points))
+            left = number_text.count(int(meter.left))
+            raise UsageError(messages.TOO_MANY_ROWS.format(rows=rows, left=left))
+        return points, sampler.weights
+
+    def _every_input(self, meter: Meter) -> Any:
+        """Return every input of the space, or None where there are too many or it is not wanted."""
+        space = self.subject.space
+        names = self.lattice.names
+        if self.options.exact is False:
+            return None
+        if self.options.exact:
+            points = everything(space, names, MOST_ASSIGNMENTS)
+            if len(points) > meter.left:
+                inputs = number_text.count(len(points))
+                left = number_text.count(int(meter.left))
+                raise UsageError(messages.TOO_MANY_INPUTS.format(inputs=inputs, left=left))
+            return points
+        small = SMALL_EXPENSIVE if self.subject.adapter.expensive else SMALL
+        return part(space, names, int(min(small, meter.left)))
+
+    def border(self, evaluator: Evaluator, meter: Meter) -> StopReason:
+        """Test sets on the predicted border until every set is settled."""
+        margin = 0.0 if evaluator.exact else self.judge.margin
+        border = Border(self.lattice, self.judge.limit, margin, evaluator.varieties, evaluator.most)
+        while batch := border.batch():
+            guesses = evaluator.glance(batch, meter)
+            if guesses:
+                # They may change which sets are worth testing.
+                border.guess(guesses)
+                continue
+            for mask in batch[:TESTED_AT_ONCE]:
+                # A set tested just before may have settled this one.
+                if self.lattice.states[mask] != State.OPEN:
+                    continue
+                tested = None if meter.late else evaluator.test(mask, meter)
+                if tested is None:
+                    return StopReason.SECONDS if meter.late else StopReason.QUERIES
+                self.lattice.add(mask, tested)
+                if not math.isnan(tested.estimate.value):
+                    border.learn(mask, tested.estimate.value)
+                self.report(meter)
+        if self.lattice.count(State.NOT_SHOWN):
+            return StopReason.EXHAUSTED
+        if self.lattice.count(State.UNDECIDED):
+            return StopReason.MARGIN
+        return StopReason.ENUMERATED if evaluator.exact else StopReason.DECIDED
+
+    def report(self, meter: Meter) -> None:
+        """Report how far the search is."""
+        lattice = self.lattice
+        untested = int(lattice.open.sum())
+        cleared = lattice.count(State.BELOW, State.IMPLIED_BELOW)
+        note = messages.PROGRESS.format(
+            minimal=len(lattice.minimal()),
+            cleared=number_text.count(cleared),
+            open=number_text.count(untested),
+            total=number_text.count(lattice.total),
+        )
+        meter.report(f"subsets {self.kind}", 1 - untested / lattice.total, note)
+
+    def findings(self) -> list[Finding]:
+        """Return the border."""
+        return findings_of(self.lattice, self.view, self.kind, self.judge)
+
+    def table(self) -> dict[str, Any]:
+        """Return the lattice as JSON holds it."""
+        return table_of(self.lattice, self.kind, self.judge)
+
+    def notes(self) -> list[str]:
+        """Return notes on what is only a lower bound."""
+        return notes_of(self.lattice, self.view)
+
+
+def search_all(searches: Sequence[Search], meter: Meter, workers: Workers) -> list[StopReason]:
+    """Run searches one after the other, and return why each ended.
+
+    An interrupted run is reported as far as it went, if it found anything at all.
+    """
+    stops = []
+    try:
+        for search in searches:
+            stop = search.run(meter, workers)
+            stops.append(stop)
+    except KeyboardInterrupt:
+        if not any(search.lattice.tested for search in searches):
+            raise
+        stops.append(StopReason.INTERRUPTED)
+    return stops
