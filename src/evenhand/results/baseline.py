@@ -1,11 +1,10 @@
-"""BaselineComparison: how a finding stands to the one of a baseline, so that only what surely got
-worse fails.
+"""BaselineComparison: a finding against that of a baseline, so that only what got worse fails.
 
-The test is the one that the intervals allow, whatever rule ended the sampling: a score is surely
-worse where its interval lies wholly beyond that of the baseline. Where nothing has changed, one of
-two two-sided intervals would have to miss on its own side, which happens with at most the
-probability that a single interval misses at all. Intervals of one check hold together, so that this
-is the probability for all of its findings, not for each.
+The test uses the intervals alone, whatever rule ended the sampling: a score is surely worse where
+its interval lies wholly beyond that of the baseline. Where nothing has changed, one of two
+two-sided intervals would have to miss on its own side, which happens with at most the probability
+that a single interval misses at all. Intervals of one check hold together, so that this is the
+probability for all of its findings, not for each.
 """
 
 from __future__ import annotations
@@ -24,16 +23,14 @@ if TYPE_CHECKING:
 
     from evenhand.results.protocol import Evidence
 
-NEW, WORSE, BETTER, SAME, ROSE = (
-    "new",
-    "worse",
-    "better",
-    "not surely worse",
-    "worse, within the limit",
-)
+NEW = "new"
+WORSE = "worse"
+BETTER = "better"
+SAME = "not surely worse"
+ROSE = "worse, within the limit"
 STATES = (NEW, WORSE, BETTER, SAME, ROSE)
 EVERY = Rule(())
-"""What a bound on all rules that are not told of by themselves is about."""
+"""What a bound on all rules without a finding of their own is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +41,7 @@ class BaselineComparison:
     state: str
     verdict: Verdict | None
     before: str = ""
-    """The score of the baseline in words, where it has one."""
+    """The score of the baseline as text, where it has one."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return this as JSON holds it."""
@@ -59,58 +56,81 @@ class BaselineComparison:
     def from_dict(cls, table: Mapping[str, Any]) -> BaselineComparison:
         """Rebuild this from `to_dict`."""
         verdict = None if table["verdict"] is None else Verdict(table["verdict"])
-        return cls(table["claim"], table["state"], verdict, table["before"])
+        return cls(
+            claim=table["claim"],
+            state=table["state"],
+            verdict=verdict,
+            before=table["before"],
+        )
 
 
 def hold(found: Evidence, old: Evidence | None) -> list[BaselineComparison]:
-    """Hold what a check found against what it found before; what was not there before counts as it
-    is.
+    """Compare the findings of a check with those of its baseline; new findings count as they are.
 
     >>> from evenhand.results.result import Result
     >>> from evenhand.runtime.budget import Spent
     >>> from evenhand.statistics.estimate import StopReason
     >>> def result(low, high):
     ...     score = Estimate((low + high) / 2, low, high, 500, 0.95, "exact")
-    ...     found = Finding("sex matters", ("sex",), score, 0.05)
-    ...     return Result("measure", [found], 0, Spent(500, 500, 0.1), StopReason.DECIDED, {})
-    >>> [(one.state, one.verdict.value) for new in (0.2, 0.4) for one in hold(result(new, new + 0.1), result(0.2, 0.3))]
-    [('not surely worse', 'pass'), ('worse', 'fail')]
+    ...     finding = Finding("sex matters", ("sex",), score, 0.05)
+    ...     return Result("measure", [finding], 0, Spent(500, 500, 0.1), StopReason.DECIDED, {})
+    >>> for low in (0.2, 0.4):
+    ...     (comparison,) = hold(result(low, low + 0.1), result(0.2, 0.3))
+    ...     print(comparison.state, comparison.verdict.value)
+    not surely worse pass
+    worse fail
     """
-    past = _Past.of(old)
-    return [held(finding, past.of_what(finding)) for finding in found.findings]
+    baseline = _BaselineFindings.of(old)
+    return [held(finding, baseline.matching(finding)) for finding in found.findings]
 
 
 def held(finding: Finding, old: Finding | None) -> BaselineComparison:
-    """Hold one finding against that of the baseline; where the baseline has observed nothing, it is
-    new.
-    """
+    """Compare one finding with that of the baseline; it is new if the baseline observed nothing."""
+    claim = finding.claim
     if old is None:
-        return BaselineComparison(finding.claim, NEW, finding.verdict)
+        return BaselineComparison(claim, NEW, finding.verdict)
     if finding.judged is not None:
         return _judged(finding, old)
-    claim, now, told = finding.claim, finding.estimate, str(old.estimate)
+    now = finding.estimate
+    before = str(old.estimate)
     if now.n and not old.estimate.n:
-        return BaselineComparison(claim, NEW, finding.verdict, told)
+        return BaselineComparison(claim, NEW, finding.verdict, before)
     if old.estimate.n and not now.n:
-        return BaselineComparison(
-            claim, SAME, finding.verdict, told
-        )  # what is not observed any more is not excused
+        # A baseline does not excuse what is no longer observed.
+        return BaselineComparison(claim, SAME, finding.verdict, before)
     if worse(now, old.estimate, least=finding.least):
-        tolerated = (
-            isinstance(now, Witnesses) and finding.limit is not None and now.value <= finding.limit
-        )
-        if tolerated or finding.verdict is Verdict.PASS:
-            return BaselineComparison(claim, ROSE, finding.verdict, told)
-        return BaselineComparison(claim, WORSE, Verdict.FAIL, told)
-    state = BETTER if worse(old.estimate, now, least=finding.least) else SAME
-    return BaselineComparison(claim, state, _excused(finding.verdict, old.verdict), told)
+        if _within_limit(finding):
+            return BaselineComparison(claim, ROSE, finding.verdict, before)
+        return BaselineComparison(claim, WORSE, Verdict.FAIL, before)
+    is_better = worse(old.estimate, now, least=finding.least)
+    return BaselineComparison(
+        claim=claim,
+        state=BETTER if is_better else SAME,
+        verdict=_excused(finding.verdict, old.verdict),
+        before=before,
+    )
+
+
+def _within_limit(finding: Finding) -> bool:
+    """Return whether a finding that got worse is still acceptable.
+
+    A search passes only where every input was tried, so that its count is compared with the limit.
+    """
+    if finding.verdict is Verdict.PASS:
+        return True
+    if not isinstance(finding.estimate, Witnesses) or finding.limit is None:
+        return False
+    return finding.estimate.value <= finding.limit
 
 
 def worse(new: Estimate, old: Estimate, *, least: bool = False) -> bool:
-    """Tell whether a score is surely worse than another; a count of witnesses is, where none were
-    known before.
+    """Return whether a score is surely worse than another.
 
-    >>> worse(Estimate(0.3, 0.25, 0.35, 90, 0.95, "exact"), Estimate(0.2, 0.15, 0.25, 90, 0.95, "exact"))
+    A count of witnesses is surely worse only where none were known before: a search that finds more
+    may only have searched longer.
+
+    >>> old = Estimate(0.2, 0.15, 0.25, 90, 0.95, "exact")
+    >>> worse(Estimate(0.3, 0.25, 0.35, 90, 0.95, "exact"), old)
     False
     >>> worse(Witnesses.of(3, 100, "adaptive"), Witnesses.of(0, 100, "adaptive"))
     True
@@ -119,102 +139,121 @@ def worse(new: Estimate, old: Estimate, *, least: bool = False) -> bool:
         return new.value > 0 and old.value == 0
     if not new.n or not old.n:
         return False
-    return new.high < old.low if least else new.low > old.high
+    if least:
+        return new.high < old.low
+    return new.low > old.high
 
 
 def _excused(now: Verdict | None, before: Verdict | None) -> Verdict | None:
     """Return the verdict of what is not surely worse: a baseline that does no better excuses it."""
     if now is None or now is Verdict.PASS:
         return now
-    return (
-        Verdict.PASS
-        if before is not None and RANK[before] < RANK[Verdict.PASS]
-        else Verdict.UNDECIDED
-    )
+    did_not_pass = before is not None and RANK[before] < RANK[Verdict.PASS]
+    return Verdict.PASS if did_not_pass else Verdict.UNDECIDED
 
 
 def _judged(finding: Finding, old: Finding) -> BaselineComparison:
-    """Hold a finding whose verdict is more than a score against a limit, such as a region, by the
-    verdicts alone.
+    """Compare by the verdicts alone, where a verdict is more than a score against a limit.
+
+    The region of a comparison is such a verdict.
     """
     if finding.verdict is Verdict.FAIL and old.verdict is Verdict.PASS:
         return BaselineComparison(finding.claim, WORSE, Verdict.FAIL, old.claim)
-    better = RANK[finding.verdict] > RANK[old.verdict]
-    verdict = _excused(finding.verdict, old.verdict)
-    return BaselineComparison(finding.claim, BETTER if better else SAME, verdict, old.claim)
+    is_better = RANK[finding.verdict] > RANK[old.verdict]
+    return BaselineComparison(
+        claim=finding.claim,
+        state=BETTER if is_better else SAME,
+        verdict=_excused(finding.verdict, old.verdict),
+        before=old.claim,
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class _Past:
-    """What a baseline found, by what it is about."""
+class _BaselineFindings:
+    """The findings of a baseline, by what they are about."""
 
     findings: Sequence[Finding]
-    known: Mapping[str, Finding]
+    by_key: Mapping[str, Finding]
     by_sets: bool
-    """Whether the findings are the border of all sets of features, from which that of other sets
-    follows.
-    """
+    """Whether the findings are the border of all sets of features, which implies the others."""
 
     @classmethod
-    def of(cls, old: Evidence | None) -> _Past:
-        findings = () if old is None else old.findings
-        known: dict[str, Finding] = {}
-        for finding in findings:
+    def of(cls, old: Evidence | None) -> _BaselineFindings:
+        """Return the findings of the evidence, none where there is no baseline."""
+        if old is None:
+            return cls((), {}, by_sets=False)
+        by_key: dict[str, Finding] = {}
+        for finding in old.findings:
             key = finding.key
-            known[key] = _loosest([known[key], finding]) if key in known else finding
-        by_sets = old is not None and verb_of(old.job).by_sets
-        return cls(findings, known, by_sets)
+            if key in by_key:
+                by_key[key] = _loosest([by_key[key], finding])
+            else:
+                by_key[key] = finding
+        verb = verb_of(old.job)
+        return cls(old.findings, by_key, verb.by_sets)
 
-    def of_what(self, one: Finding) -> Finding | None:
-        """Return what the baseline says of what a finding is about, by itself or by what it says of
-        others.
+    def matching(self, finding: Finding) -> Finding | None:
+        """Return the finding of the baseline on the same subject, or one that others imply."""
+        if isinstance(finding.about, Rule):
+            return self._of_rule(finding, finding.about)
+        if finding.key in self.by_key:
+            return self.by_key[finding.key]
+        if self.by_sets:
+            return self._implied(finding)
+        return None
+
+    def _of_rule(self, finding: Finding, rule: Rule) -> Finding | None:
+        """Return what the baseline found about a rule.
+
+        A rule without a finding of its own in the baseline is among those that the baseline bounds
+        together, and rules with one may be among those that are bounded together now.
         """
-        if isinstance(one.about, Rule):
-            return self._of_rule(one, one.about)
-        return self.known.get(one.key, self._implied(one) if self.by_sets else None)
-
-    def _of_rule(self, one: Finding, rule: Rule) -> Finding | None:
-        """Return what is known of a rule: one that the baseline does not tell of is among those it
-        bounds together.
-
-        Rules that it does tell of may be among those that are bounded together now.
-        """
-        before = self.known.get(one.key, self.known.get(_every(one)))
-        if before is None or rule.conditions or not worse(one.estimate, before.estimate):
+        bound = self.by_key.get(_bound_key(finding))
+        before = self.by_key.get(finding.key, bound)
+        if before is None or rule.conditions:
             return before
-        rules = [finding for finding in self.findings if isinstance(finding.about, Rule)]
-        return _loosest([finding for finding in rules if _every(finding) == one.key])
+        if not worse(finding.estimate, before.estimate):
+            return before
+        rules = [other for other in self.findings if isinstance(other.about, Rule)]
+        bounded = [other for other in rules if _bound_key(other) == finding.key]
+        return _loosest(bounded)
 
-    def _implied(self, one: Finding) -> Finding | None:
+    def _implied(self, finding: Finding) -> Finding | None:
         """Return what follows for a set of features: with more of them a score is never lower."""
-        mine = set(one.about)
-        sets = [
-            finding
-            for finding in self.findings
-            if finding.output == one.output and isinstance(finding.about, tuple)
-        ]
-        for finding in sets:
-            if finding.verdict is Verdict.FAIL and finding.about and set(finding.about) < mine:
-                return replace(finding, estimate=replace(finding.estimate, high=1.0))
-        for finding in sets:
-            if finding.verdict is Verdict.PASS and set(finding.about) > mine:
-                return replace(finding, estimate=replace(finding.estimate, low=0.0))
+        features = set(finding.about)
+        of_sets = [other for other in self.findings if isinstance(other.about, tuple)]
+        others = [other for other in of_sets if other.output == finding.output]
+        for other in others:
+            is_subset = bool(other.about) and set(other.about) < features
+            if other.verdict is Verdict.FAIL and is_subset:
+                # The score may be any higher than that of the subset.
+                estimate = replace(other.estimate, high=1.0)
+                return replace(other, estimate=estimate)
+        for other in others:
+            is_superset = set(other.about) > features
+            if other.verdict is Verdict.PASS and is_superset:
+                # The score may be any lower than that of the superset.
+                estimate = replace(other.estimate, low=0.0)
+                return replace(other, estimate=estimate)
         return None
 
 
 def _loosest(findings: Sequence[Finding]) -> Finding:
     """Return the finding that excludes least, of those that have observed anything."""
-
-    def loose(one: Finding) -> tuple[bool, float]:
-        score = one.estimate
-        least = (
-            score.value if isinstance(score, Witnesses) else -score.low if one.least else score.high
-        )
-        return score.n > 0, least
-
-    return max(findings, key=loose)
+    return max(findings, key=_looseness)
 
 
-def _every(finding: Finding) -> str:
-    """Return the key of the bound on all rules that are not told of by themselves."""
+def _looseness(finding: Finding) -> tuple[bool, float]:
+    estimate = finding.estimate
+    if isinstance(estimate, Witnesses):
+        end = estimate.value
+    elif finding.least:
+        end = -estimate.low
+    else:
+        end = estimate.high
+    return estimate.n > 0, end
+
+
+def _bound_key(finding: Finding) -> str:
+    """Return the key of the bound on all rules without a finding of their own."""
     return key_of(finding.score, EVERY, finding.output)

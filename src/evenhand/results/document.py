@@ -1,6 +1,4 @@
-"""What documents of all kinds of evidence share: their format, verdicts in order, versions, and how
-parts are read.
-"""
+"""What documents of all kinds of evidence share: format, order of verdicts, versions, reading."""
 
 from __future__ import annotations
 
@@ -23,11 +21,11 @@ FORMAT = 2
 EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.UNDECIDED: 3, None: 0}
 """The one gate policy for the command line, pytest and Python: undecided is not a pass."""
 RANK = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1, Verdict.PASS: 2, None: 3}
-"""Verdicts, from what counts most of several to what counts least."""
+"""Verdicts, the most serious first."""
 
 
 def worst_of(verdicts: Iterable[Verdict | None]) -> Verdict | None:
-    """Return what counts most of several verdicts; None where there is none at all.
+    """Return the most serious of several verdicts, or None where there is none.
 
     >>> worst_of([Verdict.PASS, None, Verdict.UNDECIDED]).value
     'undecided'
@@ -42,13 +40,13 @@ def versions() -> dict[str, str]:
 
 @cache
 def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
+    version_of = {"python": platform.python_version()}
     for name in ("evenhand", "numpy", "pandas", "scikit-learn"):
         try:
-            found[name] = metadata.version(name)
+            version_of[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return version_of
 
 
 def read_stop(name: str) -> StopReason:
@@ -69,4 +67,8 @@ def spent_of(table: Mapping[str, Any]) -> Spent:
     from evenhand.runtime.budget import Spent
 
     spent = table.get("spent", {})
-    return Spent(spent.get("queries", 0), spent.get("executed", 0), spent.get("seconds", 0.0))
+    return Spent(
+        queries=spent.get("queries", 0),
+        executed=spent.get("executed", 0),
+        seconds=spent.get("seconds", 0.0),
+    )

@@ -1,8 +1,8 @@
 """Case, Group, Finding: one piece of evidence, with its identity, its numbers and concrete cases.
 
-What a program needs of a finding is a field: `key` says which finding of the next run is the same
-one, `score` what was measured, the estimate its unit, and `detail` what only one verb knows. The
-claim is a sentence for people, written once and never read back.
+What a program needs of a finding is a field: `key` identifies the same finding in the next run,
+`score` names what was measured, the estimate has its unit, and `detail` holds what only one verb
+knows. The claim is a sentence for people, written once and never read back.
 """
 
 from __future__ import annotations
@@ -24,8 +24,18 @@ NEAR = 60
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One replayable witness: two inputs that differ only in the features at issue, and their
-    outcomes.
+    """One replayable witness: two inputs that differ only in the features at issue.
+
+    Parameters
+    ----------
+    individual, twin
+        The two inputs, as the value of each feature.
+    outcomes
+        What the software decided about the individual and about the twin.
+
+    Notes
+    -----
+    See docs/how-to/replay.md
     """
 
     individual: Mapping[str, Label]
@@ -35,15 +45,17 @@ class Case:
     @property
     def changed(self) -> tuple[str, ...]:
         """Names of the features in which the two differ."""
-        return tuple(
-            name for name, value in self.individual.items() if self.twin.get(name) != value
-        )
+        names = []
+        for name, value in self.individual.items():
+            if self.twin.get(name) != value:
+                names.append(name)
+        return tuple(names)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the case as JSON holds it."""
         return {
-            "individual": {name: _json(value) for name, value in self.individual.items()},
-            "twin": {name: _json(value) for name, value in self.twin.items()},
+            "individual": _json_values(self.individual),
+            "twin": _json_values(self.twin),
             "outcomes": [_json(outcome) for outcome in self.outcomes],
         }
 
@@ -51,30 +63,49 @@ class Case:
     def from_dict(cls, table: Mapping[str, Any]) -> Case:
         """Rebuild a case from `to_dict`."""
         first, second = table["outcomes"]
-        return cls(dict(table["individual"]), dict(table["twin"]), (first, second))
+        return cls(
+            individual=dict(table["individual"]),
+            twin=dict(table["twin"]),
+            outcomes=(first, second),
+        )
 
     @property
     def change_text(self) -> str:
         """What differs, and the two outcomes."""
-        changes = ", ".join(
-            f"{name} {_around(self.individual[name])} → {_around(self.twin[name])}"
-            for name in self.changed
-        )
+        changes = []
+        for name in self.changed:
+            individual_value = _around(self.individual[name])
+            twin_value = _around(self.twin[name])
+            changes.append(f"{name} {individual_value} → {twin_value}")
         before, after = map(_around, self.outcomes)
-        return f"{changes}: {before} → {after}"
+        return f"{', '.join(changes)}: {before} → {after}"
 
     def __str__(self) -> str:
-        same = ", ".join(
-            f"{name} {_around(value)}"
-            for name, value in self.individual.items()
-            if name not in self.changed
-        )
-        return f"{self.change_text} (with {same})" if same else self.change_text
+        changed = self.changed
+        same = []
+        for name, value in self.individual.items():
+            if name not in changed:
+                same.append(f"{name} {_around(value)}")
+        if not same:
+            return self.change_text
+        return f"{self.change_text} (with {', '.join(same)})"
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The people who share these values, and how often they get the favourable outcome."""
+    """The people who share some values, and how often they get the favourable outcome.
+
+    Parameters
+    ----------
+    about
+        The values that they share, by feature.
+    estimate
+        Their rate of favourable outcomes.
+
+    Notes
+    -----
+    See docs/how-to/measure.md
+    """
 
     about: Mapping[str, Label]
     estimate: Estimate
@@ -82,14 +113,15 @@ class Group:
     def to_dict(self) -> dict[str, Any]:
         """Return the group as JSON holds it."""
         return {
-            "about": {name: _json(value) for name, value in self.about.items()},
+            "about": _json_values(self.about),
             "estimate": self.estimate.to_dict(),
         }
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Group:
         """Rebuild a group from `to_dict`."""
-        return cls(dict(table["about"]), Estimate.from_dict(table["estimate"]))
+        estimate = Estimate.from_dict(table["estimate"])
+        return cls(dict(table["about"]), estimate)
 
     def __str__(self) -> str:
         return ", ".join(f"{name} {value}" for name, value in self.about.items())
@@ -97,9 +129,7 @@ class Group:
 
 @runtime_checkable
 class Detail(Protocol):
-    """What only one verb knows of a finding: a small frozen dataclass, which the verb can read
-    back.
-    """
+    """What only one verb knows of a finding: a small frozen dataclass that the verb reads back."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the detail as JSON holds it."""
@@ -107,15 +137,36 @@ class Detail(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One sentence of evidence: what is claimed of which features, or of which Rule, how sure, and
-    concrete cases.
+    """One claim with its estimate, its verdict and concrete cases.
 
-    `groups` are the groups that a group score compares, `output` names one of several outputs of
-    the software, and `least` says that the limit is the least acceptable value (a ratio of rates)
-    rather than the most.
+    Parameters
+    ----------
+    claim
+        A sentence for people.
+    about
+        The features that the claim is about, as a tuple of names, or a Rule.
+    estimate
+        The value with its interval.
+    limit
+        The threshold that the estimate is judged against.
+    cases
+        Concrete pairs of inputs that show the discrimination.
+    groups
+        The groups that a group score compares.
+    output
+        The name of one of several outputs of the software.
+    least
+        Whether the limit is the least acceptable value (as for a ratio of rates), not the greatest.
 
-    >>> found = Finding("changing only sex matters", ("sex",), Estimate.exact(6, 24), 0.05, score="causal")
-    >>> found.key, found.unit, found.verdict.value
+    Notes
+    -----
+    See docs/how-to/measure.md
+
+    Examples
+    --------
+    >>> estimate = Estimate.exact(6, 24)
+    >>> finding = Finding("changing only sex matters", ("sex",), estimate, 0.05, score="causal")
+    >>> finding.key, finding.unit, finding.verdict.value
     ('causal of sex', 'rate', 'fail')
     """
 
@@ -130,11 +181,11 @@ class Finding:
     score: str = ""
     """What the estimate is of: "causal", "group", "tpr", "impact ratio", …"""
     detail: Detail | Mapping[str, Any] | None = None
-    """What only its verb knows; as JSON holds it where the verb that reads it is not at hand."""
+    """What only its verb knows; plain JSON where the package of the verb is not installed."""
     judged: Verdict | None = None
     """The verdict, where it does not follow from the limit."""
     key: str = ""
-    """What tells this finding from the others of a run, and is the same in the next run."""
+    """What distinguishes this finding from the others of a run, and is the same in the next run."""
 
     def __post_init__(self) -> None:
         if not self.key:
@@ -150,11 +201,13 @@ class Finding:
         """Pass, fail or undecided against the limit; None where none was given."""
         if self.judged is not None:
             return self.judged
-        return None if self.limit is None else self.estimate.verdict(self.limit, least=self.least)
+        if self.limit is None:
+            return None
+        return self.estimate.verdict(self.limit, least=self.least)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as JSON holds it."""
-        found: dict[str, Any] = {
+        table: dict[str, Any] = {
             "key": self.key,
             "score": self.score,
             "unit": self.unit,
@@ -165,70 +218,72 @@ class Finding:
             "verdict": self.verdict,
             "cases": [case.to_dict() for case in self.cases],
         }
+        # Fields that most findings do not need are written only where they hold something.
         if self.groups:
-            found["groups"] = [group.to_dict() for group in self.groups]
+            table["groups"] = [group.to_dict() for group in self.groups]
         if self.output:
-            found["output"] = self.output
+            table["output"] = self.output
         if self.least:
-            found["least"] = True
+            table["least"] = True
         if self.judged is not None:
-            found["judged"] = True
+            table["judged"] = True
         if self.detail is not None:
-            found["detail"] = _detail(self.detail)
-        return found
+            table["detail"] = _detail(self.detail)
+        return table
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any], *, read_detail: Any = None) -> Finding:
-        """Rebuild a finding from `to_dict`; `read_detail` makes its detail of what JSON holds."""
+        """Rebuild a finding from `to_dict`; `read_detail` makes its detail from JSON."""
         detail = table.get("detail")
+        if detail is not None and read_detail is not None:
+            detail = read_detail(detail)
+        judged = Verdict(table["verdict"]) if table.get("judged") else None
         return cls(
-            table["claim"],
-            _read_about(table["about"]),
-            Estimate.from_dict(table["estimate"]),
-            table["limit"],
-            tuple(Case.from_dict(case) for case in table["cases"]),
-            tuple(Group.from_dict(group) for group in table.get("groups", ())),
-            table.get("output", ""),
-            table.get("least", False),
-            table["score"],
-            detail if detail is None or read_detail is None else read_detail(detail),
-            Verdict(table["verdict"]) if table.get("judged") else None,
-            table["key"],
+            claim=table["claim"],
+            about=_read_about(table["about"]),
+            estimate=Estimate.from_dict(table["estimate"]),
+            limit=table["limit"],
+            cases=tuple(Case.from_dict(case) for case in table["cases"]),
+            groups=tuple(Group.from_dict(group) for group in table.get("groups", ())),
+            output=table.get("output", ""),
+            least=table.get("least", False),
+            score=table["score"],
+            detail=detail,
+            judged=judged,
+            key=table["key"],
         )
 
     def __str__(self) -> str:
-        against = (
-            "" if self.limit is None else f" against a limit of {self.limit:g}: {self.verdict}"
-        )
-        return f"{self.claim}: {self.estimate}{against}"
+        text = f"{self.claim}: {self.estimate}"
+        if self.limit is None:
+            return text
+        return f"{text} against a limit of {self.limit:g}: {self.verdict}"
 
 
 def is_rule(about: Any) -> bool:
-    """Tell whether a finding is about a rule, which has conditions, rather than about features."""
+    """Return whether a finding is about a rule, which has conditions, rather than features."""
     return hasattr(about, "conditions")
 
 
 def key_of(score: str, about: Any, output: str = "") -> str:
-    """Return the identity of a finding: what was measured, of which features or rule, and of which
-    output.
+    """Return the identity of a finding: its score, its features or rule, and its output.
 
     >>> key_of("group", ("sex", "race")), key_of("causal", ("sex",), "rate")
     ('group of race, sex', 'causal of sex for rate')
     """
     if is_rule(about):
         conditions = [condition.to_dict() for condition in about.conditions]
-        named = json.dumps(conditions, ensure_ascii=False, sort_keys=True)
+        name = json.dumps(conditions, ensure_ascii=False, sort_keys=True)
     elif isinstance(about, tuple):
-        named = ", ".join(sorted(about))
+        name = ", ".join(sorted(about))
     else:
-        named = str(about)
-    key = f"{score} of {named}" if score else named
+        name = str(about)
+    key = f"{score} of {name}" if score else name
     return f"{key} for {output}" if output else key
 
 
 def _around(value: Any) -> Any:
-    """Return a long text with its lines joined and what is far from its first mark left out; other
-    values as they are.
+    """Return a long text cut to the part around its first mark, and other values unchanged.
 
     >>> _around("word " * 40 + "⟦gay⟧" + " word" * 40).count("word")
     23
@@ -237,30 +292,44 @@ def _around(value: Any) -> Any:
         return value
     text = " ".join(value.split())
     mark = max(text.find("⟦"), 0)
-    start, stop = max(mark - NEAR, 0), mark + NEAR
-    return ("…" if start else "") + text[start:stop] + ("…" if stop < len(text) else "")
+    start = max(mark - NEAR, 0)
+    stop = mark + NEAR
+    before = "…" if start else ""
+    after = "…" if stop < len(text) else ""
+    return before + text[start:stop] + after
 
 
 def _detail(detail: Detail | Mapping[str, Any]) -> dict[str, Any]:
-    return dict(detail) if isinstance(detail, Mapping) else detail.to_dict()
+    if isinstance(detail, Mapping):
+        return dict(detail)
+    return detail.to_dict()
 
 
 def _read_about(about: Any) -> Any:
     if isinstance(about, Mapping):
-        from evenhand.space.rule import (
-            Rule,
-        )  # which few results need, and takes distributions along
+        # Few results have rules, and the import takes scipy's distributions along.
+        from evenhand.space.rule import Rule
 
         return Rule.from_dict(about)
-    return tuple(about) if isinstance(about, list) else about
+    if isinstance(about, list):
+        return tuple(about)
+    return about
 
 
 def _about(about: Any) -> Any:
     if is_rule(about):
         return about.to_dict()
-    return list(about) if isinstance(about, tuple) else about
+    if isinstance(about, tuple):
+        return list(about)
+    return about
+
+
+def _json_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _json(value) for name, value in values.items()}
 
 
 def _json(value: Any) -> Any:
     """Return a label or outcome as JSON can hold it; infinities become text."""
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value

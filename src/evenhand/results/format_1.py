@@ -1,16 +1,14 @@
-"""JSON of format 1 as format 2 has it: findings get their identity, and words that stood for data
-become data.
+"""JSON of format 1 as format 2 has it: findings get an identity, and words become data.
 
-Format 1 told which score a finding is about in its claim alone. Nothing is read from claims here:
-the details of a mining name its score, and what they say of each rule set finds the finding that it
-belongs to.
+In format 1 only the claim of a finding named its score. Nothing is read from claims here: the
+details of a mining name its score, and what they say of each rule set identifies its finding.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from evenhand.results.evidence import key_of
 from evenhand.space.rule import Rule
@@ -25,10 +23,12 @@ STOPS = {
     "there was nothing left to try": "exhausted",
     "the run was interrupted": "interrupted",
 }
-"""What format 1 wrote of why a run ended."""
+"""The sentences in which format 1 wrote why a run ended."""
 UNITS = {"inputs found": "count", "the score's own": "amount"}
 """What format 1 called the units of scores."""
 COMPLETED = "completed"
+MININGS = ("mine", "mine_text")
+"""The details that hold a list of minings, one for each score and output."""
 SCORES = {
     "search": "witnesses",
     "prevalence": "prevalence",
@@ -39,69 +39,126 @@ SCORES = {
 }
 """The score of a job that has only one."""
 OPTIONS = {"labels": "labelling"}
-"""Options of `repair` that have another name now: a page tells how to call it again."""
+"""Options of `repair` that have another name now; reports show the call with its options."""
+
+
+Place = dict[str, Any]
+"""Where the details of a mining hold what belongs to a finding: which mining, part and number."""
+
+
+class PlaceKey(NamedTuple):
+    """What identifies a rule set both in the findings and in the details."""
+
+    output: str
+    subject: Any
+    """The conditions of a rule as JSON, or the categories of a change."""
+    population: str
+    value: float
+
+
+class MiningPart(NamedTuple):
+    """A part of the details of a mining that has a finding."""
+
+    name: str
+    number: int
+    key: PlaceKey
 
 
 def upgraded(table: Mapping[str, Any]) -> dict[str, Any]:
     """Return a document of format 1 as format 2 has it."""
-    found = {**table, "format": 2}
-    found["stop"] = STOPS[table["stop"]] if "stop" in table else COMPLETED
-    if table.get("job") == "audit":
-        found["checks"] = [_check(check) for check in table["checks"]]
-        found["baseline"] = {"name": table["baseline"]} if table["baseline"] else {}
-        return found
+    new = {**table, "format": 2}
+    new["stop"] = STOPS[table["stop"]] if "stop" in table else COMPLETED
+    job = table.get("job")
+    if job == "audit":
+        new["checks"] = [_audit_check(check) for check in table["checks"]]
+        name = table["baseline"]
+        new["baseline"] = {"name": name} if name else {}
+        return new
     if "findings" in table:
-        found["findings"] = _findings(table)
+        new["findings"] = _findings(table)
     if "details" in table:
-        found["details"] = _details(table)
-    if table.get("job") == "compare":
-        found["resampled"] = table["start"][0]["method"].startswith("bootstrap")
-    if table.get("job") == "repair":
-        found["comparisons"] = {axis: upgraded(one) for axis, one in table["comparisons"].items()}
-        found["checks"] = [{**check, "about": _checked(check)} for check in table["checks"]]
-        found["options"] = {
-            OPTIONS.get(name, name): value for name, value in table["options"].items()
-        }
-    return found
+        new["details"] = _details(table)
+    if job == "compare":
+        first_method = table["start"][0]["method"]
+        new["resampled"] = first_method.startswith("bootstrap")
+    if job == "repair":
+        new |= _repair_fields(table)
+    return new
 
 
-def _checked(check: Mapping[str, Any]) -> list[str]:
-    """Return the feature of a check over another protected one, which format 1 has in its name
-    alone.
-    """
-    return [check["name"].removesuffix(", all inputs")] if check["kind"] == "other" else []
+def _audit_check(check: Mapping[str, Any]) -> dict[str, Any]:
+    new = dict(check)
+    if "found" in check:
+        new["found"] = upgraded(check["found"])
+    return new
+
+
+def _repair_fields(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a repair that differ."""
+    comparisons = {}
+    for axis, comparison in table["comparisons"].items():
+        comparisons[axis] = upgraded(comparison)
+    options = {}
+    for name, value in table["options"].items():
+        new_name = OPTIONS.get(name, name)
+        options[new_name] = value
+    return {
+        "comparisons": comparisons,
+        "checks": [_repair_check(check) for check in table["checks"]],
+        "options": options,
+    }
+
+
+def _repair_check(check: Mapping[str, Any]) -> dict[str, Any]:
+    about = _checked_features(check)
+    return {**check, "about": about}
+
+
+def _checked_features(check: Mapping[str, Any]) -> list[str]:
+    """Return the feature of a check on another protected feature; only its name holds it."""
+    if check["kind"] != "other":
+        return []
+    feature = check["name"].removesuffix(", all inputs")
+    return [feature]
 
 
 def _details(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return details that say what minings compare, what their cells hold, and which notes tables
-    tell as well.
-    """
+    """Return details with the outcomes of minings, the cells of maps, and the notes of tables."""
     details = table["details"]
-    found = dict(details)
-    for job in ("mine", "mine_text"):
-        if job in details:
-            found[job] = [
-                {**entry, **_outcome(entry), **_maps(entry, table["space"])}
-                for entry in details[job]
-            ]
+    new = dict(details)
+    for job in MININGS:
+        if job not in details:
+            continue
+        minings = []
+        for mining in details[job]:
+            maps = _maps(mining, table["space"])
+            minings.append({**mining, **_outcome(mining), **maps})
+        new[job] = minings
     if "impact" in details:
-        found["table_notes"] = _table_notes(details, len(table.get("notes", ())))
-    return found
+        number_of_notes = len(table.get("notes", ()))
+        new["table_notes"] = _table_notes(details, number_of_notes)
+    return new
 
 
-def _maps(entry: Mapping[str, Any], space: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the maps of a mining with the level of each cell, or the number that its bin starts
-    with.
-    """
-    if "maps" not in entry:
+def _maps(mining: Mapping[str, Any], space: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the maps of a mining with the level of each cell, or where its bin starts."""
+    if "maps" not in mining:
         return {}
-    levels = {feature["name"]: feature.get("levels") for feature in space["features"]}
-    found = []
-    for one in entry["maps"]:
-        pairs = zip(one["axes"], one["labels"], strict=True)
-        values = [levels[name] or [_start(label) for label in labels] for name, labels in pairs]
-        found.append({**one, "values": values})
-    return {"maps": found}
+    levels_of = {}
+    for feature in space["features"]:
+        levels_of[feature["name"]] = feature.get("levels")
+    maps = []
+    for cell_map in mining["maps"]:
+        values = []
+        axes = cell_map["axes"]
+        labels_of_axes = cell_map["labels"]
+        for name, labels in zip(axes, labels_of_axes, strict=True):
+            levels = levels_of[name]
+            if not levels:
+                levels = [_start(label) for label in labels]
+            values.append(levels)
+        maps.append({**cell_map, "values": values})
+    return {"maps": maps}
 
 
 def _start(label: str) -> float:
@@ -110,152 +167,189 @@ def _start(label: str) -> float:
     >>> _start("1,200 to 1,399"), _start("-0.5")
     (1200.0, -0.5)
     """
-    return float(label.partition(" to ")[0].replace(",", ""))
+    first_number = label.partition(" to ")[0]
+    return float(first_number.replace(",", ""))
 
 
-def _table_notes(details: Mapping[str, Any], notes: int) -> list[int]:
-    """Return from where to where the notes of selection rates are those that the tables tell as
-    well.
-    """
-    told = 0
+def _table_notes(details: Mapping[str, Any], number_of_notes: int) -> list[int]:
+    """Return the range of those notes on selection rates that the tables show as well."""
+    in_tables = 0
     for table in details["impact"]:
-        left_out = {
-            one["left_out"] for one in table["categories"] if one["left_out"] or not one["n"]
-        }
-        told += (table["unknown"] > 0) + len(left_out) + (table["unlisted"] > 0)
-    if any(
-        table["kind"] == "scoring" for table in details["impact"]
-    ):  # and nobody knows how many notes follow
-        return [0, told]
-    last = notes - 1 - (details.get("missing_outcomes", 0) > 0)
-    return [last - told, last]
+        reasons = set()
+        for category in table["categories"]:
+            if category["left_out"] or not category["n"]:
+                reasons.add(category["left_out"])
+        in_tables += len(reasons)
+        in_tables += table["unknown"] > 0
+        in_tables += table["unlisted"] > 0
+    kinds = [table["kind"] for table in details["impact"]]
+    if "scoring" in kinds:
+        # The number of notes that follow is unknown here; those of the tables came first.
+        return [0, in_tables]
+    # One note always follows, and another one where outcomes are missing.
+    missing_outcomes = details.get("missing_outcomes", 0) > 0
+    last = number_of_notes - 1 - missing_outcomes
+    return [last - in_tables, last]
 
 
-def _outcome(entry: Mapping[str, Any]) -> dict[str, bool]:
-    """Tell scores, phrases and labels apart by what format 1 called the favourable outcome: it says
-    nothing else.
+def _outcome(mining: Mapping[str, Any]) -> dict[str, bool]:
+    """Return whether a mining counts outcomes, and whether the favourable one has a name.
 
-    >>> _outcome({"favoured": "the score", "output": ""}), _outcome({"favoured": "yes", "output": ""})
-    ({'counts': False, 'named': False}, {'counts': True, 'named': True})
+    Format 1 has only the text for the favourable outcome, which differs for scores, phrases and
+    labels.
+
+    >>> _outcome({"favoured": "the score", "output": ""})
+    {'counts': False, 'named': False}
+    >>> _outcome({"favoured": "yes", "output": ""})
+    {'counts': True, 'named': True}
     """
-    favoured, output = entry["favoured"], entry["output"]
-    counts = favoured != (output or "the score")
+    favoured = mining["favoured"]
+    output = mining["output"]
+    score = output or "the score"
+    phrase = f"the favourable {output or 'outcome'}"
+    counts = favoured != score
     return {
         "counts": counts,
-        "named": counts and favoured != f"the favourable {output or 'outcome'}",
+        "named": counts and favoured != phrase,
     }
-
-
-def _check(check: Mapping[str, Any]) -> dict[str, Any]:
-    return {**check, "found": upgraded(check["found"])} if "found" in check else dict(check)
 
 
 def _findings(table: Mapping[str, Any]) -> list[dict[str, Any]]:
     places = _places(table)
-    found = []
+    is_mining = table["job"] in ("mine", "mine_log", "mine_text")
+    findings = []
     for finding in table["findings"]:
         estimate = dict(finding["estimate"])
         if "unit" in estimate:
-            estimate["unit"] = UNITS.get(estimate["unit"], estimate["unit"])
-        about = finding["about"]
-        detail = None
-        if table["job"] in ("mine", "mine_log", "mine_text"):
-            detail = _taken(places, finding)
-        score = _score(table, finding, detail)
-        one = {
+            unit = estimate["unit"]
+            estimate["unit"] = UNITS.get(unit, unit)
+        place = _taken(places, finding) if is_mining else None
+        score = _score(table, finding, place)
+        about = _about(finding["about"])
+        output = finding.get("output", "")
+        new = {
             **finding,
             "estimate": estimate,
             "score": score,
             "unit": estimate.get("unit", "rate"),
-            "key": key_of(score, _about(about), finding.get("output", "")),
+            "key": key_of(score, about, output),
         }
-        if detail is not None:
-            one["detail"] = detail
-        found.append(one)
-    return found
+        if place is not None:
+            new["detail"] = place
+        findings.append(new)
+    return findings
 
 
 def _about(about: Any) -> Any:
     if isinstance(about, Mapping):
         return Rule.from_dict(about)
-    return tuple(about) if isinstance(about, list) else about
+    if isinstance(about, list):
+        return tuple(about)
+    return about
 
 
-def _score(
-    table: Mapping[str, Any], finding: Mapping[str, Any], detail: Mapping[str, Any] | None
-) -> str:
-    """Return what a finding of format 1 measures, from the job, the details and the kind of its
-    groups.
-    """
-    job, details = table["job"], table.get("details", {})
+def _score(table: Mapping[str, Any], finding: Mapping[str, Any], place: Place | None) -> str:
+    """Return what a finding measures, from the job, the details and the kind of its groups."""
+    job = table["job"]
+    details = table.get("details", {})
     if job in SCORES:
         return SCORES[job]
     if job == "measure_log":
         return "rate ratio" if finding.get("least") else "rate difference"
     if job == "subsets":
-        return str(_lattice_kind(details))
-    if detail is not None:
-        entry = (details.get("mine") or details.get("mine_text"))[detail["mining"]]
-        return str(entry.get("score", "changes" if "changes" in entry else "rate"))
+        return _lattice_kind(details)
+    if place is not None:
+        mining = _minings(details)[place["mining"]]
+        usual = "changes" if "changes" in mining else "rate"
+        return str(mining.get("score", usual))
     return "group" if finding.get("groups") else "causal"
 
 
 def _lattice_kind(details: Mapping[str, Any]) -> str:
     lattice = details.get("lattice") or {}
     if "outputs" in lattice:
+        # All outputs share the kind of their score.
         lattice = next(iter(lattice["outputs"].values()), {})
     return str(lattice.get("kind", "causal"))
 
 
-Place = dict[str, Any]
+def _minings(details: Mapping[str, Any]) -> list[dict[str, Any]]:
+    for job in MININGS:
+        if details.get(job):
+            return list(details[job])
+    return []
 
 
-def _places(table: Mapping[str, Any]) -> dict[tuple[Any, ...], list[Place]]:
-    """Return where the details of a mining tell of which rule set, by what tells it apart from the
-    others.
+def _places(table: Mapping[str, Any]) -> dict[PlaceKey, list[Place]]:
+    """Return where the details of a mining hold each rule set, by what identifies it."""
+    places: dict[PlaceKey, list[Place]] = {}
+    for number, mining in enumerate(_minings(table.get("details", {}))):
+        for part in _parts(mining):
+            place = {
+                "mining": number,
+                "part": part.name,
+                "number": part.number,
+            }
+            places.setdefault(part.key, []).append(place)
+    return places
+
+
+def _parts(mining: Mapping[str, Any]) -> list[MiningPart]:
+    """Return the parts of a mining that have findings."""
+    output = mining.get("output", "")
+    parts = []
+    for number, story in enumerate(mining.get("stories", ())):
+        key = PlaceKey(
+            output=output,
+            subject=_rule_key(story["rule"]),
+            population=story["rate"].get("population", ""),
+            value=abs(story["difference"]),
+        )
+        parts.append(MiningPart("story", number, key))
+    rest = mining.get("rest")
+    if rest:
+        key = PlaceKey(
+            output=output,
+            subject=_rule_key({"conditions": []}),
+            population=mining.get("population", ""),
+            value=rest["value"],
+        )
+        parts.append(MiningPart("rest", 0, key))
+    for number, change in enumerate(mining.get("changes", ())):
+        estimate = change["estimate"]
+        key = PlaceKey(
+            output=output,
+            subject=tuple(change["categories"]),
+            population=estimate.get("population", ""),
+            value=estimate["value"],
+        )
+        parts.append(MiningPart("change", number, key))
+    return parts
+
+
+def _taken(places: dict[PlaceKey, list[Place]], finding: Mapping[str, Any]) -> Place | None:
+    """Return the place of a finding in the details.
+
+    Two sets of features may share a rule set; each place is then taken once, in order.
     """
-    details = table.get("details", {})
-    found: dict[tuple[Any, ...], list[Place]] = {}
-    for number, entry in enumerate(details.get("mine") or details.get("mine_text") or ()):
-        output = entry.get("output", "")
-        for at, story in enumerate(entry.get("stories", ())):
-            key: tuple[Any, ...] = (
-                output,
-                _rule_key(story["rule"]),
-                story["rate"].get("population", ""),
-                abs(story["difference"]),
-            )
-            found.setdefault(key, []).append({"mining": number, "part": "story", "number": at})
-        if rest := entry.get("rest"):
-            key = (
-                output,
-                _rule_key({"conditions": []}),
-                entry.get("population", ""),
-                rest["value"],
-            )
-            found.setdefault(key, []).append({"mining": number, "part": "rest", "number": 0})
-        for at, change in enumerate(entry.get("changes", ())):
-            estimate = change["estimate"]
-            key = (
-                output,
-                tuple(change["categories"]),
-                estimate.get("population", ""),
-                estimate["value"],
-            )
-            found.setdefault(key, []).append({"mining": number, "part": "change", "number": at})
-    return found
-
-
-def _taken(places: dict[tuple[Any, ...], list[Place]], finding: Mapping[str, Any]) -> Place | None:
-    """Return the place of a finding in the details; two sets of features may share a rule set, each
-    once.
-    """
-    about, estimate = finding["about"], finding["estimate"]
-    what = _rule_key(about) if isinstance(about, Mapping) else tuple(about)
-    found = places.get(
-        (finding.get("output", ""), what, estimate.get("population", ""), estimate["value"]), []
+    about = finding["about"]
+    estimate = finding["estimate"]
+    if isinstance(about, Mapping):
+        subject: Any = _rule_key(about)
+    else:
+        subject = tuple(about)
+    key = PlaceKey(
+        output=finding.get("output", ""),
+        subject=subject,
+        population=estimate.get("population", ""),
+        value=estimate["value"],
     )
-    return found.pop(0) if len(found) > 1 else (found[0] if found else None)
+    candidates = places.get(key, [])
+    if not candidates:
+        return None
+    if len(candidates) > 1:
+        return candidates.pop(0)
+    return candidates[0]
 
 
 def _rule_key(rule: Mapping[str, Any]) -> str:

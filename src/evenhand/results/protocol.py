@@ -1,8 +1,7 @@
 """Evidence: what every verb returns, with the same attributes, the same methods and the same gate.
 
-Result, Comparison, Repair, Audit, Tuning and the outcome of a study are all of this kind. A class
-of its own says what its findings are and what its JSON holds; what follows from that is written
-here once.
+Result, Comparison, Repair, Audit, Tuning and StudyResult are subclasses. A subclass defines its
+findings and the body of its JSON; everything that follows from these is defined here once.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from evenhand.results.document import EXIT_CODES, FORMAT, worst_of
+from evenhand.results.layout import EvidenceFields, check_fields
 from evenhand.runtime import json_file
 from evenhand.runtime.errors import INTERRUPTED, UsageError, printable
 from evenhand.statistics.estimate import StopReason, Verdict
@@ -28,12 +28,17 @@ if TYPE_CHECKING:
 
 
 class Evidence(ABC):
-    """What a verb found, and all that is needed to gate on it, to show it, to keep it and to repeat
-    it.
+    """What a verb found, with everything needed to gate on it, show it, keep it and repeat it.
+
+    Notes
+    -----
+    See docs/how-to/audit.md
     """
 
     document: ClassVar[str] = "result"
     """What messages call a file of this kind."""
+    json_fields: ClassVar[Any] = EvidenceFields
+    """The fields of its JSON with their types, which a document is checked against."""
 
     if TYPE_CHECKING:
         # A subclass has these as fields or properties.
@@ -47,11 +52,11 @@ class Evidence(ABC):
 
         @property
         def level(self) -> float:
-            """The level at which all that it says holds together."""
+            """The level at which all its estimates hold together."""
 
         @property
         def spent(self) -> Spent:
-            """Inputs asked, inputs executed, seconds."""
+            """Inputs that were asked, inputs that were executed, and seconds."""
 
         @property
         def stop(self) -> StopReason:
@@ -63,7 +68,7 @@ class Evidence(ABC):
 
         @property
         def versions(self) -> Mapping[str, str]:
-            """What it depends on."""
+            """The versions of Python and of the packages that it depends on."""
 
         @property
         def findings(self) -> Sequence[Finding]:
@@ -71,13 +76,14 @@ class Evidence(ABC):
 
     @property
     def parts(self) -> tuple[Evidence, ...]:
-        """What single verbs found, of which this is made: of most evidence, itself."""
+        """The evidence of single verbs that this is made of: for most evidence, itself."""
         return (self,)
 
     @property
     def verdict(self) -> Verdict | None:
-        """Fail if any finding fails, undecided if any is undecided, pass if all pass; None where no
-        limit was given.
+        """The verdict on all findings, or None where no limit was given.
+
+        Fail if any finding fails, undecided if any is undecided, pass if all pass.
         """
         return worst_of(finding.verdict for finding in self.findings)
 
@@ -88,13 +94,28 @@ class Evidence(ABC):
 
     @property
     def exit_code(self) -> int:
-        """The exit code: 0 pass, 1 discrimination found, 3 undecided, 130 where the run was
-        interrupted.
-        """
-        return INTERRUPTED if self.interrupted else EXIT_CODES[self.verdict]
+        """The exit code: 0 pass, 1 discrimination found, 3 undecided, 130 interrupted."""
+        if self.interrupted:
+            return INTERRUPTED
+        return EXIT_CODES[self.verdict]
 
     def check(self) -> Self:
-        """Return the evidence if it passes; else raise an AssertionError that tells the story."""
+        """Return the evidence if it passes, and raise an AssertionError otherwise.
+
+        Returns
+        -------
+        Evidence
+            This evidence itself, so that calls can be chained.
+
+        Raises
+        ------
+        AssertionError
+            The evidence does not pass; the message is its `story()`.
+
+        Notes
+        -----
+        See docs/how-to/pytest.md
+        """
         __tracebackhide__ = True  # pytest shows the test, not this
         if self.exit_code:
             raise AssertionError(self.story())
@@ -111,7 +132,7 @@ class Evidence(ABC):
         for finding in self.findings:
             if finding.verdict is not Verdict.PASS:
                 lines.append(f"  {finding}")
-                lines += [f"    {case}" for case in finding.cases[:1]]
+                lines.extend(f"    {case}" for case in finding.cases[:1])
         return lines
 
     def to_frame(self) -> Any:
@@ -121,14 +142,27 @@ class Evidence(ABC):
     def to_text(self, *, cases: int = 1, width: int | None = None) -> str:
         """Return the evidence as plain text, as the command line prints it.
 
-        `cases` is how many cases of a finding are shown, and tables are no wider than `width`.
+        Parameters
+        ----------
+        cases
+            How many cases of each finding are shown.
+        width
+            The greatest width of tables, in characters.
         """
         lines = verb_of(self.job).text(self, cases=cases, width=width)
         return "\n".join(str(line) for line in lines)
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
-        """Return the evidence as one page that needs nothing from elsewhere, and write it where a
-        path is given.
+        """Return the evidence as one self-contained HTML page, and write it to `path` if given.
+
+        Raises
+        ------
+        UsageError
+            The file cannot be written.
+
+        Notes
+        -----
+        See docs/how-to/audit.md
         """
         from evenhand.formats import FORMATS
 
@@ -141,23 +175,25 @@ class Evidence(ABC):
         return str(FORMATS["notebook"].render(self))
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the evidence with matplotlib and return the display, with its `ax_` and `figure_`."""
+        """Draw the evidence with matplotlib and return the display.
+
+        Returns
+        -------
+        display
+            An object with the attributes `ax_` and `figure_`.
+        """
         return verb_of(self.job).plot(self).plot(ax=ax)
 
     @abstractmethod
     def body(self) -> dict[str, Any]:
-        """Return what only this kind of evidence holds, of that which the digest is of, as JSON
-        holds it.
-        """
+        """Return what only this kind of evidence holds, as JSON; the digest covers it."""
 
     def extra(self) -> dict[str, Any]:
-        """Return what JSON holds besides, and the digest is not of."""
+        """Return further fields of the JSON, which the digest does not cover."""
         return {}
 
     def content(self) -> dict[str, Any]:
-        """Return all that depends on seed, subject and settings alone, as JSON holds it; the digest
-        is of this.
-        """
+        """Return all that depends on seed, subject and settings alone; the digest is of this."""
         return {
             "format": FORMAT,
             "job": self.job,
@@ -174,39 +210,70 @@ class Evidence(ABC):
     @cached_property
     def digest(self) -> str:
         """A hash that two runs share exactly when they found the same, whatever they cost."""
-        return hashlib.sha256(json_file.dump(self.content()).encode()).hexdigest()
+        text = json_file.dump(self.content())
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the evidence as JSON-ready values."""
         table = self.content()
-        del table["queries"]  # which stand among what was spent
+        del table["queries"]  # they are in "spent" as well
         return {**table, **self.extra(), "spent": self.spent.to_dict(), "digest": self.digest}
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
-        """Return the evidence as JSON, and write it to `path` where one is given."""
+        """Return the evidence as JSON, and write it to `path` if given.
+
+        Raises
+        ------
+        UsageError
+            The file cannot be written.
+        """
         return json_file.write(path, json_file.dump(self.to_dict()), self.document)
 
     @classmethod
     def from_json(cls, path: str | PathLike[str]) -> Self:
-        """Read what `to_json` wrote."""
-        return cls.from_dict(json_file.read(path, cls.document), where=str(path))
+        """Read what `to_json` wrote.
+
+        Raises
+        ------
+        UsageError
+            The file cannot be read, is damaged, or holds another kind of evidence.
+        """
+        table = json_file.read(path, cls.document)
+        return cls.from_dict(table, where=str(path))
 
     @classmethod
     def from_dict(cls, table: Any, *, where: str | None = None) -> Self:
-        """Rebuild the evidence from the parsed JSON, of this format or of format 1."""
+        """Rebuild the evidence from the parsed JSON, of this format or of format 1.
+
+        Parameters
+        ----------
+        table
+            The parsed JSON.
+        where
+            The beginning of error messages, such as the name of the file.
+
+        Raises
+        ------
+        UsageError
+            The document is damaged, of another kind, or of an unknown format.
+        """
         place = where or cls.document
         if not isinstance(table, Mapping) or "format" not in table or not cls.owns(table):
-            raise UsageError(f"{place}: this is no evenhand {cls.document}")
-        known = table["format"]
-        if known not in (1, FORMAT):
+            raise UsageError(f"{place}: this is not an evenhand {cls.document}")
+        written_format = table["format"]
+        if written_format not in (1, FORMAT):
             raise UsageError(
-                f"{place}: {cls.document} format {known} is not {FORMAT}; use the evenhand that"
-                " wrote it"
+                f"{place}: {cls.document} format {written_format} is not {FORMAT}; use the evenhand"
+                " that wrote it"
             )
         try:
-            return cls.read(_of_this_format(table), place)
+            current = _of_this_format(table)
+            check_fields(current, cls.json_fields, place)
+            return cls.read(current, place)
         except UsageError:
             raise
+        # Types are checked above; what is left are values that fit no object, such as an interval
+        # whose ends are swapped, and fields that only one kind of evidence has.
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             reason = f"{type(error).__name__}: {error}"
             raise UsageError(
@@ -216,12 +283,12 @@ class Evidence(ABC):
     @classmethod
     @abstractmethod
     def owns(cls, table: Mapping[str, Any]) -> bool:
-        """Tell whether parsed JSON is of this kind."""
+        """Return whether parsed JSON is of this kind."""
 
     @classmethod
     @abstractmethod
     def read(cls, table: Mapping[str, Any], where: str) -> Self:
-        """Rebuild the evidence from JSON of the present format; `where` begins error sentences."""
+        """Rebuild the evidence from JSON of the present format; `where` begins error messages."""
 
 
 def _of_this_format(table: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 def evidence_of(table: Any, *, where: str) -> Evidence:
     """Rebuild any evidence from its parsed JSON, whatever verb made it."""
     job = table.get("job") if isinstance(table, Mapping) else None
-    kind = verb_of(str(job)).document()
-    found: Evidence = kind.from_dict(table, where=where)
-    return found
+    evidence_class = verb_of(str(job)).document()
+    evidence: Evidence = evidence_class.from_dict(table, where=where)
+    return evidence

@@ -1,6 +1,4 @@
-"""Result: what a verb found, as findings with the best evidence first, that round-trips through
-versioned JSON.
-"""
+"""Result: what a verb found, with the best evidence first, written as versioned JSON."""
 
 from __future__ import annotations
 
@@ -8,10 +6,11 @@ import json
 import math
 from dataclasses import dataclass, field
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from evenhand.results.document import FORMAT, RANK, findings_of, read_stop, spent_of, versions
 from evenhand.results.evidence import is_rule
+from evenhand.results.layout import ResultFields
 from evenhand.results.protocol import Evidence
 from evenhand.runtime.errors import UsageError
 from evenhand.verbs import VERBS
@@ -25,31 +24,56 @@ if TYPE_CHECKING:
     from evenhand.statistics.estimate import StopReason
 
 
-def _evidence(finding: Finding) -> tuple[bool, int, float, float]:
-    """Sort findings by their verdict, then by what is certain of them, then by their value; what is
-    unknown is last.
+def _strength(finding: Finding) -> tuple[bool, int, float, float]:
+    """Return the sort key of a finding: its verdict, then what is certain of it, then its value.
 
-    A bound on all rules that are not told of by themselves, whose rule has no conditions, comes
-    after those that are.
+    A bound on all rules that have no finding of their own is about a rule without conditions. It
+    comes after the rules themselves, and unknown values come last.
     """
-    bound = is_rule(finding.about) and not finding.about.conditions
+    is_bound = is_rule(finding.about) and not finding.about.conditions
     estimate = finding.estimate
-    certain, value = estimate.low, estimate.value
+    certain = estimate.low
+    value = estimate.value
     if finding.least:
-        certain, value = 1 - estimate.high, 1 - estimate.value
-    return bound, RANK[finding.verdict], -certain, 1.0 if math.isnan(value) else -value
+        # Of a ratio small values are discrimination, and 1 is none.
+        certain = 1 - estimate.high
+        value = 1 - estimate.value
+    by_value = 1.0 if math.isnan(value) else -value
+    return is_bound, RANK[finding.verdict], -certain, by_value
 
 
 def by_evidence(findings: Sequence[Finding]) -> list[Finding]:
     """Return findings with the best evidence first."""
-    return sorted(findings, key=_evidence)
+    return sorted(findings, key=_strength)
 
 
 @dataclass(frozen=True)
 class Result(Evidence):
-    """What a verb found: findings with the best evidence first, and all that is needed to repeat
-    the run.
+    """What a verb found: findings with the best evidence first, and what repeats the run.
+
+    Attributes
+    ----------
+    job
+        The verb that made it.
+    findings
+        The findings, the best evidence first.
+    seed
+        The seed of the run.
+    spent
+        Inputs that were asked, inputs that were executed, and seconds.
+    stop
+        Why the run ended.
+    space
+        What an input can be, as JSON holds it.
+    notes
+        What else a reader should know.
+
+    Notes
+    -----
+    See docs/how-to/measure.md
     """
+
+    json_fields: ClassVar[Any] = ResultFields
 
     job: str
     findings: Sequence[Finding]
@@ -60,13 +84,11 @@ class Result(Evidence):
     notes: Sequence[str] = ()
     versions: Mapping[str, str] = field(default_factory=versions)
     details: Mapping[str, Any] = field(default_factory=dict)
-    """What else a verb has to tell, as JSON holds it: the lattice of `subsets`, for example."""
+    """Further data of a verb, as JSON holds it: the lattice of `subsets`, for example."""
     domain: Any = field(default=None, repr=False, compare=False)
     """The space itself, which remembers the user's own frame; a result from a file has none."""
     tests: Any = field(default=None, repr=False, compare=False)
-    """The tests behind the scores, where the verb can write them down; a result from a file has
-    none.
-    """
+    """The tests behind the scores, where the verb kept them; a result from a file has none."""
 
     def __post_init__(self) -> None:
         ranked = by_evidence(self.findings)
@@ -76,17 +98,34 @@ class Result(Evidence):
     @property
     def level(self) -> float:
         """The level at which all findings hold together; 1 where every input was asked."""
-        return min((finding.estimate.level for finding in self.findings), default=1.0)
+        levels = [finding.estimate.level for finding in self.findings]
+        return min(levels, default=1.0)
 
     @property
     def worst(self) -> Finding:
-        """The finding with the best evidence of discrimination."""
+        """The finding with the best evidence of discrimination.
+
+        Raises
+        ------
+        UsageError
+            There are no findings.
+        """
         if not self.findings:
             raise UsageError(f"this {self.job} has no findings")
         return self.findings[0]
 
     def to_suite(self, path: str | PathLike[str]) -> None:
-        """Write every test behind the scores to a CSV or Parquet file, for `replay`."""
+        """Write every test behind the scores to a CSV or Parquet file, for `replay`.
+
+        Raises
+        ------
+        UsageError
+            The run kept no tests, or the file cannot be written.
+
+        Notes
+        -----
+        See docs/how-to/replay.md
+        """
         if self.tests is None:
             raise UsageError(
                 f"this {self.job} kept no tests; measure with keep_tests=True to write them to a"
@@ -96,32 +135,37 @@ class Result(Evidence):
 
     def body(self) -> dict[str, Any]:
         """Return what only this kind of evidence holds, as JSON holds it."""
-        return {
+        table: dict[str, Any] = {
             "findings": [finding.to_dict() for finding in self.findings],
             "space": self.space,
-            **({"details": self.details} if self.details else {}),
         }
+        if self.details:
+            table["details"] = self.details
+        return table
 
     @classmethod
     def owns(cls, table: Mapping[str, Any]) -> bool:
-        """Tell whether parsed JSON is a result; other kinds of evidence have findings as well."""
+        """Return whether parsed JSON is a result; other kinds of evidence have findings as well."""
+        if "findings" not in table:
+            return False
         job = table.get("job")
-        other = isinstance(job, str) and job in VERBS and VERBS[job].document() is not cls
-        return "findings" in table and not other
+        if isinstance(job, str) and job in VERBS:
+            return VERBS[job].document() is cls
+        return True
 
     @classmethod
     def read(cls, table: Mapping[str, Any], where: str) -> Result:
         """Rebuild a result from JSON of the present format."""
         return cls(
-            table["job"],
-            findings_of(table),
-            table["seed"],
-            spent_of(table),
-            read_stop(table["stop"]),
-            table["space"],
-            table.get("notes", ()),
-            table["versions"],
-            table.get("details", {}),
+            job=table["job"],
+            findings=findings_of(table),
+            seed=table["seed"],
+            spent=spent_of(table),
+            stop=read_stop(table["stop"]),
+            space=table["space"],
+            notes=table.get("notes", ()),
+            versions=table["versions"],
+            details=table.get("details", {}),
         )
 
     def __str__(self) -> str:

@@ -1,6 +1,4 @@
-"""What format 1 has in words alone is a field once it is read: cells of maps, kinds of intervals,
-notes, features.
-"""
+"""What format 1 has only as text is a field once it is read: cells, intervals, notes, features."""
 
 from __future__ import annotations
 
@@ -23,49 +21,54 @@ def old(name: str) -> dict[str, Any]:
     stop = STOPS[table.pop("stop")]
     if stop is not None:
         table["stop"] = stop
-    table.get("details", {}).pop("table_notes", None)
-    for entry in table.get("details", {}).get("mine", ()):
-        for cells in entry["maps"]:
+    details = table.get("details", {})
+    details.pop("table_notes", None)
+    for mining in details.get("mine", ()):
+        for cells in mining["maps"]:
             del cells["values"]
     table.pop("resampled", None)
     for check in table.get("checks", ()):
         check.pop("about", None)
-    for one in table.get("comparisons", {}).values():
-        del one["resampled"], one["stop"]
+    comparisons = table.get("comparisons", {})
+    for comparison in comparisons.values():
+        del comparison["resampled"]
+        del comparison["stop"]
     return table
 
 
 @pytest.mark.parametrize("name", ["mine", "mine, tpr and fpr", "mine_log"])
 def test_cells_get_their_levels_and_where_their_bins_start(name):
-    found = upgraded(old(name))["details"]["mine"]
-    assert [entry["maps"] for entry in found] == [
-        entry["maps"] for entry in made(name).details["mine"]
-    ]
+    minings = upgraded(old(name))["details"]["mine"]
+    maps = [mining["maps"] for mining in minings]
+    expected = [mining["maps"] for mining in made(name).details["mine"]]
+    assert maps == expected
 
 
 @pytest.mark.parametrize("name", ["impact", "impact, scored"])
 def test_the_notes_of_tables_are_known_by_what_the_tables_hold(name):
-    assert upgraded(old(name))["details"]["table_notes"] == made(name).details["table_notes"]
+    details = upgraded(old(name))["details"]
+    assert details["table_notes"] == made(name).details["table_notes"]
     again = evidence_of(old(name), where="old.json")
     assert again.to_text() == made(name).to_text()
 
 
-def test_notes_that_were_put_before_those_of_the_tables_are_told():
+def test_notes_that_were_put_before_those_of_the_tables_are_printed():
     table = old("impact")
     table["notes"] = ["3 rows were dropped", *table["notes"]]
-    assert upgraded(table)["details"]["table_notes"] == [1, 5]
-    assert (
-        "note: 3 rows were dropped" in evidence_of(table, where="old.json").to_text().splitlines()
-    )
+    details = upgraded(table)["details"]
+    assert details["table_notes"] == [1, 5]
+    lines = evidence_of(table, where="old.json").to_text().splitlines()
+    assert "note: 3 rows were dropped" in lines
 
 
 @pytest.mark.parametrize("name", ["compare", "compare, splits"])
-def test_resamples_are_told_from_splits(name):
-    assert upgraded(old(name))["resampled"] is made(name).resampled
+def test_resamples_are_distinguished_from_splits(name):
+    new = upgraded(old(name))
+    assert new["resampled"] is made(name).resampled
 
 
 def test_checks_of_a_repair_get_the_feature_that_they_are_about():
     again: Any = evidence_of(old("repair"), where="old.json")
-    assert [check.about for check in again.checks] == [
-        check.about for check in made("repair").checks
-    ]
+    features = [check.about for check in again.checks]
+    expected = [check.about for check in made("repair").checks]
+    assert features == expected

@@ -6,10 +6,12 @@ import json
 from dataclasses import dataclass, replace
 
 import jsonschema
+import numpy as np
 import pytest
 
 import evenhand as eh
 from evenhand.results.evidence import Case, Finding
+from evenhand.results.layout import CHOICES
 from evenhand.results.reading import evidence_of
 from evenhand.results.result import Result, schema
 from evenhand.runtime.budget import Budget, Meter, Spent
@@ -77,8 +79,13 @@ def test_the_story_names_claim_estimate_limit_and_case():
 
 
 def test_best_evidence_comes_first():
-    made = result(finding(0.0, 0.01), finding(0.3, 0.5, name="race"), finding(0.2, 0.9, name="age"))
-    assert [f.about for f in made.findings] == [("race",), ("age",), ("sex",)]
+    made = result(
+        finding(0.0, 0.01),
+        finding(0.3, 0.5, name="race"),
+        finding(0.2, 0.9, name="age"),
+    )
+    features = [found.about for found in made.findings]
+    assert features == [("race",), ("age",), ("sex",)]
     assert made.worst.about == ("race",)
     with pytest.raises(UsageError, match="no findings"):
         _ = result().worst
@@ -114,12 +121,12 @@ def test_the_schema_refuses_what_is_not_a_result():
 
 def test_the_digest_ignores_what_a_run_cost_and_nothing_else():
     made = result(finding(0.2, 0.3))
-    assert made.digest == result(finding(0.2, 0.3), seconds=9.0, executed=0).digest
-    assert made.digest != result(finding(0.2, 0.31)).digest
-    assert (
-        made.digest
-        != Result("measure", made.findings, 8, made.spent, made.stop, made.space, made.notes).digest
-    )
+    slower = result(finding(0.2, 0.3), seconds=9.0, executed=0)
+    assert slower.digest == made.digest
+    other_value = result(finding(0.2, 0.31))
+    assert other_value.digest != made.digest
+    other_seed = replace(made, seed=8)
+    assert other_seed.digest != made.digest
 
 
 def test_unwritable_missing_damaged_and_foreign_files(tmp_path):
@@ -130,12 +137,12 @@ def test_unwritable_missing_damaged_and_foreign_files(tmp_path):
         Result.from_json(tmp_path / "missing.json")
     for name, text, words in (
         ("text.json", "hello", "not a JSON file"),
-        ("list.json", "[]", "no evenhand result"),
+        ("list.json", "[]", "this is not an evenhand result"),
         ("new.json", '{"format": 99, "findings": []}', "format 99"),
         ("old.json", '{"format": 1, "findings": [{}]}', "damaged"),
-        ("damaged.json", '{"format": 2, "findings": [{}]}', "damaged"),
-        ("job.json", '{"format": 2, "findings": [], "job": ["measure"]}', "damaged"),
-        ("other.json", '{"format": 2, "findings": [], "job": "compare"}', "no evenhand result"),
+        ("damaged.json", '{"format": 2, "findings": [{}]}', "the field 'key' is missing"),
+        ("job.json", '{"format": 2, "findings": [], "job": ["measure"]}', "job: expected a text"),
+        ("other.json", '{"format": 2, "findings": [], "job": "compare"}', "not an evenhand result"),
     ):
         file = tmp_path / name
         file.write_text(text)
@@ -144,11 +151,91 @@ def test_unwritable_missing_damaged_and_foreign_files(tmp_path):
         assert name in str(caught.value)
 
 
-def test_the_document_says_what_claims_used_to_say():
+def put(table, path, value):
+    """Put a value into nested lists and tables, or take away what is there where it is None."""
+    *steps, last = path
+    for step in steps:
+        table = table[step]
+    if value is None:
+        del table[last]
+    else:
+        table[last] = value
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "sentence"),
+    [
+        (["seed"], None, "the field 'seed' is missing"),
+        (["space"], None, "the field 'space' is missing"),
+        (["seed"], "0", 'seed: expected a whole number, got "0"'),
+        (["seed"], True, "seed: expected a whole number, got true"),
+        (
+            ["stop"],
+            "margn",
+            "stop: unknown value 'margn'; did you mean 'margin'? Valid choices are",
+        ),
+        (["notes"], "a note", 'notes: expected a list, got "a note"'),
+        (["spent", "seconds"], "long", 'spent.seconds: expected a number, got "long"'),
+        (["versions", "python"], 3, "versions[...]: expected a text, got a whole number"),
+        (["findings", 1, "claim"], None, "findings[1]: the field 'claim' is missing"),
+        (["findings", 1, "estimate"], 3, "findings[1].estimate: expected a table, got 3"),
+        (
+            ["findings", 1, "estimate", "low"],
+            "small",
+            'findings[1].estimate.low: expected a number, got "small"',
+        ),
+        (
+            ["findings", 1, "verdict"],
+            "passed",
+            "findings[1].verdict: unknown value 'passed'; did you mean 'pass'?",
+        ),
+        (
+            ["findings", 0, "cases", 0, "outcomes"],
+            ["deny"],
+            "findings[0].cases[0].outcomes: expected a list of length 2, got 1",
+        ),
+        (
+            ["findings", 0, "cases", 0, "twin", "age"],
+            [30],
+            "findings[0].cases[0].twin[...]: expected a text, a number, a boolean or null, got a",
+        ),
+    ],
+)
+def test_damaged_documents_are_refused_by_the_path_of_the_field(path, value, sentence):
+    made = result(finding(0.2, 0.3), finding(0.0, 0.01, name="race"))
+    table = json.loads(made.to_json())
+    put(table, path, value)
+    with pytest.raises(UsageError) as caught:
+        evidence_of(table, where="result.json")
+    assert str(caught.value).startswith(f"result.json: {sentence}")
+
+
+def test_the_declared_fields_know_every_verdict_and_every_reason_to_stop():
+    assert list(CHOICES["verdict"]) == [verdict.value for verdict in eh.Verdict]
+    assert list(CHOICES["stop"]) == [reason.name.lower() for reason in eh.StopReason]
+
+
+def test_a_table_that_was_made_in_memory_may_hold_numbers_of_numpy():
+    made = result(finding(np.float64(0.2), np.float64(0.3)))
+    again = Result.from_dict(made.to_dict())
+    assert again.digest == made.digest
+
+
+def test_numbers_are_written_as_they_were_read():
+    made = result(Finding("a claim", ("sex",), Witnesses.of(12, 400, "adaptive"), 3))
+    text = made.to_json()
+    assert '"limit": 3,' in text
+    assert Result.from_dict(json.loads(text)).to_json() == text
+
+
+def test_findings_of_the_document_have_a_key_a_score_and_a_unit():
     table = json.loads(result(finding(0.2, 0.3), finding(0.0, 0.01, name="race")).to_json())
     assert (table["format"], table["stop"], table["level"]) == (2, "margin", 0.95)
-    told = [(one["key"], one["score"], one["unit"]) for one in table["findings"]]
-    assert told == [("causal of sex", "causal", "rate"), ("causal of race", "causal", "rate")]
+    fields = [(entry["key"], entry["score"], entry["unit"]) for entry in table["findings"]]
+    assert fields == [
+        ("causal of sex", "causal", "rate"),
+        ("causal of race", "causal", "rate"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -168,18 +255,19 @@ def test_the_document_says_what_claims_used_to_say():
     ],
 )
 def test_a_key_says_what_was_measured_of_what(about, output, key):
-    one = Finding("a claim", about, eh.Estimate.exact(1, 4), output=output, score="causal")
-    other = Finding(
-        "other words", about, eh.Estimate.exact(3, 9), 0.1, output=output, score="causal"
-    )
-    assert one.key == other.key == key
-    assert (
-        Finding("a claim", about, eh.Estimate.exact(1, 4), output=output, score="group").key != key
-    )
+    estimate = eh.Estimate.exact(1, 4)
+    first = Finding("a claim", about, estimate, output=output, score="causal")
+    assert first.key == key
+    other_estimate = eh.Estimate.exact(3, 9)
+    same = Finding("other words", about, other_estimate, 0.1, output=output, score="causal")
+    assert same.key == key
+    other_score = Finding("a claim", about, estimate, output=output, score="group")
+    assert other_score.key != key
 
 
 def test_a_finding_may_have_a_key_a_detail_and_a_verdict_of_its_own():
-    made = result(replace(finding(0.2, 0.3), key="mine", judged=eh.Verdict.PASS, detail=Place(3)))
+    own = replace(finding(0.2, 0.3), key="mine", judged=eh.Verdict.PASS, detail=Place(3))
+    made = result(own)
     table = json.loads(made.to_json())
     jsonschema.validate(table, schema())
     assert made.verdict == "pass"  # whatever the limit says
@@ -214,21 +302,22 @@ def test_every_unit_goes_through_json_and_the_schema_keeps_them_apart(estimate, 
     (found,) = table["findings"]
     assert found["unit"] == unit == made.worst.unit
     for other in {"rate", "count", "amount"} - {unit}:
+        changed = {**table, "findings": [{**found, "unit": other}]}
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate({**table, "findings": [{**found, "unit": other}]}, schema())
+            jsonschema.validate(changed, schema())
 
 
 def test_only_what_kept_its_tests_writes_a_suite(tmp_path):
     made = result(finding(0.2, 0.3))
-    for one in (made, Result.from_dict(json.loads(made.to_json()))):
-        with pytest.raises(
-            UsageError, match="this measure kept no tests; measure with keep_tests=True"
-        ):
-            one.to_suite(tmp_path / "tests.csv")
+    again = Result.from_dict(json.loads(made.to_json()))
+    message = "this measure kept no tests; measure with keep_tests=True"
+    for found in (made, again):
+        with pytest.raises(UsageError, match=message):
+            found.to_suite(tmp_path / "tests.csv")
     assert not list(tmp_path.iterdir())
 
 
-def test_any_evidence_is_told_and_shown_by_its_verb(tmp_path):
+def test_any_evidence_is_printed_and_shown_by_its_verb(tmp_path):
     made = result(finding(0.2, 0.3))
     again = evidence_of(json.loads(made.to_json()), where="result.json")
     assert again == made
@@ -243,7 +332,9 @@ def test_any_evidence_is_told_and_shown_by_its_verb(tmp_path):
 def test_infinite_outcomes_are_written_as_text():
     case = Case({"sex": "F"}, {"sex": "M"}, (float("inf"), 1.0))
     made = result(Finding("c", ("sex",), eh.Estimate.exact(1, 4), None, (case,)))
-    assert json.loads(made.to_json())["findings"][0]["cases"][0]["outcomes"] == ["inf", 1.0]
+    table = json.loads(made.to_json())
+    written_case = table["findings"][0]["cases"][0]
+    assert written_case["outcomes"] == ["inf", 1.0]
 
 
 def test_to_frame_has_a_row_per_finding():
