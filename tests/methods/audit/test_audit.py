@@ -892,20 +892,23 @@ def test_of_audits_that_are_gathered_each_baseline_is_told_once(tmp_path):
     ("text", "words"),
     [
         ("{", "not a JSON file"),
-        ("[]", "no evenhand result"),
-        ('{"job": "audit"}', "no evenhand audit"),
-        ('{"job": "compare"}', "no evenhand comparison"),
+        ("[]", "not an evenhand result"),
+        ('{"job": "audit"}', "not an evenhand audit"),
+        ('{"job": "compare"}', "not an evenhand comparison"),
         (
             f'{{"job": "audit", "checks": [], "format": {FORMAT + 1}}}',
             f"format {FORMAT + 1} is not {FORMAT}",
         ),
-        (f'{{"job": "audit", "checks": [[1]], "format": {FORMAT}}}', "damaged"),
-        (f'{{"job": "audit", "checks": [7], "format": {FORMAT}}}', "damaged"),
+        (f'{{"job": "audit", "checks": [[1]], "format": {FORMAT}}}', "the field 'seed' is missing"),
+        (f'{{"job": "audit", "checks": [7], "format": {FORMAT}}}', "the field 'seed' is missing"),
         (
             f'{{"job": "audit", "checks": [{{"name": "x"}}], "format": {FORMAT}}}',
-            "damaged (KeyError: 'job')",
+            "the field 'seed' is missing",
         ),
-        (f'{{"job": "audit", "checks": [], "format": {FORMAT}, "seed": 0}}', "damaged"),
+        (
+            f'{{"job": "audit", "checks": [], "format": {FORMAT}, "seed": 0}}',
+            "the field 'stop' is missing",
+        ),
     ],
 )
 def test_a_damaged_file_is_one_sentence(tmp_path, text, words):

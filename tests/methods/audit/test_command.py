@@ -226,7 +226,7 @@ def test_every_file_that_is_asked_for_is_written_and_well_formed(run, project):
         (["--json", "same", "--junit", "same"], ["--json and --junit both name same"]),
         (["--baseline", "none.json"], ["none.json: cannot read the audit"]),
         (["--baseline", "text.json"], ["text.json: this is not a JSON file"]),
-        (["--baseline", "measure.json"], ["measure.json: this is no evenhand audit"]),
+        (["--baseline", "measure.json"], ["measure.json: this is not an evenhand audit"]),
         (["--queries", "0"], ["queries = 0"]),
         (["--seed", "-1"], ["seed"]),
         (["--n-jobs", "0"], ["n_jobs = 0"]),
@@ -444,7 +444,7 @@ def test_results_of_all_jobs_make_one_page(run, project):
     [
         (["none.json"], "none.json: cannot read the result"),
         (["bad.json"], "bad.json: this is not a JSON file"),
-        (["list.json"], "list.json: this is no evenhand result"),
+        (["list.json"], "list.json: this is not an evenhand result"),
         (["cut.json"], "cut.json: this evenhand audit is damaged"),
         (["audit.json", "bad.json"], "bad.json"),
         (["audit.json", "-o", "no/r.html"], "no folder 'no'"),

@@ -408,7 +408,8 @@ def test_results_that_cannot_be_replayed(tmp_path):
     named = result_of(tmp_path, finding(case(60), output="grant"))
     refused(UsageError, lambda: replay(named, fair, SPACE), "no output 'grant'")
     (tmp_path / "list.json").write_text("[1]")
-    refused(UsageError, lambda: replay(tmp_path / "list.json", fair, SPACE), "no evenhand result")
+    path = tmp_path / "list.json"
+    refused(UsageError, lambda: replay(path, fair, SPACE), "not an evenhand result")
     refused(UsageError, lambda: replay(tmp_path / "none.json", fair, SPACE), "none.json")
 
 

@@ -507,7 +507,7 @@ def test_a_file_of_something_else_is_never_overwritten(tmp_path):
     measured = eh.measure(desk.subject, over="sex", margin=0.2)
     for text, words in (
         ("hello", "not a JSON file"),
-        ("{}", "no evenhand result"),
+        ("{}", "not an evenhand result"),
         (measured.to_json(), "holds a measure and not pairs that were saved"),
     ):
         file.write_text(text)

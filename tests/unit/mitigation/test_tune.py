@@ -186,14 +186,14 @@ def test_files_that_are_no_tuning_are_refused(swept, tmp_path):
     path = tmp_path / "bad.json"
     table = json.loads(swept.to_json())
     for changes, words in (
-        ({"job": "compare"}, "this is no evenhand tuning"),
+        ({"job": "compare"}, "this is not an evenhand tuning"),
         ({"format": 3}, "tuning format 3 is not 2"),
-        ({"chosen": 3}, "chosen: this is no evenhand comparison"),
+        ({"chosen": 3}, "chosen: this is not an evenhand comparison"),
         (
             {"comparison": {**table["comparison"], "start": 3}},
             "comparison: this evenhand comparison is damaged",
         ),
-        ({"stop": "bored"}, "this evenhand tuning is damaged"),
+        ({"stop": "bored"}, "bad.json: stop: unknown value 'bored'; valid choices are"),
     ):
         path.write_text(json.dumps({**table, **changes}))
         refused(UsageError, lambda: Tuning.from_json(path), "bad.json", words)

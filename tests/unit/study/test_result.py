@@ -147,10 +147,10 @@ def _with_failure() -> Cases:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"job": "compare"}, "this is no evenhand study"),
+        ({"job": "compare"}, "this is not an evenhand study"),
         ({"format": 7}, "study format 7 is not 2"),
-        ({"findings": [{}]}, "this evenhand study is damaged"),
-        ({"stop": "bored"}, "this evenhand study is damaged"),
+        ({"findings": [{}]}, "findings[0]: the field 'key' is missing"),
+        ({"stop": "bored"}, "stop: unknown value 'bored'; valid choices are"),
     ],
 )
 def test_files_that_are_no_study_are_refused(tmp_path, changes, words):
