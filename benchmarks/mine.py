@@ -30,7 +30,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import evenhand as eh
-from evenhand.methods.mine.rule_sets import Forming, Mining, Treated
+from evenhand.methods.mine.rule_sets import RuleSetOptions, Mining, Treated
 from evenhand.methods.mine.testsgd_score import group_score
 from evenhand.methods.mine.texts.combinations import families
 from evenhand.scores.neighbours import Neighbours
@@ -124,7 +124,7 @@ def section_speed(options: argparse.Namespace) -> list[Row]:
         whole.append(timed(eh.mine, data.subject, data=data.rows)[0])
         enumerated.append(timed(eh.mine, data.subject, data=eh.rows(data.rows))[0])
     mining = Mining.of(
-        data.space, data.space.protected, Treated(points, np.zeros(len(points)), "", ""), Forming()
+        data.space, data.space.protected, Treated(points, np.zeros(len(points)), "", ""), RuleSetOptions()
     )
     sets = [
         (block.family, block.place(at))
@@ -210,7 +210,7 @@ def section_fair(options: argparse.Namespace) -> list[Row]:
         treated = Treated(
             space.encode(people), people["granted"].to_numpy(dtype=float), "", "recorded"
         )
-        blocks = Mining.of(space, names, treated, Forming()).ranking.blocks
+        blocks = Mining.of(space, names, treated, RuleSetOptions()).ranking.blocks
         size, inside, outside = (
             np.concatenate([getattr(block, name) for block in blocks])
             for name in ("size", "inside", "outside")

@@ -16,27 +16,29 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.runtime.errors import UsageError
+from evenhand.statistics.numerics import halve
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from evenhand.statistics.intervals import Floats, Limits
 
 MOST_AT_STAKE = 0.75
-"""The share of the capital that one variable can lose; on the whole, limits are narrower than with
-1/2 and 0.9.
+"""The share of the capital that one variable can lose.
+
+On the whole, limits are narrower than with 1/2 and 0.9.
 """
-_BYTES_AT_ONCE = 2_000_000  # of one of several arrays: what fits in a cache
-_LOOKS = 64  # at the capital on the way: more of them make the limits hardly narrower
-_MOST_MULTIPLIED = (
-    32  # a factor lies between 1/4 and 1 + sqrt(8 log(1/tail)), so that so many cannot overflow
-)
+_BYTES_AT_ONCE = 2_000_000
+"""The size of one of several arrays: what fits in a cache."""
+_LOOKS = 64
+"""How often the capital is looked at on the way; more looks make the limits hardly narrower."""
+_MOST_MULTIPLIED = 32
+"""A factor lies between 1/4 and 1 + sqrt(8 log(1/tail)), so that this many cannot overflow."""
 _HALVINGS = 26
 
 
 def bet(values: ArrayLike, tail: float, *, low: float = 0.0, high: float = 1.0) -> Limits:
-    """Return lower and upper limits of the means on the last axis, each missing with probability
-    `tail` at most.
+    """Return lower and upper limits of the means on the last axis.
 
     Parameters
     ----------
@@ -44,7 +46,9 @@ def bet(values: ArrayLike, tail: float, *, low: float = 0.0, high: float = 1.0) 
         One sample a row, from `low` to `high`, in an order that does not depend on the values:
         shuffle them first.
     tail
-        The probability with which each limit may miss.
+        The probability with which each limit may miss, at most.
+    low, high
+        The range that values may have.
 
     >>> below, above = bet([[0, 0, 1, 0, 0, 0, 0, 1, 0, 0] * 10], 0.025)
     >>> f"{below[0]:.3f} {above[0]:.3f}"
@@ -60,52 +64,65 @@ def bet(values: ArrayLike, tail: float, *, low: float = 0.0, high: float = 1.0) 
             f"values must lie from low = {low!r} to high = {high!r}; say how far they can reach"
         )
     rows, size = samples.shape
-    lower, upper = np.full(rows, float(low)), np.full(rows, float(high))
+    lower = np.full(rows, float(low))
+    upper = np.full(rows, float(high))
     if size == 0:
         return lower, upper
+    width = high - low
     at_once = max(1, _BYTES_AT_ONCE // (8 * size))
     for start in range(0, rows, at_once):
         part = slice(start, start + at_once)
-        unit = np.clip((samples[part] - low) / (high - low), 0.0, 1.0)
+        unit = np.clip((samples[part] - low) / width, 0.0, 1.0)
         stakes = _stakes(unit, tail)
         mean = np.clip(samples[part].mean(axis=1), low, high)
+        lowest = low + width * _above(unit, stakes, tail)
+        # The upper limit is the lower one of what is missing to the top of the range.
+        highest = high - width * _above(1 - unit, stakes, tail)
         # Rounding must not push the limits past the mean itself, which they touch at the ends of
         # the range.
-        lower[part] = np.clip(low + (high - low) * _above(unit, stakes, tail), low, mean)
-        upper[part] = np.clip(high - (high - low) * _above(1 - unit, stakes, tail), mean, high)
+        lower[part] = np.clip(lowest, low, mean)
+        upper[part] = np.clip(highest, mean, high)
     return lower, upper
 
 
 def _stakes(values: Floats, tail: float) -> Floats:
     """Return the stake on each value, which rests on the values before it alone."""
-    size = values.shape[1]
+    rows, size = values.shape
+    # Both estimates begin with one made-up value: a mean of 1/2, and a variance of 1/4.
     seen = np.arange(2.0, size + 2)
     mean = (0.5 + np.cumsum(values, axis=1)) / seen
-    variance = (0.25 + np.cumsum((values - mean) ** 2, axis=1)) / seen
-    before = np.concatenate([np.full((len(values), 1), 0.25), variance[:, :-1]], axis=1)
-    return np.asarray(np.sqrt(2 * math.log(1 / tail) / (size * before)))
+    squares = (values - mean) ** 2
+    variance = (0.25 + np.cumsum(squares, axis=1)) / seen
+    first = np.full((rows, 1), 0.25)
+    variance_before = np.concatenate([first, variance[:, :-1]], axis=1)
+    return np.asarray(np.sqrt(2 * math.log(1 / tail) / (size * variance_before)))
 
 
 def _above(values: Floats, stakes: Floats, tail: float) -> Floats:
-    """Return the largest mean that is ruled out for being too low, up to that of the values; 0
-    where none is.
+    """Return the largest mean that is ruled out for being too low, 0 where none is.
+
+    It is at most the mean of the values.
     """
+
+    def is_ruled_out(mean: Floats) -> NDArray[np.bool_]:
+        return np.asarray(_log_capital(values, stakes, mean) >= -math.log(tail))
+
     near = values.mean(axis=1)
-    far = np.where(_log_capital(values, stakes, near) >= -math.log(tail), near, 0.0)
-    for _ in range(_HALVINGS):
-        middle = (far + near) / 2
-        out = _log_capital(values, stakes, middle) >= -math.log(tail)
-        far, near = np.where(out, middle, far), np.where(out, near, middle)
-    return far
+    far = np.where(is_ruled_out(near), near, 0.0)
+    return halve(is_ruled_out, far, near, _HALVINGS)
 
 
-def _log_capital(values: Floats, stakes: Floats, m: Floats) -> Floats:
-    """Return the log of the most that bets on a mean above `m` have ever made of a capital of 1; it
-    falls in m.
+def _log_capital(values: Floats, stakes: Floats, mean: Floats) -> Floats:
+    """Return the log of the most that a capital of 1 has ever become, by bets on a higher mean.
+
+    It falls in the mean.
     """
+    size = values.shape[1]
     with np.errstate(divide="ignore", over="ignore"):
-        most = MOST_AT_STAKE / m[:, None]
-    factors = 1 + np.minimum(stakes, most) * (values - m[:, None])
-    starts = np.arange(0, values.shape[1], min(max(values.shape[1] // _LOOKS, 1), _MOST_MULTIPLIED))
-    gains = np.log(np.multiply.reduceat(factors, starts, axis=1))
-    return np.asarray(np.cumsum(gains, axis=1).max(axis=1))
+        most = MOST_AT_STAKE / mean[:, None]
+    factors = 1 + np.minimum(stakes, most) * (values - mean[:, None])
+    # A logarithm costs much more than a product: it is taken once for each run of factors.
+    run = min(max(size // _LOOKS, 1), _MOST_MULTIPLIED)
+    products = np.multiply.reduceat(factors, np.arange(0, size, run), axis=1)
+    log_capital = np.cumsum(np.log(products), axis=1)
+    return np.asarray(log_capital.max(axis=1))

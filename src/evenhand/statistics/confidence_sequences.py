@@ -12,18 +12,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.statistics.intervals import TINY, check_level, checked, ordered_pairs, share_of
+from evenhand.statistics.numerics import halve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import ArrayLike, NDArray
 
     from evenhand.statistics.intervals import Floats, Limits
 
-# Jeffreys' prior: the mixture's redundancy is then within a constant of the best possible for every
-# p.
 PRIOR = 0.5
+"""Both parameters of Jeffreys' prior, which the mixture is over.
+
+The mixture's redundancy is then within a constant of the best possible, for every rate.
+"""
 _HALVINGS = 60
+_ALMOST_ONE = 1 - 1e-9
+"""A pull beyond it is as good as infinite: the upper limit of the difference is then 1."""
 
 
 def log_mixture(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
@@ -35,19 +38,21 @@ def log_mixture(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
     from scipy.special import betaln, xlog1py, xlogy
 
     hits, size = checked(k, n)
-    fit = betaln(PRIOR + hits, PRIOR + size - hits) - betaln(PRIOR, PRIOR)
-    at = np.asarray(p, dtype=float)
-    return np.asarray(fit - xlogy(hits, at) - xlog1py(size - hits, -at))
+    misses = size - hits
+    rate = np.asarray(p, dtype=float)
+    # What the mixture over all rates makes of the hits, over what the rate p makes of them.
+    log_marginal = betaln(PRIOR + hits, PRIOR + size - hits) - betaln(PRIOR, PRIOR)
+    return np.asarray(log_marginal - xlogy(hits, rate) - xlog1py(misses, -rate))
 
 
 def mixture(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
-    """Return the confidence sequence {p : M_n(p) < 1/(1 - level)} of the beta-binomial mixture
-    martingale M.
+    """Return the confidence sequence of the beta-binomial mixture martingale M.
 
-    By Ville's inequality the intervals of all n hold together with probability `level`, so it is
-    valid under any stopping rule. It stays valid for independent graded outcomes x in [0, 1] (`k`
-    is then their sum): given a mixing value θ, each factor (θ/p)^x·((1-θ)/(1-p))^(1-x) is convex in
-    x, so its mean is at most that of a yes/no outcome of the same mean p, which is 1.
+    It is {p : M_n(p) < 1/(1 - level)}. By Ville's inequality the intervals of all n hold together
+    with probability `level`, so it is valid under any stopping rule. It stays valid for independent
+    graded outcomes x in [0, 1] (`k` is then their sum): given a mixing value θ, each factor
+    (θ/p)^x·((1-θ)/(1-p))^(1-x) is convex in x, so its mean is at most that of a yes/no outcome of
+    the same mean p, which is 1.
 
     >>> low, high = mixture(3, 40, 0.95)
     >>> f"{low:.4f} {high:.4f}"
@@ -60,21 +65,16 @@ def mixture(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
     def outside(p: Floats) -> NDArray[np.bool_]:
         return np.asarray(log_mixture(hits, size, p) >= bound)
 
-    low, high = np.zeros_like(share), np.ones_like(share)
-    if bool(np.any(size > 0)):
-        low = np.where(hits > 0, _edge(outside, low, share), 0.0)
-        high = np.where(hits < size, _edge(outside, high, share), 1.0)
-    return np.where(size > 0, low, 0.0)[()], np.where(size > 0, high, 1.0)[()]
-
-
-def _edge(outside: Callable[[Floats], NDArray[np.bool_]], far: Floats, near: Floats) -> Floats:
-    """Return where `outside` turns false on the way from `far` to `near`, erring towards `far`."""
-    far, near = far.copy(), near.copy()
-    for _ in range(_HALVINGS):
-        middle = (far + near) / 2
-        out = outside(middle)
-        far, near = np.where(out, middle, far), np.where(out, near, middle)
-    return far
+    low = np.zeros_like(share)
+    high = np.ones_like(share)
+    seen = size > 0
+    if bool(np.any(seen)):
+        # Without a hit nothing can be ruled out below the share, and without a miss nothing above.
+        low = np.where(hits > 0, halve(outside, low, share, _HALVINGS), 0.0)
+        high = np.where(hits < size, halve(outside, high, share, _HALVINGS), 1.0)
+    low = np.where(seen, low, 0.0)
+    high = np.where(seen, high, 1.0)
+    return low[()], high[()]
 
 
 def log_mixture_difference(k1: Floats, n1: Floats, k2: Floats, n2: Floats, d: ArrayLike) -> Floats:
@@ -84,64 +84,80 @@ def log_mixture_difference(k1: Floats, n1: Floats, k2: Floats, n2: Floats, d: Ar
     >>> bool(log_mixture_difference(ten, ten, 0 * ten, ten, 0.0) > 5)
     True
     """
-    gap = np.broadcast_to(
-        np.asarray(d, dtype=float), np.broadcast_shapes(np.shape(k1), np.shape(k2), np.shape(d))
-    )
-    far, near = np.maximum(-gap, 0.0), np.minimum(1 - gap, 1.0)
-    start, length = far, near - far
+    shape = np.broadcast_shapes(np.shape(k1), np.shape(k2), np.shape(d))
+    gap = np.broadcast_to(np.asarray(d, dtype=float), shape)
+    # The second rate p lies where both p and p + d are rates.
+    lowest = np.maximum(-gap, 0.0)
+    highest = np.minimum(1 - gap, 1.0)
+    length = highest - lowest
+
+    def rises(p: Floats) -> NDArray[np.bool_]:
+        # Both likelihoods are log-concave, so the sign of the slope brackets the one optimum.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            q = p + gap
+            up = np.nan_to_num(k1 / q) + np.nan_to_num(k2 / p)
+            slope = up - np.nan_to_num((n1 - k1) / (1 - q)) - np.nan_to_num((n2 - k2) / (1 - p))
+        return np.asarray(slope > 0)
+
+    far = lowest
+    near = highest
     for _ in range(_HALVINGS // 2):
         p = (far + near) / 2
-        with np.errstate(divide="ignore", invalid="ignore"):
-            # Both likelihoods are log-concave, so the sign of the slope brackets the one optimum.
-            q = p + gap
-            slope = np.nan_to_num(k1 / q) + np.nan_to_num(k2 / p)
-            slope = slope - np.nan_to_num((n1 - k1) / (1 - q)) - np.nan_to_num((n2 - k2) / (1 - p))
-        far, near = np.where(slope > 0, p, far), np.where(slope > 0, near, p)
-    p = np.clip((far + near) / 2, start, start + length)
-    return log_mixture(k1, n1, np.clip(p + gap, 0.0, 1.0)) + log_mixture(k2, n2, p)
+        goes_on = rises(p)
+        far = np.where(goes_on, p, far)
+        near = np.where(goes_on, near, p)
+    second = np.clip((far + near) / 2, lowest, lowest + length)
+    first = np.clip(second + gap, 0.0, 1.0)
+    return log_mixture(k1, n1, first) + log_mixture(k2, n2, second)
 
 
 def mixture_difference(
     k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike, level: float
 ) -> Limits:
-    """Return a confidence sequence for p1 - p2 from the product of the two samples' mixture
-    martingales.
+    """Return a confidence sequence for p1 - p2.
+
+    It comes from the product of the mixture martingales of the two samples.
 
     >>> low, high = mixture_difference(30, 40, 12, 40, 0.95)
     >>> f"{low:.3f} {high:.3f}"
     '0.037 0.762'
     """
-    first, second = checked(k1, n1), checked(k2, n2)
+    first = checked(k1, n1)
+    second = checked(k2, n2)
     rate = 1 - check_level(level)
-    return (
-        -mixture_difference_below(*second, *first, rate)[()],
-        mixture_difference_below(*first, *second, rate)[()],
-    )
+    # The lower limit of p1 - p2 is minus the upper one of p2 - p1.
+    low = -mixture_difference_below(*second, *first, rate)
+    high = mixture_difference_below(*first, *second, rate)
+    return low[()], high[()]
 
 
 def mixture_difference_below(k1: Floats, n1: Floats, k2: Floats, n2: Floats, rate: float) -> Floats:
-    """Return the upper limit of p1 - p2 over all pairs of rates at which the product martingale is
-    below 1/rate.
+    """Return the upper limit of p1 - p2.
+
+    It is over all pairs of rates at which the product martingale is below 1/rate.
 
     >>> forty = np.array(40.0)
     >>> f"{mixture_difference_below(forty - 10, forty, forty - 28, forty, 0.05):.3f}"
     '0.762'
     """
-    shape = np.broadcast_shapes(*(np.shape(x) for x in (k1, n1, k2, n2)))
+    shape = np.broadcast_shapes(np.shape(k1), np.shape(n1), np.shape(k2), np.shape(n2))
 
     # On the edge of that convex set both slopes equal one multiplier, and each rate then solves a
-    # quadratic.
+    # quadratic. The multiplier goes from 0 to infinity as t goes from 0 to 1.
     def rates(t: Floats) -> Limits:
         pull = (n1 + n2 + 1) * t / np.maximum(1 - t, 1e-12)
-        return _tilted(k1, n1, pull), 1 - _tilted(n2 - k2, n2, pull)
+        first = _tilted(k1, n1, pull)
+        second = 1 - _tilted(n2 - k2, n2, pull)
+        return first, second
 
     def outside(t: Floats) -> NDArray[np.bool_]:
-        p1, p2 = rates(t)
-        return np.asarray(log_mixture(k1, n1, p1) + log_mixture(k2, n2, p2) >= -np.log(rate))
+        first, second = rates(t)
+        log_product = log_mixture(k1, n1, first) + log_mixture(k2, n2, second)
+        return np.asarray(log_product >= -np.log(rate))
 
-    edge = _edge(outside, np.ones(shape), np.zeros(shape))
-    p1, p2 = rates(np.minimum(edge, 1 - 1e-9))
-    return np.where(edge < 1 - 1e-9, p1 - p2, 1.0)
+    edge = halve(outside, np.ones(shape), np.zeros(shape), _HALVINGS)
+    first, second = rates(np.minimum(edge, _ALMOST_ONE))
+    return np.where(edge < _ALMOST_ONE, first - second, 1.0)
 
 
 def _tilted(k: Floats, n: Floats, pull: Floats) -> Floats:
@@ -153,14 +169,16 @@ def _tilted(k: Floats, n: Floats, pull: Floats) -> Floats:
 
 
 def mixture_tails(groups: int, alpha: float) -> tuple[float, float]:
-    """Return the rates for each pair's lower limit and for the spread's upper limit, for
-    `mixture_spread`.
+    """Return the errors for each pair's lower limit and for the upper limit of `mixture_spread`.
 
     >>> mixture_tails(2, 0.05), mixture_tails(3, 0.05)
     ((0.05, 0.05), (0.0125, 0.025))
     """
     others = groups * (groups - 1) // 2 - 1
-    return (alpha / 2 / others, alpha / 2) if others else (alpha, alpha)
+    if not others:
+        # One pair has one martingale, which rules out values on both sides.
+        return alpha, alpha
+    return alpha / 2 / others, alpha / 2
 
 
 def mixture_spread(k: ArrayLike, n: ArrayLike, level: float, *, among: int | None = None) -> Limits:
@@ -175,9 +193,13 @@ def mixture_spread(k: ArrayLike, n: ArrayLike, level: float, *, among: int | Non
     """
     hits, size = checked(k, n)
     pairs = ordered_pairs(hits, size)
-    low_rate, high_rate = mixture_tails(among or hits.shape[-1], 1 - check_level(level))
+    groups = among or hits.shape[-1]
+    low_rate, high_rate = mixture_tails(groups, 1 - check_level(level))
     # Over ordered pairs, the largest lower limit is minus the smallest upper limit of the reversed
     # pair.
-    low = np.maximum(-mixture_difference_below(*pairs, low_rate).min(axis=-1), 0.0)
+    smallest = mixture_difference_below(*pairs, low_rate).min(axis=-1)
+    low = np.maximum(-smallest, 0.0)
     high = mixture_difference_below(*pairs, high_rate).max(axis=-1)
-    return low[()], np.where((size == 0).any(axis=-1), 1.0, high)[()]
+    # A group of which nothing was seen could have any rate.
+    has_empty = (size == 0).any(axis=-1)
+    return low[()], np.where(has_empty, 1.0, high)[()]

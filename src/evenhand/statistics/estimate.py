@@ -246,8 +246,10 @@ class Witnesses(Estimate):
 
     >>> print(Witnesses.of(12, 400, "adaptive"))
     12 found by trying 400 inputs (adaptive)
-    >>> Witnesses.of(0, 400, "adaptive").verdict(0).value, Witnesses.of(0, 400, "all", complete=True).verdict(0).value
-    ('undecided', 'pass')
+    >>> Witnesses.of(0, 400, "adaptive").verdict(0).value
+    'undecided'
+    >>> Witnesses.of(0, 400, "all", complete=True).verdict(0).value
+    'pass'
     """
 
     unit: ClassVar[str] = "count"

@@ -1,5 +1,6 @@
-"""When to stop sampling for the spread over groups, max p - min p (the group score of Themis, Def.
-3.6).
+"""When to stop sampling for the spread over groups, max p - min p.
+
+The spread is the group score of Themis (Definition 3.6).
 """
 
 from __future__ import annotations
@@ -67,19 +68,25 @@ class SpreadPlan(Plan):
 
     def _interval(self, counts: Floats, sizes: Floats, level: float, method: str) -> Limits:
         if method == "wald":
-            safe = np.maximum(sizes, 1)
-            value, half = (
-                self._value(counts, safe),
-                intervals.z_score(level) * self._deviation(counts, safe),
-            )
-            low, high = np.maximum(value - half, 0.0), np.minimum(value + half, 1.0)
-            return np.where(sizes > 0, low, 0.0), np.where(sizes > 0, high, 1.0)
-        find = intervals.spread if method == "exact" else always.mixture_spread
-        return find(_extremes(counts), sizes[..., None], level, among=self.groups)
+            return self._wald(counts, sizes, level)
+        interval = intervals.spread if method == "exact" else always.mixture_spread
+        return interval(_extremes(counts), sizes[..., None], level, among=self.groups)
+
+    def _wald(self, counts: Floats, sizes: Floats, level: float) -> Limits:
+        safe = np.maximum(sizes, 1)
+        value = self._value(counts, safe)
+        half = intervals.z_score(level) * self._deviation(counts, safe)
+        low = np.maximum(value - half, 0.0)
+        high = np.minimum(value + half, 1.0)
+        seen = sizes > 0
+        return np.where(seen, low, 0.0), np.where(seen, high, 1.0)
 
     def _deviation(self, counts: Floats, sizes: Floats) -> Floats:
-        top, bottom = counts.max(axis=-1) / sizes, counts.min(axis=-1) / sizes
-        return np.asarray(np.sqrt((top * (1 - top) + bottom * (1 - bottom)) / sizes))
+        """Return the standard error of the spread, as if the two extreme groups had been chosen."""
+        top = counts.max(axis=-1) / sizes
+        bottom = counts.min(axis=-1) / sizes
+        variance = top * (1 - top) + bottom * (1 - bottom)
+        return np.asarray(np.sqrt(variance / sizes))
 
     def _reached(self, counts: Floats, sizes: Floats) -> Flags:
         deviation = self._deviation(counts, sizes)
@@ -90,12 +97,17 @@ class SpreadPlan(Plan):
         near = np.asarray(intervals.z_score(1 - self.error_margin) * deviation < self.margin)
         if self.method == "wald" or not near.any():
             return near
-        hits, size = counts[near], np.broadcast_to(sizes, near.shape)[near]
+        hits = counts[near]
+        size = np.broadcast_to(sizes, near.shape)[near]
         value = np.ptp(hits, axis=-1) / size
+        low_is_near = self._is_over(hits, size, value - self.margin)
         stop = near.copy()
-        stop[near] = self._is_over(hits, size, value - self.margin)
-        hits, size, value = hits[stop[near]], size[stop[near]], value[stop[near]]
-        stop[stop] = self._is_under(hits, size, value + self.margin)
+        stop[near] = low_is_near
+        # Only where the lower limit is near enough is the upper one worth an integral.
+        high_is_near = self._is_under(
+            hits[low_is_near], size[low_is_near], value[low_is_near] + self.margin
+        )
+        stop[stop] = high_is_near
         return stop
 
     def _excluded(self, counts: Floats, sizes: Floats) -> Flags:
@@ -105,41 +117,60 @@ class SpreadPlan(Plan):
         size = np.broadcast_to(sizes, none.shape)
         limit = np.full(none.shape, self.limit)
         over = self._is_over(counts, size, limit, anytime=True)
-        return np.asarray(over | self._is_under(counts, size, limit, anytime=True))
+        under = self._is_under(counts, size, limit, anytime=True)
+        return np.asarray(over | under)
 
     def _is_over(
         self, counts: Floats, size: Floats, bar: Floats, *, anytime: bool = False
     ) -> Flags:
-        """Return where the spread's lower limit is at or over the bar."""
-        ends = _extremes(counts)
-        pairs = intervals.ordered_pairs(ends, np.broadcast_to(size[..., None], ends.shape))
-        at = np.broadcast_to(bar[..., None], pairs[0].shape)
+        """Return where the spread's lower limit is at or over the bar.
+
+        The limit is over it if that of any ordered pair is.
+        """
+        pairs = _pairs_of_extremes(counts, size)
+        bars = np.broadcast_to(bar[..., None], pairs[0].shape)
         if anytime or self.method == "anytime":
-            rate = always.mixture_tails(self.groups, self.error_decide or 1 - self.level)[0]
-            apart = (pairs[0] - pairs[2]) / pairs[1] > at
-            over = apart & (
-                always.log_mixture_difference(*pairs, np.clip(at, 0, 1)) >= SLACK - math.log(rate)
-            )
+            error, _ = always.mixture_tails(self.groups, self.error_decide or 1 - self.level)
+            is_apart = _difference(pairs) > bars
+            log_mixture = always.log_mixture_difference(*pairs, np.clip(bars, 0, 1))
+            over = is_apart & (log_mixture >= SLACK - math.log(error))
             return np.asarray(over.any(axis=-1) | ((bar <= 0) & (not anytime)))
-        tail = intervals.spread_tails(self.groups, self.error_margin)[0]
-        return np.asarray((intervals.melded(*pairs)(at) <= tail).any(axis=-1) | (bar <= 0))
+        tail, _ = intervals.spread_tails(self.groups, self.error_margin)
+        over = intervals.melded(*pairs)(bars) <= tail
+        return np.asarray(over.any(axis=-1) | (bar <= 0))
 
     def _is_under(
         self, counts: Floats, size: Floats, bar: Floats, *, anytime: bool = False
     ) -> Flags:
-        """Return where the spread's upper limit is under the bar."""
-        ends = _extremes(counts)
-        pairs = intervals.ordered_pairs(ends, np.broadcast_to(size[..., None], ends.shape))
-        at = np.broadcast_to(np.minimum(bar, 1.0)[..., None], pairs[0].shape)
+        """Return where the spread's upper limit is under the bar.
+
+        The limit is under it if those of all ordered pairs are.
+        """
+        pairs = _pairs_of_extremes(counts, size)
+        bars = np.broadcast_to(np.minimum(bar, 1.0)[..., None], pairs[0].shape)
         if anytime or self.method == "anytime":
-            rate = always.mixture_tails(self.groups, self.error_decide or 1 - self.level)[1]
-            apart = (pairs[0] - pairs[2]) / pairs[1] < at
-            under = apart & (always.log_mixture_difference(*pairs, at) >= SLACK - math.log(rate))
+            _, error = always.mixture_tails(self.groups, self.error_decide or 1 - self.level)
+            is_near = _difference(pairs) < bars
+            log_mixture = always.log_mixture_difference(*pairs, bars)
+            under = is_near & (log_mixture >= SLACK - math.log(error))
             return np.asarray(under.all(axis=-1) | ((bar >= 1) & (not anytime)))
-        tail = intervals.spread_tails(self.groups, self.error_margin)[1]
-        return np.asarray((intervals.melded(*pairs)(-at) <= tail).all(axis=-1) | (bar >= 1))
+        _, tail = intervals.spread_tails(self.groups, self.error_margin)
+        under = intervals.melded(*pairs)(-bars) <= tail
+        return np.asarray(under.all(axis=-1) | (bar >= 1))
 
 
 def _extremes(counts: Floats) -> Floats:
     """Return the most and the fewest hits of any group."""
     return np.stack([counts.max(axis=-1), counts.min(axis=-1)], axis=-1)
+
+
+def _pairs_of_extremes(counts: Floats, size: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return k1, n1, k2, n2 of the two ordered pairs of the groups with most and fewest hits."""
+    hits = _extremes(counts)
+    return intervals.ordered_pairs(hits, np.broadcast_to(size[..., None], hits.shape))
+
+
+def _difference(pairs: tuple[Floats, Floats, Floats, Floats]) -> Floats:
+    """Return the difference of the shares of each pair, whose samples have one size."""
+    k1, n, k2, _ = pairs
+    return np.asarray((k1 - k2) / n)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from evenhand.runtime.errors import UsageError
+from evenhand.statistics.numerics import MOST_PROBIT, NODES, WEIGHTS, Bracket
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +26,12 @@ Floats: TypeAlias = "NDArray[np.float64]"
 Limits: TypeAlias = "tuple[Floats, Floats]"
 
 TINY = 1e-300
-_CHORDS = 16
+"""Stands for 0 where a parameter of the beta distribution must be positive."""
+_STEPS = 16
+_FIRST_HALVINGS = 4
+"""A chord is of no use before the bracket is within the nearly linear part."""
+_SURE_SCORE = 9.0
+"""The probit of all that a floating-point number below 1 can be."""
 
 
 def check_level(level: float) -> float:
@@ -40,9 +46,10 @@ def check_level(level: float) -> float:
 
 
 def checked(k: ArrayLike, n: ArrayLike) -> Limits:
-    """Return hits and sizes as arrays of one shape, or say that they cannot be counts."""
+    """Return hits and sizes as arrays of one shape; raise UsageError if they cannot be counts."""
     hits, size = np.broadcast_arrays(np.asarray(k, dtype=float), np.asarray(n, dtype=float))
-    if not bool(np.all((hits >= 0) & (hits <= size) & np.isfinite(size))):
+    are_counts = (hits >= 0) & (hits <= size) & np.isfinite(size)
+    if not bool(np.all(are_counts)):
         raise UsageError(
             "counts must satisfy 0 <= hits <= n; check the number of hits and of inputs"
         )
@@ -62,12 +69,14 @@ def z_score(level: float) -> float:
     """
     from scipy.special import ndtri
 
-    return float(-ndtri((1 - check_level(level)) / 2))
+    tail = (1 - check_level(level)) / 2
+    return float(-ndtri(tail))
 
 
 def clopper_pearson(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
-    """Return the exact interval of Clopper and Pearson; each side misses with at most half of 1 -
-    level.
+    """Return the exact interval of Clopper and Pearson.
+
+    Each side misses with a probability of at most half of 1 - level.
 
     >>> low, high = clopper_pearson(3, 40, 0.95)
     >>> f"{low:.4f} {high:.4f}"
@@ -75,7 +84,9 @@ def clopper_pearson(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
     """
     hits, size = checked(k, n)
     tail = (1 - check_level(level)) / 2
-    return lower_limit(hits, size, tail)[()], upper_limit(hits, size, tail)[()]
+    low = lower_limit(hits, size, tail)
+    high = upper_limit(hits, size, tail)
+    return low[()], high[()]
 
 
 def lower_limit(hits: Floats, size: Floats, tail: float) -> Floats:
@@ -86,7 +97,8 @@ def lower_limit(hits: Floats, size: Floats, tail: float) -> Floats:
     """
     from scipy.special import betaincinv
 
-    return np.where(hits > 0, betaincinv(np.maximum(hits, TINY), size - hits + 1, tail), 0.0)
+    quantile = betaincinv(np.maximum(hits, TINY), size - hits + 1, tail)
+    return np.where(hits > 0, quantile, 0.0)
 
 
 def upper_limit(hits: Floats, size: Floats, tail: float) -> Floats:
@@ -99,8 +111,9 @@ def upper_limit(hits: Floats, size: Floats, tail: float) -> Floats:
 
 
 def wilson(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
-    """Return Wilson's score interval, which holds its level on average over p rather than for every
-    p.
+    """Return Wilson's score interval.
+
+    It holds its level on average over p rather than for every p.
 
     >>> low, high = wilson(3, 40, 0.95)
     >>> f"{low:.4f} {high:.4f}"
@@ -109,48 +122,57 @@ def wilson(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
     hits, size = checked(k, n)
     z2 = z_score(level) ** 2
     middle = (hits + z2 / 2) / (size + z2)
-    half = np.sqrt(z2 * (hits * (size - hits) / np.maximum(size, 1) + z2 / 4)) / (size + z2)
+    variance = hits * (size - hits) / np.maximum(size, 1)
+    half = np.sqrt(z2 * (variance + z2 / 4)) / (size + z2)
     # Rounding must not push the limits past the share itself, which they touch at 0 and 1.
     low = np.where(hits > 0, middle - half, 0.0)
     high = np.where(hits < size, middle + half, 1.0)
-    return np.where(size > 0, low, 0.0)[()], np.where(size > 0, high, 1.0)[()]
+    seen = size > 0
+    return np.where(seen, low, 0.0)[()], np.where(seen, high, 1.0)[()]
 
 
 def wald(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
-    """Return the papers' interval, share ± z·sqrt(share·(1 - share)/n): width zero at 0 and 1,
-    level not held.
+    """Return the papers' interval, share ± z·sqrt(share·(1 - share)/n).
+
+    It has width zero at 0 and 1, and does not hold its level.
 
     >>> wald(0, 40, 0.95) == (0.0, 0.0)
     True
     """
     hits, size = checked(k, n)
     share = share_of(hits, size, 0.5)
-    half = np.where(
-        size > 0, z_score(level) * np.sqrt(share * (1 - share) / np.maximum(size, 1)), 0.5
-    )
-    return np.maximum(share - half, 0.0)[()], np.minimum(share + half, 1.0)[()]
+    deviation = np.sqrt(share * (1 - share) / np.maximum(size, 1))
+    half = np.where(size > 0, z_score(level) * deviation, 0.5)
+    low = np.maximum(share - half, 0.0)
+    high = np.minimum(share + half, 1.0)
+    return low[()], high[()]
 
 
 def difference(k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike, level: float) -> Limits:
-    """Return the melded exact interval for p1 - p2 of two independent samples (Fay, Proschan and
-    Brittain, 2015).
+    """Return the melded exact interval for p1 - p2 of two independent samples.
 
-    Square-and-add (MOVER, Newcombe) on Clopper-Pearson limits was tried and rejected: by
-    enumeration it misses over 1.5 times its nominal rate at level 0.95 and over 6 times at 0.99,
-    near |p1 - p2| = 1, where the melded interval stays within two thirds of it.
+    It is that of Fay, Proschan and Brittain (2015). Square-and-add (MOVER, Newcombe) on
+    Clopper-Pearson limits was tried and rejected: by enumeration it misses over 1.5 times its
+    nominal rate at level 0.95 and over 6 times at 0.99, near |p1 - p2| = 1, where the melded
+    interval stays within two thirds of it.
 
     >>> low, high = difference(30, 40, 12, 40, 0.95)
     >>> f"{low:.3f} {high:.3f}"
     '0.212 0.642'
     """
-    first, second = checked(k1, n1), checked(k2, n2)
+    first = checked(k1, n1)
+    second = checked(k2, n2)
     tail = (1 - check_level(level)) / 2
-    return difference_above(*first, *second, tail)[()], -difference_above(*second, *first, tail)[()]
+    low = difference_above(*first, *second, tail)
+    # The upper limit of p1 - p2 is minus the lower one of p2 - p1.
+    high = -difference_above(*second, *first, tail)
+    return low[()], high[()]
 
 
 def difference_above(k1: Floats, n1: Floats, k2: Floats, n2: Floats, tail: float) -> Floats:
-    """Return the one-sided melded lower limit of p1 - p2, which misses with probability at most
-    `tail`.
+    """Return the one-sided melded lower limit of p1 - p2.
+
+    It misses with a probability of at most `tail`.
 
     >>> one = np.array(1.0)
     >>> f"{difference_above(30 * one, 40 * one, 12 * one, 40 * one, 0.025):.3f}"
@@ -158,28 +180,29 @@ def difference_above(k1: Floats, n1: Floats, k2: Floats, n2: Floats, tail: float
     """
     from scipy.special import ndtri
 
-    meld = melded(k1, n1, k2, n2)
-    shape = np.broadcast_shapes(*(np.shape(x) for x in (k1, n1, k2, n2)))
+    probability = melded(k1, n1, k2, n2)
+    shape = np.broadcast_shapes(np.shape(k1), np.shape(n1), np.shape(k2), np.shape(n2))
     target = float(ndtri(tail))
-    far, near = np.full(shape, -1.0), np.ones(shape)
-    below, above, before = np.full(shape, -38.0), np.full(shape, 9.0), np.zeros(shape, dtype=int)
-    for step in range(_CHORDS):
-        # The probit of the melded probability is nearly linear in d, which the Illinois rule turns
-        # into few steps.
-        chord = far - below * (near - far) / np.maximum(above - below, 1e-12)
-        middle = (far + near) / 2 if step < 4 else np.clip(chord, far, near)
-        score = np.clip(ndtri(meld(middle)) - target, -38.0, 38.0)
-        out = score <= 0
-        far, near = np.where(out, middle, far), np.where(out, near, middle)
-        below = np.where(out, score, np.where(before == -1, below / 2, below))
-        above = np.where(out, np.where(before == 1, above / 2, above), score)
-        before = np.where(out, 1, -1)
-    return far
+    bracket = Bracket(
+        far=np.full(shape, -1.0),
+        near=np.ones(shape),
+        below=np.full(shape, -MOST_PROBIT),
+        above=np.full(shape, _SURE_SCORE),
+    )
+    for step in range(_STEPS):
+        # The probit of the melded probability is nearly linear in d: chords lead there in few
+        # steps.
+        point = bracket.middle() if step < _FIRST_HALVINGS else bracket.chord()
+        score = ndtri(probability(point)) - target
+        bracket.narrow(point, np.clip(score, -MOST_PROBIT, MOST_PROBIT))
+    return bracket.far
 
 
 def melded(k1: Floats, n1: Floats, k2: Floats, n2: Floats) -> Callable[[Floats], Floats]:
-    """Return the function d -> P(L - U <= d), with L and U the confidence variables of p1's lower
-    and p2's upper limit.
+    """Return the function d -> P(L - U <= d).
+
+    L and U are the confidence variables of the lower limit of p1 and of the upper limit of p2: beta
+    variables whose quantiles are the exact one-sided limits.
 
     >>> one = np.array(1.0)
     >>> bool(melded(30 * one, 40 * one, 12 * one, 40 * one)(np.array(0.2)) < 0.025)
@@ -187,29 +210,30 @@ def melded(k1: Floats, n1: Floats, k2: Floats, n2: Floats) -> Callable[[Floats],
     """
     from scipy.special import betainc, betaincinv, ndtr
 
-    # L - U has the law of (1 - U) - (1 - L); the nodes must carry the narrower variable for a
-    # smooth integrand.
+    # L - U is distributed as (1 - U) - (1 - L): the two samples may change places, with misses for
+    # hits. The nodes must carry the narrower variable for a smooth integrand.
     swap = _variance(k1, n1 - k1 + 1) < _variance(k2 + 1, n2 - k2)
-    k1, n1, k2, n2 = (
-        np.where(swap, *pair) for pair in ((n2 - k2, k1), (n2, n1), (n1 - k1, k2), (n1, n2))
-    )
-    # The trapezoid rule in probit space: exponentially accurate for smooth integrands, also far out
-    # in the tail.
-    nodes = np.arange(-8.5, 8.51, 0.125)
-    weights = np.exp(-(nodes**2) / 2) / np.exp(-(nodes**2) / 2).sum()
-    # Pairs of groups share their samples, and inverting is by far the dearest step: once for each
-    # distinct sample.
-    samples, index = np.unique(k2 + 1j * n2, return_inverse=True)
+    outer_hits = np.where(swap, n2 - k2, k1)
+    outer_size = np.where(swap, n2, n1)
+    inner_hits = np.where(swap, n1 - k1, k2)
+    inner_size = np.where(swap, n1, n2)
+    # Pairs of groups share their samples, and inverting is by far the most expensive step: it is
+    # done once for each distinct sample, which a complex number stands for.
+    samples, index = np.unique(inner_hits + 1j * inner_size, return_inverse=True)
     misses = (samples.imag - samples.real)[:, None]
+    has_misses = misses > 0
     quantiles = betaincinv(
-        (samples.real + 1)[:, None], np.where(misses > 0, misses, 1.0), ndtr(nodes)
+        (samples.real + 1)[:, None], np.where(has_misses, misses, 1.0), ndtr(NODES)
     )
-    inner = np.where(misses > 0, quantiles, 1.0)[index.reshape(k2.shape)]
-    certain = (k2 >= n2) & (k1 <= 0)
-    outer_a, outer_b = np.maximum(k1, TINY)[..., None], (n1 - k1 + 1)[..., None]
+    # Without misses, the upper limit is 1 for certain.
+    inner = np.where(has_misses, quantiles, 1.0)[index.reshape(inner_hits.shape)]
+    certain = (inner_hits >= inner_size) & (outer_hits <= 0)
+    a = np.maximum(outer_hits, TINY)[..., None]
+    b = (outer_size - outer_hits + 1)[..., None]
 
     def probability(d: Floats) -> Floats:
-        joint = betainc(outer_a, outer_b, np.clip(inner + d[..., None], 0.0, 1.0)) @ weights
+        bound = np.clip(inner + d[..., None], 0.0, 1.0)
+        joint = betainc(a, b, bound) @ WEIGHTS
         return np.where(certain, 1.0 * (d >= -1), joint)
 
     return probability
@@ -217,7 +241,8 @@ def melded(k1: Floats, n1: Floats, k2: Floats, n2: Floats) -> Callable[[Floats],
 
 def _variance(a: Floats, b: Floats) -> Floats:
     """Return the variance of a beta variable, which is 0 where a parameter is."""
-    return np.asarray(a * b / ((a + b) ** 2 * (a + b + 1)))
+    total = a + b
+    return np.asarray(a * b / (total**2 * (total + 1)))
 
 
 def ordered_pairs(hits: Floats, size: Floats) -> tuple[Floats, Floats, Floats, Floats]:
@@ -235,8 +260,7 @@ def ordered_pairs(hits: Floats, size: Floats) -> tuple[Floats, Floats, Floats, F
 
 
 def spread_tails(groups: int, alpha: float) -> tuple[float, float]:
-    """Return the one-sided rates for each ordered pair's lower limit and for the spread's upper
-    limit.
+    """Return the one-sided errors for each ordered pair's lower limit and for the upper limit.
 
     The upper limit can miss only through the pair that truly has the largest difference, so it
     needs no correction for having taken a maximum; that pair's reversed lower limit is part of the
@@ -245,16 +269,16 @@ def spread_tails(groups: int, alpha: float) -> tuple[float, float]:
     >>> spread_tails(2, 0.05)
     (0.025, 0.025)
     """
-    return alpha / 2 / (groups * (groups - 1) - 1), alpha / 2
+    others = groups * (groups - 1) - 1
+    return alpha / 2 / others, alpha / 2
 
 
 def spread(k: ArrayLike, n: ArrayLike, level: float, *, among: int | None = None) -> Limits:
-    """Return an interval for max p - min p over the groups on the last axis, simultaneous over
-    which pair is extreme.
+    """Return an interval for max p - min p over the groups on the last axis.
 
-    An empty group could have any rate, so the upper limit is then 1. With samples of equal size the
-    two groups with the most and the fewest hits decide both limits: they may be given alone, with
-    the number they are taken `among`.
+    It is simultaneous over which pair is extreme. An empty group could have any rate, so the upper
+    limit is then 1. With samples of equal size the two groups with the most and the fewest hits
+    decide both limits: they may be given alone, with the number they are taken `among`.
 
     >>> low, high = spread([30, 20, 12], [40, 40, 40], 0.95)
     >>> f"{low:.3f} {high:.3f}"
@@ -262,39 +286,49 @@ def spread(k: ArrayLike, n: ArrayLike, level: float, *, among: int | None = None
     """
     hits, size = checked(k, n)
     pairs = ordered_pairs(hits, size)
-    low_tail, high_tail = spread_tails(among or hits.shape[-1], 1 - check_level(level))
+    groups = among or hits.shape[-1]
+    low_tail, high_tail = spread_tails(groups, 1 - check_level(level))
     low = np.maximum(_extreme(pairs, low_tail, largest=True), 0.0)
     # Over ordered pairs, the largest upper limit of p_i - p_j is minus the smallest lower limit of
     # p_j - p_i.
     high = -_extreme(pairs, high_tail, largest=False)
-    return low[()], np.where((size == 0).any(axis=-1), 1.0, high)[()]
+    has_empty = (size == 0).any(axis=-1)
+    return low[()], np.where(has_empty, 1.0, high)[()]
 
 
 def _extreme(pairs: tuple[Floats, Floats, Floats, Floats], tail: float, *, largest: bool) -> Floats:
     """Return the largest or smallest melded lower limit over the pairs on the last axis."""
     k1, n1, k2, n2 = pairs
-    # L - U is below the first with probability tail at most (one of them is out), below the second
-    # with at least that (both are), so pairs that cannot be extreme are not worth the integral.
-    far, near = (
-        lower_limit(k1, n1, rate) - upper_limit(k2, n2, rate) for rate in (tail / 2, tail**0.5)
-    )
-    maybe = (
-        near >= far.max(axis=-1, keepdims=True)
-        if largest
-        else far <= near.min(axis=-1, keepdims=True)
-    )
-    found = np.full(far.shape, -1.0 if largest else 1.0)
-    found[maybe] = difference_above(k1[maybe], n1[maybe], k2[maybe], n2[maybe], tail)
-    return np.asarray(found.max(axis=-1) if largest else found.min(axis=-1))
+
+    def apart(rate: float) -> Floats:
+        return lower_limit(k1, n1, rate) - upper_limit(k2, n2, rate)
+
+    # L - U is below `far` with probability `tail` at most, since one of them must be out, and below
+    # `near` with at least that, since both may be. Pairs that cannot be extreme between these two
+    # are not worth the integral.
+    far = apart(tail / 2)
+    near = apart(tail**0.5)
+    if largest:
+        maybe = near >= far.max(axis=-1, keepdims=True)
+    else:
+        maybe = far <= near.min(axis=-1, keepdims=True)
+    limits = np.full(far.shape, -1.0 if largest else 1.0)
+    limits[maybe] = difference_above(k1[maybe], n1[maybe], k2[maybe], n2[maybe], tail)
+    extreme = limits.max(axis=-1) if largest else limits.min(axis=-1)
+    return np.asarray(extreme)
 
 
 def by_group(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
-    """Return exact intervals for the groups on the last axis that hold together with probability
-    `level` (Šidák).
+    """Return exact intervals for the groups on the last axis.
+
+    All of them hold together with probability `level`, by Šidák's correction: the samples of groups
+    are independent.
 
     >>> low, high = by_group([3, 5], [40, 40], 0.95)
     >>> f"{low[0]:.4f} {high[0]:.4f}"
     '0.0121 0.2234'
     """
     hits, size = checked(k, n)
-    return clopper_pearson(hits, size, check_level(level) ** (1 / max(hits.shape[-1], 1)))
+    groups = max(hits.shape[-1], 1)
+    level_of_each = check_level(level) ** (1 / groups)
+    return clopper_pearson(hits, size, level_of_each)

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.statistics.betting import MOST_AT_STAKE
+from evenhand.statistics.numerics import MOST_PROBIT, NODES, WEIGHTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from evenhand.statistics.intervals import Floats
 
-_NODES = np.arange(-8.5, 8.51, 1 / 8)
 _HALVINGS = 50
 
 
@@ -44,11 +44,11 @@ def fall_above(gone: int, come: int, n: int, tail: float) -> float:
 
 
 def hits_ratio_above(gone: int, come: int, both: int, tail: float) -> float:
-    """Return the lower limit of the share of hits after over that before; change `gone` and `come`
-    for the inverse.
+    """Return the lower limit of the share of hits after over that before.
 
-    Among inputs that are ever hits, those that come are binomial, and so are those that go among
-    the others, which are the hits before. Inputs that never are hits do not matter.
+    For the inverse, `gone` and `come` change places. Among inputs that are ever hits, those that
+    come are binomial, and so are those that go among the others, which are the hits before. Inputs
+    that never are hits do not matter.
 
     >>> f"{hits_ratio_above(80, 5, 20, 0.025):.3f} {1 / hits_ratio_above(5, 80, 20, 0.025):.3f}"
     '0.166 0.360'
@@ -71,66 +71,83 @@ def _melded(
     inverse: Callable[[Any, Any], Any],
     tail: float,
 ) -> float:
-    """Return below what `combined` lies with probability `tail`, for two beta variables that stand
-    for exact limits.
+    """Return what `combined` lies below with probability `tail`.
 
-    `combined` rises in the first, that of a lower limit, and falls in the second; `inverse` gives
-    the first.
+    Its arguments are two beta variables, by their parameters, that stand for exact limits. It rises
+    in the first, that of a lower limit, and falls in the second; `inverse` gives the first.
     """
     from scipy.optimize import brentq
     from scipy.special import betainc, betaincinv, ndtr, ndtri
 
     def at(rate: float) -> float:
+        """Return what is combined where each limit misses at this rate."""
         least = float(betaincinv(*lower, rate)) if lower[0] else 0.0
         most = 1 - float(betaincinv(*upper[::-1], rate)) if upper[1] else 1.0
         return float(combined(np.float64(least), np.float64(most)))
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        if not lower[0] or not upper[1]:  # one of the two is known, and the other alone may miss
+        if not lower[0] or not upper[1]:
+            # One of the two is known, and the other alone may miss.
             return at(tail)
-        inner = betaincinv(*upper, ndtr(_NODES))
-        weights = np.exp(-(_NODES**2) / 2)
-        weights /= weights.sum()
+        inner = betaincinv(*upper, ndtr(NODES))
+        target = float(ndtri(tail))
 
         def score(limit: float) -> float:
-            inside = np.clip(np.nan_to_num(inverse(limit, inner), nan=1.0), 0.0, 1.0)
-            return float(np.clip(ndtri(betainc(*lower, inside) @ weights), -38.0, 38.0)) - float(
-                ndtri(tail)
-            )
+            bound = np.nan_to_num(inverse(limit, inner), nan=1.0)
+            probability = betainc(*lower, np.clip(bound, 0.0, 1.0)) @ WEIGHTS
+            return float(np.clip(ndtri(probability), -MOST_PROBIT, MOST_PROBIT)) - target
 
         # Either must be out below the first, and both may be below the second.
-        far, near = at(tail / 2), at(tail**0.5)
+        far = at(tail / 2)
+        near = at(tail**0.5)
         if not math.isfinite(far) or score(far) >= 0:
             return far
-        return near if score(near) <= 0 else float(brentq(score, far, near, xtol=1e-12, rtol=1e-9))
+        if score(near) <= 0:
+            return near
+        return float(brentq(score, far, near, xtol=1e-12, rtol=1e-9))
 
 
 def ratio_above(top: Floats, bottom: Floats, tail: float) -> float:
-    """Return the lower limit of the ratio of two means of the same inputs, by betting that it is
-    above r.
+    """Return the lower limit of the ratio of two means of the same inputs.
 
-    Inputs at which both are 0 do not matter. Stakes on top - r·bottom follow the variance seen so
-    far at the ratio seen so far, whatever r is, so that the capital falls in r, and all that is
-    ruled out lies below the limit.
+    It is found by betting that the ratio is above r. Inputs at which both are 0 do not matter.
+    Stakes on top - r·bottom follow the variance seen so far at the ratio seen so far, whatever r
+    is, so that the capital falls in r, and all that is ruled out lies below the limit.
 
     >>> f"{ratio_above(np.tile([0.5, 0.7], 200), np.tile([0.4, 0.2], 200), 0.025):.2f}"
     '1.87'
     """
-    some = (top > 0) | (bottom > 0)
-    top, bottom = top[some], bottom[some]
+    matters = (top > 0) | (bottom > 0)
+    top = top[matters]
+    bottom = bottom[matters]
     if not len(top):
         return 0.0
-    sums = [0.5 + np.concatenate([[0.0], np.cumsum(part)]) for part in (top, bottom)]
-    away = (top - (sums[0] / sums[1])[:-1] * bottom) ** 2
-    spread = (0.25 + np.concatenate([[0.0], np.cumsum(away)[:-1]])) / np.arange(1.0, len(top) + 1)
-    stakes = np.sqrt(2 * math.log(1 / tail) / (len(top) * spread))
+    stakes = _ratio_stakes(top, bottom, tail)
 
-    def rich(ratio: float) -> bool:
-        factors = np.minimum(stakes, MOST_AT_STAKE / ratio) * (top - ratio * bottom)
-        return bool(np.cumsum(np.log1p(factors)).max() >= -math.log(tail))
+    def is_ruled_out(ratio: float) -> bool:
+        at_stake = np.minimum(stakes, MOST_AT_STAKE / ratio)
+        log_capital = np.cumsum(np.log1p(at_stake * (top - ratio * bottom)))
+        return bool(log_capital.max() >= -math.log(tail))
 
-    far, near = 0.0, 1.0  # of r / (1 + r), since the ratio may be infinite
+    # Brackets of r / (1 + r), since the ratio may be infinite.
+    far = 0.0
+    near = 1.0
     for _ in range(_HALVINGS):
         middle = (far + near) / 2
-        far, near = (middle, near) if rich(middle / (1 - middle)) else (far, middle)
+        if is_ruled_out(middle / (1 - middle)):
+            far = middle
+        else:
+            near = middle
     return far / (1 - far)
+
+
+def _ratio_stakes(top: Floats, bottom: Floats, tail: float) -> Floats:
+    """Return the stake on each input, which rests on the inputs before it alone."""
+    size = len(top)
+    top_before = 0.5 + np.concatenate([[0.0], np.cumsum(top)])
+    bottom_before = 0.5 + np.concatenate([[0.0], np.cumsum(bottom)])
+    ratio_before = (top_before / bottom_before)[:-1]
+    squares = (top - ratio_before * bottom) ** 2
+    squares_before = np.concatenate([[0.0], np.cumsum(squares)[:-1]])
+    variance = (0.25 + squares_before) / np.arange(1.0, size + 1)
+    return np.asarray(np.sqrt(2 * math.log(1 / tail) / (size * variance)))

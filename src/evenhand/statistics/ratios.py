@@ -1,5 +1,4 @@
-"""Ratios of proportions: confidence intervals for one, for those of several groups, and what a
-contrast says of them.
+"""Ratios of proportions: confidence intervals for one, and for those of several groups.
 
 All functions are pure and vectorised over their counts, and hold their level for samples whose
 sizes do not depend on what was seen. A rate of 0 in every group leaves the ratio undefined; the
@@ -27,6 +26,7 @@ from evenhand.statistics.intervals import (
     spread_tails,
     upper_limit,
 )
+from evenhand.statistics.numerics import MOST_PROBIT, NODES, WEIGHTS, Bracket
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,29 +35,34 @@ if TYPE_CHECKING:
 
     from evenhand.statistics.intervals import Floats, Limits
 
-_CHORDS = 8
+_STEPS = 8
 
 
 def ratio(k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike, level: float) -> Limits:
-    """Return the melded exact interval for p1 / p2 of two independent samples (Fay, Proschan and
-    Brittain, 2015).
+    """Return the melded exact interval for p1 / p2 of two independent samples.
 
-    The upper limit is infinite where the second sample has no hits.
+    It is that of Fay, Proschan and Brittain (2015). The upper limit is infinite where the second
+    sample has no hits.
 
     >>> low, high = ratio(12, 40, 30, 40, 0.95)
     >>> f"{low:.3f} {high:.3f}"
     '0.215 0.672'
     """
-    first, second = checked(k1, n1), checked(k2, n2)
+    first = checked(k1, n1)
+    second = checked(k2, n2)
     tail = (1 - check_level(level)) / 2
-    back = ratio_above(*second, *first, tail)
-    high = np.divide(1.0, back, out=np.full(back.shape, np.inf), where=back > 0)
-    return ratio_above(*first, *second, tail)[()], high[()]
+    low = ratio_above(*first, *second, tail)
+    # The upper limit of p1 / p2 is one over the lower one of p2 / p1.
+    inverse = ratio_above(*second, *first, tail)
+    infinite = np.full(inverse.shape, np.inf)
+    high = np.divide(1.0, inverse, out=infinite, where=inverse > 0)
+    return low[()], high[()]
 
 
 def ratio_above(k1: Floats, n1: Floats, k2: Floats, n2: Floats, tail: float) -> Floats:
-    """Return the one-sided melded lower limit of p1 / p2, which misses with probability at most
-    `tail`.
+    """Return the one-sided melded lower limit of p1 / p2.
+
+    It misses with a probability of at most `tail`.
 
     >>> one = np.array(1.0)
     >>> f"{ratio_above(30 * one, 40 * one, 12 * one, 40 * one, 0.025):.3f}"
@@ -66,86 +71,88 @@ def ratio_above(k1: Floats, n1: Floats, k2: Floats, n2: Floats, tail: float) -> 
     from scipy.special import ndtri
 
     k1, n1, k2, n2 = np.broadcast_arrays(k1, n1, k2, n2)
-    meld, target = _melded_ratio(k1, n1, k2, n2), float(ndtri(tail))
+    probability = _melded_ratio(k1, n1, k2, n2)
+    target = float(ndtri(tail))
 
-    def score(power: Floats) -> Floats:
-        return np.asarray(np.clip(ndtri(meld(np.exp(power))) - target, -38.0, 38.0))
+    def score(log_ratio: Floats) -> Floats:
+        probit = ndtri(probability(np.exp(log_ratio)))
+        return np.asarray(np.clip(probit - target, -MOST_PROBIT, MOST_PROBIT))
 
-    far, near = _brackets(k1, n1, k2, n2, tail)
-    below, above, before = (
-        np.minimum(score(far), 0.0),
-        np.maximum(score(near), 0.0),
-        np.zeros(far.shape, dtype=int),
+    far, near = _log_brackets(k1, n1, k2, n2, tail)
+    bracket = Bracket(
+        far,
+        near,
+        below=np.minimum(score(far), 0.0),
+        above=np.maximum(score(near), 0.0),
     )
-    for _ in range(_CHORDS):
-        # The probit of the melded probability is nearly linear in log r, which the Illinois rule
-        # turns into few steps.
-        chord = far - below * (near - far) / np.maximum(above - below, 1e-12)
-        middle = np.clip(chord, far, near)
-        found = score(middle)
-        out = found <= 0
-        far, near = np.where(out, middle, far), np.where(out, near, middle)
-        below = np.where(out, found, np.where(before == -1, below / 2, below))
-        above = np.where(out, np.where(before == 1, above / 2, above), found)
-        before = np.where(out, 1, -1)
-    return np.where(k1 > 0, np.exp(far), 0.0)
+    for _ in range(_STEPS):
+        # The probit of the melded probability is nearly linear in log r: chords lead there in few
+        # steps.
+        point = bracket.chord()
+        bracket.narrow(point, score(point))
+    return np.where(k1 > 0, np.exp(bracket.far), 0.0)
 
 
-def _brackets(k1: Floats, n1: Floats, k2: Floats, n2: Floats, tail: float) -> Limits:
-    """Return logarithms between which the melded lower limit lies: L/U is below the first with
-    probability `tail` at most, since one of the two must be out, and below the second with at least
-    that, since both may be.
+def _log_brackets(k1: Floats, n1: Floats, k2: Floats, n2: Floats, tail: float) -> Limits:
+    """Return logarithms between which the melded lower limit lies.
+
+    L/U is below the first with probability `tail` at most, since one of the two must be out, and
+    below the second with at least that, since both may be.
     """
 
-    def apart(rate: float) -> Floats:
-        return np.asarray(
-            np.log(np.maximum(lower_limit(k1, n1, rate), TINY) / upper_limit(k2, n2, rate))
-        )
+    def log_ratio(rate: float) -> Floats:
+        lowest = np.maximum(lower_limit(k1, n1, rate), TINY)
+        highest = upper_limit(k2, n2, rate)
+        return np.asarray(np.log(lowest / highest))
 
-    return apart(tail / 2), apart(tail**0.5)
+    return log_ratio(tail / 2), log_ratio(tail**0.5)
 
 
 def _melded_ratio(k1: Floats, n1: Floats, k2: Floats, n2: Floats) -> Callable[[Floats], Floats]:
-    """Return r -> P(L / U <= r), with L and U the confidence variables of p1's lower and p2's upper
-    limit.
+    """Return r -> P(L / U <= r).
+
+    L and U are the confidence variables of the lower limit of p1 and the upper limit of p2, as in
+    `intervals.melded`.
     """
     from scipy.special import betainc, betaincinv, ndtr
 
     # The nodes must carry the variable that is narrower for its size, or the integrand is a step
     # between two of them.
-    swap = (n1 - k1 + 1) * (k2 + 1) * (n2 + 2) < (n2 - k2) * np.maximum(k1, TINY) * (n1 + 2)
-    nodes = np.arange(-8.5, 8.51, 0.125)
-    weights = np.exp(-(nodes**2) / 2) / np.exp(-(nodes**2) / 2).sum()
-    # Pairs of groups share their samples, and inverting is by far the dearest step: once for each
-    # distinct sample.
-    shapes, index = np.unique(
-        np.where(swap, k1 + 1j * (n1 - k1 + 1), k2 + 1 + 1j * (n2 - k2)), return_inverse=True
+    relative_width1 = (n1 - k1 + 1) * (k2 + 1) * (n2 + 2)
+    relative_width2 = (n2 - k2) * np.maximum(k1, TINY) * (n1 + 2)
+    swap = relative_width1 < relative_width2
+    # Pairs of groups share their samples, and inverting is by far the most expensive step: it is
+    # done once for each distinct pair of parameters, which a complex number stands for.
+    parameters_of_l = k1 + 1j * (n1 - k1 + 1)
+    parameters_of_u = k2 + 1 + 1j * (n2 - k2)
+    parameters, index = np.unique(
+        np.where(swap, parameters_of_l, parameters_of_u), return_inverse=True
     )
-    misses = shapes.imag[:, None]
-    quantiles = betaincinv(
-        np.maximum(shapes.real, TINY)[:, None], np.where(misses > 0, misses, 1.0), ndtr(nodes)
-    )
-    inner = np.where(misses > 0, quantiles, 1.0)[index.reshape(k2.shape)]
+    misses = parameters.imag[:, None]
+    has_misses = misses > 0
+    hits = np.maximum(parameters.real, TINY)[:, None]
+    quantiles = betaincinv(hits, np.where(has_misses, misses, 1.0), ndtr(NODES))
+    inner = np.where(has_misses, quantiles, 1.0)[index.reshape(k2.shape)]
     swap = swap[..., None]
-    outer_a = np.where(swap, (n2 - k2)[..., None], np.maximum(k1, TINY)[..., None])
-    outer_b = np.where(swap, (k2 + 1)[..., None], (n1 - k1 + 1)[..., None])
+    a = np.where(swap, (n2 - k2)[..., None], np.maximum(k1, TINY)[..., None])
+    b = np.where(swap, (k2 + 1)[..., None], (n1 - k1 + 1)[..., None])
 
     def probability(r: Floats) -> Floats:
-        at = r[..., None]
+        ratio = r[..., None]
         # P(L <= r U) over U, or P(1 - U <= 1 - L / r) over L.
-        inside = np.where(swap, 1 - inner / at, inner * at)
-        return np.asarray(betainc(outer_a, outer_b, np.clip(inside, 0.0, 1.0)) @ weights)
+        bound = np.where(swap, 1 - inner / ratio, inner * ratio)
+        return np.asarray(betainc(a, b, np.clip(bound, 0.0, 1.0)) @ WEIGHTS)
 
     return probability
 
 
 def impact_ratio(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
-    """Return an interval for min p / max p over the groups on the last axis, simultaneous over
-    which pair is extreme.
+    """Return an interval for min p / max p over the groups on the last axis.
 
-    The ratio is the smallest of p_i / p_j over all ordered pairs, so the rates of `spread_tails`
-    apply with the sides changed: the lower limit can miss only through the pair that is truly
-    extreme. An empty group could have any rate, so the lower limit is then 0.
+    It is simultaneous over which pair is extreme. The ratio is the smallest of p_i / p_j over all
+    ordered pairs, so the rates of `spread_tails` apply with the sides changed: the lower limit can
+    miss only through the pair that is truly extreme. An empty group could have any rate, so the
+    lower limit is then 0.
 
     >>> low, high = impact_ratio([30, 20, 12], [40, 40, 40], 0.95)
     >>> f"{low:.3f} {high:.3f}"
@@ -156,16 +163,18 @@ def impact_ratio(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
     high_tail, low_tail = spread_tails(hits.shape[-1], 1 - check_level(level))
     # Over ordered pairs, the smallest upper limit of p_i / p_j is one over the largest lower limit
     # of p_j / p_i.
-    return _smallest(*pairs, low_tail)[()], 1 / _largest(*pairs, high_tail)[()]
+    low = _smallest(*pairs, low_tail)
+    high = 1 / _largest(*pairs, high_tail)
+    return low[()], high[()]
 
 
 def ratios_to_best(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
-    """Return intervals for p_g / max p of each group on the last axis, which hold together with
-    probability `level`.
+    """Return intervals for p_g / max p of each group on the last axis.
 
-    The highest rate is the true one, whichever group has it. Lower limits can miss only through the
-    m - 1 pairs with the truly best group. Upper limits can miss through any pair but those with
-    that group in front, which are part of the same events; that leaves (m - 1)².
+    They hold together with probability `level`. The highest rate is the true one, whichever group
+    has it. Lower limits can miss only through the m - 1 pairs with the truly best group. Upper
+    limits can miss through any pair but those with that group in front, which are part of the same
+    events; that leaves (m - 1)².
 
     >>> low, high = ratios_to_best([30, 20, 12], [40, 40, 40], 0.95)
     >>> f"{low[2]:.3f} {high[2]:.3f}"
@@ -174,31 +183,32 @@ def ratios_to_best(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
     '0.974 1.000'
     """
     hits, size = checked(k, n)
-    groups, alpha = hits.shape[-1], 1 - check_level(level)
-    k1, n1, k2, n2 = (x.reshape(*hits.shape, groups - 1) for x in ordered_pairs(hits, size))
-    low = _smallest(k1, n1, k2, n2, alpha / 2 / (groups - 1))
-    return low, 1 / _largest(k2, n2, k1, n1, alpha / 2 / (groups - 1) ** 2)
+    others = hits.shape[-1] - 1
+    half_error = (1 - check_level(level)) / 2
+    # Pairs are ordered by their first group: one row of pairs for each group.
+    k1, n1, k2, n2 = (count.reshape(*hits.shape, others) for count in ordered_pairs(hits, size))
+    low = _smallest(k1, n1, k2, n2, half_error / others)
+    high = 1 / _largest(k2, n2, k1, n1, half_error / others**2)
+    return low, high
 
 
 def _smallest(k1: Floats, n1: Floats, k2: Floats, n2: Floats, tail: float) -> Floats:
-    """Return the smallest melded lower limit over the pairs on the last axis, 1 where all are
-    higher.
-    """
-    far, near = _brackets(k1, n1, k2, n2, tail)
+    """Return the smallest melded lower limit over the pairs on the last axis, at most 1."""
+    far, near = _log_brackets(k1, n1, k2, n2, tail)
     # Most pairs cannot be the extreme one, which their brackets tell without an integral.
     maybe = far <= np.minimum(near.min(axis=-1, keepdims=True), 0.0)
-    found = np.ones(far.shape)
-    found[maybe] = ratio_above(k1[maybe], n1[maybe], k2[maybe], n2[maybe], tail)
-    return np.asarray(np.minimum(found.min(axis=-1), 1.0))
+    limits = np.ones(far.shape)
+    limits[maybe] = ratio_above(k1[maybe], n1[maybe], k2[maybe], n2[maybe], tail)
+    return np.asarray(np.minimum(limits.min(axis=-1), 1.0))
 
 
 def _largest(k1: Floats, n1: Floats, k2: Floats, n2: Floats, tail: float) -> Floats:
-    """Return the largest melded lower limit over the pairs on the last axis, 1 where all are lower."""
-    far, near = _brackets(k1, n1, k2, n2, tail)
+    """Return the largest melded lower limit over the pairs on the last axis, at least 1."""
+    far, near = _log_brackets(k1, n1, k2, n2, tail)
     maybe = near >= np.maximum(far.max(axis=-1, keepdims=True), 0.0)
-    found = np.ones(far.shape)
-    found[maybe] = ratio_above(k1[maybe], n1[maybe], k2[maybe], n2[maybe], tail)
-    return np.asarray(np.maximum(found.max(axis=-1), 1.0))
+    limits = np.ones(far.shape)
+    limits[maybe] = ratio_above(k1[maybe], n1[maybe], k2[maybe], n2[maybe], tail)
+    return np.asarray(np.maximum(limits.max(axis=-1), 1.0))
 
 
 @dataclass(frozen=True)
@@ -229,12 +239,13 @@ class Contrast:
 
     @property
     def comparable(self) -> bool:
-        """Tell whether there are two groups with somebody in them."""
+        """Whether there are two groups with somebody in them."""
         return int((self.size > 0).sum()) > 1
 
     def difference(self) -> Estimate:
-        """Return the highest rate minus the lowest, unknown where fewer than two groups have
-        anybody.
+        """Return the highest rate minus the lowest.
+
+        It is unknown where fewer than two groups have anybody in them.
         """
         if not self.comparable:
             return self._estimate(math.nan, 0.0, 1.0, 0.0, "melded")
@@ -243,8 +254,9 @@ class Contrast:
         return self._estimate(value, float(low), float(high), self.size.sum(), "melded")
 
     def ratio(self) -> Estimate:
-        """Return the lowest rate divided by the highest, unknown where that is 0 or fewer than two
-        have anybody.
+        """Return the lowest rate divided by the highest.
+
+        It is unknown where the highest is 0, or fewer than two groups have anybody in them.
         """
         if not self.comparable or not self.hits.any():
             return self._estimate(math.nan, 0.0, 1.0, 0.0, "melded")
@@ -253,46 +265,64 @@ class Contrast:
         return self._estimate(value, float(low), float(high), self.size.sum(), "melded")
 
     def to_best(self) -> list[Estimate]:
-        """Return the rate of each group divided by the highest of all, which need not be the
-        highest that was seen.
+        """Return the rate of each group divided by the highest of all.
+
+        The highest is the true one, which need not be the highest that was seen.
         """
-        low, high, seen = np.zeros(len(self.size)), np.ones(len(self.size)), self.size > 0
+        groups = len(self.size)
+        low = np.zeros(groups)
+        high = np.ones(groups)
         if not self.comparable or not self.hits.any():
-            return self._each(np.full(len(self.size), math.nan), low, high, "melded")
-        limits = ratios_to_best(*self._counts(), self._inner)
-        low[seen], high[seen] = (limit[: seen.sum()] for limit in limits)
+            return self._each(np.full(groups, math.nan), low, high, "melded")
+        seen = self.size > 0
+        low_seen, high_seen = ratios_to_best(*self._counts(), self._inner)
+        # The group without anybody, if there is one, comes last in the counts.
+        low[seen] = low_seen[: seen.sum()]
+        high[seen] = high_seen[: seen.sum()]
         return self._each(self.shares / np.nanmax(self.shares), low, high, "melded")
 
     def rates(self) -> list[Estimate]:
         """Return the rate of each group by itself."""
-        low, high, seen = np.zeros(len(self.size)), np.ones(len(self.size)), self.size > 0
+        low = np.zeros(len(self.size))
+        high = np.ones(len(self.size))
+        seen = self.size > 0
         low[seen], high[seen] = by_group(self.hits[seen], self.size[seen], self._inner)
         return self._each(self.shares, low, high, "exact")
 
     @property
     def _inner(self) -> float:
+        """The level of this contrast, such that all of them hold together (Bonferroni)."""
         return 1 - (1 - check_level(self.level)) / self.among
 
     def _counts(self) -> Limits:
-        """Return hits and sizes, with one group without anybody for all of them, as nothing is
-        known of any.
+        """Return hits and sizes of the groups with somebody, then one of those without anybody.
+
+        One stands for all of them, as nothing is known of any.
         """
-        taken = np.append(np.flatnonzero(self.size > 0), np.flatnonzero(self.size == 0)[:1])
+        somebody = np.flatnonzero(self.size > 0)
+        nobody = np.flatnonzero(self.size == 0)
+        taken = np.append(somebody, nobody[:1])
         return self.hits[taken], self.size[taken]
 
     def _each(self, values: Floats, low: Floats, high: Floats, method: str) -> list[Estimate]:
-        return [
-            self._estimate(*one, method) for one in zip(values, low, high, self.size, strict=True)
-        ]
+        estimates = []
+        for value, least, most, n in zip(values, low, high, self.size, strict=True):
+            estimates.append(self._estimate(value, least, most, n, method))
+        return estimates
 
     def _estimate(self, value: float, low: float, high: float, n: float, method: str) -> Estimate:
-        together = f"{(self.size > 0).sum()} groups" + (
-            f" and {self.among} findings" if self.among > 1 else ""
-        )
-        said = f"{method}, simultaneous over {self.together or together}"
+        method = f"{method}, simultaneous over {self.together or self._family()}"
         if math.isnan(value):
-            return Estimate(math.nan, 0.0, 1.0, 0, self.level, said, self.population)
+            return Estimate(math.nan, 0.0, 1.0, 0, self.level, method, self.population)
         # Limits are found to a few parts in a million, which must not put them on the wrong side of
         # the value.
-        ends = min(float(low), float(value)), max(float(high), float(value))
-        return Estimate(float(value), *ends, int(n), self.level, said, self.population)
+        low = min(float(low), float(value))
+        high = max(float(high), float(value))
+        return Estimate(float(value), low, high, int(n), self.level, method, self.population)
+
+    def _family(self) -> str:
+        """Return what the intervals hold together over, in words."""
+        groups = (self.size > 0).sum()
+        if self.among > 1:
+            return f"{groups} groups and {self.among} findings"
+        return f"{groups} groups"

@@ -1,5 +1,6 @@
-"""A group against everyone else: how far apart their rates are, for many groups at once (TestSGD,
-Definition 4.1).
+"""A group against everyone else: how far apart their rates are, for many groups at once.
+
+The distance of the two rates is the score of TestSGD (Definition 4.1).
 """
 
 from __future__ import annotations
@@ -28,17 +29,16 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Sure:
-    """How sure the rates of `among` groups and of their complements are to be, all of them
-    together.
+class SimultaneousIntervals:
+    """Intervals for the rates of `among` groups and of their complements, which hold together.
 
     Half of the error goes to the differences, half to the rates themselves, from which ratios
     follow. With a `level` of 1 everything was enumerated, and nothing has an interval. `graded`
     says that values lie anywhere in [0, 1]: the tail of a sum of those is at most e times that of a
     binomial variable of the same mean (Bentkus 2004).
 
-    >>> sure = Sure(0.95, among=100)
-    >>> low, high = sure.difference(300, 500, 150, 500)
+    >>> intervals = SimultaneousIntervals(0.95, among=100)
+    >>> low, high = intervals.difference(300, 500, 150, 500)
     >>> f"{low:.3f} {high:.3f}"
     '0.186 0.408'
     """
@@ -58,67 +58,81 @@ class Sure:
         return self._tail(2)
 
     def _tail(self, limits: int) -> float:
-        return (
-            (1 - self.level) / 2 / (limits * max(self.among, 1)) / (math.e if self.graded else 1.0)
-        )
+        """Return the error of each limit, where each group has so many that share half of all."""
+        half_error = (1 - self.level) / 2
+        of_one_limit = half_error / (limits * max(self.among, 1))
+        return of_one_limit / (math.e if self.graded else 1.0)
 
     def _whole(self, hits: Floats) -> tuple[Floats, Floats]:
         """Return the hits as whole numbers, rounded down and up: limits are of counts."""
-        return np.floor(hits + _ROUNDING), np.ceil(hits - _ROUNDING)
+        fewer = np.floor(hits + _ROUNDING)
+        more = np.ceil(hits - _ROUNDING)
+        return fewer, more
 
     def difference(self, k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike) -> Limits:
         """Return the limits of the rate of the first group minus that of the second."""
-        first, second = checked(k1, n1), checked(k2, n2)
+        hits1, size1 = checked(k1, n1)
+        hits2, size2 = checked(k2, n2)
         if self.exact:
-            apart = _share(*first) - _share(*second)
-            return apart[()], apart[()]
-        (less1, more1), (less2, more2) = self._whole(first[0]), self._whole(second[0])
-        low = difference_above(less1, first[1], more2, second[1], self.tail)
-        high = -difference_above(less2, second[1], more1, first[1], self.tail)
-        apart = share_of(*first, 0.5) - share_of(*second, 0.5)
-        return np.minimum(low, apart)[()], np.maximum(high, apart)[()]
+            value = _share(hits1, size1) - _share(hits2, size2)
+            return value[()], value[()]
+        fewer1, more1 = self._whole(hits1)
+        fewer2, more2 = self._whole(hits2)
+        low = difference_above(fewer1, size1, more2, size2, self.tail)
+        high = -difference_above(fewer2, size2, more1, size1, self.tail)
+        # Limits are found to within rounding, and must not exclude the value itself.
+        value = share_of(hits1, size1, 0.5) - share_of(hits2, size2, 0.5)
+        return np.minimum(low, value)[()], np.maximum(high, value)[()]
 
     def rate(self, hits: ArrayLike, size: ArrayLike) -> Limits:
         """Return the limits of a rate."""
         k, n = checked(hits, size)
         if self.exact:
-            return _share(k, n)[()], _share(k, n)[()]
-        less, more = self._whole(k)
-        return lower_limit(less, n, self._tail(4))[()], upper_limit(more, n, self._tail(4))[()]
+            value = _share(k, n)
+            return value[()], value[()]
+        fewer, more = self._whole(k)
+        # A group and its complement have two limits each.
+        tail = self._tail(4)
+        low = lower_limit(fewer, n, tail)
+        high = upper_limit(more, n, tail)
+        return low[()], high[()]
 
     def box(self, k1: Floats, n1: Floats, k2: Floats, n2: Floats) -> Floats:
         """Return a bound that `difference` never exceeds in absolute value, without an integral."""
         if self.exact:
             return np.abs(k1 / n1 - k2 / n2)
         tail = self.tail / 2
-        (less1, more1), (less2, more2) = self._whole(k1), self._whole(k2)
-        above = upper_limit(more1, n1, tail) - lower_limit(less2, n2, tail)
-        below = upper_limit(more2, n2, tail) - lower_limit(less1, n1, tail)
+        fewer1, more1 = self._whole(k1)
+        fewer2, more2 = self._whole(k2)
+        above = upper_limit(more1, n1, tail) - lower_limit(fewer2, n2, tail)
+        below = upper_limit(more2, n2, tail) - lower_limit(fewer1, n1, tail)
         return np.minimum(np.maximum(above, below), 1.0)
 
     def ceiling(self, p1: Floats, n1: Floats, p2: Floats, n2: Floats) -> Floats:
-        """Return a bound that `box` never exceeds, in closed form: Chernoff's, with a bound on its
-        divergence.
+        """Return a bound that `box` never exceeds, in closed form.
+
+        It is Chernoff's, with a bound on its divergence.
         """
         if self.exact:
             return np.abs(p1 - p2)
-        chance = math.log(2 / self.tail)
-        above = _reach(p1, n1, chance) + _reach(1 - p2, n2, chance)
-        below = _reach(p2, n2, chance) + _reach(1 - p1, n1, chance)
+        log_chance = math.log(2 / self.tail)
+        above = _reach(p1, n1, log_chance) + _reach(1 - p2, n2, log_chance)
+        below = _reach(p2, n2, log_chance) + _reach(1 - p1, n1, log_chance)
         # Hits are rounded to whole numbers, which moves each rate by less than one over its size.
         rounded = (1 / n1 + 1 / n2) if self.graded else 0.0
-        return np.minimum(np.maximum(p1 - p2 + above, p2 - p1 + below) + rounded, 1.0)
+        furthest = np.maximum(p1 - p2 + above, p2 - p1 + below)
+        return np.minimum(furthest + rounded, 1.0)
 
     def strength(self, p1: Floats, n1: Floats, p2: Floats, n2: Floats) -> Floats:
         """Return about how far apart the rates are at least: what many groups are ranked by."""
-        apart = np.abs(p1 - p2)
+        distance = np.abs(p1 - p2)
         if self.exact:
-            return apart
+            return distance
         z = _quantile(self.tail)
         # Shares are drawn towards a half as in Wilson's interval, so that a rate of 0 in a small
         # group has some error.
-        spread = _variance(p1, n1, z) / n1 + _variance(p2, n2, z) / n2
-        return np.asarray(apart - z * np.sqrt(spread))
+        variance = _variance(p1, n1, z) / n1 + _variance(p2, n2, z) / n2
+        return np.asarray(distance - z * np.sqrt(variance))
 
 
 def absolute(low: Floats, high: Floats) -> Limits:
@@ -128,24 +142,32 @@ def absolute(low: Floats, high: Floats) -> Limits:
     >>> low.tolist(), high.tolist()
     ([0.1, 0.1, 0.0], [0.2, 0.3, 0.2])
     """
-    return np.maximum(np.maximum(low, -high), 0.0), np.maximum(high, -low)
+    nearest = np.maximum(np.maximum(low, -high), 0.0)
+    furthest = np.maximum(high, -low)
+    return nearest, furthest
 
 
 def _share(hits: Floats, size: Floats) -> Floats:
     """Return hits over sizes, which weights may make smaller than 1; NaN where there is nobody."""
-    return np.asarray(np.divide(hits, size, out=np.full(size.shape, math.nan), where=size > 0))
+    unknown = np.full(size.shape, math.nan)
+    return np.asarray(np.divide(hits, size, out=unknown, where=size > 0))
 
 
-def _reach(p: Floats, n: Floats, chance: float) -> Floats:
-    """Return by how much a rate may exceed its share: KL(p, q) >= (q - p)² / 2q, 2(q - p)², and (q
-    - p)² / 2(1 - p).
+def _reach(p: Floats, n: Floats, log_chance: float) -> Floats:
+    """Return by how much a rate may exceed its share, by Chernoff's bound.
+
+    The divergence KL(p, q) is at least each of (q - p)² / 2q, 2(q - p)² and (q - p)² / 2(1 - p);
+    each gives a reach, and the smallest of them holds.
     """
-    rate = chance / n
-    small = rate + np.sqrt(rate * rate + 2 * p * rate)
-    return np.minimum(np.minimum(small, np.sqrt(rate / 2)), np.sqrt(2 * (1 - p) * rate))
+    divergence = log_chance / n
+    for_small_rates = divergence + np.sqrt(divergence * divergence + 2 * p * divergence)
+    for_any_rate = np.sqrt(divergence / 2)
+    for_large_rates = np.sqrt(2 * (1 - p) * divergence)
+    return np.minimum(np.minimum(for_small_rates, for_any_rate), for_large_rates)
 
 
 def _variance(p: Floats, n: Floats, z: float) -> Floats:
+    """Return the variance of one draw at a share that is drawn towards a half."""
     drawn = (p * n + z * z / 2) / (n + z * z)
     return np.asarray(drawn * (1 - drawn))
 
@@ -153,4 +175,5 @@ def _variance(p: Floats, n: Floats, z: float) -> Floats:
 def _quantile(tail: float) -> float:
     from scipy.special import ndtri
 
-    return float(-ndtri(tail))
+    upper_quantile = -ndtri(tail)
+    return float(upper_quantile)

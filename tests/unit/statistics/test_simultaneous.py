@@ -14,7 +14,7 @@ from scipy.stats import binom
 
 from evenhand.runtime.errors import UsageError
 from evenhand.statistics.intervals import clopper_pearson, difference
-from evenhand.statistics.simultaneous import Sure, absolute
+from evenhand.statistics.simultaneous import SimultaneousIntervals, absolute
 from tests.support.helpers import examples, refused
 
 
@@ -27,7 +27,7 @@ def plausible(misses: int, runs: int, level: float) -> bool:
 def groups(draw, *, graded=None):
     """How sure to be, and hits and sizes of some groups and of everyone else."""
     graded = draw(st.booleans()) if graded is None else graded
-    sure = Sure(
+    sure = SimultaneousIntervals(
         draw(st.sampled_from([0.5, 0.9, 0.95, 0.999])),
         draw(st.sampled_from([1, 7, 2020, 10**7])),
         graded=graded,
@@ -69,7 +69,7 @@ def test_the_ceiling_holds_for_every_count_of_small_groups():
         for graded in (False, True):
             a, b = (k1, k2) if graded else (np.round(k1), np.round(k2))
             for among in (1, 1000):
-                sure = Sure(0.95, among, graded=graded)
+                sure = SimultaneousIntervals(0.95, among, graded=graded)
                 sizes = np.full(a.shape, float(n1)), np.full(b.shape, float(n2))
                 box = sure.box(a, sizes[0], b, sizes[1])
                 assert (box <= sure.ceiling(a / n1, sizes[0], b / n2, sizes[1]) + 1e-9).all()
@@ -87,7 +87,7 @@ def test_sides_that_change_places_change_the_sign(case):
 
 
 def test_one_group_has_the_limits_of_a_pair_at_half_the_error():
-    sure = Sure(0.9)
+    sure = SimultaneousIntervals(0.9)
     assert sure.difference(30, 40, 12, 40) == pytest.approx(difference(30, 40, 12, 40, 0.95))
     assert sure.rate(3, 40) == pytest.approx(clopper_pearson(3, 40, 1 - 0.1 / 4))
 
@@ -95,10 +95,14 @@ def test_one_group_has_the_limits_of_a_pair_at_half_the_error():
 def test_more_groups_more_doubt_and_graded_values_still_more():
     widths = [
         np.ptp(sure.difference(30, 100, 50, 100))
-        for sure in (Sure(0.95), Sure(0.95, 50), Sure(0.95, 5000))
+        for sure in (
+            SimultaneousIntervals(0.95),
+            SimultaneousIntervals(0.95, 50),
+            SimultaneousIntervals(0.95, 5000),
+        )
     ]
     assert widths == sorted(widths)
-    few, many = Sure(0.95, 50), Sure(0.95, 50, graded=True)
+    few, many = SimultaneousIntervals(0.95, 50), SimultaneousIntervals(0.95, 50, graded=True)
     assert np.ptp(many.difference(30, 100, 50, 100)) > np.ptp(few.difference(30, 100, 50, 100))
     assert np.ptp(many.rate(30, 100)) > np.ptp(few.rate(30, 100))
     # A sum between two whole numbers has the limits of both.
@@ -107,7 +111,7 @@ def test_more_groups_more_doubt_and_graded_values_still_more():
 
 
 def test_sums_that_miss_a_whole_number_by_rounding_are_whole():
-    sure = Sure(0.95, 9, graded=True)
+    sure = SimultaneousIntervals(0.95, 9, graded=True)
     total = sum([0.1] * 30)
     assert total != 3
     assert sure.rate(total, 100) == sure.rate(3, 100)
@@ -116,7 +120,7 @@ def test_sums_that_miss_a_whole_number_by_rounding_are_whole():
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(1e-6, 1e6), st.floats(1e-6, 1e6))
 def test_what_was_enumerated_is_what_it_is_whatever_the_weights(p1, p2, n1, n2):
-    sure = Sure(1.0, 77)
+    sure = SimultaneousIntervals(1.0, 77)
     assert sure.exact
     k1, k2 = min(p1 * n1, n1), min(p2 * n2, n2)
     apart = k1 / n1 - k2 / n2
@@ -129,25 +133,27 @@ def test_what_was_enumerated_is_what_it_is_whatever_the_weights(p1, p2, n1, n2):
 
 
 def test_nobody_is_unknown_and_never_fair():
-    for sure in (Sure(0.95, 4), Sure(0.95, 4, graded=True)):
+    for sure in (SimultaneousIntervals(0.95, 4), SimultaneousIntervals(0.95, 4, graded=True)):
         assert [float(end) for end in sure.rate(0, 0)] == [0, 1]
         low, high = absolute(*map(np.asarray, sure.difference(0, 0, 3, 9)))
         assert [float(low), float(high)] == pytest.approx([0, 1], abs=0.3)
-    assert math.isnan(Sure(1.0).rate(0, 0)[0])
-    low, high = Sure(0.95).difference(0, 1, 1, 1)
+    assert math.isnan(SimultaneousIntervals(1.0).rate(0, 0)[0])
+    low, high = SimultaneousIntervals(0.95).difference(0, 1, 1, 1)
     assert low == -1
     assert high > 0.8
 
 
 def test_a_single_person_tells_next_to_nothing():
-    low, high = absolute(*map(np.asarray, Sure(0.95, 100).difference(1, 1, 0, 50)))
+    low, high = absolute(*map(np.asarray, SimultaneousIntervals(0.95, 100).difference(1, 1, 0, 50)))
     assert low == 0
     assert high == 1
 
 
 def test_impossible_counts_are_refused():
-    refused(UsageError, lambda: Sure(0.95).difference(5, 4, 1, 2), "0 <= hits <= n")
-    refused(UsageError, lambda: Sure(1.0).rate(-1, 4), "0 <= hits <= n")
+    refused(
+        UsageError, lambda: SimultaneousIntervals(0.95).difference(5, 4, 1, 2), "0 <= hits <= n"
+    )
+    refused(UsageError, lambda: SimultaneousIntervals(1.0).rate(-1, 4), "0 <= hits <= n")
 
 
 @given(st.lists(st.tuples(st.floats(-1, 1), st.floats(-1, 1)), min_size=1))
@@ -166,7 +172,7 @@ def test_strength_is_about_the_lower_limit():
     n1, n2 = rng.integers(300, 3000, 200).astype(float), rng.integers(300, 3000, 200).astype(float)
     p1, p2 = rng.uniform(0.1, 0.9, 200), rng.uniform(0.1, 0.9, 200)
     k1, k2 = np.round(p1 * n1), np.round(p2 * n2)
-    sure = Sure(0.95, 1000)
+    sure = SimultaneousIntervals(0.95, 1000)
     low, _ = absolute(*sure.difference(k1, n1, k2, n2))
     strength = sure.strength(k1 / n1, n1, k2 / n2, n2)
     assert np.abs(np.maximum(strength, 0) - low).max() < 0.02
@@ -207,7 +213,7 @@ def test_differences_rates_and_ratios_hold_together(rates, graded):
     """
     rng, runs, level = np.random.default_rng(5), 40, 0.8
     sizes = np.tile([2, 5, 12, 40, 3, 30], 4)
-    sure = Sure(level, len(RULES), graded=graded)
+    sure = SimultaneousIntervals(level, len(RULES), graded=graded)
     n1 = (RULES * sizes).sum(axis=1).astype(float)
     n2 = sizes.sum() - n1
     truth1, truth2 = (RULES * sizes) @ rates / n1, (~RULES * sizes) @ rates / n2
@@ -244,7 +250,7 @@ def test_the_simulation_sees_limits_that_are_not_corrected():
     n1 = (RULES * sizes).sum(axis=1).astype(float)
     drawn = rng.binomial(sizes, 0.5, (runs, 24)).astype(float)
     k1, k2 = drawn @ RULES.T, drawn @ ~RULES.T
-    low, high = Sure(0.6).difference(
+    low, high = SimultaneousIntervals(0.6).difference(
         k1, np.broadcast_to(n1, k1.shape), k2, np.broadcast_to(720 - n1, k1.shape)
     )
     assert not plausible(int(((low > 0) | (high < 0)).any(axis=1).sum()), runs, 0.6)
