@@ -249,7 +249,7 @@ class TestPipeline:
 
     def test_held_out_scores_are_those_of_the_models_on_rows_that_were_not_trained_on(self, mended):
         """Found again from the seed: the rows that are in neither training nor validation."""
-        from evenhand.methods.repair.training import LabelledRows, split
+        from evenhand.methods.repair.rows import LabelledRows, split
 
         held = split(LabelledRows.of(PEOPLE, GRANTED, LOANS), 0.25, 0.2, 0, stratify=True)[2]
         for model, accuracy in (

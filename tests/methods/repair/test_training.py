@@ -20,7 +20,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import evenhand as eh
-from evenhand.methods.repair.training import LabelledRows, Trainer, check_share, parted, split
+from evenhand.methods.repair.rows import LabelledRows, check_share, parted, split
+from evenhand.methods.repair.training import Trainer
 from evenhand.runtime.errors import DataError, EvenhandError, SubjectCrashed, UsageError
 from evenhand.runtime.estimators import weight_keyword
 from tests.support.helpers import examples, refused

@@ -7,23 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.repair import messages
 from evenhand.methods.repair.repair_result import NO_HELP, REPAIRED
-from evenhand.methods.repair.steps import Step
 from evenhand.runtime import number_text
+from evenhand.runtime.budget import Spent
 from evenhand.runtime.random_streams import stream
 from evenhand.subject.subject import Subject
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from evenhand.methods.repair.change import PairedChange
-    from evenhand.methods.repair.training import LabelledRows, Trainer
+    from evenhand.methods.repair.rows import LabelledRows
+    from evenhand.methods.repair.steps import Step
+    from evenhand.methods.repair.training import Trainer
     from evenhand.runtime.budget import Meter
     from evenhand.space.space import Space
 
     Floats = NDArray[np.float64]
+    Plan = list[tuple[int, str]]
+    """Sizes with their recipes, in the order in which they are tried."""
 
 LEAST_CLAIM = 10_000
 """The fewest inputs that a claim rests on."""
@@ -55,19 +60,28 @@ class RepairJob:
         """What an input can be."""
         return self.train.space
 
+    @property
+    def spent(self) -> Spent:
+        """What all models were asked so far."""
+        return spent_on(self.subjects, self.meter)
+
     def subject(self, model: Any) -> Subject:
         """Return a model as the software under test."""
-        self.subjects.append(Subject(model, self.space, **self.meanings))
-        return self.subjects[-1]
+        subject = Subject(model, self.space, **self.meanings)
+        self.subjects.append(subject)
+        return subject
 
     def score(self, subject: Subject) -> ValidationScore:
         """Return the accuracy on validation rows, or R² for numbers."""
-        told = subject.decide(self.valid.points)
+        outcomes = subject.decide(self.valid.points)
+        truth = self.valid.truth
+        weights = self.valid.weights
         if not self.trainer.regression:
-            return ValidationScore.of(told == self.valid.truth, self.valid.weights)
+            return ValidationScore.of(outcomes == truth, weights)
         from sklearn.metrics import r2_score
 
-        return ValidationScore(float(r2_score(self.valid.truth, told, sample_weight=self.valid.weights)))
+        r2 = r2_score(truth, outcomes, sample_weight=weights)
+        return ValidationScore(float(r2))
 
     def rng(self, *name: str | int) -> np.random.Generator:
         """Return a stream of random numbers of a name."""
@@ -76,10 +90,12 @@ class RepairJob:
 
 @dataclass(frozen=True, eq=False)
 class ValidationScore:
-    """The performance of a model on validation rows: an accuracy with what it is the mean of, or
-    another score.
+    """The performance of a model on validation rows.
 
-    >>> good, worse = (ValidationScore.of(np.arange(1000) >= wrong) for wrong in (100, 108))
+    An accuracy comes with what it is the mean of; any other score comes alone.
+
+    >>> good = ValidationScore.of(np.arange(1000) >= 100)
+    >>> worse = ValidationScore.of(np.arange(1000) >= 108)
     >>> worse.lost(good, 0.01), worse.lost(good, 0.02)
     ('accuracy fell by 0.8 points, perhaps by more than is tolerated', '')
     """
@@ -92,40 +108,48 @@ class ValidationScore:
     def of(cls, right: NDArray[np.bool_], weights: Floats | None = None) -> ValidationScore:
         """Return the accuracy of a model from the rows that it is right of."""
         rows = np.asarray(right, dtype=np.float64)
-        return cls(float(np.average(rows, weights=weights)), rows, weights)
+        accuracy = np.average(rows, weights=weights)
+        return cls(float(accuracy), rows, weights)
 
     def lost(self, first: ValidationScore, tolerance: float) -> str:
-        """Say by how much performance fell, where that is or may be more than is tolerated; else
-        nothing.
+        """Return a sentence on a loss that is or may be more than is tolerated, else nothing.
 
         Of many trainings, the one that is chosen is mostly one whose accuracy came out too high by
         chance. So a standard error of the change is kept in reserve, but never more than half of
         what is tolerated.
         """
-        fell = first.value - self.value
-        if fell <= tolerance - min(self._error(first), tolerance / 2):
+        fall = first.value - self.value
+        reserve = min(self._standard_error(first), tolerance / 2)
+        if fall <= tolerance - reserve:
             return ""
+        surely = fall > tolerance
         if self.right is None:
-            told = f"R² fell by {number_text.decimal(fell)}"
-        else:
-            told = f"accuracy fell by {number_text.points(fell)}"
-        return told if fell > tolerance else f"{told}, perhaps by more than is tolerated"
+            amount = number_text.decimal(fall)
+            if surely:
+                return messages.R2_FELL.format(amount=amount)
+            return messages.R2_PERHAPS_FELL_TOO_FAR.format(amount=amount)
+        points = number_text.points(fall)
+        if surely:
+            return messages.ACCURACY_FELL.format(points=points)
+        return messages.ACCURACY_PERHAPS_FELL_TOO_FAR.format(points=points)
 
-    def _error(self, first: ValidationScore) -> float:
-        """Return the standard error of the change."""
+    def _standard_error(self, first: ValidationScore) -> float:
+        """Return the standard error of the change of a weighted mean over the same rows."""
         if self.right is None or first.right is None:
             return 0.0
-        shares = np.full(len(self.right), 1.0) if self.weights is None else self.weights
-        shares = shares / shares.sum()
+        weights = self.weights
+        if weights is None:
+            weights = np.full(len(self.right), 1.0)
+        shares = weights / weights.sum()
         moved = self.right - first.right
-        return float(np.sqrt((shares**2 * (moved - shares @ moved) ** 2).sum()))
+        mean = shares @ moved
+        variance = (shares**2 * (moved - mean) ** 2).sum()
+        return float(np.sqrt(variance))
 
 
 @dataclass(frozen=True, eq=False)
 class RepairAttempt:
-    """How the steps ended: the model, what was tried, and by how many inputs the claim is to be
-    made.
-    """
+    """How the steps ended: the model, what was tried, and how many inputs the claim is to take."""
 
     outcome: str
     model: Any
@@ -133,17 +157,28 @@ class RepairAttempt:
     claim: int = LEAST_CLAIM
 
     @property
-    def too_dear(self) -> list[str]:
+    def advice(self) -> list[str]:
         """What a larger tolerance would have kept, where no step was."""
-        found = [step for step in self.history if step.change.verdict == "fell" and not step.kept]
-        if self.outcome != NO_HELP or not found:
+        if self.outcome != NO_HELP:
             return []
-        best = min(found, key=lambda step: step.change.after.value)
+        fallen = [step for step in self.history if step.change.verdict == "fell"]
+        expensive = [step for step in fallen if not step.kept]
+        if not expensive:
+            return []
+        best = min(expensive, key=lambda step: step.change.after.value)
         left = number_text.percent_figures(best.change.after.value)
-        return [
-            f"step {best.number} would leave {left}, but {best.why}; a larger tolerance would"
-            " keep it"
-        ]
+        note = messages.LARGER_TOLERANCE.format(number=best.number, left=left, why=best.why)
+        return [note]
+
+
+def spent_on(subjects: Iterable[Any], meter: Meter) -> Spent:
+    """Return what was spent on all subjects together."""
+    asked = 0
+    executed = 0
+    for subject in subjects:
+        asked += subject.asked
+        executed += subject.executed
+    return Spent(asked, executed, meter.seconds)
 
 
 def sizes(rows: int, least: int, most: float, steps: int) -> list[int]:
@@ -155,13 +190,18 @@ def sizes(rows: int, least: int, most: float, steps: int) -> list[int]:
     ([50, 136, 368, 1000], [10, 20, 40])
     """
     top = max(round(most * rows), 1)
-    first = least if top >= 2 * least else max(top // 4, 1)
-    return sorted({round(float(size)) for size in np.geomspace(top, first, steps)})
+    first = least
+    if top < 2 * least:
+        first = max(top // 4, 1)
+    # Of few rows, rounding makes some sizes equal: each is tried once.
+    rounded = {round(float(size)) for size in np.geomspace(top, first, steps)}
+    return sorted(rounded)
 
 
 def level_of_each(level: float, tries: int) -> float:
-    """Return the level of the intervals of one step if those of all hold together: planned ones,
-    and finer ones.
+    """Return the level of one step's intervals if those of all steps are to hold together.
+
+    Steps are the planned ones and the finer ones (Bonferroni).
     """
     return 1 - (1 - level) / (tries + FINER)
 
@@ -174,24 +214,28 @@ def sweep(
     meter: Meter,
     notes: list[str],
 ) -> RepairAttempt:
-    """Train again with every size of every recipe, and keep the model with the smallest gap of
-    those not ruled out.
+    """Train again with every size of every recipe, and keep the model with the smallest gap.
 
-    Then sizes between that and the next larger one of its recipe are tried, where the larger was
-    ruled out.
+    Models that were ruled out are not kept. Then sizes between the best and the next larger one of
+    its recipe are tried, where the larger was ruled out.
 
     Parameters
     ----------
     attempt
         Takes the number of a step, a size and a recipe, and returns the step and its model.
     """
-    plan = [(size, recipe) for size in many for recipe in recipes]
+    plan: Plan = []
+    for size in many:
+        plan += [(size, recipe) for recipe in recipes]
     planned = len(plan)
-    tried, history, models = list[tuple[int, str]](), list[Step](), list[Any]()
+    tried: Plan = []
+    history: list[Step] = []
+    models: list[Any] = []
     try:
         while len(tried) < len(plan):
             size, recipe = plan[len(tried)]
-            meter.report("training again", len(tried) / (planned + FINER), f"{size:,} added")
+            added = messages.ROWS_ADDED.format(number=number_text.count(size))
+            meter.report("training again", len(tried) / (planned + FINER), added)
             step, model = attempt(len(tried) + 1, size, recipe)
             tried.append((size, recipe))
             history.append(step)
@@ -203,48 +247,65 @@ def sweep(
     return _smallest_gap(original, history, models)
 
 
-def why_not(score: ValidationScore, first: ValidationScore, change: PairedChange, tolerance: float) -> str:
-    """Say why a model with another gap is not kept; nothing where it may be."""
-    return score.lost(first, tolerance) or ("" if change.fall.value > 0 else "the gap did not fall")
+def why_not(
+    score: ValidationScore, first: ValidationScore, change: PairedChange, tolerance: float
+) -> str:
+    """Return why a model with another gap is not kept; nothing where it may be."""
+    loss = score.lost(first, tolerance)
+    if loss:
+        return loss
+    if change.fall.value > 0:
+        return ""
+    return messages.GAP_DID_NOT_FALL
 
 
 def interrupted(history: Sequence[Step], notes: list[str]) -> None:
     """Go on with the steps that there are after an interrupt; without any, let it through."""
     if not history:
         raise KeyboardInterrupt
-    notes.append(f"interrupted after {len(history)} steps; the best of these was kept")
+    notes.append(messages.INTERRUPTED.format(steps=len(history)))
 
 
-def _between(tried: Sequence[tuple[int, str]], history: Sequence[Step]) -> list[tuple[int, str]]:
-    """Return a size between the best and the next larger one of its recipe, if that was ruled out."""
+def _between(tried: Plan, history: Sequence[Step]) -> Plan:
+    """Return a size between the best and the next larger one of its recipe, if that is no good."""
     best = _best(history)
     if best is None:
         return []
     size, recipe = tried[best]
-    larger = [at for at, (other, how) in enumerate(tried) if how == recipe and other > size]
+    larger = []
+    for position, (other_size, other_recipe) in enumerate(tried):
+        if other_recipe == recipe and other_size > size:
+            larger.append(position)
     if not larger:
         return []
-    after = min(larger, key=lambda at: tried[at][0])
-    middle = round((size * tried[after][0]) ** 0.5)
-    return [(middle, recipe)] if size < middle < tried[after][0] and not history[after].kept else []
+    following = min(larger, key=lambda position: tried[position][0])
+    next_size = tried[following][0]
+    middle = round((size * next_size) ** 0.5)
+    if history[following].kept or not size < middle < next_size:
+        return []
+    return [(middle, recipe)]
 
 
 def _best(history: Sequence[Step]) -> int | None:
-    good = [at for at, step in enumerate(history) if step.kept]
-    return min(good, key=lambda at: (history[at].change.after.value, at), default=None)
+    """Return the position of the step with the smallest gap of those not ruled out."""
+    kept = [position for position, step in enumerate(history) if step.kept]
+
+    def gap_and_position(position: int) -> tuple[float, int]:
+        return history[position].change.after.value, position
+
+    return min(kept, key=gap_and_position, default=None)
 
 
 def _smallest_gap(original: Any, history: Sequence[Step], models: Sequence[Any]) -> RepairAttempt:
-    """Keep the model with the smallest gap of those that were not ruled out, or else the original."""
+    """Keep the model with the smallest gap of those not ruled out, or else the original."""
     best = _best(history)
     if best is None:
         return RepairAttempt(NO_HELP, original, tuple(history))
-    told = (
-        replace(
-            step,
-            kept=at == best,
-            why=f"{step.why}: a larger gap" if step.kept and at != best else step.why,
-        )
-        for at, step in enumerate(history)
-    )
-    return RepairAttempt(REPAIRED, models[best], tuple(told))
+    steps = []
+    for position, step in enumerate(history):
+        if step.kept and position != best:
+            why = messages.LARGER_GAP.format(recipe=step.why)
+            steps.append(replace(step, kept=False, why=why))
+        else:
+            steps.append(step)
+    return RepairAttempt(REPAIRED, models[best], tuple(steps))

@@ -20,3 +20,127 @@ COLUMNS_DIFFER = (
 INSIDE_DIFFERS = (
     "inside has {inside} rows and before has {before} rows; give one value for every row"
 )
+
+# Steps: why one was not kept, and notes on all of them (job.py, methods/augment.py)
+
+ACCURACY_FELL = "accuracy fell by {points}"
+ACCURACY_PERHAPS_FELL_TOO_FAR = "accuracy fell by {points}, perhaps by more than is tolerated"
+R2_FELL = "R² fell by {amount}"
+R2_PERHAPS_FELL_TOO_FAR = "R² fell by {amount}, perhaps by more than is tolerated"
+GAP_DID_NOT_FALL = "the gap did not fall"
+LARGER_GAP = "{recipe}: a larger gap"
+LARGER_TOLERANCE = "step {number} would leave {left}, but {why}; a larger tolerance would keep it"
+INTERRUPTED = "interrupted after {steps} steps; the best of these was kept"
+ROWS_ADDED = "{number} added"
+
+# Options (options.py, methods/texts.py)
+
+METHOD_UNKNOWN = "method = {method} is unknown; {choices}"
+METHOD_NOT_FOR_TEXTS = (
+    "X holds texts, which method = {method} cannot repair; use method='subgroup', or give a space"
+)
+LABELLING_UNKNOWN = "labelling = {labelling} is unknown; {choices}, or a function of a frame"
+ADD_NOT_FOR_METHOD = "add = {add} is only for methods 'augment' and 'subgroup'; leave it out"
+ADD_UNKNOWN = "add = {add} is unknown; {choices}"
+AGAINST_UNKNOWN = "against = {against} is unknown; {choices}"
+NOT_A_WHOLE_NUMBER = "{name} = {value} must be a whole number of {least} or more"
+NOT_A_NUMBER = "{name} = {value} must be a number of 0 or more, such as {example}"
+NOT_A_SHARE = "{name} = {value} must be a share of the rows between 0 and 1, such as 0.2"
+WITHOUT_NOT_A_LIST = "without = {without} must be a list of terms, such as ['black']"
+RULE_WITHOUT_SUBGROUP = (
+    "rule cannot be combined with method = {method}, only with method = 'subgroup'; leave it out"
+)
+OPTION_FOR_TEXTS = "{name} is for texts, and X holds rows of features; leave it out"
+OPTION_FOR_TABLES = "{name} is for rows of features, and X holds texts; leave it out"
+
+# Rows and outcomes (repair.py)
+
+SUBGROUP_NEEDS_LABELS = (
+    "method = 'subgroup' needs labels, and these outcomes are numbers; use 'augment' or 'evened'"
+)
+OVER_SEVERAL_SETS = "over names {sets} sets of features; repair takes one, such as {union}"
+TRUTH_NOT_NUMBERS = "{model} predicts numbers, and y holds {value}"
+NUMBERS_NEED_DIFFERS = (
+    "{model} predicts numbers, which are hardly ever the same; pass differs=…, the least"
+    " difference that matters, such as {example}"
+)
+ANSWER_IS_NOT_A_LABEL = (
+    "{model} answers {answer}, which is not a label of y; {choices}; for numbers, pass differs=…,"
+    " the least difference that matters"
+)
+POSITIVE_IS_NOT_A_LABEL = "positive = {label} is not a label of y; {choices}"
+WEIGHTS_IGNORED = (
+    "{model} gives the same answers with and without sample_weight: it seems to ignore it"
+)
+COST_OF_EVENED = "each decision asks the model {cost} times"
+POPULATION_HELD_OUT_NEIGHBOURS = "people like the held-out rows, and their one-step neighbours"
+POPULATION_VALIDATION_NEIGHBOURS = "people like the validation rows, and their one-step neighbours"
+
+# The training (training.py)
+
+ESTIMATOR_IS_A_CLASS = "{name} is a class; pass an instance of it, such as {name}()"
+NOT_TRAINABLE = (
+    "{estimator} cannot be trained; pass an estimator with fit and predict, or a function"
+    " fit(X, y) that returns a model"
+)
+NOT_CLONEABLE = (
+    "{name} cannot be cloned ({error}), and repair never trains a model in place; pass a function"
+    " fit(X, y) that makes and trains a new one"
+)
+NO_SAMPLE_WEIGHT = (
+    "{name} takes no sample_weight, so that the weights of rows would be lost; leave out"
+    " sample_weight, or use a model that takes it, such as LogisticRegression()"
+)
+TRAINING_FAILED = "{name} raised {kind} when trained on {rows} rows: {error}"
+NOT_A_MODEL = (
+    "{name} returned {model}, which cannot predict; return a model with predict, or a function of"
+    " a frame"
+)
+UNSEEN_LEVEL = (
+    "{error}; no training row has {value}, since some rows are held out: train a model that takes"
+    " such levels, as with OneHotEncoder(handle_unknown='ignore'), or leave rare ones out of the"
+    " space"
+)
+
+# Rows that a model learns from (rows.py)
+
+SPACE_IS_NONE = (
+    "space is None; give the space of inputs, such as Space.from_frame(X, protected=['sex'])"
+)
+NOT_A_SPACE = "space = {space} is not a Space; build one with Space(...) or Space.from_frame(...)"
+ARRAY_SHAPE = (
+    "X is an array of shape {shape}, and the space has {features} features; give a column for"
+    " each, in their order"
+)
+TRUTH_IS_NOT_A_COLUMN = "y = {name} is not a column of X; {choices}"
+COLUMN_IS_NOT_A_FEATURE = (
+    "column {name} of X is not a feature of the space, so that nothing can be generated for it;"
+    " leave it out of X, or add it to the space"
+)
+TRUTH_MISSING = (
+    "y is missing; give the true outcome of each row of X, or the name of the column that has it"
+)
+TRUTH_SHAPE = "X has {rows} rows and y is of shape {shape}; give one outcome for each row"
+TRUTH_HAS_GAPS = "y has {missing} missing values; leave out their rows"
+TRUTH_OF_TWO_KINDS = "y holds both texts and other values; make all outcomes of one kind"
+WEIGHTS_WRONG = "sample_weight must hold a number of 0 or more for each of the {rows} rows of X"
+PART_NEITHER_SHARE_NOR_ROWS = (
+    "{option} must be a share of the rows, or rows and their outcomes as (X, y)"
+)
+PART_WITH_OTHER_OUTCOMES = "{option}: {outcome} is not an outcome of y; {choices}"
+TOO_FEW_ROWS = "{rows} rows are too few to set apart a share of {share} for {name}; give more rows"
+
+# Held-out rows: what else changed (verification.py, methods/text_checks.py)
+
+POPULATION_HELD_OUT = "people like the held-out rows"
+OF_HELD_OUT_ROWS = "of the held-out rows"
+CHECK_OF_PEOPLE = "{features}, held-out people"
+BEFORE_AND_AFTER = "before: {before}; after: {after}"
+NOT_COMPARED_WITH_OVERWRITING = "not compared with giving up accuracy: {error}"
+NOT_COMPARED_BY_AXIS = "not compared with giving up accuracy by {axis}: {error}"
+NO_FAVOURABLE_LABEL = (
+    "which label is favourable is not known, so that no groups are compared; pass positive=…"
+)
+NO_SUBGROUPS = "no subgroups were compared: {error}"
+TOO_MANY_VALUES = "{name} has too many values to compare the groups of each"
+SMALL_GROUPS_LEFT_OUT = "groups of under {share} of the held-out rows are left out of {biases}"

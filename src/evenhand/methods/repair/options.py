@@ -1,6 +1,4 @@
-"""What the user asked a repair for: checked before anything is trained, and told so that it can be
-done again.
-"""
+"""The options of a repair: checked before anything is trained, and recorded for a replay."""
 
 from __future__ import annotations
 
@@ -11,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.mine.rule_sets import check_support
+from evenhand.methods.repair import messages
 from evenhand.methods.repair.methods.labelling import LABELS
-from evenhand.methods.repair.training import check_share
+from evenhand.methods.repair.rows import check_share
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.runtime.workers import Workers
 from evenhand.statistics.estimate import check_limit
@@ -20,6 +19,7 @@ from evenhand.statistics.intervals import check_level
 
 if TYPE_CHECKING:
     from evenhand.methods.repair.repair_result import Repair
+    from evenhand.runtime.budget import Budget
 
 METHODS = ("augment", "aequitas", "subgroup", "evened")
 NOT_FOR_TEXTS = {
@@ -44,13 +44,25 @@ FOR_TEXTS = (
     "validate",
 )
 SHARED = ("limit", "level", "seed", "progress")
+RECORDED = (
+    "labelling",
+    "add",
+    "patience",
+    "steps",
+    "test",
+    "validate",
+    "draws",
+    "support",
+    "level",
+)
+"""Options that a result records where they are not the usual ones."""
 
 
 @dataclass(frozen=True)
 class RepairOptions:
     """The options of a repair.
 
-    >>> RepairOptions.of({"method": "evened", "level": 0.9}).told
+    >>> RepairOptions.of({"method": "evened", "level": 0.9}).recorded
     {'level': 0.9}
     """
 
@@ -58,101 +70,122 @@ class RepairOptions:
     labelling: Any = "vote"
     add: str | None = None
     patience: int | None = None
+    rule: Any = None
     steps: int = 8
     tolerance: float = 0.01
     test: Any = 0.25
     validate: Any = 0.2
+    positive: Any = None
+    differs: Any = None
     limit: float | None = None
     level: float = 0.95
     draws: int | None = None
+    budget: Budget | None = None
     support: float = 0.05
+    seed: int = 0
     n_jobs: int = 1
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> RepairOptions:
         """Return the options among what was given."""
-        return cls(
-            **{field.name: given[field.name] for field in fields(cls) if field.name in given}
-        )
+        values = {}
+        for field in fields(cls):
+            if field.name in given:
+                values[field.name] = given[field.name]
+        return cls(**values)
 
     @property
-    def told(self) -> dict[str, Any]:
-        """What else than usual was asked for, as JSON holds it; functions and rows are told by a
-        word.
+    def recorded(self) -> dict[str, Any]:
+        """The options that are not the usual ones, as JSON holds them.
+
+        A function is recorded by its name, and rows by the word "rows".
         """
-        usual, found = RepairOptions(), {}
-        for name in (
-            "labelling",
-            "add",
-            "patience",
-            "steps",
-            "test",
-            "validate",
-            "draws",
-            "support",
-            "level",
-        ):
+        usual = RepairOptions()
+        recorded = {}
+        for name in RECORDED:
             value = getattr(self, name)
             if isinstance(value, tuple | list):
                 value = "rows"
             elif callable(value):
                 value = getattr(value, "__name__", type(value).__name__)
             if value != getattr(usual, name):
-                found[name] = value
-        return found
+                recorded[name] = value
+        return recorded
 
     def check(self, *, texts: bool) -> None:
-        """Refuse what is wrong, in one sentence."""
-        if self.method not in METHODS:
-            raise UsageError(
-                f"method = {clip(repr(self.method))} is unknown; {nearest(self.method, METHODS)}"
-            )
-        if texts and self.method != "subgroup":
-            raise UsageError(
-                f"X holds texts, which method = {self.method!r} does not take; use"
-                " method='subgroup', or give a space"
-            )
-        if not callable(self.labelling) and self.labelling not in LABELS:
-            valid = nearest(self.labelling, LABELS)
-            raise UsageError(
-                f"labelling = {clip(repr(self.labelling))} is unknown; {valid}, or a function of a"
-                " frame"
-            )
+        """Refuse options that are wrong, before anything is trained."""
+        self._check_method(texts=texts)
+        self._check_labelling()
         self._check_add(texts=texts)
-        for name, least in (("patience", 0), ("steps", 1), ("draws", 100)):
-            value = getattr(self, name)
-            if value is None and name != "steps":
-                continue
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise UsageError(
-                    f"{name} = {clip(repr(value))} must be a whole number of {least} or more"
-                )
-        number = isinstance(self.tolerance, int | float) and not isinstance(self.tolerance, bool)
-        if not number or not 0 <= self.tolerance < np.inf:
-            raise UsageError(
-                f"tolerance = {clip(repr(self.tolerance))} must be a number of 0 or more, such as"
-                " 0.01"
-            )
+        self._check_numbers()
         Workers(self.n_jobs)
         for name in ("test", "validate"):
-            if not isinstance(getattr(self, name), tuple | list):
-                check_share(name, getattr(self, name))
+            part = getattr(self, name)
+            if not isinstance(part, tuple | list):
+                check_share(name, part)
         check_support(self.support)
         check_level(self.level)
         if self.limit is not None:
             check_limit(self.limit)
 
+    def _check_method(self, *, texts: bool) -> None:
+        if self.method not in METHODS:
+            method = clip(repr(self.method))
+            choices = nearest(self.method, METHODS)
+            raise UsageError(messages.METHOD_UNKNOWN.format(method=method, choices=choices))
+        if texts and self.method != "subgroup":
+            raise UsageError(messages.METHOD_NOT_FOR_TEXTS.format(method=repr(self.method)))
+
+    def _check_labelling(self) -> None:
+        if callable(self.labelling) or self.labelling in LABELS:
+            return
+        labelling = clip(repr(self.labelling))
+        choices = nearest(self.labelling, LABELS)
+        message = messages.LABELLING_UNKNOWN.format(labelling=labelling, choices=choices)
+        raise UsageError(message)
+
     def _check_add(self, *, texts: bool) -> None:
         if self.add is None:
             return
+        add = clip(repr(self.add))
         known = _additions(self.method, texts=texts)
         if not known:
-            raise UsageError(
-                f"add = {clip(repr(self.add))} is for methods 'augment' and 'subgroup'; leave"
-                " it out"
-            )
+            raise UsageError(messages.ADD_NOT_FOR_METHOD.format(add=add))
         if self.add not in known:
-            raise UsageError(f"add = {clip(repr(self.add))} is unknown; {nearest(self.add, known)}")
+            choices = nearest(self.add, known)
+            raise UsageError(messages.ADD_UNKNOWN.format(add=add, choices=choices))
+
+    def _check_numbers(self) -> None:
+        for name, least in (("patience", 0), ("steps", 1), ("draws", 100)):
+            value = getattr(self, name)
+            if value is None and name != "steps":
+                continue
+            if not is_whole(value) or value < least:
+                shown = clip(repr(value))
+                message = messages.NOT_A_WHOLE_NUMBER.format(name=name, value=shown, least=least)
+                raise UsageError(message)
+        if not is_number(self.tolerance) or not 0 <= self.tolerance < np.inf:
+            shown = clip(repr(self.tolerance))
+            message = messages.NOT_A_NUMBER.format(name="tolerance", value=shown, example=0.01)
+            raise UsageError(message)
+
+
+def is_whole(value: Any) -> bool:
+    """Return whether a value is a whole number; a truth value is not.
+
+    >>> is_whole(3), is_whole(True), is_whole(3.0)
+    (True, False, False)
+    """
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a number; a truth value is not.
+
+    >>> is_number(0.5), is_number(True)
+    (True, False)
+    """
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _additions(method: str, *, texts: bool) -> tuple[str, ...]:
@@ -173,7 +206,7 @@ def _additions(method: str, *, texts: bool) -> tuple[str, ...]:
 
 
 def are_texts(rows: Any) -> bool:
-    """Tell whether these are texts rather than rows of features.
+    """Return whether these are texts rather than rows of features.
 
     >>> are_texts(["a text"]), are_texts(np.zeros((2, 2)))
     (True, False)
@@ -185,20 +218,38 @@ def are_texts(rows: Any) -> bool:
     return not hasattr(rows, "columns") and hasattr(rows, "dtype")
 
 
-def refuse(given: Mapping[str, Any], usual: Mapping[str, Any], why: str) -> None:
-    """Refuse options that are not for this kind of rows."""
-    for name, value in usual.items():
-        if given[name] is not value and not (
-            isinstance(given[name], type(value)) and given[name] == value
-        ):
-            raise UsageError(f"{name} {why}; leave it out")
+def refuse_options_of_texts(given: Mapping[str, Any]) -> None:
+    """Refuse options that only texts have, where X holds rows of features."""
+    name = _first_given(given, NOT_FOR_TABLES)
+    if name is not None:
+        raise UsageError(messages.OPTION_FOR_TEXTS.format(name=name))
+
+
+def refuse_options_of_tables(given: Mapping[str, Any]) -> None:
+    """Refuse options that only rows of features have, where X holds texts."""
+    name = _first_given(given, NOT_FOR_TEXTS)
+    if name is not None:
+        raise UsageError(messages.OPTION_FOR_TABLES.format(name=name))
+
+
+def _first_given(given: Mapping[str, Any], usual: Mapping[str, Any]) -> str | None:
+    """Return the first option that is not what it is where it is not given."""
+    for name, default in usual.items():
+        value = given[name]
+        if value is default:
+            continue
+        # Compared only with its own kind: an array compared with a text gives no truth value.
+        if not isinstance(value, type(default)) or value != default:
+            return name
+    return None
 
 
 def texts(estimator: Any, rows: Any, truth: Any, given: Mapping[str, Any]) -> Repair:
     """Repair a classifier of texts."""
     from evenhand.methods.repair.methods.texts import repair_texts
 
-    refuse(given, NOT_FOR_TEXTS, "is for rows of features, and X holds texts")
-    added = {} if given["add"] is None else {"add": given["add"]}
-    taken = {name: given[name] for name in (*FOR_TEXTS, *SHARED)}
-    return repair_texts(estimator, rows, truth, **taken, **added)
+    refuse_options_of_tables(given)
+    options = {name: given[name] for name in (*FOR_TEXTS, *SHARED)}
+    if given["add"] is not None:
+        options["add"] = given["add"]
+    return repair_texts(estimator, rows, truth, **options)

@@ -20,7 +20,7 @@ from evenhand.statistics.betting import bet
 from evenhand.statistics.estimate import Amount, Estimate
 from evenhand.statistics.intervals import check_level, clopper_pearson
 from evenhand.statistics.paired_limits import fall_above, hits_ratio_above, ratio_above
-from evenhand.statistics.simultaneous import Sure, absolute
+from evenhand.statistics.simultaneous import SimultaneousIntervals, absolute
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -321,7 +321,7 @@ def _gap_limits(old: Floats, new: Floats, group: NDArray[np.bool_], level: float
     # Of the error, the differences get one half and the moves of either side the other: eight
     # limits in all.
     counts = _yes_or_no(old, new)
-    intervals = Sure(level, among=2, graded=not counts)
+    intervals = SimultaneousIntervals(level, among=2, graded=not counts)
     before_ends = _difference(intervals, column=old, group=group)
     after_ends = _difference(intervals, column=new, group=group)
     tail = (1 - level) / _LIMITS
@@ -353,7 +353,7 @@ def _gap_limits(old: Floats, new: Floats, group: NDArray[np.bool_], level: float
     ]
 
 
-def _difference(intervals: Sure, column: Floats, group: NDArray[np.bool_]) -> Ends:
+def _difference(intervals: SimultaneousIntervals, column: Floats, group: NDArray[np.bool_]) -> Ends:
     """Return limits of the mean inside a group minus that outside."""
     inside = column[group]
     outside = column[~group]

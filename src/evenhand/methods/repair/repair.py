@@ -1,5 +1,6 @@
-"""repair: train again with what was found, and show that it helped (Aequitas, Algorithm 5; TestSGD,
-phase 3).
+"""repair: train again with what was found, and show whether it helped.
+
+The methods are those of Aequitas (Algorithm 5) and TestSGD (phase 3).
 """
 
 from __future__ import annotations
@@ -7,20 +8,31 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from evenhand.methods.repair import REPAIR
-from evenhand.methods.repair.job import RepairJob, RepairAttempt
-from evenhand.methods.repair.methods.augment import augment, first_look
-from evenhand.methods.repair.options import NOT_FOR_TABLES, RepairOptions, are_texts, refuse, texts
+from evenhand.methods.repair import REPAIR, messages
 from evenhand.methods.repair.change import PairedChange
+from evenhand.methods.repair.job import RepairAttempt, RepairJob
+from evenhand.methods.repair.methods.augment import augment, first_look
+from evenhand.methods.repair.options import (
+    RepairOptions,
+    are_texts,
+    refuse_options_of_texts,
+    texts,
+)
 from evenhand.methods.repair.paired import gap_change
 from evenhand.methods.repair.repair_result import NOTHING, REPAIRED, Repair
+from evenhand.methods.repair.rows import LabelledRows, split
 from evenhand.methods.repair.steps import ALL
-from evenhand.methods.repair.training import LabelledRows, Trainer, split, unseen_levels_explained
+from evenhand.methods.repair.training import (
+    Trainer,
+    are_numbers,
+    favourable_label,
+    notes_on_weights,
+    predicts_numbers,
+    unseen_levels_explained,
+)
 from evenhand.methods.repair.verification import HeldOutChecks, claimed
-from evenhand.runtime.budget import Meter, Spent, checked_budget, progress_bar
-from evenhand.runtime.errors import DataError, UsageError, clip, nearest
+from evenhand.runtime.budget import Meter, checked_budget, progress_bar
+from evenhand.runtime.errors import UsageError
 from evenhand.space.feature_sets import feature_sets, unseen_notes
 from evenhand.space.rule import Rule
 from evenhand.subject.subject import Subject
@@ -29,14 +41,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from os import PathLike
 
-    from numpy.typing import NDArray
-
     from evenhand.results.result import Result
     from evenhand.runtime.budget import Budget
     from evenhand.space.feature_sets import Over
     from evenhand.space.space import Space
     from evenhand.subject.outcome_meaning import Differs
     from evenhand.texts.lexicon import Lexicon
+
+    About = tuple[str, ...] | Rule
+    """The features, or the subgroup, that a repair is about."""
 
 CHECKED = 32
 """Inputs that are asked twice to see whether a model answers the same way each time."""
@@ -73,8 +86,7 @@ def repair(
     n_jobs: int = 1,
     progress: bool | None = None,
 ) -> Repair:
-    """Train a model again so that it treats people more alike, and show on unseen inputs what that
-    changed.
+    """Train a model again so that it treats people more alike, and measure what that changed.
 
     The rows are split: on some a model is trained, on some each step is checked, and the last are
     left alone until the model is chosen. The claim rests on those and on fresh inputs; so do all
@@ -132,13 +144,33 @@ def repair(
     lexicon, without
         For texts, as for `mine_text`.
 
+    Returns
+    -------
+    Repair
+        The repaired model with the evidence: the claim, what else changed, and every step. Where
+        nothing helped, `model` is the original one.
+
+    Raises
+    ------
+    UsageError
+        Where an option is unknown, out of range, or cannot be combined with another one.
+    DataError
+        Where the rows or outcomes do not fit the space, or are too few to be split.
+    SubjectCrashed
+        Where the training fails.
+
+    See Also
+    --------
+    See docs/how-to/repair.md.
+
     Examples
     --------
     >>> import pandas as pd
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from evenhand.space.space import Space
     >>> rng = np.random.default_rng(0)
-    >>> people = pd.DataFrame({"sex": rng.integers(0, 2, 2000), "income": rng.integers(0, 50, 2000)})
+    >>> sex, income = rng.integers(0, 2, 2000), rng.integers(0, 50, 2000)
+    >>> people = pd.DataFrame({"sex": sex, "income": income})
     >>> granted = people["income"] + 10 * people["sex"] > 30
     >>> space = Space.from_frame(people, protected=["sex"])
     >>> tree = DecisionTreeClassifier(max_depth=4)
@@ -150,230 +182,255 @@ def repair(
     points.
     """
     given = dict(locals())
-    asked, of_texts = RepairOptions.of(given), space is None and are_texts(X)
-    asked.check(texts=of_texts)
+    options = RepairOptions.of(given)
+    of_texts = space is None and are_texts(X)
+    options.check(texts=of_texts)
     checked_budget(budget)
     if rule is not None and method != "subgroup":
-        raise UsageError(
-            f"rule is for method = 'subgroup', and method = {method!r} takes none; leave it out"
-        )
+        raise UsageError(messages.RULE_WITHOUT_SUBGROUP.format(method=repr(method)))
     if of_texts:
         return texts(estimator, X, y, given)
-    refuse(given, NOT_FOR_TABLES, "is for texts, and X holds rows of features")
+    refuse_options_of_texts(given)
     data = LabelledRows.of(X, y, space, sample_weight)
     names = _names(data.space, over)
     trainer = Trainer.of(estimator, seed)
     if sample_weight is not None:
         trainer.need_weights()
-    numbers = _are_numbers(trainer, data, differs)
-    train, valid, held = split(data, test, validate, seed, stratify=not numbers)
-    with progress_bar(show=progress) as hook, unseen_levels_explained(train):
-        meter = Meter(checked_budget(None), hook)
-        meter.report("training", 0.0)
-        original = train.fitted(trainer)
-        numbers = numbers or _told_numbers(trainer, original, train, data.truth, differs)
-        if numbers and method == "subgroup":
-            raise UsageError(
-                "method = 'subgroup' needs labels, and these outcomes are numbers; use 'augment' or"
-                " 'evened'"
-            )
-        trainer = replace(trainer, regression=numbers)
-        meanings = {"positive": _favourable(positive, data, numbers=numbers), "differs": differs}
-        job = RepairJob(trainer, train, valid, names, meanings, level, tolerance, seed, meter, n_jobs)
-        before = job.subject(original)
-        before.need_deterministic(train.points[:CHECKED])
-        job.notes.extend(_weightless(trainer, train, original))
-        run = RepairRun(job, original, before, asked, rule, budget, held)
-        about, mended, change = run.mended()
-        job.notes.extend(mended.too_dear)
-        after = run.after(mended)
-        judging = HeldOutChecks(before, after, names, held, change, level, seed, numbers, job.notes)
-        aim = f"{' and '.join(names)}{ALL}" if isinstance(about, tuple) else str(about)
-        checks, comparisons = (
-            judging.told(aim) if mended.outcome == REPAIRED else judging.plain(aim)
+    table = _TableRepair.of(trainer, data, names, options)
+    with progress_bar(show=progress) as hook, unseen_levels_explained(table.train):
+        return table.repaired(Meter(checked_budget(None), hook))
+
+
+@dataclass(frozen=True, eq=False)
+class _TableRepair:
+    """Rows of features, split, and how a model is trained on them."""
+
+    trainer: Trainer
+    data: LabelledRows
+    names: tuple[str, ...]
+    options: RepairOptions
+    train: LabelledRows
+    valid: LabelledRows
+    held: LabelledRows
+
+    @classmethod
+    def of(
+        cls,
+        trainer: Trainer,
+        data: LabelledRows,
+        names: tuple[str, ...],
+        options: RepairOptions,
+    ) -> _TableRepair:
+        """Split the rows, by outcome where outcomes are labels."""
+        numbers = are_numbers(trainer, data, options.differs)
+        train, valid, held = split(
+            data, options.test, options.validate, options.seed, stratify=not numbers
         )
-    return Repair(
-        method=method,
-        over=names,
-        about=about,
-        outcome=mended.outcome,
-        change=change,
-        checks=checks,
-        comparisons=comparisons,
-        history=mended.history,
-        sizes={"training": len(train), "validation": len(valid), "test": len(held)},
-        seed=seed,
-        level=level,
-        tolerance=tolerance,
-        limit=limit,
-        spent=Spent(
-            sum(one.asked for one in job.subjects),
-            sum(one.executed for one in job.subjects),
-            meter.seconds,
-        ),
-        notes=tuple(dict.fromkeys([*job.notes, *unseen_notes(data.space, [names])])),
-        options=asked.told,
-        space=data.space.to_dict(),
-        model=mended.model,
-        original=original,
-    )
+        trainer = replace(trainer, regression=numbers)
+        return cls(trainer, data, names, options, train, valid, held)
+
+    def repaired(self, meter: Meter) -> Repair:
+        """Train the original model, repair it, and check what that changed."""
+        meter.report("training", 0.0)
+        original = self.train.fitted(self.trainer)
+        job = self._job(original, meter)
+        before = job.subject(original)
+        before.need_deterministic(self.train.points[:CHECKED])
+        job.notes.extend(notes_on_weights(self.trainer, self.train, original))
+        run = RepairRun(job, original, before, self.options, self.held)
+        about, attempt, change = run.attempted()
+        job.notes.extend(attempt.advice)
+        return self._result(run, about, attempt, change)
+
+    def _job(self, original: Any, meter: Meter) -> RepairJob:
+        """Return what all steps share, after a look at what the original model predicts."""
+        options = self.options
+        numbers = self.trainer.regression
+        if not numbers:
+            numbers = predicts_numbers(
+                self.trainer,
+                original,
+                self.train,
+                self.data.truth,
+                options.differs,
+            )
+        if numbers and options.method == "subgroup":
+            raise UsageError(messages.SUBGROUP_NEEDS_LABELS)
+        positive = favourable_label(options.positive, self.data, numbers=numbers)
+        return RepairJob(
+            trainer=replace(self.trainer, regression=numbers),
+            train=self.train,
+            valid=self.valid,
+            names=self.names,
+            meanings={"positive": positive, "differs": options.differs},
+            level=options.level,
+            tolerance=options.tolerance,
+            seed=options.seed,
+            meter=meter,
+            n_jobs=options.n_jobs,
+        )
+
+    def _result(
+        self, run: RepairRun, about: About, attempt: RepairAttempt, change: PairedChange
+    ) -> Repair:
+        """Check the repaired model on held-out rows, and return all evidence."""
+        options = self.options
+        job = run.job
+        held_out = HeldOutChecks(
+            before=run.before,
+            after=run.after(attempt),
+            names=self.names,
+            test=self.held,
+            change=change,
+            level=options.level,
+            seed=options.seed,
+            regression=job.trainer.regression,
+            notes=job.notes,
+        )
+        aim = _name_of_aim(about, self.names)
+        if attempt.outcome == REPAIRED:
+            checks, comparisons = held_out.of_repaired(aim)
+        else:
+            checks, comparisons = held_out.of_unchanged(aim)
+        notes = [*job.notes, *unseen_notes(self.data.space, [self.names])]
+        return Repair(
+            method=options.method,
+            over=self.names,
+            about=about,
+            outcome=attempt.outcome,
+            change=change,
+            checks=checks,
+            comparisons=comparisons,
+            history=attempt.history,
+            sizes=self._sizes,
+            seed=options.seed,
+            level=options.level,
+            tolerance=options.tolerance,
+            limit=options.limit,
+            spent=job.spent,
+            notes=tuple(dict.fromkeys(notes)),
+            options=options.recorded,
+            space=self.data.space.to_dict(),
+            model=attempt.model,
+            original=run.original,
+        )
+
+    @property
+    def _sizes(self) -> dict[str, int]:
+        return {
+            "training": len(self.train),
+            "validation": len(self.valid),
+            "test": len(self.held),
+        }
 
 
 @dataclass(frozen=True, eq=False)
 class RepairRun:
-    """One repair: from the original model to the mended one, and the claim."""
+    """One repair: from the original model to the repaired one, and the claim."""
 
     job: RepairJob
     original: Any
     before: Subject
-    asked: RepairOptions
-    rule: Any
-    budget: Budget | None
+    options: RepairOptions
     held: LabelledRows
 
-    def mended(self) -> tuple[tuple[str, ...] | Rule, RepairAttempt, PairedChange]:
+    def attempted(self) -> tuple[About, RepairAttempt, PairedChange]:
         """Return what it is about, how it ended, and what it changed on what no step has used."""
-        if self.asked.method == "subgroup":
+        if self.options.method == "subgroup":
             return self._subgroup()
-        mended = self._evened() if self.asked.method == "evened" else self._augmented()
-        subjects = self.before, self.after(mended)
+        attempt = self._evened() if self.options.method == "evened" else self._augmented()
         change = claimed(
-            *subjects, self.job.names, mended.claim, level=self.job.level, seed=self.job.seed
+            self.before,
+            self.after(attempt),
+            self.job.names,
+            attempt.claim,
+            level=self.job.level,
+            seed=self.job.seed,
         )
-        return self.job.names, mended, change
+        return self.job.names, attempt, change
 
-    def after(self, mended: RepairAttempt) -> Subject:
-        """Return the mended model as a subject: the same as before, where it is."""
-        return self.before if mended.model is self.original else self.job.subject(mended.model)
+    def after(self, attempt: RepairAttempt) -> Subject:
+        """Return the repaired model as a subject: the same as before, where it is."""
+        if attempt.model is self.original:
+            return self.before
+        return self.job.subject(attempt.model)
 
     def _augmented(self) -> RepairAttempt:
-        published = self.asked.method == "aequitas"
+        add = self.options.add or "both"
+        patience = self.options.patience
+        if self.options.method == "aequitas":
+            # As published: inputs one by one, and the first step that does not help is the last.
+            add = "found"
+            patience = 0
         return augment(
             self.job,
             self.original,
-            add="found" if published else self.asked.add or "both",
-            labels=self.asked.labelling,
-            patience=0 if published else self.asked.patience,
-            draws=self.asked.draws,
-            budget=self.budget,
+            add=add,
+            labels=self.options.labelling,
+            patience=patience,
+            draws=self.options.draws,
+            budget=self.options.budget,
         )
 
     def _evened(self) -> RepairAttempt:
         from evenhand.methods.repair.methods.evened import Evened
 
-        first = first_look(self.job, self.before, self.asked.draws, self.budget, searched=False)
+        first = first_look(
+            self.job,
+            self.before,
+            self.options.draws,
+            self.options.budget,
+            searched=False,
+        )
         if first.nothing:
             return RepairAttempt(NOTHING, self.original, (), first.claim)
         model = Evened(self.original, self.job.space, list(self.job.names))
-        self.job.notes.append(f"each decision asks the model {model.cost} times")
+        self.job.notes.append(messages.COST_OF_EVENED.format(cost=model.cost))
         return RepairAttempt(REPAIRED, model, (), first.claim)
 
-    def _subgroup(self) -> tuple[tuple[str, ...] | Rule, RepairAttempt, PairedChange]:
+    def _subgroup(self) -> tuple[About, RepairAttempt, PairedChange]:
         from evenhand.methods.repair.methods import subgroup  # imported where it is used
 
-        found, size = subgroup.rule_of(self.job, self.before, self.rule, self.asked.support)
-        if size is not None:
-            return found, RepairAttempt(NOTHING, self.original, ()), PairedChange.none(size)
-        assert isinstance(found, Rule)
-        mended = subgroup.subgroup(
-            self.job, self.original, found, add=self.asked.add, steps=self.asked.steps
+        rule, unsure = subgroup.rule_of(
+            self.job, self.before, self.options.rule, self.options.support
         )
-        gap = subgroup.Gap(self.job, found)
-        old, new = (gap.means(one, self.held.points) for one in (self.before, self.after(mended)))
-        population = "people like the held-out rows, and their one-step neighbours"
-        inside = gap.inside(self.held.points)
-        return (
-            found,
-            mended,
-            gap_change(old, new, inside, level=self.job.level, population=population),
+        if unsure is not None:
+            attempt = RepairAttempt(NOTHING, self.original, ())
+            return rule, attempt, PairedChange.none(unsure)
+        assert isinstance(rule, Rule)
+        attempt = subgroup.subgroup(
+            self.job, self.original, rule, add=self.options.add, steps=self.options.steps
         )
+        gap = subgroup.Gap(self.job, rule)
+        points = self.held.points
+        before = gap.means(self.before, points)
+        after = gap.means(self.after(attempt), points)
+        change = gap_change(
+            before,
+            after,
+            gap.inside(points),
+            level=self.job.level,
+            population=messages.POPULATION_HELD_OUT_NEIGHBOURS,
+        )
+        return rule, attempt, change
+
+
+def _name_of_aim(about: About, names: tuple[str, ...]) -> str:
+    """Return the name of the check of what a repair is about."""
+    if isinstance(about, tuple):
+        return " and ".join(names) + ALL
+    return str(about)
 
 
 def _names(space: Space, over: Over | None) -> tuple[str, ...]:
     """Return the features that outcomes should not depend on, as one set."""
     if over is None:
         if not space.protected:
-            feature_sets(space, None)  # says what is missing
+            feature_sets(space, None)  # raises with what is missing
         return tuple(space.protected)
     sets = feature_sets(space, over)
     if len(sets) > 1:
-        raise UsageError(
-            f"over names {len(sets)} sets of features; repair takes one, such as"
-            f" {list(dict.fromkeys(sum(sets, ())))!r}"
-        )
+        union = dict.fromkeys(sum(sets, ()))
+        message = messages.OVER_SEVERAL_SETS.format(sets=len(sets), union=list(union))
+        raise UsageError(message)
     return sets[0]
-
-
-def _are_numbers(trainer: Trainer, data: LabelledRows, differs: Any) -> bool:
-    """Tell whether outcomes are numbers to be predicted, and need a γ."""
-    floats = data.truth.dtype.kind == "f" and not np.array_equal(data.truth, np.round(data.truth))
-    numbers = trainer.regression or (floats and differs is not None)
-    if numbers and data.truth.dtype.kind not in "iufb":
-        raise UsageError(
-            f"{trainer.name} predicts numbers, and y holds {clip(repr(data.truth[0]))}"
-        )
-    if numbers and differs is None:
-        some = float(np.std(data.truth.astype(np.float64))) / 10
-        raise UsageError(
-            f"{trainer.name} predicts numbers, which hardly ever are the same; pass differs=…, the"
-            f" least difference that matters, such as {some:.3g}"
-        )
-    return numbers
-
-
-def _told_numbers(
-    trainer: Trainer, model: Any, train: LabelledRows, truth: NDArray[Any], differs: Any
-) -> bool:
-    """Tell whether a model predicts numbers after all; what is neither one nor a label of the rows
-    is refused.
-    """
-    told, known = Subject(model, train.space).decide(train.points), set(truth.tolist())
-    strange = next((label for label in told.tolist() if label not in known), None)
-    if strange is None:
-        return False
-    if differs is not None and told.dtype.kind in "iuf" and truth.dtype.kind in "iuf":
-        return True
-    raise DataError(
-        f"{trainer.name} answers {clip(repr(strange))}, which is no label of y;"
-        f" {nearest(strange, sorted(known))}; for numbers, pass differs=…, the least difference"
-        " that matters"
-    )
-
-
-def _favourable(positive: Any, data: LabelledRows, *, numbers: bool) -> Any:
-    """Return the favourable label: of 0 and 1, and of truth values, that is the second."""
-    if numbers or callable(positive):
-        return positive
-    found = np.unique(data.truth).tolist()
-    if positive is None:
-        return max(found) if set(found) <= {0, 1} and len(found) == 2 else None
-    for label in positive if isinstance(positive, list | tuple | set | frozenset) else [positive]:
-        if label not in found:
-            raise UsageError(
-                f"positive = {clip(repr(label))} is no label of y; {nearest(label, found)}"
-            )
-    return positive
-
-
-def _weightless(trainer: Trainer, train: LabelledRows, model: Any) -> list[str]:
-    """Say where weights make no difference: some estimators take them, and do not use them."""
-    if train.weights is None or np.ptp(train.weights) == 0:
-        return []
-    # Scores show a difference that the labels of these rows may not.
-    scorer = next(
-        (name for name in ("predict_proba", "decision_function") if hasattr(model, name)), None
-    )
-    told = [
-        (
-            getattr(one, scorer)(train.native)
-            if scorer
-            else Subject(one, train.space).decide(train.points)
-        )
-        for one in (model, trainer.fit(train.native, train.truth))
-    ]
-    if np.array_equal(told[0], told[1]):
-        return [
-            f"{trainer.name} gives the same answers with and without sample_weight: it seems to"
-            " ignore it"
-        ]
-    return []

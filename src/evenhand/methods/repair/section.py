@@ -22,7 +22,7 @@ from evenhand.methods.repair.steps import AIM
 from evenhand.methods.repair.text import reasons
 from evenhand.report.finding_text import NO_DATA
 from evenhand.report.html_page import STYLE as STYLE
-from evenhand.report.html_page import drawn, facts, listed, quoted, table, text
+from evenhand.report.html_page import drawn, facts, listed, quoted, remark, table, text
 from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Amount
 
@@ -159,7 +159,7 @@ def _checks(repair: Repair, name: str) -> str:
 
 
 def _check(check: RepairCheck) -> list[str]:
-    after, detail = check.after, f"<small>{text(check.detail)}</small>" if check.detail else ""
+    after = check.after
     change = (
         "–"
         if check.change is None
@@ -170,7 +170,7 @@ def _check(check: RepairCheck) -> list[str]:
         for one in (_score(check.before), _score(after), change, judged(check), f"{after.n:,}")
     ]
     return [
-        text(name_of(check)) + detail,
+        text(name_of(check)) + remark(check.detail),
         *cells,
         text(_interval(after)),
         text(after.population or "–"),

@@ -40,19 +40,25 @@ class Step:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the step as JSON-ready values."""
-        keys = ("number", "percent", "added", "accuracy", "kept", "why")
-        return {key: getattr(self, key) for key in keys} | {"change": self.change.to_dict()}
+        table: dict[str, Any] = {}
+        for key in ("number", "percent", "added", "accuracy", "kept", "why"):
+            table[key] = getattr(self, key)
+        table["change"] = self.change.to_dict()
+        return table
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Step:
         """Return the step that `to_dict` wrote."""
-        return cls(**{**table, "change": PairedChange.from_dict(table["change"])})
+        values = dict(table)
+        values["change"] = PairedChange.from_dict(table["change"])
+        return cls(**values)
 
 
 @dataclass(frozen=True)
 class RepairCheck:
-    """A score before and after, on what no step has used; `change` is after minus before, where it
-    has an interval.
+    """A score before and after, on what no step has used.
+
+    `change` is after minus before, where it has an interval.
     """
 
     name: str
@@ -65,37 +71,44 @@ class RepairCheck:
     """The other protected features that the check is about, where it is about any."""
 
     @classmethod
-    def of(cls, name: str, kind: str, change: PairedChange, about: tuple[str, ...] = ()) -> RepairCheck:
+    def of(
+        cls, name: str, kind: str, change: PairedChange, about: tuple[str, ...] = ()
+    ) -> RepairCheck:
         """Return the check of a score that was found on the same inputs before and after."""
         fall = change.fall
+        # A rise is a fall with its sign turned, and so are its limits; 0.0 - x is never -0.0.
         rise = Amount(
-            0.0 - fall.value, 0.0 - fall.high, 0.0 - fall.low, fall.n, fall.level, fall.method
+            value=0.0 - fall.value,
+            low=0.0 - fall.high,
+            high=0.0 - fall.low,
+            n=fall.n,
+            level=fall.level,
+            method=fall.method,
         )
         return cls(name, kind, change.before, change.after, rise, about=about)
 
     @classmethod
-    def right(cls, told: Sequence[Any], truth: Any, *, level: float, population: str) -> RepairCheck:
-        """Return the accuracy before and after, of what either model tells of the same rows.
+    def right(
+        cls, predictions: Sequence[Any], truth: Any, *, level: float, population: str
+    ) -> RepairCheck:
+        """Return the accuracy before and after, from both models' predictions of the same rows.
 
         >>> import numpy as np
         >>> truth = np.array(["no", "yes"] * 50)
-        >>> found = RepairCheck.right([np.array(["no"] * 100), truth], truth, level=0.95, population="people")
+        >>> predictions = [np.array(["no"] * 100), truth]
+        >>> found = RepairCheck.right(predictions, truth, level=0.95, population="people")
         >>> found.before.value, found.after.value, found.change.low > 0
         (0.5, 1.0, True)
         """
-        error = paired(told[0] != truth, told[1] != truth, level=level, population=population)
-        before, after = (
-            Estimate(
-                1 - one.value,
-                1 - one.high,
-                1 - one.low,
-                one.n,
-                one.level,
-                one.method,
-                one.population,
-            )
-            for one in (error.before, error.after)
+        # The paired limits are of shares that are to fall, so errors are counted instead.
+        error = paired(
+            predictions[0] != truth,
+            predictions[1] != truth,
+            level=level,
+            population=population,
         )
+        before = _complement(error.before)
+        after = _complement(error.after)
         return cls("accuracy", "performance", before, after, error.fall)
 
     @property
@@ -105,27 +118,46 @@ class RepairCheck:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the check as JSON-ready values."""
-        about = {"about": list(self.about)} if self.about else {}
-        return {
+        change = None
+        if self.change is not None:
+            change = self.change.to_dict()
+        table: dict[str, Any] = {
             "name": self.name,
             "kind": self.kind,
             "before": self.before.to_dict(),
             "after": self.after.to_dict(),
-            "change": None if self.change is None else self.change.to_dict(),
+            "change": change,
             "detail": self.detail,
-            **about,
         }
+        if self.about:
+            table["about"] = list(self.about)
+        return table
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> RepairCheck:
         """Return the check that `to_dict` wrote."""
-        change = table["change"]
+        change = None
+        if table["change"] is not None:
+            change = Estimate.from_dict(table["change"])
         return cls(
-            table["name"],
-            table["kind"],
-            Estimate.from_dict(table["before"]),
-            Estimate.from_dict(table["after"]),
-            None if change is None else Estimate.from_dict(change),
-            table["detail"],
-            tuple(table.get("about", ())),
+            name=table["name"],
+            kind=table["kind"],
+            before=Estimate.from_dict(table["before"]),
+            after=Estimate.from_dict(table["after"]),
+            change=change,
+            detail=table["detail"],
+            about=tuple(table.get("about", ())),
         )
+
+
+def _complement(share: Estimate) -> Estimate:
+    """Return the estimate of one minus a share."""
+    return Estimate(
+        value=1 - share.value,
+        low=1 - share.high,
+        high=1 - share.low,
+        n=share.n,
+        level=share.level,
+        method=share.method,
+        population=share.population,
+    )

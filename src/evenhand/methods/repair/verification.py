@@ -1,5 +1,6 @@
-"""What a repair changed, on rows and inputs that no step has used: the claim itself, and what else
-it did.
+"""What a repair changed, on rows and inputs that no step has used.
+
+That is the claim itself, and everything else that the repair did.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import numpy as np
 
 from evenhand.methods.compare.compare import compare
 from evenhand.methods.mine.mine import mine
+from evenhand.methods.repair import messages
 from evenhand.methods.repair.change import PairedChange
 from evenhand.methods.repair.paired import hits, paired
 from evenhand.methods.repair.steps import AIM, ALL, RepairCheck
@@ -27,9 +29,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.methods.compare.comparison import Comparison
-    from evenhand.methods.repair.training import LabelledRows
+    from evenhand.methods.repair.rows import LabelledRows
+    from evenhand.results.evidence import Finding
     from evenhand.space.space import Space
     from evenhand.subject.subject import Subject
+
+    Predictions = Sequence[NDArray[Any]]
+    """Of the original and of the repaired model, for the same rows."""
+    Checked = tuple[tuple[RepairCheck, ...], dict[str, Comparison]]
+    """All scores before and after, and where the repair stands by each bias."""
 
 OTHERS = 20_000
 """The most inputs by which other protected features are checked."""
@@ -40,26 +48,33 @@ SMALLEST = 0.02
 """Groups with a smaller share of the held-out rows are not compared: their rates are chance, or
 undefined.
 """
-ORIGINAL, MENDED = "original", "repaired"
-PEOPLE = "people like the held-out rows"
+ORIGINAL = "original"
+MENDED = "repaired"
+PEOPLE = messages.POPULATION_HELD_OUT
 
 
 def claimed(
     before: Subject, after: Subject, names: tuple[str, ...], n: int, *, level: float, seed: int
 ) -> PairedChange:
-    """Return how the share of discriminatory inputs changed: among all there are if these are few,
-    else among n.
+    """Return how the share of discriminatory inputs changed.
+
+    Where there are few inputs, it is that among all of them, and else among n that are drawn.
     """
-    space, exact = before.space, before.space.size <= SMALL
-    points = (
-        space.enumerate()
-        if exact
-        else Draws(Uniform(), space, seed, "repair", "claim", *names).take(0, n)
-    )
+    space = before.space
+    exact = space.size <= SMALL
+    if exact:
+        points = space.enumerate()
+    else:
+        draws = Draws(Uniform(), space, seed, "repair", "claim", *names)
+        points = draws.take(0, n)
     old = hits(View(before), names, points)
-    new = old if after is before else hits(View(after), names, points)
-    change = paired(old, new, level=level, population=Uniform().population(space), exact=exact)
-    return PairedChange.none(change.before) if after is before else change
+    unchanged = after is before
+    new = old if unchanged else hits(View(after), names, points)
+    population = Uniform().population(space)
+    change = paired(old, new, level=level, population=population, exact=exact)
+    if unchanged:
+        return PairedChange.none(change.before)
+    return change
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,152 +98,181 @@ class HeldOutChecks:
         """What an input can be."""
         return self.before.space
 
-    def told(self, aim: str) -> tuple[tuple[RepairCheck, ...], dict[str, Comparison]]:
-        """Return all that was checked, and where the repair stands by each bias; `aim` is what it
-        is about.
+    def of_repaired(self, aim: str) -> Checked:
+        """Return all that was checked, and where the repair stands by each bias.
+
+        Parameters
+        ----------
+        aim
+            The name of what the repair is about.
         """
-        told = [one.decide(self.test.points) for one in (self.before, self.after)]
+        points = self.test.points
+        predictions = [self.before.decide(points), self.after.decide(points)]
         comparisons: dict[str, Comparison] = {}
-        aimed = {ORIGINAL: self.change.before, MENDED: self.change.after}
+        checks = [RepairCheck.of(aim, AIM, self.change)]
         if self.regression:
-            self._numbers(told, aimed, comparisons)
-            performance = [_score("r2", self.test.truth, told, comparisons.get(AIM))]
+            self._compare_numbers(predictions, comparisons)
+            compared = comparisons.get(AIM)
+            performance = [_r2(self.test.truth, predictions, compared)]
+            checks += self._people()
+            checks += self._others()
         else:
-            self._compared(AIM, told, comparisons, bias=aimed)
-            performance = [self._accuracy(told)]
-        checks = [RepairCheck.of(aim, AIM, self.change), *self._people(), *self._others()]
-        if not self.regression:
-            checks += [*self._worst(told, comparisons), *self._groups(told, comparisons)]
-            performance += self._f1(told)
+            self._compare(AIM, predictions, comparisons, bias=self._aimed)
+            performance = [self._accuracy(predictions)]
+            checks += self._people()
+            checks += self._others()
+            checks += self._worst(predictions, comparisons)
+            checks += self._groups(predictions, comparisons)
+            performance += self._f1(predictions)
         return (*checks, *performance), comparisons
 
-    def plain(self, aim: str) -> tuple[tuple[RepairCheck, ...], dict[str, Comparison]]:
-        """Return what there is to tell of a model that was left as it is."""
-        told = [self.before.decide(self.test.points)] * 2
-        last = (
-            _score("r2", self.test.truth, told, None) if self.regression else self._accuracy(told)
-        )
-        return (RepairCheck.of(aim, AIM, self.change), last), {}
+    def of_unchanged(self, aim: str) -> Checked:
+        """Return what there is to check of a model that was left as it is."""
+        predictions = [self.before.decide(self.test.points)] * 2
+        if self.regression:
+            performance = _r2(self.test.truth, predictions, None)
+        else:
+            performance = self._accuracy(predictions)
+        claim = RepairCheck.of(aim, AIM, self.change)
+        return (claim, performance), {}
 
-    def _accuracy(self, told: Sequence[NDArray[Any]]) -> RepairCheck:
-        return RepairCheck.right(told, self.test.truth, level=self.level, population=PEOPLE)
+    @property
+    def _aimed(self) -> dict[str, Estimate]:
+        """The score that the repair is about, of either model."""
+        return {ORIGINAL: self.change.before, MENDED: self.change.after}
 
-    def _numbers(
-        self, told: Sequence[NDArray[Any]], aimed: dict[str, Estimate], into: dict[str, Comparison]
-    ) -> None:
+    def _accuracy(self, predictions: Predictions) -> RepairCheck:
+        return RepairCheck.right(predictions, self.test.truth, level=self.level, population=PEOPLE)
+
+    def _compare_numbers(self, predictions: Predictions, into: dict[str, Comparison]) -> None:
         from evenhand.methods.compare.regression import compare_numbers
 
-        predicted = dict(zip((ORIGINAL, MENDED), told, strict=True))
+        predicted = dict(zip((ORIGINAL, MENDED), predictions, strict=True))
         try:
             into[AIM] = compare_numbers(
-                self.test.truth, predicted, aimed, level=self.level, seed=self.seed
+                self.test.truth,
+                predicted,
+                self._aimed,
+                level=self.level,
+                seed=self.seed,
             )
         except UsageError as error:
-            self.notes.append(f"not compared with giving up accuracy: {error}")
+            self.notes.append(messages.NOT_COMPARED_WITH_OVERWRITING.format(error=error))
 
-    def _compared(
-        self, axis: str, told: Sequence[NDArray[Any]], into: dict[str, Comparison], **options: Any
+    def _compare(
+        self, axis: str, predictions: Predictions, into: dict[str, Comparison], **options: Any
     ) -> None:
-        predicted = dict(zip((ORIGINAL, MENDED), told, strict=True))
+        predicted = dict(zip((ORIGINAL, MENDED), predictions, strict=True))
         try:
             into[axis] = compare(
-                predicted, self.test.truth, level=self.level, seed=self.seed, **options
+                predicted,
+                self.test.truth,
+                level=self.level,
+                seed=self.seed,
+                **options,
             )
         except UsageError as error:
-            self.notes.append(f"not compared with giving up accuracy by {axis}: {error}")
+            note = messages.NOT_COMPARED_BY_AXIS.format(axis=axis, error=error)
+            self.notes.append(note)
 
     def _people(self) -> list[RepairCheck]:
+        """Check the score that the repair is about among held-out people."""
         if not any(self.space.feature(name).passed for name in self.names):
             return []
-        found = [hits(View(one), self.names, self.test.points) for one in (self.before, self.after)]
-        change = paired(*found, level=self.level, population=PEOPLE)
-        return [RepairCheck.of(f"{' and '.join(self.names)}, held-out people", "people", change)]
+        points = self.test.points
+        old = hits(View(self.before), self.names, points)
+        new = hits(View(self.after), self.names, points)
+        change = paired(old, new, level=self.level, population=PEOPLE)
+        features = " and ".join(self.names)
+        name = messages.CHECK_OF_PEOPLE.format(features=features)
+        return [RepairCheck.of(name, "people", change)]
 
     def _others(self) -> list[RepairCheck]:
-        """Check whether discrimination has moved to another protected feature; all of these hold
-        together.
+        """Check whether discrimination has moved to another protected feature.
+
+        The intervals of all these checks hold together.
         """
-        others = [
-            name
-            for name in self.space.protected
-            if name not in self.names and self.space.feature(name).passed
-        ]
+        others = []
+        for name in self.space.protected:
+            if name not in self.names and self.space.feature(name).passed:
+                others.append(name)
         level = 1 - (1 - self.level) / max(len(others), 1)
-        n = min(OTHERS, self.change.before.n) if self.change.before.level < 1 else OTHERS
-        return [
-            RepairCheck.of(
-                f"{name}{ALL}",
-                "other",
-                claimed(self.before, self.after, (name,), n, level=level, seed=self.seed),
+        n = OTHERS
+        if self.change.before.level < 1:
+            n = min(OTHERS, self.change.before.n)
+        checks = []
+        for name in others:
+            change = claimed(
+                self.before,
+                self.after,
                 (name,),
+                n,
+                level=level,
+                seed=self.seed,
             )
-            for name in others
-        ]
+            checks.append(RepairCheck.of(name + ALL, "other", change, (name,)))
+        return checks
 
     @property
     def _sided(self) -> bool:
         """Whether it is known which label is favourable."""
         return View(self.before).positive is not None
 
-    def _worst(self, told: Sequence[NDArray[Any]], into: dict[str, Comparison]) -> list[RepairCheck]:
+    def _worst(self, predictions: Predictions, into: dict[str, Comparison]) -> list[RepairCheck]:
         """Check the worst subgroup of held-out people, whichever that is before and after."""
         if not self._sided:
-            self.notes.append(
-                "which label is favourable is not known, so that no groups are compared; pass"
-                " positive=…"
-            )
+            self.notes.append(messages.NO_FAVOURABLE_LABEL)
             return []
-        people = self.space.decode(self.test.points)
-        over = list(dict.fromkeys([*self.space.protected, *self.names]))
-        level = 1 - (1 - self.level) / 2
         try:
-            found = [
-                mine(
-                    one,
-                    data=people,
-                    over=over,
-                    treatment="rows",
-                    level=level,
-                    seed=self.seed,
-                    progress=False,
-                ).worst
-                for one in (self.before, self.after)
-            ]
+            old = self._mined(self.before)
+            new = self._mined(self.after)
         except UsageError as error:
-            self.notes.append(f"no subgroups were compared: {error}")
+            self.notes.append(messages.NO_SUBGROUPS.format(error=error))
             return []
-        self._compared(
-            "worst subgroup",
-            told,
-            into,
-            bias={ORIGINAL: found[0].estimate, MENDED: found[1].estimate},
+        bias = {ORIGINAL: old.estimate, MENDED: new.estimate}
+        self._compare("worst subgroup", predictions, into, bias=bias)
+        detail = messages.BEFORE_AND_AFTER.format(before=old.about, after=new.about)
+        check = RepairCheck(
+            name="worst subgroup",
+            kind="subgroup",
+            before=old.estimate,
+            after=new.estimate,
+            detail=detail,
         )
-        detail = f"before: {found[0].about}; after: {found[1].about}"
-        return [
-            RepairCheck("worst subgroup", "subgroup", found[0].estimate, found[1].estimate, None, detail)
-        ]
+        return [check]
 
-    def _groups(self, told: Sequence[NDArray[Any]], into: dict[str, Comparison]) -> list[RepairCheck]:
-        labels = self.space.labels(self.test.points)
-        columns = {}
-        for name in self.names:
-            if self.space.feature(name).kind != "category" and len(set(labels[name])) > FEW:
-                self.notes.append(f"{name} has too many values to compare the groups of each")
-            else:
-                columns[name] = labels[name]
+    def _mined(self, subject: Subject) -> Finding:
+        """Return the worst subgroup of held-out people."""
+        over = dict.fromkeys([*self.space.protected, *self.names])
+        # Both models are mined, and the intervals of both worst subgroups are to hold together.
+        level = 1 - (1 - self.level) / 2
+        result = mine(
+            subject,
+            data=self.space.decode(self.test.points),
+            over=list(over),
+            treatment="rows",
+            level=level,
+            seed=self.seed,
+            progress=False,
+        )
+        return result.worst
+
+    def _groups(self, predictions: Predictions, into: dict[str, Comparison]) -> list[RepairCheck]:
+        """Check group metrics over the features of the repair."""
+        columns = self._group_columns()
         if not columns or not self._sided:
             return []
         if _rarest(columns) < SMALLEST:
-            under = number_text.percent_plain(SMALLEST)
-            self.notes.append(
-                f"groups of under {under} of the held-out rows are left out of"
-                f" {', '.join(GROUP_BIASES)}"
+            note = messages.SMALL_GROUPS_LEFT_OUT.format(
+                share=number_text.percent_plain(SMALLEST),
+                biases=", ".join(GROUP_BIASES),
             )
+            self.notes.append(note)
         checks = []
         for bias in GROUP_BIASES:
-            self._compared(
+            self._compare(
                 bias,
-                told,
+                predictions,
                 into,
                 protected=columns,
                 bias=bias,
@@ -236,48 +280,74 @@ class HeldOutChecks:
                 support=SMALLEST,
             )
             if bias in into:
-                checks.append(
-                    RepairCheck(bias, "group", into[bias].start[1], into[bias].standings[0].bias)
-                )
+                before = into[bias].start[1]
+                after = into[bias].standings[0].bias
+                checks.append(RepairCheck(bias, "group", before, after))
         return checks
+
+    def _group_columns(self) -> dict[str, Any]:
+        """Return the features by whose values groups are formed, with their labels."""
+        labels = self.space.labels(self.test.points)
+        columns = {}
+        for name in self.names:
+            is_category = self.space.feature(name).kind == "category"
+            if is_category or len(set(labels[name])) <= FEW:
+                columns[name] = labels[name]
+            else:
+                self.notes.append(messages.TOO_MANY_VALUES.format(name=name))
+        return columns
 
     @property
     def _label(self) -> Any:
         """The favourable label, where it is one."""
+        if not self._sided:
+            return None
         known = np.unique(self.test.truth)
-        good = known[View(self.before).favourable(known)].tolist() if self._sided else []
+        favourable = View(self.before).favourable(known)
+        good = known[favourable].tolist()
         return good[0] if len(good) == 1 else None
 
-    def _f1(self, told: Sequence[NDArray[Any]]) -> list[RepairCheck]:
+    def _f1(self, predictions: Predictions) -> list[RepairCheck]:
         if self._label is None:
             return []
-        found: dict[str, Comparison] = {}
-        aimed = {ORIGINAL: self.change.before, MENDED: self.change.after}
-        self._compared("f1", told, found, bias=aimed, performance="f1", positive=self._label)
-        if "f1" not in found:
+        compared: dict[str, Comparison] = {}
+        self._compare(
+            "f1",
+            predictions,
+            compared,
+            bias=self._aimed,
+            performance="f1",
+            positive=self._label,
+        )
+        if "f1" not in compared:
             return []
-        return [
-            RepairCheck("f1", "performance", found["f1"].start[0], found["f1"].standings[0].performance)
-        ]
+        return [performance_check("f1", compared["f1"])]
+
+
+def performance_check(name: str, comparison: Comparison) -> RepairCheck:
+    """Return the check of a performance that was found by a comparison."""
+    before = comparison.start[0]
+    after = comparison.standings[0].performance
+    return RepairCheck(name, "performance", before, after)
 
 
 def _rarest(columns: dict[str, Any]) -> float:
     """Return the share of rows in the smallest group."""
     import pandas as pd
 
-    return float(pd.DataFrame(columns).value_counts(normalize=True).min())
+    shares = pd.DataFrame(columns).value_counts(normalize=True)
+    return float(shares.min())
 
 
-def _score(
-    name: str, truth: NDArray[Any], told: Sequence[NDArray[Any]], found: Comparison | None
-) -> RepairCheck:
+def _r2(truth: NDArray[Any], predictions: Predictions, compared: Comparison | None) -> RepairCheck:
     """Check R², with limits where the models could be compared."""
-    if found is not None:
-        return RepairCheck(name, "performance", found.start[0], found.standings[0].performance)
+    if compared is not None:
+        return performance_check("r2", compared)
     from sklearn.metrics import r2_score
 
-    plain = [float(r2_score(truth, one)) for one in told]
-    before, after = (
-        Amount(value, value, value, len(truth), 1.0, "of the held-out rows") for value in plain
-    )
-    return RepairCheck(name, "performance", before, after)
+    estimates = []
+    for predicted in predictions:
+        r2 = float(r2_score(truth, predicted))
+        estimates.append(Amount(r2, r2, r2, len(truth), 1.0, messages.OF_HELD_OUT_ROWS))
+    before, after = estimates
+    return RepairCheck("r2", "performance", before, after)

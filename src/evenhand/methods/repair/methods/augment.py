@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.repair.change import PairedChange
 from evenhand.methods.repair.job import LEAST_CLAIM, RepairAttempt, interrupted
 from evenhand.methods.repair.methods import additions
 from evenhand.methods.repair.methods.labelling import labeller
-from evenhand.methods.repair.change import PairedChange
 from evenhand.methods.repair.paired import hits, paired
 from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED
 from evenhand.methods.repair.steps import Step
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from evenhand.methods.repair.job import RepairJob
-    from evenhand.methods.repair.training import LabelledRows
+    from evenhand.methods.repair.rows import LabelledRows
     from evenhand.space.feature import Points
     from evenhand.subject.subject import Subject
 

@@ -22,8 +22,8 @@ from evenhand.subject.view import View
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evenhand.methods.repair.job import RepairJob, RepairAttempt
-    from evenhand.methods.repair.training import LabelledRows
+    from evenhand.methods.repair.job import RepairAttempt, RepairJob
+    from evenhand.methods.repair.rows import LabelledRows
     from evenhand.space.feature import Points
     from evenhand.statistics.estimate import Estimate
     from evenhand.subject.subject import Subject

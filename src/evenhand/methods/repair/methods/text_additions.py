@@ -13,7 +13,7 @@ import numpy as np
 
 from evenhand.methods.mine.texts.combinations import MOST, Family, ask
 from evenhand.methods.repair.change import PairedChange
-from evenhand.methods.repair.training import check_share, parted
+from evenhand.methods.repair.rows import check_share, parted
 from evenhand.runtime.budget import Meter
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.runtime.random_streams import stream

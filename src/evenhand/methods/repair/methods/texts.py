@@ -16,7 +16,15 @@ from evenhand.methods.mine.findings import check_terms
 from evenhand.methods.mine.rule_sets import check_support
 from evenhand.methods.mine.texts.findings import AGAINST
 from evenhand.methods.mine.texts.mine_text import mine_text
-from evenhand.methods.repair.job import RepairAttempt, ValidationScore, level_of_each, sizes, sweep, why_not
+from evenhand.methods.repair.change import PairedChange
+from evenhand.methods.repair.job import (
+    RepairAttempt,
+    ValidationScore,
+    level_of_each,
+    sizes,
+    sweep,
+    why_not,
+)
 from evenhand.methods.repair.methods.subgroup import LEAST_ADDED, MOST_ADDED
 from evenhand.methods.repair.methods.text_additions import (
     ADDITIONS,
@@ -28,10 +36,10 @@ from evenhand.methods.repair.methods.text_additions import (
     term_change,
     terms_of,
 )
-from evenhand.methods.repair.change import PairedChange
 from evenhand.methods.repair.repair_result import NOTHING, Repair
+from evenhand.methods.repair.rows import check_share
 from evenhand.methods.repair.steps import AIM, RepairCheck, Step
-from evenhand.methods.repair.training import Trainer, check_share
+from evenhand.methods.repair.training import Trainer
 from evenhand.methods.repair.verification import MENDED, ORIGINAL
 from evenhand.results.result import Result
 from evenhand.runtime.budget import Meter, Spent, progress_bar
@@ -173,7 +181,7 @@ def repair_texts(
                 add,
                 sizes(len(job.train), least, _most(most, add), steps),
             )
-        job.notes.extend(mended.too_dear)
+        job.notes.extend(mended.advice)
         after = before if mended.model is original else job.subject(mended.model)
         told = HeldOutTextChecks(job, before, after, wanted, unsure).told()
     subjects = job.subjects
