@@ -17,7 +17,8 @@ from evenhand.methods.compare.axes import Axes, as_bias, as_performance
 from evenhand.methods.compare.comparison import Baseline, Comparison
 from evenhand.methods.compare.contingency import Frame
 from evenhand.methods.compare.regions import DEGREES, REGIONS, Overwriting, regions
-from evenhand.methods.compare.standings import Scores, Sureness, judge, resampled
+from evenhand.methods.compare.resampling import resampled
+from evenhand.methods.compare.standings import IntervalMethod, Scores, judge
 from evenhand.runtime.errors import UsageError
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def sampled(plant: Plant, n: int, runs: int, seed: int = 0) -> Tally:
         ]
         (many,) = parts
         try:
-            found = judged(names, point, many, Sureness(LEVEL, n, "people"), axes)
+            found = judged(names, point, many, IntervalMethod(LEVEL, n, "people"), axes)
         except UsageError:  # an original that shows no bias, or nothing to give up
             continue
         tally.runs += 1
@@ -146,7 +147,7 @@ def sampled(plant: Plant, n: int, runs: int, seed: int = 0) -> Tally:
             for one, area in zip(found.standings, truth[3], strict=True)
         )
         kept = many.known()
-        low, high = Sureness(LEVEL, n, "").limits(
+        low, high = IntervalMethod(LEVEL, n, "").limits(
             point.differences()[:3], np.moveaxis(kept.differences(), 1, 0)[:, :3]
         )
         tally.heights += bool(((low <= truth[:3] + 1e-9) & (truth[:3] <= high + 1e-9)).all())
@@ -154,7 +155,7 @@ def sampled(plant: Plant, n: int, runs: int, seed: int = 0) -> Tally:
 
 
 def judged(
-    names: list[str], point: Scores, many: Scores, sureness: Sureness, axes: Axes
+    names: list[str], point: Scores, many: Scores, sureness: IntervalMethod, axes: Axes
 ) -> Comparison:
     line = Baseline(DEGREES, (), (), 1, "label", "exact")
     bounds = ((0.0, 1.0), (0.0, 1.0))
@@ -247,7 +248,7 @@ def test_where_the_original_may_have_no_bias_claims_and_gains_still_hold(name, n
 
 
 def test_without_what_was_not_seen_regions_are_claimed_wrongly(monkeypatch):
-    monkeypatch.setattr("evenhand.methods.compare.standings.unseen", lambda tables, rng: tables)
+    monkeypatch.setattr("evenhand.methods.compare.resampling.unseen", lambda tables, rng: tables)
     found = sampled(FOLDED["a tiny group"], 300, 50)
     assert found.honest < 0.6 * found.runs, found
     found = sampled(SITUATIONS["hardly a change"], 300, 50)
@@ -301,7 +302,7 @@ def joined(parts: list[Scores]) -> Scores:
     return Scores(performance, bias, (line[0], line[1]))
 
 
-def kept(found: Scores, truth: Scores, sureness: Sureness) -> tuple[bool, bool]:
+def kept(found: Scores, truth: Scores, sureness: IntervalMethod) -> tuple[bool, bool]:
     """Whether limits of differences hold, and whether the true region is plausible."""
     true = truth.mean().differences()
     point = found.mean()
@@ -318,7 +319,7 @@ def kept(found: Scores, truth: Scores, sureness: Sureness) -> tuple[bool, bool]:
 def test_runs_over_splits_of_one_data_set_hold_for_new_splits(gap, number):
     rng = np.random.default_rng(7)
     given = data(600, rng, gap)
-    truth, total, sureness = runs(*given, 1000, rng), 50, Sureness(LEVEL, number, "", 0.3)
+    truth, total, sureness = runs(*given, 1000, rng), 50, IntervalMethod(LEVEL, number, "", 0.3)
     found = np.array([kept(runs(*given, number, rng), truth, sureness) for _ in range(total)]).sum(
         axis=0
     )
@@ -336,7 +337,7 @@ def test_runs_over_splits_hold_for_new_data(gap):
         size: (
             np.array(
                 [
-                    kept(runs(*data(600, rng, gap), 10, rng), truth, Sureness(LEVEL, 10, "", size))
+                    kept(runs(*data(600, rng, gap), 10, rng), truth, IntervalMethod(LEVEL, 10, "", size))
                     for _ in range(100)
                 ]
             ).sum(axis=0)

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
+from evenhand.methods.compare.columns import coded
 from evenhand.methods.compare.compare import compare, compare_trials
 from evenhand.methods.compare.comparison import Comparison
-from evenhand.methods.compare.contingency import Frame, Trials, coded
+from evenhand.methods.compare.contingency import Frame
+from evenhand.methods.compare.trials import Trials
 from evenhand.mitigation import TUNE
 from evenhand.report.lines import Line
 from evenhand.results.document import read_stop, spent_of

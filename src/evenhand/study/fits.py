@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.compare.compare import compare_trials
-from evenhand.methods.compare.contingency import Frame, Trials
+from evenhand.methods.compare.contingency import Frame
+from evenhand.methods.compare.trials import Trials
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.compare.contingency import Frame, coded
+from evenhand.methods.compare.columns import coded
+from evenhand.methods.compare.contingency import Frame
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.runtime.random_streams import stream
 from evenhand.space.dataframes import check_missing, eager

@@ -17,7 +17,8 @@ from sklearn import metrics
 import evenhand as eh
 from evenhand.methods.compare.axes import as_performance
 from evenhand.methods.compare.compare import compare_trials
-from evenhand.methods.compare.contingency import Frame, Trials
+from evenhand.methods.compare.contingency import Frame
+from evenhand.methods.compare.trials import Trials
 from evenhand.methods.compare.metrics.scores import Bias, Function, whole
 from evenhand.statistics.estimate import Amount
 

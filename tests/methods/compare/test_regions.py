@@ -12,14 +12,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.methods.compare.regions import CLOSE, REGIONS, Line, plausible, regions
+from evenhand.methods.compare.regions import CLOSE, REGIONS, OverwritingLine, plausible, regions
 from tests.support.helpers import examples
 
 shapely = pytest.importorskip(
     "shapely", reason="shapely is the independent geometry, and it is not installed"
 )
 
-LINE = Line.through(np.array([0.5, 1 / 6, 0.0]), np.array([0.8, 0.6, 0.5]))
+LINE = OverwritingLine.through(np.array([0.5, 1 / 6, 0.0]), np.array([0.8, 0.6, 0.5]))
 """The line of the paper's Table 2."""
 VECTORS = [
     (0.75, 0.30, "good trade-off", 0.0272222),
@@ -40,7 +40,7 @@ VECTORS = [
 ]
 
 
-def region(performance: float, bias: float, line: Line = LINE) -> str:
+def region(performance: float, bias: float, line: OverwritingLine = LINE) -> str:
     start = float(line.performance[-1]), float(line.bias[-1])
     found = regions(performance - start[0], bias - start[1], line.height(bias, performance))
     return REGIONS[int(found)]
@@ -161,7 +161,7 @@ def above(bias: Any, performance: Any) -> Any:
 def test_areas_are_those_of_polygons(points, point):
     bias, performance = points
     u, a = point
-    line = Line.through(bias, performance)
+    line = OverwritingLine.through(bias, performance)
     inside = above(bias, performance)
     expected = inside.intersection(shapely.box(min(u, bias[0]), -FAR, bias[0], a)).area
     scale = (bias[0] - bias[-1]) * (performance[0] - performance[-1])
@@ -172,7 +172,7 @@ def test_areas_are_those_of_polygons(points, point):
 def test_regions_are_those_of_polygons(points, point):
     bias, performance = points
     u, a = point
-    line = Line.through(bias, performance)
+    line = OverwritingLine.through(bias, performance)
     b0, a0 = float(bias[0]), float(performance.max())
     place, over = shapely.Point(u, a), above(bias, performance)
     parts = {
@@ -196,7 +196,7 @@ def test_regions_are_those_of_polygons(points, point):
 @given(lines(), st.lists(st.floats(-0.5, 2.5, width=32), min_size=1, max_size=5))
 def test_a_line_is_read_as_by_interpolation(points, where):
     bias, performance = points
-    line = Line.through(bias, performance)
+    line = OverwritingLine.through(bias, performance)
     assume(len(set(bias.tolist())) == len(bias))
     found = line.at(np.array(where))
     assert found == pytest.approx(np.interp(where, bias[::-1], performance[::-1]), abs=1e-7)
@@ -209,7 +209,7 @@ def test_any_points_make_a_line_that_is_nowhere_worse_and_never_falls(points):
     bias, performance = np.array(points).T
     known = ~np.isnan(bias + performance)
     assume(known.any())
-    line = Line.through(bias, performance)
+    line = OverwritingLine.through(bias, performance)
     assert (np.diff(line.bias) >= 0).all()
     assert (np.diff(line.performance) >= 0).all()
     assert (line.at(bias[known]) >= performance[known] - 1e-9).all()
@@ -224,11 +224,11 @@ def test_many_lines_and_points_at_once_are_each_by_itself(many, points):
         np.array([np.pad(part[axis], (0, size - len(part[axis])), mode="edge") for part in many])
         for axis in (0, 1)
     )
-    line = Line.through(bias[:, None, :], performance[:, None, :])
+    line = OverwritingLine.through(bias[:, None, :], performance[:, None, :])
     u, a = np.array(points).T
     heights, areas = line.height(u[None, :], a[None, :]), line.area(u[None, :], a[None, :])
     for at, (x, y) in enumerate(many):
-        alone = Line.through(x, y)
+        alone = OverwritingLine.through(x, y)
         for point in range(len(points)):
             assert heights[at, point] == pytest.approx(float(alone.height(u[point], a[point])))
             assert areas[at, point] == pytest.approx(float(alone.area(u[point], a[point])))
@@ -237,16 +237,16 @@ def test_many_lines_and_points_at_once_are_each_by_itself(many, points):
 @given(lines(), POINTS, st.floats(0.1, 10), st.floats(0.1, 10), st.floats(-1, 1))
 def test_areas_do_not_depend_on_units(points, point, wide, high, up):
     bias, performance = points
-    area = float(Line.through(bias, performance).area(*point))
-    scaled = Line.through(bias * wide, performance * high + up)
+    area = float(OverwritingLine.through(bias, performance).area(*point))
+    scaled = OverwritingLine.through(bias * wide, performance * high + up)
     assert float(scaled.area(point[0] * wide, point[1] * high + up)) == pytest.approx(
         area, rel=1e-6, abs=1e-6
     )
 
 
 def test_a_line_without_extent_has_no_area():
-    assert np.isnan(Line.through(np.array([0.3, 0.3]), np.array([0.8, 0.5])).area(0.1, 0.7))
-    assert np.isnan(Line.through(np.array([0.3, 0.0]), np.array([0.8, 0.8])).area(0.1, 0.7))
+    assert np.isnan(OverwritingLine.through(np.array([0.3, 0.3]), np.array([0.8, 0.5])).area(0.1, 0.7))
+    assert np.isnan(OverwritingLine.through(np.array([0.3, 0.0]), np.array([0.8, 0.8])).area(0.1, 0.7))
 
 
 def cases(seed: int) -> tuple[dict[str, Any], Any, Any]:

@@ -28,7 +28,7 @@ from rich.console import Console
 from evenhand.methods.compare.compare import compare
 from evenhand.methods.compare.comparison import Baseline, Comparison, Standing
 from evenhand.methods.compare.plot import MOST_LABELS, SharesDisplay, TradeoffDisplay
-from evenhand.methods.compare.regions import REGIONS, Line, regions
+from evenhand.methods.compare.regions import REGIONS, OverwritingLine, regions
 from evenhand.methods.compare.text import (
     compare_lines,
     render_comparison,
@@ -67,7 +67,7 @@ def near(
 def standing(
     name: str, performance: float, bias: float, *plausible: str, half: float = 0.02
 ) -> Standing:
-    line = Line.through(np.array(STRAIGHT.bias), np.array(STRAIGHT.performance))
+    line = OverwritingLine.through(np.array(STRAIGHT.bias), np.array(STRAIGHT.performance))
     code = int(regions(performance - 0.8, bias - 0.5, line.height(bias, performance)))
     area = float(line.area(bias, performance))
     told = tuple(region for region in REGIONS if region in {*plausible, REGIONS[code]})
@@ -474,7 +474,7 @@ def test_the_plane_is_drawn_with_all_that_belongs_to_it(drawn):
 
 def test_each_region_is_shaded_where_points_of_it_fall_and_named_in_it(drawn):
     ax = drawn(TradeoffDisplay.from_comparison(FIVE)).ax_
-    line = Line.through(np.array(STRAIGHT.bias), np.array(STRAIGHT.performance))
+    line = OverwritingLine.through(np.array(STRAIGHT.bias), np.array(STRAIGHT.performance))
     shades = [one for one in ax.collections if isinstance(one, PolyCollection)]
     rng = np.random.default_rng(1)
     points = np.column_stack(

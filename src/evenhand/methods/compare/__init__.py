@@ -82,14 +82,19 @@ COMPARE = Verb(
         ),
         Option("label", LABEL, "with --overwrite label, what predictions are overwritten with"),
         Option(
-            "degrees", _NUMBERS, "which shares of the predictions are overwritten", command=False
+            "degrees",
+            _NUMBERS,
+            "which shares of the predictions are overwritten",
+            command=False,
         ),
         Option("line", TEXT, "exact or monte-carlo (default: exact)", metavar="NAME"),
         Option("repetitions", WHOLE, "how often a monte-carlo line is drawn (default: 50)"),
         Option("level", NUMBER, "the confidence level (default: 0.95)"),
         Option("resamples", WHOLE, "how often rows are resampled"),
         Option(
-            "test_size", NUMBER, "the share of test rows, where runs are splits of the same rows"
+            "test_size",
+            NUMBER,
+            "the share of test rows, where runs are splits of the same rows",
         ),
         given=("outcomes", "y_true", "protected", "seed"),
     ),

@@ -1,5 +1,6 @@
-"""The two axes of a comparison: a bias and a performance, by name, by function, or as they were
-measured elsewhere.
+"""The two axes of a comparison: a bias and a performance.
+
+Either is given by name or as a function; a bias may also have been measured elsewhere.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.compare import messages
 from evenhand.methods.compare import regions as blind
 from evenhand.methods.compare.comparison import Baseline
 from evenhand.methods.compare.metrics import Metric, as_metric, metric_names, needs_positive
 from evenhand.methods.compare.metrics.scores import Bias, Function, Performance
-from evenhand.methods.compare.standings import Given, Scores
+from evenhand.methods.compare.standings import BiasLimits, Scores
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.runtime.random_streams import stream
@@ -24,18 +26,19 @@ from evenhand.statistics.estimate import Amount, Estimate, Witnesses
 
 if TYPE_CHECKING:
     from evenhand.methods.compare.contingency import Floats, Frame
-    from evenhand.methods.compare.metrics.scores import Score
+    from evenhand.methods.compare.metrics.scores import TableScore
     from evenhand.space.feature import Label
 
 
 @dataclass(frozen=True)
 class Axes:
-    """Both scores, the bias None where it was measured elsewhere, and how predictions are
-    overwritten.
+    """Both scores, and how predictions are overwritten.
+
+    The bias is None where it was measured elsewhere.
     """
 
-    bias: Score | None
-    performance: Score
+    bias: TableScore | None
+    performance: TableScore
     way: blind.Overwriting
     repetitions: int | None = None
     """How often the paper's procedure is repeated; None for the mean over all ways."""
@@ -62,86 +65,92 @@ class Axes:
             way = blind.Overwriting((0.0, 1.0), way.label)
         bias = np.ones(tables.shape[:-3]) if self.bias is None else self.bias(tables)
         line = self._line(way, original)
-        return Scores(_last(self.performance(tables)), _last(bias), line)
+        return Scores(_names_last(self.performance(tables)), _names_last(bias), line)
 
     def _line(self, way: blind.Overwriting, original: Floats) -> tuple[Floats, Floats]:
+        """Return bias and performance of the original's line at each degree."""
+        scores = (self.bias, self.performance)
         if self.repetitions is None:
-            return blind.curve(way, original, (self.bias, self.performance))
-        flat = original.reshape(-1, *original.shape[-3:])
+            return blind.curve(way, original, scores)
         rng = stream(self.seed, "compare", "overwriting")
-        drawn = [
-            blind.repeated(way, one, (self.bias, self.performance), self.repetitions, rng)
-            for one in flat
-        ]
-        bias, performance = (
-            np.array(part).reshape(*original.shape[:-3], -1) for part in zip(*drawn, strict=True)
-        )
-        return bias, performance
+        biases = []
+        performances = []
+        for table in original.reshape(-1, *original.shape[-3:]):
+            bias, performance = blind.repeated(way, table, scores, self.repetitions, rng)
+            biases.append(bias)
+            performances.append(performance)
+        leading = original.shape[:-3]
+        return np.array(biases).reshape(*leading, -1), np.array(performances).reshape(*leading, -1)
 
     def baseline(self, point: Scores, labels: Sequence[Label], strategy: str) -> Baseline:
-        """Return the line of the point, to be told."""
-        if self.repetitions is not None:
-            method = "monte carlo"
-        elif self.bias is None:
-            method = "in proportion"
-        else:
-            method = "exact" if self.linear else "expected cells"
+        """Return the line of the point."""
         label = None if self.way.label is None else labels[self.way.label]
-        bias, performance = (tuple(float(value) for value in part) for part in point.line)
-        return Baseline(self.way.degrees, performance, bias, label, strategy, method)
+        line_bias, line_performance = point.line
+        return Baseline(
+            degrees=self.way.degrees,
+            performance=tuple(float(value) for value in line_performance),
+            bias=tuple(float(value) for value in line_bias),
+            label=label,
+            strategy=strategy,
+            method=self._method,
+        )
+
+    @property
+    def _method(self) -> str:
+        """How the line is computed."""
+        if self.repetitions is not None:
+            return "monte carlo"
+        if self.bias is None:
+            return "in proportion"
+        return "exact" if self.linear else "expected cells"
 
     def notes(self, runs: Scores) -> list[str]:
         """Return in how many runs the original had nothing to give up."""
-        weak = int((runs.line[1][..., -1] >= runs.performance[..., 0]).sum())
-        total = runs.performance[..., 0].size
-        return (
-            [f"in {weak} of {total} runs blind overwriting was at least as right as the original"]
-            if weak
-            else []
-        )
+        original = runs.performance[..., 0]
+        all_overwritten = runs.line[1][..., -1]
+        weak = int((all_overwritten >= original).sum())
+        if not weak:
+            return []
+        return [messages.WEAK_RUNS.format(weak=weak, total=original.size)]
 
 
-def _last(values: Floats) -> Floats:
+def _names_last(values: Floats) -> Floats:
     """Return values by name and run as values by run and name."""
     return np.swapaxes(values, -1, -2)
 
 
-def as_bias(bias: Any, frame: Frame, positive: Label | None) -> Score | None:
+def as_bias(bias: Any, frame: Frame, positive: Label | None) -> TableScore | None:
     """Return the bias that a name, a metric or a function stands for; None for measured scores."""
     if isinstance(bias, Mapping):
         return None
     if callable(bias):
         return Function.of(bias, frame)
     if not frame.names:
-        raise UsageError(
-            f"bias = {_shown(bias)} needs the option protected: the column of a protected feature,"
-            " or several"
-        )
+        name = bias.name if isinstance(bias, Metric) else bias
+        raise UsageError(messages.BIAS_NEEDS_PROTECTED.format(bias=clip(repr(name))))
     return Bias.of(bias, frame, positive)
 
 
-def as_performance(performance: Any, frame: Frame, positive: Label | None) -> Score:
-    """Return the performance that a name, a metric, a scorer of scikit-learn or a function stands
-    for.
+def as_performance(performance: Any, frame: Frame, positive: Label | None) -> TableScore:
+    """Return the performance that a name, a metric, a scorer or a function stands for.
+
+    Names of scikit-learn's scorers are known too.
     """
     if callable(performance):
-        return Function.of(_scorer(performance) if _is_scorer(performance) else performance, frame)
+        function = _labels_function(performance) if _is_scorer(performance) else performance
+        return Function.of(function, frame)
     metric = as_metric(performance, "performance")
     if metric is not None:
         return Performance.of(metric, frame, positive)
     from sklearn.metrics import get_scorer, get_scorer_names
 
     if not isinstance(performance, str) or performance not in get_scorer_names():
-        own = nearest(performance, metric_names("performance"))
-        raise UsageError(
-            f"performance = {clip(repr(performance))} is none by name; {own}, or a scorer's name"
+        message = messages.UNKNOWN_PERFORMANCE.format(
+            performance=clip(repr(performance)),
+            choices=nearest(performance, metric_names("performance")),
         )
-    return Function.of(_scorer(get_scorer(performance), performance), frame)
-
-
-def _shown(metric: Any) -> str:
-    """Return a metric as messages write it: its name, or what was given for one."""
-    return clip(repr(metric.name if isinstance(metric, Metric) else metric))
+        raise UsageError(message)
+    return Function.of(_labels_function(get_scorer(performance), performance), frame)
 
 
 def _is_scorer(function: Any) -> bool:
@@ -152,16 +161,17 @@ def _is_scorer(function: Any) -> bool:
         return False
 
 
-def _scorer(scorer: Callable[..., float], name: str = "") -> Callable[..., float]:
-    """Return a scorer as a function of true and predicted labels, through an estimator that knows
-    the predictions.
+def _labels_function(scorer: Callable[..., float], name: str = "") -> Callable[..., float]:
+    """Return a scorer as a function of true and predicted labels.
+
+    A scorer takes an estimator, so it gets one that knows the predictions.
     """
 
-    def score(true: Any, told: Any, *, sample_weight: Any = None) -> float:
+    def score(true: Any, predicted: Any, *, sample_weight: Any = None) -> float:
         from sklearn.base import BaseEstimator, ClassifierMixin
 
-        class Told(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-            classes_ = np.unique(np.concatenate([true, told]))
+        class KnownPredictions(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+            classes_ = np.unique(np.concatenate([true, predicted]))
 
             def __sklearn_is_fitted__(self) -> bool:
                 return True
@@ -169,13 +179,13 @@ def _scorer(scorer: Callable[..., float], name: str = "") -> Callable[..., float
             def predict(self, X: Any) -> Any:  # noqa: N803
                 return X[:, 0]
 
+        column = predicted.reshape(-1, 1)
         try:
-            return float(scorer(Told(), told.reshape(-1, 1), true, sample_weight=sample_weight))
+            return float(scorer(KnownPredictions(), column, true, sample_weight=sample_weight))
         except AttributeError:
-            raise UsageError(
-                f"the performance {score.__name__} needs scores or probabilities, and these are"
-                " labels; choose one that rests on labels, such as 'precision'"
-            ) from None
+            # The scorer asked for decision_function or predict_proba.
+            message = messages.PERFORMANCE_NEEDS_SCORES.format(performance=score.__name__)
+            raise UsageError(message) from None
 
     score.__name__ = name or "scorer"
     return score
@@ -185,9 +195,11 @@ def favourable(labels: Sequence[Label], positive: Any, bias: Any, performance: A
     """Return the favourable label, or None where every label counts alike."""
     if positive is not None:
         if plain(positive) not in labels:
-            raise UsageError(
-                f"positive = {clip(repr(positive))} is no label; {nearest(positive, labels)}"
+            message = messages.POSITIVE_NOT_A_LABEL.format(
+                positive=clip(repr(positive)),
+                choices=nearest(positive, labels),
             )
+            raise UsageError(message)
         return plain(positive)  # type: ignore[no-any-return]
     if len(labels) > 2:
         return None
@@ -196,94 +208,127 @@ def favourable(labels: Sequence[Label], positive: Any, bias: Any, performance: A
     for score in (bias, performance):
         if needs_positive(score):
             name = score.name if isinstance(score, Metric) else score
-            raise UsageError(
-                f"{name} needs the favourable label: name it with the option positive;"
-                f" {nearest(1, labels)}"
-            )
+            choices = nearest(1, labels)
+            raise UsageError(messages.POSITIVE_IS_NEEDED.format(score=name, choices=choices))
     return labels[-1]
 
 
 @dataclass(frozen=True)
-class Measured:
-    """Biases that were measured elsewhere, by run and name, and their limits where they came with
-    any.
+class MeasuredBias:
+    """Biases that were measured elsewhere, by run and name.
+
+    Their limits are None where they came without any.
     """
 
     name: str
     values: Floats
-    limits: Given | None
+    limits: BiasLimits | None
     notes: tuple[str, ...]
 
     def into(self, scores: Scores) -> Scores:
         """Return scores with these biases, the line going down in proportion."""
-        values = (
-            self.values
-            if len(self.values) == len(scores.bias)
-            else self.values.mean(axis=0, keepdims=True)
-        )
+        values = self.values
+        if len(values) != len(scores.bias):
+            values = values.mean(axis=0, keepdims=True)
         bias = np.broadcast_to(values, scores.bias.shape)
-        return scores._replace(bias=bias, line=(scores.line[0] * bias[..., :1], scores.line[1]))
+        shares_left, line_performance = scores.line
+        line = (shares_left * bias[..., :1], line_performance)
+        return scores._replace(bias=bias, line=line)
 
 
-def measured(bias: Mapping[str, Any], names: Sequence[str], runs: int) -> Measured:
-    """Return the biases of all names from numbers, estimates, results, or a list of numbers for
-    each run.
+def measured(bias: Mapping[str, Any], names: Sequence[str], runs: int) -> MeasuredBias:
+    """Return the biases of all names from numbers, estimates or results.
+
+    A list of numbers holds one for each run.
 
     >>> measured({"original": 0.2, "less": 0.1}, ["original", "less"], 1).values.tolist()
     [[0.2, 0.1]]
     """
-    missing = [name for name in names if name not in bias]
-    if missing:
-        raise UsageError(
-            f"bias has no score for {clip(repr(missing[0]))}; give one for each of"
-            f" {', '.join(names)}"
-        )
-    if extra := [name for name in bias if name not in names]:
-        raise UsageError(f"bias has a score for {clip(repr(extra[0]))}; {nearest(extra[0], names)}")
-    found = [_estimates(name, bias[name], runs) for name in names]
-    values = np.array([[one.value for one in part] for part in found]).T
+    _check_names(bias, names)
+    estimates = [_estimates(name, bias[name], runs) for name in names]
+    values = np.array([_values(of_runs) for of_runs in estimates]).T
     if not np.isfinite(values).all() or (values < 0).any():
-        raise UsageError("every bias must be a number of 0 or more")
-    claims = {str(getattr(bias[name], "job", "")) for name in names} - {""}
-    name = f"score of {', '.join(sorted(claims))}" if claims else "measured score"
+        raise UsageError(messages.MEASURED_BIAS_BELOW_0)
     if len(values) > 1:
-        return Measured(name, values, None, ())
-    levels = [part[0].level for part in found if part[0].level < 1]
-    bare = [names[at] for at, part in enumerate(found) if part[0].n == 0]
+        return MeasuredBias(_score_name(bias, names), values, None, ())
+    single = tuple(of_runs[0] for of_runs in estimates)
+    notes = _notes_on_limits(names, single)
+    return MeasuredBias(_score_name(bias, names), values, BiasLimits(single), notes)
+
+
+def _check_names(bias: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Refuse measured biases of other names than those compared."""
+    for name in names:
+        if name not in bias:
+            message = messages.MEASURED_BIAS_MISSING.format(
+                name=clip(repr(name)),
+                names=", ".join(names),
+            )
+            raise UsageError(message)
+    for name in bias:
+        if name not in names:
+            choices = nearest(name, names)
+            message = messages.MEASURED_BIAS_EXTRA.format(name=clip(repr(name)), choices=choices)
+            raise UsageError(message)
+
+
+def _score_name(bias: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Return what results call biases that were measured elsewhere."""
+    jobs = {str(getattr(bias[name], "job", "")) for name in names} - {""}
+    if not jobs:
+        return messages.MEASURED_SCORE
+    return messages.SCORE_OF_JOBS.format(jobs=", ".join(sorted(jobs)))
+
+
+def _notes_on_limits(names: Sequence[str], estimates: Sequence[Estimate]) -> tuple[str, ...]:
+    """Return what a reader must know of the intervals of measured biases."""
     notes = []
-    if bare:
-        notes.append(
-            f"the bias of {', '.join(bare)} came without an interval and is taken as exact"
-        )
-    if levels:
-        joint = max(1 - sum(1 - level for level in levels), 0.0)
-        joint_level = number_text.percent_figures(joint, 4)
-        notes.append(
-            f"the intervals of the biases given hold together at a level of at least {joint_level}"
-        )
-    return Measured(name, values, Given(tuple(part[0] for part in found)), tuple(notes))
+    without_interval = []
+    error = []
+    for name, estimate in zip(names, estimates, strict=True):
+        if estimate.n == 0:
+            without_interval.append(name)
+        if estimate.level < 1:
+            error.append(1 - estimate.level)
+    if without_interval:
+        notes.append(messages.BIAS_TAKEN_AS_EXACT.format(names=", ".join(without_interval)))
+    if error:
+        # By Bonferroni's inequality errors add up at most.
+        joint_level = number_text.percent_figures(max(1 - sum(error), 0.0), 4)
+        notes.append(messages.BIASES_HOLD_TOGETHER.format(level=joint_level))
+    return tuple(notes)
 
 
 def _estimates(name: str, value: Any, runs: int) -> list[Estimate]:
+    """Return a measured bias as one estimate, or as one for each run."""
     if hasattr(value, "worst"):
         value = value.worst.estimate
     if isinstance(value, Witnesses):
-        raise UsageError(
-            f"bias of {name!r} counts witnesses of a search, which is no score; give a result of"
-            " measure"
-        )
+        raise UsageError(messages.BIAS_OF_WITNESSES.format(name=repr(name)))
     if isinstance(value, Estimate):
         return [value]
-    many = list(value) if isinstance(value, list | tuple | np.ndarray) else [value]
-    if len(many) not in (1, runs):
-        raise UsageError(
-            f"bias has {len(many)} scores for {name!r} and there are {runs} runs; give one, or one"
-            " for each"
+    several = isinstance(value, list | tuple | np.ndarray)
+    numbers = list(value) if several else [value]
+    if len(numbers) not in (1, runs):
+        message = messages.MEASURED_BIAS_RUNS.format(
+            number=len(numbers),
+            name=repr(name),
+            runs=runs,
         )
+        raise UsageError(message)
     try:
-        return [Amount(number, number, number, 0, 1.0, "given") for number in map(float, many)]
+        return [_exact(float(number)) for number in numbers]
     except (TypeError, ValueError):
-        raise UsageError(
-            f"bias of {name!r} is {clip(repr(value))}; give a number of 0 or more, an estimate or a"
-            " result"
-        ) from None
+        message = messages.MEASURED_BIAS_NOT_A_NUMBER.format(
+            name=repr(name),
+            value=clip(repr(value)),
+        )
+        raise UsageError(message) from None
+
+
+def _values(estimates: Sequence[Estimate]) -> list[float]:
+    return [estimate.value for estimate in estimates]
+
+
+def _exact(number: float) -> Amount:
+    return Amount(number, number, number, 0, 1.0, "given")

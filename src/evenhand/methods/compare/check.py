@@ -1,6 +1,4 @@
-"""How a check of a configuration or of an audit compares models: with the software under test, on
-real rows.
-"""
+"""The check `compare` of a configuration or of an audit: other models on real rows."""
 
 from __future__ import annotations
 
@@ -8,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.compare import compare as verb
+from evenhand.methods.compare import messages
 from evenhand.population.source import need_columns
 from evenhand.runtime.errors import ConfigError, DataError
 
@@ -31,26 +30,20 @@ def compare(
     positive: Any = None,
     **settings: Any,
 ) -> Comparison:
-    """Compare other models with the software under test, or recorded predictions with each other,
-    on real rows.
+    """Compare other models, or recorded predictions, with the software under test on real rows.
 
     The software under test goes by the name of the baseline, unless a column of predictions does.
     """
     real = source.frame(data)
     if real.rows is None:
-        raise ConfigError(
-            f"{source.where}: compare needs rows with their true outcomes; name their file with"
-            " data"
-        )
+        raise ConfigError(messages.CHECK_NEEDS_ROWS.format(where=source.where))
     frame: Any = real.rows
-    sets = (
-        [(name,) for name in subject.space.protected if name in frame.columns]
-        if over is None
-        else over
-    )
-    groups = list(dict.fromkeys(name for names in sets for name in names))
+    sets = over
+    if over is None:
+        sets = [(name,) for name in subject.space.protected if name in frame.columns]
+    groups = _different(sets)
     if truth is None:
-        raise ConfigError(f"{source.where}: compare has no truth; name the column of true outcomes")
+        raise ConfigError(messages.CHECK_NEEDS_TRUTH.format(where=source.where))
     need_columns(frame, [truth, *outcomes, *groups], real.file)
     predictions: dict[str, Any] = {name: frame[name] for name in outcomes}
     if baseline not in predictions:
@@ -58,12 +51,20 @@ def compare(
     for name, model in (models or {}).items():
         predictions[name] = _predicted(source, model, subject, frame)
     favourable = subject.positive if positive is None else positive
-    how = {"baseline": baseline, "over": sets, "positive": favourable, **settings}
+    options = {"baseline": baseline, "over": sets, "positive": favourable, **settings}
     try:
-        found = verb.compare(predictions, frame[truth], frame[groups], **how)
+        found = verb.compare(predictions, frame[truth], frame[groups], **options)
     except DataError as error:
         raise DataError(f"{real.file}: {error}") from error
     return replace(found, notes=[*found.notes, *real.notes])
+
+
+def _different(sets: Sequence[Sequence[str]]) -> list[str]:
+    """Return the names in some sets, each once."""
+    names: dict[str, None] = {}
+    for features in sets:
+        names.update(dict.fromkeys(features))
+    return list(names)
 
 
 def _predicted(source: Source, model: Any, subject: Any, frame: Any) -> Any:

@@ -1,4 +1,4 @@
-"""compare: is a mitigation better than blindly giving up accuracy? (Fairea, Hort et al., FSE 2021)"""
+"""compare: is a mitigation better than blindly giving up accuracy? (Fairea, FSE 2021)"""
 
 from __future__ import annotations
 
@@ -8,28 +8,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.compare import COMPARE
+from evenhand.methods.compare import COMPARE, messages
 from evenhand.methods.compare import regions as blind
 from evenhand.methods.compare.axes import Axes, as_bias, as_performance, favourable, measured
-from evenhand.methods.compare.contingency import Trials
 from evenhand.methods.compare.metrics.scores import Bias, check_defined, check_scores
-from evenhand.methods.compare.standings import Scores, Sureness, check_original, judge, resampled
+from evenhand.methods.compare.resampling import resampled
+from evenhand.methods.compare.standings import IntervalMethod, Scores, check_original, judge
+from evenhand.methods.compare.trials import Trials
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.runtime.random_streams import stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from evenhand.methods.compare.axes import MeasuredBias
     from evenhand.methods.compare.comparison import Comparison
     from evenhand.methods.compare.metrics import Metric
+    from evenhand.methods.compare.metrics.scores import TableScore
     from evenhand.space.feature import Label
 
 LINES = ("exact", "monte-carlo")
 _USUAL = {"level": 0.95, "test_size": 0.3}
-RESAMPLES, CALLED = 2_000, 200
-"""Resamples by default: where scores are known by name, and where functions of the user must be
-called.
-"""
+RESAMPLES = 2_000
+"""Resamples by default."""
+RESAMPLES_OF_FUNCTIONS = 200
+"""Resamples by default where functions of the user must be called for each."""
+LEAST_RESAMPLES = 100
 
 
 @COMPARE.options.checked
@@ -54,8 +58,10 @@ def compare(
     test_size: float = 0.3,
     seed: int = 0,
 ) -> Comparison:
-    """Compare mitigations with the line from an original to the blind overwriting of all its
-    predictions.
+    """Compare mitigations with blindly overwriting predictions of an original (Fairea).
+
+    The line goes from the original to the blind overwriting of all its predictions. A mitigation
+    is better than that where it lies above.
 
     Parameters
     ----------
@@ -101,7 +107,30 @@ def compare(
     test_size
         The share of rows in each test set where runs split the same data again, since such runs
         overlap; 0 where runs are independent.
+    seed
+        The seed of resamples and of a monte-carlo line.
 
+    Returns
+    -------
+    Comparison
+        The region of each mitigation with all that are plausible, its scores and gain with their
+        intervals, and the line.
+
+    Raises
+    ------
+    UsageError
+        If an option is unknown, out of range, or cannot be combined with another, or if the
+        original has no bias or no performance to give up.
+    DataError
+        If columns differ in length, have missing values or unknown labels, or if a score is
+        undefined for them.
+
+    See Also
+    --------
+    See docs/how-to/compare.md
+
+    Examples
+    --------
     >>> sex = ["f", "f", "f", "f", "f", "f", "m", "m", "m", "m"] * 30
     >>> truth = [0, 1, 0, 1, 0, 1, 1, 1, 0, 0] * 30
     >>> original = [0, 1, 0, 1, 0, 0, 1, 1, 1, 0] * 30
@@ -111,9 +140,8 @@ def compare(
     ({'less': 'win-win'}, 0)
     """
     _check(outcomes, baseline, level, test_size, line, repetitions, resamples)
-    names = [baseline, *(name for name in outcomes if name != baseline)]
-    told = {name: outcomes[name] for name in names}
-    trials = Trials.of(told, y_true, protected, over=over, support=support)
+    predictions = {baseline: outcomes[baseline], **outcomes}
+    trials = Trials.of(predictions, y_true, protected, over=over, support=support)
     return compare_trials(
         trials,
         bias=bias,
@@ -145,92 +173,117 @@ def compare_trials(
     test_size: float = 0.3,
     seed: int = 0,
 ) -> Comparison:
-    """Compare what was counted already; `repetitions` None stands for the mean over all ways of
-    overwriting.
+    """Compare what was counted already.
+
+    `repetitions` None stands for the mean over all ways of overwriting.
     """
-    frame, names = trials.frame, trials.names
-    liked = favourable(frame.labels, positive, bias, performance)
-    scores = as_bias(bias, frame, liked), as_performance(performance, frame, liked)
-    trials.check_original()
-    for who, table in trials.of_original():
-        check_defined(scores[0], table, who)
-    check_scores(scores, names, trials.tables)
-    elsewhere = measured(bias, names, trials.runs) if isinstance(bias, Mapping) else None
-    way = blind.choose(
-        overwrite, label, frame.labels, trials.tables[0].sum(axis=0), scores, degrees
-    )
+    labels = trials.frame.labels
+    scores = _checked_scores(trials, bias, performance, positive)
+    elsewhere = measured(bias, trials.names, trials.runs) if isinstance(bias, Mapping) else None
+    original = trials.tables[0].sum(axis=0)
+    way = blind.choose(overwrite, label, labels, original, scores, degrees)
     axes = Axes(*scores, way, repetitions, seed)
     runs = axes.score(trials.tables)
     if elsewhere is not None:
         runs = elsewhere.into(runs)
     point = runs.mean()
-    baseline = axes.baseline(point, frame.labels, overwrite)
-    check_original(names[0], point, baseline)
-    rows = trials.rows
-    if rows is None:
-        sureness = Sureness(
-            level,
-            trials.runs,
-            "new splits of this data" if test_size else "runs like these",
-            test_size,
-        )
+    baseline = axes.baseline(point, labels, overwrite)
+    check_original(trials.names[0], point, baseline)
+    if trials.rows is None:
         replicates = runs
     else:
-        sureness = Sureness(level, len(rows.truth), "people like those of the test set")
-        replicates = _resampled(
-            axes, trials, resamples or (CALLED if axes.called else RESAMPLES), seed
-        )
-        replicates = elsewhere.into(replicates) if elsewhere is not None else replicates
+        replicates = _resampled(axes, trials, resamples, seed)
+        if elsewhere is not None:
+            replicates = elsewhere.into(replicates)
     found = judge(
-        names,
+        trials.names,
         point,
         replicates,
-        sureness,
+        _interval_method(trials, level, test_size),
         baseline,
-        bounds=(
-            (scores[1].low, scores[1].high),
-            (0.0, np.inf) if scores[0] is None else (scores[0].low, scores[0].high),
-        ),
-        given=elsewhere.limits if elsewhere is not None else None,
-        bias=(
-            scores[0].name
-            if scores[0] is not None
-            else elsewhere.name
-            if elsewhere is not None
-            else ""
-        ),
-        performance=scores[1].name,
+        bounds=_bounds(scores),
+        bias_limits=None if elsewhere is None else elsewhere.limits,
+        bias=_bias_name(scores[0], elsewhere),
+        performance=axes.performance.name,
         seed=seed,
         runs=trials.runs,
     )
-    notes = trials.notes_on_groups() if isinstance(scores[0], Bias) else []
+    notes = trials.notes_on_groups() if isinstance(axes.bias, Bias) else []
     notes += axes.notes(runs)
     if elsewhere is not None:
         notes += elsewhere.notes
-    if found.start[1].low <= 0:
-        notes.append(
-            f"the original may have no bias at all ({found.start[1]}): then there is nothing to"
-            " mitigate"
-        )
+    notes += notes_on_original(found)
     return replace(found, notes=notes)
 
 
-def _resampled(axes: Axes, trials: Trials, resamples: int, seed: int) -> Scores:
-    """Return the mean scores over runs in each resample of the rows, and of the runs where there
-    are several.
+def notes_on_original(found: Comparison) -> list[str]:
+    """Return a note where the original may have no bias at all."""
+    _, bias = found.start
+    if bias.low > 0:
+        return []
+    return [messages.ORIGINAL_MAY_HAVE_NO_BIAS.format(bias=bias)]
+
+
+def _checked_scores(
+    trials: Trials,
+    bias: Any,
+    performance: Any,
+    positive: Label | None,
+) -> tuple[TableScore | None, TableScore]:
+    """Return both scores, which are defined for all predictions."""
+    frame = trials.frame
+    label = favourable(frame.labels, positive, bias, performance)
+    scores = as_bias(bias, frame, label), as_performance(performance, frame, label)
+    trials.check_original()
+    for test_set, table in trials.of_original():
+        check_defined(scores[0], table, test_set)
+    check_scores(scores, trials.names, trials.tables)
+    return scores
+
+
+def _interval_method(trials: Trials, level: float, test_size: float) -> IntervalMethod:
+    """Return how limits come about: by resampling one test set, or from runs with one each."""
+    if trials.rows is not None:
+        return IntervalMethod(level, len(trials.rows.truth), messages.PEOPLE_OF_THE_TEST_SET)
+    population = messages.NEW_SPLITS if test_size else messages.RUNS_LIKE_THESE
+    return IntervalMethod(level, trials.runs, population, test_size)
+
+
+def _bounds(
+    scores: tuple[TableScore | None, TableScore],
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the least and the most that performance and bias can be."""
+    bias, performance = scores
+    bias_bounds = (0.0, np.inf) if bias is None else (bias.low, bias.high)
+    return (performance.low, performance.high), bias_bounds
+
+
+def _bias_name(bias: TableScore | None, elsewhere: MeasuredBias | None) -> str:
+    if bias is not None:
+        return bias.name
+    return "" if elsewhere is None else elsewhere.name
+
+
+def _resampled(axes: Axes, trials: Trials, resamples: int | None, seed: int) -> Scores:
+    """Return the mean scores over runs in each resample of the rows.
+
+    Where there are several runs, they are resampled too.
     """
     rows = trials.rows
     assert rows is not None
+    if not resamples:
+        resamples = RESAMPLES_OF_FUNCTIONS if axes.called else RESAMPLES
     rng = stream(seed, "compare", "rows")
-    parts = [
-        axes.score(tables, ends=True).mean(weights)
-        for tables, weights in resampled(
-            trials.frame, rows.combination, rows.truth, rows.predicted, resamples, rng
-        )
-    ]
-    performance, bias = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
-    line = tuple(np.concatenate([part.line[at] for part in parts]) for at in (0, 1))
-    return Scores(performance, bias, (line[0], line[1]))
+    drawn = resampled(trials.frame, rows.combination, rows.truth, rows.predicted, resamples, rng)
+    parts = [axes.score(tables, ends=True).mean(weights) for tables, weights in drawn]
+    return Scores(
+        performance=np.concatenate([part.performance for part in parts]),
+        bias=np.concatenate([part.bias for part in parts]),
+        line=(
+            np.concatenate([part.line[0] for part in parts]),
+            np.concatenate([part.line[1] for part in parts]),
+        ),
+    )
 
 
 def _check(
@@ -239,32 +292,49 @@ def _check(
     level: float,
     test_size: float,
     line: str,
-    repetitions: int,
+    repetitions: int | None,
     resamples: int | None,
 ) -> None:
+    """Refuse options that are unknown or out of range."""
     if not isinstance(outcomes, Mapping) or len(outcomes) < 2:
-        raise UsageError(
-            "outcomes must hold the predictions of the original and of a mitigation by name, at"
-            " least two"
-        )
+        raise UsageError(messages.TOO_FEW_OUTCOMES)
     if baseline not in outcomes:
-        raise UsageError(
-            f"baseline = {clip(repr(baseline))} is not among the outcomes;"
-            f" {nearest(baseline, outcomes)}"
+        message = messages.BASELINE_NOT_AN_OUTCOME.format(
+            baseline=clip(repr(baseline)),
+            choices=nearest(baseline, outcomes),
         )
+        raise UsageError(message)
     if line not in LINES:
-        raise UsageError(f"unknown line {clip(repr(line))}; {nearest(line, LINES)}")
-    for name, share in (("level", level), ("test_size", test_size)):
-        if not isinstance(share, int | float) or not (
-            0 < share < 1 or (share == 0 and name == "test_size")
-        ):
-            raise UsageError(
-                f"{name} = {clip(repr(share))} must lie between 0 and 1, for example {_USUAL[name]}"
-            )
-    for name, number, least in (("repetitions", repetitions, 1), ("resamples", resamples, 100)):
-        if number is not None and (
-            isinstance(number, bool) or not isinstance(number, int) or number < least
-        ):
-            raise UsageError(
-                f"{name} = {clip(repr(number))} must be a whole number of {least} or more"
-            )
+        choices = nearest(line, LINES)
+        raise UsageError(messages.UNKNOWN_LINE.format(line=clip(repr(line)), choices=choices))
+    _check_share("level", level, or_none=False)
+    _check_share("test_size", test_size, or_none=True)
+    if repetitions is not None:
+        check_whole("repetitions", repetitions, 1)
+    if resamples is not None:
+        check_whole("resamples", resamples, LEAST_RESAMPLES)
+
+
+def _check_share(option: str, share: Any, *, or_none: bool) -> None:
+    """Refuse what does not lie between 0 and 1; `or_none` allows 0 itself."""
+    is_number = isinstance(share, int | float)
+    if is_number and (0 < share < 1 or (share == 0 and or_none)):
+        return
+    message = messages.NOT_BETWEEN_0_AND_1.format(
+        option=option,
+        value=clip(repr(share)),
+        example=_USUAL[option],
+    )
+    raise UsageError(message)
+
+
+def check_whole(option: str, number: Any, least: int) -> None:
+    """Refuse what is not a whole number of at least so many."""
+    is_whole = isinstance(number, int) and not isinstance(number, bool)
+    if not is_whole or number < least:
+        message = messages.NOT_A_WHOLE_NUMBER.format(
+            option=option,
+            value=clip(repr(number)),
+            least=least,
+        )
+        raise UsageError(message)

@@ -1,6 +1,4 @@
-"""Comparison: where each mitigation stands against blind overwriting, how sure that is, and the
-line between.
-"""
+"""Comparison: where each mitigation stands against blind overwriting, and how sure that is."""
 
 from __future__ import annotations
 
@@ -8,9 +6,11 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from evenhand.methods.compare import messages
 from evenhand.methods.compare.regions import GOOD, REGIONS, WIN_WIN
 from evenhand.results.document import read_stop, versions, worst_of
 from evenhand.results.protocol import Evidence
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip, nearest, printable
 from evenhand.statistics.estimate import Estimate, StopReason, Verdict
 
@@ -27,12 +27,11 @@ BETTER = (REGIONS[GOOD], REGIONS[WIN_WIN])
 
 @dataclass(frozen=True)
 class Baseline:
-    """The line of blind overwriting: performance and bias at each degree, and what predictions are
-    overwritten with.
+    """The line of blind overwriting: performance and bias at each degree of it.
 
-    `label` is None where each is overwritten with any label at random. `method` is "exact" where
-    both scores are linear in the cells of a table, "expected cells" where not, "in proportion" for
-    scores that were given, or "monte carlo".
+    `label` is what predictions are overwritten with, and None where each is overwritten with any
+    label at random. `method` is "exact" where both scores are linear in the cells of a table,
+    "expected cells" where not, "in proportion" for scores that were given, or "monte carlo".
     """
 
     degrees: tuple[float, ...]
@@ -45,14 +44,13 @@ class Baseline:
     @property
     def scaled(self) -> tuple[tuple[float, float], ...]:
         """Bias and performance of each point, re-scaled to 0 to 1 as the paper draws them."""
-        known = [
-            (b, p) for b, p in zip(self.bias, self.performance, strict=True) if not math.isnan(b)
-        ]
-        low, high = (tuple(end(part) for part in zip(*known, strict=True)) for end in (min, max))
-        return tuple(
-            ((b - low[0]) / ((high[0] - low[0]) or 1.0), (p - low[1]) / ((high[1] - low[1]) or 1.0))
-            for b, p in known
-        )
+        biases = []
+        performances = []
+        for bias, performance in zip(self.bias, self.performance, strict=True):
+            if not math.isnan(bias):
+                biases.append(bias)
+                performances.append(performance)
+        return tuple(zip(_rescaled(biases), _rescaled(performances), strict=True))
 
     def to_frame(self) -> Any:
         """Return one row for each degree, as a pandas frame."""
@@ -63,15 +61,22 @@ class Baseline:
         )
 
 
+def _rescaled(values: Sequence[float]) -> list[float]:
+    """Return values re-scaled to 0 to 1 (Fairea, footnote 4)."""
+    low = min(values)
+    span = (max(values) - low) or 1.0
+    return [(value - low) / span for value in values]
+
+
 @dataclass(frozen=True)
 class Standing:
-    """Where one mitigation stands; `region` is that of its point, `plausible` lists all that its
-    intervals allow.
+    """Where one mitigation stands.
 
-    `area` is that of a good trade-off and NaN in other regions (Fairea 4.3). `gain` is the same
-    area for a good trade-off, goes on into win-win, and is 0 where there is none, so that all can
-    be ranked. `share` says in which part of the runs, or of the resamples of one run, each region
-    was seen.
+    `region` is that of its point, and `plausible` lists all that its intervals allow. `area` is
+    that of a good trade-off and NaN in other regions (Fairea, Section 4.3). `gain` is the same area
+    for a good trade-off, goes on into win-win, and is 0 where there is none, so that all can be
+    ranked. `share` says in which part of the runs, or of the resamples of one run, each region was
+    seen.
     """
 
     name: str
@@ -85,37 +90,49 @@ class Standing:
 
     @property
     def verdict(self) -> Verdict:
-        """Pass if it is better than blind overwriting in every plausible region, fail if in none."""
+        """Pass if every plausible region is better than blind overwriting, fail if none is."""
         better = [region in BETTER for region in self.plausible]
-        return Verdict.PASS if all(better) else Verdict.UNDECIDED if any(better) else Verdict.FAIL
+        if all(better):
+            return Verdict.PASS
+        return Verdict.UNDECIDED if any(better) else Verdict.FAIL
 
     @property
     def finding(self) -> Finding:
-        """Where it stands as a finding: how much it gains over the line, judged by the regions that
-        are plausible.
-        """
+        """How much it gains over the line, judged by the regions that are plausible."""
         from evenhand.results.evidence import Finding
 
         return Finding(self.claim, (self.name,), self.gain, score="gain", judged=self.verdict)
 
     @property
     def claim(self) -> str:
-        """What can be said of it in a sentence, which names a region only if no other is plausible."""
+        """Its region in a sentence, which names one only if no other is plausible."""
         if len(self.plausible) == 1:
-            said = self.region
-        else:
-            said = f"undecided between {', '.join(self.plausible[:-1])} and {self.plausible[-1]}"
-        return f"{self.name}: {said}"
+            return f"{self.name}: {self.region}"
+        *others, last = self.plausible
+        return messages.UNDECIDED_CLAIM.format(name=self.name, regions=", ".join(others), last=last)
 
     def __str__(self) -> str:
-        area = "" if math.isnan(self.area) else f", area {self.area:.4f}"
-        return f"{self.claim}{area}; performance {self.performance}; bias {self.bias}"
+        if math.isnan(self.area):
+            return messages.STANDING.format(
+                claim=self.claim,
+                performance=self.performance,
+                bias=self.bias,
+            )
+        return messages.STANDING_WITH_AREA.format(
+            claim=self.claim,
+            area=number_text.decimal(self.area, 4),
+            performance=self.performance,
+            bias=self.bias,
+        )
 
 
 @dataclass(frozen=True)
 class Comparison(Evidence):
-    """How mitigations stand against the line from an original to the blind overwriting of all its
-    predictions.
+    """How mitigations stand against blindly overwriting predictions of an original.
+
+    See Also
+    --------
+    See docs/how-to/compare.md
     """
 
     document: ClassVar[str] = "comparison"
@@ -135,21 +152,26 @@ class Comparison(Evidence):
     versions: Mapping[str, str] = field(default_factory=versions)
     stop: StopReason = StopReason.COMPLETED
     resampled: bool = True
-    """Whether intervals come from resamples of the same rows, rather than from runs with a test set
-    each.
-    """
+    """Whether intervals come from resamples of the same rows, or from runs with a test set each."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "standings", tuple(self.standings))
         object.__setattr__(self, "notes", tuple(self.notes))
 
     def __getitem__(self, name: str) -> Standing:
-        """Return the standing of one mitigation."""
+        """Return the standing of one mitigation.
+
+        Raises
+        ------
+        UsageError
+            If no mitigation has this name.
+        """
         for standing in self.standings:
             if standing.name == name:
                 return standing
         names = [standing.name for standing in self.standings]
-        raise UsageError(f"this comparison has no {clip(repr(name))}; {nearest(name, names)}")
+        choices = nearest(name, names)
+        raise UsageError(messages.UNKNOWN_MITIGATION.format(name=clip(repr(name)), choices=choices))
 
     @property
     def region(self) -> dict[str, str]:
@@ -175,18 +197,25 @@ class Comparison(Evidence):
     def best(self) -> str | None:
         """The mitigation with the largest gain over the line; None where none is over it."""
         over = [standing for standing in self.standings if standing.region in BETTER]
-        return max(over, key=lambda standing: standing.gain.value).name if over else None
+        if not over:
+            return None
+        return max(over, key=lambda standing: standing.gain.value).name
 
     @property
     def contenders(self) -> tuple[str, ...]:
-        """Every mitigation that may be the best, by intervals that hold for all of them together."""
+        """Every mitigation that may be the best, by intervals that hold together."""
+        # The best gains at least the largest lower end, so whatever stays below that is out.
         floor = max((standing.gain.low for standing in self.standings), default=0.0)
-        found = [one for one in self.standings if any(region in BETTER for region in one.plausible)]
-        return tuple(standing.name for standing in found if standing.gain.high >= floor)
+        names = []
+        for standing in self.standings:
+            may_be_better = any(region in BETTER for region in standing.plausible)
+            if may_be_better and standing.gain.high >= floor:
+                names.append(standing.name)
+        return tuple(names)
 
     @property
     def spent(self) -> Spent:
-        """Nothing: no software is asked."""
+        """What was spent on software under test, which is nothing: none is called."""
         from evenhand.runtime.budget import Spent
 
         return Spent(0, 0, 0.0)
@@ -197,8 +226,17 @@ class Comparison(Evidence):
         return tuple(standing.finding for standing in self.standings)
 
     def check(self, name: str | None = None) -> Comparison:
-        """Return the comparison if all mitigations, or the one named, beat blind overwriting; else
-        tell the story.
+        """Return the comparison if mitigations beat blind overwriting, and raise otherwise.
+
+        Parameters
+        ----------
+        name
+            The mitigation that must beat it; by default all of them.
+
+        Raises
+        ------
+        AssertionError
+            If one does not, or may not; the message is the story of all such mitigations.
         """
         __tracebackhide__ = True  # pytest shows the test, not this
         chosen = self.standings if name is None else (self[name],)
@@ -212,7 +250,7 @@ class Comparison(Evidence):
         return _story(self._open)
 
     def story_lines(self) -> list[str]:
-        """Return the mitigations that are not surely better than blind overwriting, line by line."""
+        """Return a line for each mitigation that is not surely better than blind overwriting."""
         return [f"  {standing}" for standing in self._open]
 
     @property
@@ -224,7 +262,7 @@ class Comparison(Evidence):
         return {
             "original": self.original,
             "start": [estimate.to_dict() for estimate in self.start],
-            "standings": [_standing_table(one) for one in self.standings],
+            "standings": [_standing_table(standing) for standing in self.standings],
             "findings": [finding.to_dict() for finding in self.findings],
             "baseline": _line_table(self.baseline),
             "bias": self.bias,
@@ -235,18 +273,18 @@ class Comparison(Evidence):
 
     @classmethod
     def owns(cls, table: Mapping[str, Any]) -> bool:
-        """Tell whether parsed JSON is a comparison."""
+        """Return whether parsed JSON is a comparison."""
         return table.get("job") == "compare" and "standings" in table
 
     @classmethod
     def read(cls, table: Mapping[str, Any], where: str) -> Comparison:
         """Rebuild a comparison from JSON of the present format."""
-        performance, bias = (Estimate.from_dict(one) for one in table["start"])
+        performance, bias = table["start"]
         keys = ("bias", "performance", "level", "seed", "runs", "resampled", "notes", "versions")
         return cls(
             table["original"],
-            (performance, bias),
-            [_standing(one) for one in table["standings"]],
+            (Estimate.from_dict(performance), Estimate.from_dict(bias)),
+            [_standing(standing) for standing in table["standings"]],
             Baseline(**_read_line(table["baseline"])),
             **{key: table[key] for key in keys},
             stop=read_stop(table["stop"]),
@@ -266,59 +304,69 @@ def frame(comparison: Comparison) -> Any:
     import pandas as pd
 
     rows = []
-    for one in comparison.standings:
+    for standing in comparison.standings:
         row: dict[str, Any] = {
-            "name": one.name,
-            "region": one.region,
-            "plausible": ", ".join(one.plausible),
-            "area": one.area,
+            "name": standing.name,
+            "region": standing.region,
+            "plausible": ", ".join(standing.plausible),
+            "area": standing.area,
         }
-        for what in ("performance", "bias", "gain"):
-            score = getattr(one, what)
-            row |= {what: score.value, f"{what}.low": score.low, f"{what}.high": score.high}
-        row |= {f"share.{region}": one.share.get(region, 0.0) for region in REGIONS}
+        for name in ("performance", "bias", "gain"):
+            score = getattr(standing, name)
+            row[name] = score.value
+            row[f"{name}.low"] = score.low
+            row[f"{name}.high"] = score.high
+        for region in REGIONS:
+            row[f"share.{region}"] = standing.share.get(region, 0.0)
         rows.append(row)
     return pd.DataFrame(rows)
 
 
 def _story(standings: Sequence[Standing]) -> str:
+    """Return a line for each standing, after the worst verdict of all."""
     verdict = worst_of(standing.verdict for standing in standings)
     lines = [f"compare: {verdict}", *(f"  {standing}" for standing in standings)]
     return "\n".join(printable(line) for line in lines)
 
 
-def _standing_table(one: Standing) -> dict[str, Any]:
+def _standing_table(standing: Standing) -> dict[str, Any]:
+    """Return a standing as JSON holds it."""
     return {
-        "name": one.name,
-        "region": one.region,
-        "plausible": list(one.plausible),
-        "area": None if math.isnan(one.area) else one.area,
-        "share": dict(one.share),
-        **{key: getattr(one, key).to_dict() for key in ("performance", "bias", "gain")},
+        "name": standing.name,
+        "region": standing.region,
+        "plausible": list(standing.plausible),
+        "area": None if math.isnan(standing.area) else standing.area,
+        "share": dict(standing.share),
+        "performance": standing.performance.to_dict(),
+        "bias": standing.bias.to_dict(),
+        "gain": standing.gain.to_dict(),
     }
 
 
 def _line_table(line: Baseline) -> dict[str, Any]:
     """Return the line as JSON holds it, where what is not defined is null."""
-    found: dict[str, Any] = {}
+    table: dict[str, Any] = {}
     for key, value in asdict(line).items():
-        found[key] = (
-            [None if _unknown(part) else part for part in value]
-            if isinstance(value, tuple)
-            else value
-        )
-    return found
+        if isinstance(value, tuple):
+            table[key] = [None if _is_undefined(number) else number for number in value]
+        else:
+            table[key] = value
+    return table
 
 
-def _unknown(part: Any) -> bool:
-    return isinstance(part, float) and math.isnan(part)
+def _is_undefined(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
 
 
 def _read_line(table: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    """Return the fields of a line from JSON."""
+    fields: dict[str, Any] = {}
     for key, value in table.items():
-        found[key] = tuple(_number(part) for part in value) if isinstance(value, list) else value
-    return found
+        if isinstance(value, list):
+            fields[key] = tuple(_number(number) for number in value)
+        else:
+            fields[key] = value
+    return fields
 
 
 def _standing(table: Mapping[str, Any]) -> Standing:

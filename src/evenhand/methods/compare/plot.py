@@ -1,6 +1,4 @@
-"""A comparison drawn: the plane of bias and performance with the line of blind overwriting, and
-shares of regions.
-"""
+"""A comparison drawn: the plane of bias and performance, and shares of regions."""
 
 from __future__ import annotations
 
@@ -10,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.compare import messages
 from evenhand.methods.compare.regions import (
     GOOD,
     INVERTED,
@@ -17,10 +16,10 @@ from evenhand.methods.compare.regions import (
     POOR,
     REGIONS,
     WIN_WIN,
-    Line,
+    OverwritingLine,
     Plane,
 )
-from evenhand.methods.compare.text import about, sampled
+from evenhand.methods.compare.text import about, intervals_text, sampled
 from evenhand.report.canvas import (
     BLUE,
     GREEN,
@@ -47,29 +46,36 @@ if TYPE_CHECKING:
     from evenhand.statistics.estimate import Estimate
 
 MOST_LABELS = 8
-"""The most mitigations whose names stand beside their points; more are numbered, and their names
-stand in a list.
-"""
+"""The most mitigations whose names stand beside their points; more are numbered and listed."""
 COLOURS = {LOSE_LOSE: VERMILLION, POOR: ORANGE, INVERTED: PURPLE, GOOD: SKY, WIN_WIN: GREEN}
 LOOKS = {
-    Verdict.PASS: ("pass: better", GREEN, "o"),
-    Verdict.UNDECIDED: ("undecided", ORANGE, "D"),
-    Verdict.FAIL: ("fail: no better", VERMILLION, "X"),
+    Verdict.PASS: (messages.LEGEND_BETTER, GREEN, "o"),
+    Verdict.UNDECIDED: (messages.LEGEND_UNDECIDED, ORANGE, "D"),
+    Verdict.FAIL: (messages.LEGEND_NO_BETTER, VERMILLION, "X"),
 }
-_HIGH, _LISTED, _COLUMN, _ENTRY = 5.6, 24, 2.4, 1.2
-"""Inches that the plane is high, names in a column beside it, and inches of such a column and of
-one of the legend.
-"""
+_PLANE_HEIGHT = 5.6
+"""Inches that the plane is high."""
+_LISTED = 24
+"""Names in a column beside the plane."""
+_COLUMN_WIDTH = 2.4
+"""Inches of such a column."""
+_LEGEND_ENTRY = 1.2
+"""Inches of a column of the legend."""
 _CORNERS = {LOSE_LOSE: (1, 0), POOR: (0, 0), INVERTED: (1, 1), GOOD: (0, 0.5), WIN_WIN: (0, 1)}
 """Where in the plane the name of a region would best stand, in parts of its width and height."""
-_ROW, _AROUND, _NARROW = 0.36, 1.3, 0.055
-"""Inches of a bar and around all of them, and the narrowest share that has room for its number."""
+_BAR_HEIGHT = 0.36
+"""Inches of a bar."""
+_AROUND_BARS = 1.3
+"""Inches above and below all bars."""
+_NARROWEST = 0.055
+"""The narrowest share that has room for its number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A point of the plane: value, low and high of its bias and of its performance; the original
-    has no verdict.
+    """A point of the plane: value, low and high of its bias and of its performance.
+
+    The original has no verdict.
     """
 
     label: str
@@ -85,17 +91,17 @@ class Mark:
 
 @dataclass
 class TradeoffDisplay(Display):
-    """The plane of bias and performance: the line of blind overwriting, the five regions, and each
-    mitigation.
+    """The plane of bias and performance, with the line, the five regions, and each mitigation.
 
     `line` holds degree, bias and performance of each point of blind overwriting at which both are
     defined; `percent` says of either axis whether its score is a share.
 
     >>> from evenhand.methods.compare.compare import compare
     >>> sex, truth = ["f", "f", "f", "m", "m"] * 60, [0, 1, 0, 1, 1] * 60
-    >>> told = {"original": [0, 0, 0, 1, 1] * 60, "right": truth}
-    >>> display = TradeoffDisplay.from_comparison(compare(told, truth, sex))
-    >>> [(mark.label, round(mark.bias[0], 3), mark.performance[0]) for mark in (display.start, *display.marks)]
+    >>> outcomes = {"original": [0, 0, 0, 1, 1] * 60, "right": truth}
+    >>> display = TradeoffDisplay.from_comparison(compare(outcomes, truth, sex))
+    >>> marks = (display.start, *display.marks)
+    >>> [(mark.label, round(mark.bias[0], 3), mark.performance[0]) for mark in marks]
     [('original', 1.0, 0.8), ('right', 0.667, 1.0)]
     """
 
@@ -111,25 +117,27 @@ class TradeoffDisplay(Display):
     def from_comparison(cls, comparison: Comparison) -> TradeoffDisplay:
         """Compute what is drawn of a comparison."""
         performance, bias = comparison.start
-        rows = zip(
-            comparison.baseline.degrees,
-            comparison.baseline.bias,
-            comparison.baseline.performance,
-            strict=True,
-        )
+        baseline = comparison.baseline
+        points = zip(baseline.degrees, baseline.bias, baseline.performance, strict=True)
+        defined = [point for point in points if not any(map(math.isnan, point))]
+        marks = []
+        for standing in comparison.standings:
+            mark = Mark(
+                standing.name,
+                span(standing.bias),
+                span(standing.performance),
+                standing.verdict,
+            )
+            marks.append(mark)
         population = performance.population or bias.population
         return cls(
-            about(comparison),
-            f"intervals: {performance.method}"
-            + (f"; population: {population}" if population else ""),
-            (comparison.bias, comparison.performance),
-            (not isinstance(bias, Amount), not isinstance(performance, Amount)),
-            Mark(comparison.original, span(bias), span(performance)),
-            tuple(
-                Mark(one.name, span(one.bias), span(one.performance), one.verdict)
-                for one in comparison.standings
-            ),
-            tuple(row for row in rows if not any(map(math.isnan, row))),
+            title=about(comparison),
+            note=intervals_text(performance.method, population),
+            axes=(comparison.bias, comparison.performance),
+            percent=(not isinstance(bias, Amount), not isinstance(performance, Amount)),
+            start=Mark(comparison.original, span(bias), span(performance)),
+            marks=tuple(marks),
+            line=tuple(defined),
         )
 
     def plot(self, ax: Any = None, *, scaled: bool = False) -> TradeoffDisplay:
@@ -138,43 +146,54 @@ class TradeoffDisplay(Display):
         With `scaled`, both axes are re-scaled to 0 to 1 between the ends of the line, as the paper
         draws them.
         """
-        columns = -(-len(self.marks) // _LISTED) if len(self.marks) > MOST_LABELS else 0
+        columns = 0
+        if len(self.marks) > MOST_LABELS:
+            columns = math.ceil(len(self.marks) / _LISTED)
         shown = self._scaled() if scaled else self
-        axes = self._open(ax, [(WIDTH + _COLUMN * columns, _HIGH)])[0]
+        axes = self._open(ax, [(WIDTH + _COLUMN_WIDTH * columns, _PLANE_HEIGHT)])[0]
         _draw_plane(shown, axes, columns=columns)
         return self
 
     def _scaled(self) -> TradeoffDisplay:
-        """Return the display with both axes re-scaled."""
+        """Return the display with both axes re-scaled (Fairea, footnote 4)."""
         points = np.array(self.line)[:, 1:]
-        low, wide = points.min(axis=0), np.ptp(points, axis=0)
+        low = points.min(axis=0)
+        width = np.ptp(points, axis=0)
 
-        def to(values: Any, axis: int) -> tuple[Any, ...]:
-            return tuple(((np.array(values) - low[axis]) / (wide[axis] or 1.0)).tolist())
+        def rescaled(values: Any, axis: int) -> tuple[Any, ...]:
+            return tuple(((np.array(values) - low[axis]) / (width[axis] or 1.0)).tolist())
 
         def moved(mark: Mark) -> Mark:
-            return replace(mark, bias=to(mark.bias, 0), performance=to(mark.performance, 1))
-
-        line = tuple(
-            zip(
-                [row[0] for row in self.line],
-                *(to(points[:, axis], axis) for axis in (0, 1)),
-                strict=True,
+            return replace(
+                mark,
+                bias=rescaled(mark.bias, 0),
+                performance=rescaled(mark.performance, 1),
             )
-        )
-        axes = (f"{self.axes[0]}, re-scaled", f"{self.axes[1]}, re-scaled")
-        marks = tuple(map(moved, self.marks))
+
+        degrees = [degree for degree, _, _ in self.line]
+        line = zip(degrees, rescaled(points[:, 0], 0), rescaled(points[:, 1], 1), strict=True)
+        bias_name, performance_name = self.axes
         return replace(
-            self, axes=axes, percent=(False, False), start=moved(self.start), marks=marks, line=line
+            self,
+            axes=(
+                messages.RESCALED_AXIS.format(name=bias_name),
+                messages.RESCALED_AXIS.format(name=performance_name),
+            ),
+            percent=(False, False),
+            start=moved(self.start),
+            marks=tuple(moved(mark) for mark in self.marks),
+            line=tuple(line),
         )
 
 
 @dataclass
 class SharesDisplay(Display):
-    """Shares of the regions, one bar for each mitigation from top to bottom; `shares` are in the
-    order of `REGIONS`.
+    """Shares of the regions, one bar for each mitigation from top to bottom.
 
-    >>> display = SharesDisplay.from_shares({"reweighing": {"good trade-off": 0.75, "win-win": 0.25}})
+    `shares` are in the order of `REGIONS`.
+
+    >>> shares = {"reweighing": {"good trade-off": 0.75, "win-win": 0.25}}
+    >>> display = SharesDisplay.from_shares(shares)
     >>> display.names, display.shares
     (('reweighing',), ((0.0, 0.0, 0.0, 0.75, 0.25),))
     """
@@ -186,40 +205,33 @@ class SharesDisplay(Display):
 
     @classmethod
     def from_comparison(cls, comparison: Comparison) -> SharesDisplay:
-        """Compute what is drawn of a comparison: the regions of its runs, or of the resamples of
-        one test set.
-        """
-        of = (
-            f"resamples of {sampled(comparison)}"
-            if comparison.resampled
-            else f"{comparison.runs:,} runs"
-        )
-        return cls.from_shares(comparison.share, about(comparison), f"share of {of}")
+        """Compute what is drawn of a comparison: the regions of its runs, or of its resamples."""
+        if comparison.resampled:
+            axis = messages.SHARE_OF_RESAMPLES.format(sample=sampled(comparison))
+        else:
+            axis = messages.SHARE_OF_RUNS.format(runs=number_text.count(comparison.runs))
+        return cls.from_shares(comparison.share, about(comparison), axis)
 
     @classmethod
     def from_shares(
         cls,
         shares: Mapping[str, Mapping[str, float]],
         title: str = "",
-        axis: str = "share of cases",
+        axis: str = messages.SHARE_OF_CASES,
     ) -> SharesDisplay:
-        """Compute what is drawn of shares by region for each name; a region left out has none, and
-        NaN is no data.
+        """Compute what is drawn of shares by region for each name.
+
+        A region that is left out has no share, and NaN stands for no data.
         """
         if not shares:
-            raise UsageError(
-                "shares is empty; give it the share of each region by name, for one name at least"
-            )
-        return cls(
-            title,
-            axis,
-            tuple(map(str, shares)),
-            tuple(_shares(name, one) for name, one in shares.items()),
-        )
+            raise UsageError(messages.NO_SHARES)
+        checked = [_checked_shares(name, of_name) for name, of_name in shares.items()]
+        return cls(title, axis, tuple(map(str, shares)), tuple(checked))
 
     def plot(self, ax: Any = None) -> SharesDisplay:
         """Draw on axes given, or on a new figure, and return the display."""
-        _draw_shares(self, self._open(ax, [(WIDTH, _AROUND + _ROW * len(self.names))])[0])
+        height = _AROUND_BARS + _BAR_HEIGHT * len(self.names)
+        _draw_shares(self, self._open(ax, [(WIDTH, height)])[0])
         return self
 
 
@@ -228,50 +240,43 @@ def span(estimate: Estimate) -> tuple[float, float, float]:
     return estimate.value, estimate.low, estimate.high
 
 
-def _shares(name: str, shares: Mapping[str, float]) -> tuple[float, ...]:
+def _checked_shares(name: str, shares: Mapping[str, float]) -> tuple[float, ...]:
+    """Return the share of each region, in their order."""
     for region in shares:
         if region not in REGIONS:
-            raise UsageError(
-                f"{clip(name)} has a share of {clip(repr(region))}, no region;"
-                f" {nearest(region, REGIONS)}"
+            message = messages.UNKNOWN_REGION.format(
+                name=clip(name),
+                region=clip(repr(region)),
+                choices=nearest(region, REGIONS),
             )
+            raise UsageError(message)
     found = tuple(float(shares.get(region, 0.0)) for region in REGIONS)
     # Published shares are rounded, and so add up to a little less or more than 1.
     if min(found) < 0 or abs(sum(found) - 1) > 0.03:
-        raise UsageError(
-            f"{clip(name)} has shares of {found}; they must be 0 or more and add up to 1"
-        )
+        raise UsageError(messages.SHARES_NOT_1.format(name=clip(name), shares=found))
     return found
 
 
 def _draw_plane(display: TradeoffDisplay, ax: Any, *, columns: int) -> None:
-    line = Line.through(*np.array(display.line).T[1:])
+    _, biases, performances = np.array(display.line).T
+    line = OverwritingLine.through(biases, performances)
     (left, right), (bottom, top) = _view(display)
     ax.set_xlim(left, right)
     ax.set_ylim(bottom, top)
     _shade(ax, display.start.place, line)
-    ax.plot(
-        [left, line.bias[0]],
-        [line.performance[0]] * 2,
-        color=BLUE,
-        linewidth=1,
-        linestyle=":",
-        zorder=2,
-    )
-    ax.plot(
-        line.bias, line.performance, color=BLUE, linewidth=1.6, label="blind overwriting", zorder=2
-    )
-    ax.plot(*np.array(display.line).T[1:], "o", color=BLUE, markersize=4, zorder=2)
-    _draw_marks(ax, [display.start], ("original", "black", "s"), markersize=6, zorder=5)
+    _draw_line(ax, line, left)
+    ax.plot(biases, performances, "o", color=BLUE, markersize=4, zorder=2)
+    look = (messages.LEGEND_ORIGINAL, "black", "s")
+    _draw_marks(ax, [display.start], look, markersize=6, zorder=5)
     for verdict, look in LOOKS.items():
         if marks := [mark for mark in display.marks if mark.verdict is verdict]:
             _draw_marks(ax, marks, look)
     for axis, percent in zip((ax.xaxis, ax.yaxis), display.percent, strict=True):
         ticks(axis, percent=percent)
-    ax.set_ylabel(f"performance: {literal(display.axes[1])}", fontsize=9)
-    ax.set_xlabel(
-        f"bias: {literal(display.axes[0])}\n{flowed(display.note, inches(ax)[0], 0.9)}", fontsize=9
-    )
+    bias_name, performance_name = display.axes
+    ax.set_ylabel(messages.PERFORMANCE_AXIS.format(name=literal(performance_name)), fontsize=9)
+    bias_label = messages.BIAS_AXIS.format(name=literal(bias_name))
+    ax.set_xlabel(f"{bias_label}\n{flowed(display.note, inches(ax)[0], 0.9)}", fontsize=9)
     head(ax, display.title)
     ax.spines[["top", "right"]].set_visible(False)
     if columns:
@@ -280,62 +285,89 @@ def _draw_plane(display: TradeoffDisplay, ax: Any, *, columns: int) -> None:
     _write(ax, display, line)
 
 
+def _draw_line(ax: Any, line: OverwritingLine, left: float) -> None:
+    """Draw the line, and dotted how it goes on level to the left end of the axes."""
+    level = [line.performance[0]] * 2
+    ax.plot([left, line.bias[0]], level, color=BLUE, linewidth=1, linestyle=":", zorder=2)
+    label = messages.LEGEND_LINE
+    ax.plot(line.bias, line.performance, color=BLUE, linewidth=1.6, label=label, zorder=2)
+
+
 def head(ax: Any, title: str) -> None:
-    """Write the legend over the axes, in as many columns as there is room for, and the title over
-    that.
-    """
-    names, wide = ax.get_legend_handles_labels()[1], inches(ax)[0]
-    columns = min(max(1, int(wide / _ENTRY)), len(names))
-    look = {
-        "loc": "lower left",
-        "bbox_to_anchor": (0, 1),
-        "frameon": False,
-        "fontsize": 8,
-        "borderaxespad": 0.1,
-    }
-    ax.legend(ncols=columns, columnspacing=1.2, handletextpad=0.4, **look)
-    lines = "\n".join(flowed(line, wide) for line in title.split("\n"))
-    ax.set_title(lines, loc="left", fontsize="medium", pad=10 + 14 * -(-len(names) // columns))
+    """Write the legend over the axes, and the title over that."""
+    _, names = ax.get_legend_handles_labels()
+    width, _ = inches(ax)
+    columns = min(max(1, int(width / _LEGEND_ENTRY)), len(names))
+    ax.legend(
+        ncols=columns,
+        columnspacing=1.2,
+        handletextpad=0.4,
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        frameon=False,
+        fontsize=8,
+        borderaxespad=0.1,
+    )
+    lines = "\n".join(flowed(line, width) for line in title.split("\n"))
+    legend_rows = math.ceil(len(names) / columns)
+    ax.set_title(lines, loc="left", fontsize="medium", pad=10 + 14 * legend_rows)
 
 
 def ticks(axis: Any, *, percent: bool) -> None:
     """Write the numbers of an axis, as percentages where its score is a share."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-    tick_text = number_text.percent_plain if percent else number_text.plain
+    number = number_text.percent_plain if percent else number_text.plain
+
+    def tick_text(value: float, _: int) -> str:
+        return number_text.with_minus(number(value))
+
     axis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
-    axis.set_major_formatter(
-        FuncFormatter(lambda value, _: number_text.with_minus(tick_text(value)))
-    )
+    axis.set_major_formatter(FuncFormatter(tick_text))
 
 
 def _view(display: TradeoffDisplay) -> list[tuple[float, float]]:
-    """Return the ends of both axes: around all points, and around intervals that are not much
-    longer than that.
+    """Return the ends of both axes.
+
+    They go around all points, and around intervals that are not much longer than that.
     """
-    every = (display.start, *display.marks)
-    ends = []
-    for axis, start in enumerate(display.start.place):
-        places = [mark.place[axis] for mark in every] + [row[1 + axis] for row in display.line]
-        limits = [end for mark in every for end in (mark.bias, mark.performance)[axis]]
-        low, high = min(places), max(places)
-        span = (high - low) or 1.0
-        near = np.clip(limits, low - span, high + span)
-        low, high = min(low, float(near.min())), max(high, float(near.max()))
-        span = high - low
-        # There is room for the names of the regions over the original and right of it.
-        ends.append((low - 0.04 * span, max(high + 0.04 * span, start + 0.18 * span)))
-    return ends
+    marks = (display.start, *display.marks)
+    _, line_biases, line_performances = zip(*display.line, strict=True)
+    biases = [mark.bias for mark in marks]
+    performances = [mark.performance for mark in marks]
+    start_bias, start_performance = display.start.place
+    return [
+        _axis_ends(biases, line_biases, start_bias),
+        _axis_ends(performances, line_performances, start_performance),
+    ]
 
 
-def _shade(ax: Any, start: tuple[float, float], line: Line) -> None:
+def _axis_ends(
+    spans: Sequence[tuple[float, float, float]],
+    line: Sequence[float],
+    start: float,
+) -> tuple[float, float]:
+    """Return the ends of one axis, from value, low and high of each mark."""
+    places = [*(value for value, _, _ in spans), *line]
+    low = min(places)
+    high = max(places)
+    # Intervals may be as long again as all points are apart; the rest of them is cut off.
+    room = (high - low) or 1.0
+    near = np.clip(spans, low - room, high + room)
+    low = min(low, float(near.min()))
+    high = max(high, float(near.max()))
+    width = high - low
+    # There is room for the names of the regions over the original and right of it.
+    return low - 0.04 * width, max(high + 0.04 * width, start + 0.18 * width)
+
+
+def _shade(ax: Any, start: tuple[float, float], line: OverwritingLine) -> None:
     """Shade the five regions as `regions` tells them apart."""
-    (left, right), (bottom, top), (bias, performance) = ax.get_xlim(), ax.get_ylim(), start
-    x = np.unique(
-        np.concatenate(
-            [np.linspace(left, bias, 200), line.bias[(line.bias > left) & (line.bias < bias)]]
-        )
-    )
+    left, right = ax.get_xlim()
+    bottom, top = ax.get_ylim()
+    bias, performance = start
+    inner_points = line.bias[(line.bias > left) & (line.bias < bias)]
+    x = np.unique(np.concatenate([np.linspace(left, bias, 200), inner_points]))
     y = np.minimum(line.at(x), performance)
     for code, across, low, high in (
         (LOSE_LOSE, [bias, right], bottom, performance),
@@ -351,35 +383,47 @@ def _shade(ax: Any, start: tuple[float, float], line: Line) -> None:
 
 def _draw_marks(ax: Any, marks: Sequence[Mark], look: tuple[str, str, str], **more: Any) -> None:
     name, colour, marker = look
-    x, y = (np.array([getattr(mark, axis) for mark in marks]).T for axis in ("bias", "performance"))
-    errors = [
-        [np.maximum(value - low, 0), np.maximum(high - value, 0)] for value, low, high in (x, y)
-    ]
-    lines = {"ecolor": colour, "elinewidth": 1.2, "capsize": 2.5, "capthick": 1.2}
-    shape = {
+    biases = np.array([mark.bias for mark in marks]).T
+    performances = np.array([mark.performance for mark in marks]).T
+    style = {
+        "ecolor": colour,
+        "elinewidth": 1.2,
+        "capsize": 2.5,
+        "capthick": 1.2,
         "color": colour,
         "markeredgecolor": "black",
         "markeredgewidth": 0.8,
         "markersize": 8,
         "zorder": 3,
-    } | more
+    }
     ax.errorbar(
-        x[0], y[0], yerr=errors[1], xerr=errors[0], fmt=marker, label=name, **lines, **shape
+        biases[0],
+        performances[0],
+        yerr=_error_bars(performances),
+        xerr=_error_bars(biases),
+        fmt=marker,
+        label=name,
+        **(style | more),
     )
+
+
+def _error_bars(spans: Any) -> list[Any]:
+    """Return how far intervals go down and up from their values, as Matplotlib takes them."""
+    values, lows, highs = spans
+    return [np.maximum(values - lows, 0), np.maximum(highs - values, 0)]
 
 
 def _list(ax: Any, marks: Sequence[Mark], columns: int) -> None:
     """List the numbered names right of the axes."""
     from matplotlib.lines import Line2D
 
-    looks = [LOOKS[mark.verdict or Verdict.UNDECIDED] for mark in marks]
-    names = [f"{number}  {literal(mark.label, 30)}" for number, mark in enumerate(marks, 1)]
-    handles = [
-        Line2D(
-            [], [], linestyle="", color=colour, marker=marker, markeredgecolor="black", markersize=6
-        )
-        for _, colour, marker in looks
-    ]
+    names = []
+    handles = []
+    for number, mark in enumerate(marks, 1):
+        names.append(f"{number}  {literal(mark.label, 30)}")
+        _, colour, marker = LOOKS[mark.verdict or Verdict.UNDECIDED]
+        style: dict[str, Any] = {"markeredgecolor": "black", "markersize": 6}
+        handles.append(Line2D([], [], linestyle="", color=colour, marker=marker, **style))
     ax.legend(
         handles,
         names,
@@ -391,27 +435,26 @@ def _list(ax: Any, marks: Sequence[Mark], columns: int) -> None:
     )
 
 
-def _write(ax: Any, display: TradeoffDisplay, line: Line) -> None:
-    """Write names beside points, degrees beside the ends of the line, and the names of the regions
-    into them.
-    """
-    ax.figure.figure.draw_without_rendering()  # where the points will stand is known only after the layout
+def _write(ax: Any, display: TradeoffDisplay, line: OverwritingLine) -> None:
+    """Write names beside points, degrees beside the ends of the line, and the regions' names."""
+    # Where the points will stand is known only after the layout.
+    ax.figure.figure.draw_without_rendering()
     labels = Labels(ax)
     for mark in (display.start, *display.marks):
         labels.keep(mark)
+    # Labels had better not cover the line: it is kept clear at many places, but with less weight.
     steps = np.linspace(line.bias[0], line.bias[-1], 60)
     for bias, performance in zip(steps, line.at(steps), strict=True):
         labels.keep(Mark("", (bias,) * 3, (performance,) * 3), reach=2, weight=4.0)
     numbered = len(display.marks) > MOST_LABELS
     for number, mark in enumerate(display.marks, 1):
-        labels.beside(str(number) if numbered else literal(mark.label, 30), mark.place, fontsize=9)
-    labels.beside(
-        literal(display.start.label, 30), display.start.place, fontsize=9, fontweight="bold"
-    )
-    for degree, *place in (display.line[0], display.line[-1]):
-        labels.beside(
-            number_text.percent_figures(degree), (place[0], place[1]), fontsize=8, color=BLUE
-        )
+        label = str(number) if numbered else literal(mark.label, 30)
+        labels.beside(label, mark.place, fontsize=9)
+    original = literal(display.start.label, 30)
+    labels.beside(original, display.start.place, fontsize=9, fontweight="bold")
+    for degree, bias, performance in (display.line[0], display.line[-1]):
+        degree_text = number_text.percent_figures(degree)
+        labels.beside(degree_text, (bias, performance), fontsize=8, color=BLUE)
     plane = Plane(display.start.place, line)
     for code, corner in _CORNERS.items():
         labels.inside(REGIONS[code], plane.regions, code, corner)
@@ -421,28 +464,15 @@ def _draw_shares(display: SharesDisplay, ax: Any) -> None:
     places = np.arange(len(display.names))
     shares = np.array(display.shares)
     left = np.zeros(len(places))
+    style = {"edgecolor": "white", "linewidth": 0.8}
     for code, region in enumerate(REGIONS):
         part = np.nan_to_num(shares[:, code])
-        ax.barh(
-            places,
-            part,
-            0.72,
-            left,
-            color=COLOURS[code],
-            edgecolor="white",
-            linewidth=0.8,
-            label=region,
-        )
+        ax.barh(places, part, 0.72, left, color=COLOURS[code], label=region, **style)
         for place, share, start in zip(places, part, left, strict=True):
-            if share >= _NARROW:
-                ax.text(
-                    start + share / 2,
-                    place,
-                    number_text.percent(share, 0),
-                    ha="center",
-                    va="center",
-                    fontsize=8,
-                )
+            if share >= _NARROWEST:
+                middle = start + share / 2
+                percent = number_text.percent(share, 0)
+                ax.text(middle, place, percent, ha="center", va="center", fontsize=8)
         left += part
     for place in places[np.isnan(shares).any(axis=1)]:
         ax.text(0.01, place, NO_DATA, va="center", style="italic", fontsize=8)

@@ -1,5 +1,6 @@
-"""Blind overwriting, the line through it, and where a mitigation stands against it (Fairea 4.1 to
-4.3).
+"""Blind overwriting, the line through it, and the regions around it (Fairea, Sections 4.1 to 4.3).
+
+The paper calls blind overwriting "model behaviour mutation", and its line the "baseline".
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.compare import messages
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.space.feature import plain
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.methods.compare.metrics.scores import Score
+    from evenhand.methods.compare.metrics.scores import TableScore
     from evenhand.space.feature import Label
 
     Floats = NDArray[np.float64]
@@ -32,61 +34,69 @@ CLOSE = 1e-9
 
 
 def regions(performance: Any, bias: Any, height: Any) -> NDArray[np.intp]:
-    """Return the region of each point, from its differences to the original and its height over the
-    baseline.
+    """Return the region of each point (Fairea, Section 4.2 and Figure 2).
 
+    A point is given by its differences to the original and by its height over the baseline.
     Nothing counts as better unless it is strictly better. So what is as biased as the original, or
     more, is never a win-win, what is not more right is never inverted, and a point on the baseline
     is a poor trade-off, since blind overwriting does as well. Less bias at equal performance is a
     good trade-off.
 
-    >>> found = regions([0.05, 0.05, -0.1, -0.1, -0.1, 0.0], [-0.1, 0.0, -0.1, -0.1, 0.1, 0.0], [0, 0, 0.1, 0.0, 0, 0])
-    >>> [REGIONS[code] for code in found]
-    ['win-win', 'inverted trade-off', 'good trade-off', 'poor trade-off', 'lose-lose', 'poor trade-off']
+    >>> gains = [0.05, 0.05, -0.1, -0.1, -0.1, 0.0]
+    >>> biases = [-0.1, 0.0, -0.1, -0.1, 0.1, 0.0]
+    >>> found = regions(gains, biases, [0, 0, 0.1, 0.0, 0, 0])
+    >>> print(*(REGIONS[code] for code in found), sep=", ")
+    win-win, inverted trade-off, good trade-off, poor trade-off, lose-lose, poor trade-off
     """
-    gained, more, above = (np.asarray(value) > CLOSE for value in (performance, bias, height))
-    less = np.asarray(bias) < -CLOSE
-    traded = np.where(above, GOOD, POOR)
-    found = np.where(gained, np.where(less, WIN_WIN, INVERTED), np.where(more, LOSE_LOSE, traded))
+    more_right = np.asarray(performance) > CLOSE
+    more_biased = np.asarray(bias) > CLOSE
+    less_biased = np.asarray(bias) < -CLOSE
+    above_line = np.asarray(height) > CLOSE
+    traded = np.where(above_line, GOOD, POOR)
+    if_more_right = np.where(less_biased, WIN_WIN, INVERTED)
+    if_not_more_right = np.where(more_biased, LOSE_LOSE, traded)
+    found = np.where(more_right, if_more_right, if_not_more_right)
     return np.asarray(found, dtype=np.intp)
 
 
 def plausible(
-    performance: tuple[float, float], bias: tuple[float, float], height: tuple[float, float]
+    performance: tuple[float, float],
+    bias: tuple[float, float],
+    height: tuple[float, float],
 ) -> list[str]:
     """Return every region that intervals of the two differences and of the height allow, best last.
 
     >>> plausible((-0.2, -0.1), (-0.3, -0.2), (-0.01, 0.05))
     ['poor trade-off', 'good trade-off']
     """
-    gained, kept = performance[1] > CLOSE, performance[0] <= CLOSE
-    less, not_less, more, not_more = (
-        bias[0] < -CLOSE,
-        bias[1] >= -CLOSE,
-        bias[1] > CLOSE,
-        bias[0] <= CLOSE,
-    )
+    # Each of these is the condition of `regions` at the end of the interval that favours it.
+    may_be_more_right = performance[1] > CLOSE
+    may_not_be_more_right = performance[0] <= CLOSE
+    may_be_less_biased = bias[0] < -CLOSE
+    may_not_be_less_biased = bias[1] >= -CLOSE
+    may_be_more_biased = bias[1] > CLOSE
+    may_not_be_more_biased = bias[0] <= CLOSE
+    may_be_traded = may_not_be_more_right and may_not_be_more_biased
     possible = {
-        LOSE_LOSE: kept and more,
-        POOR: kept and not_more and height[0] <= CLOSE,
-        INVERTED: gained and not_less,
-        GOOD: kept and not_more and height[1] > CLOSE,
-        WIN_WIN: gained and less,
+        LOSE_LOSE: may_not_be_more_right and may_be_more_biased,
+        POOR: may_be_traded and height[0] <= CLOSE,
+        INVERTED: may_be_more_right and may_not_be_less_biased,
+        GOOD: may_be_traded and height[1] > CLOSE,
+        WIN_WIN: may_be_more_right and may_be_less_biased,
     }
     return [name for code, name in enumerate(REGIONS) if possible[code]]
 
 
 @dataclass(frozen=True)
-class Line:
-    """The best performance that blind overwriting keeps at each bias, through the points that were
-    computed.
+class OverwritingLine:
+    """The best performance that blind overwriting keeps at each bias (Fairea, Section 4.1).
 
-    Points are joined by straight lines. Where overwriting more would cost performance and bring
-    more bias, the line keeps to the better point; left of its end it goes on level, since no
-    overwriting is less biased. Leading axes hold any number of lines.
+    The points that were computed are joined by straight lines. Where overwriting more would cost
+    performance and bring more bias, the line keeps to the better point; left of its end it goes on
+    level, since no overwriting is less biased. Leading axes hold any number of lines.
 
-    >>> line = Line.through(np.array([0.5, 1 / 6, 0.0]), np.array([0.8, 0.6, 0.5]))
-    >>> [round(float(line.height(bias, right)), 6) for right, bias in [(0.75, 0.3), (0.6, 1 / 6), (0.45, 0.0)]]
+    >>> line = OverwritingLine.through(np.array([0.5, 1 / 6, 0.0]), np.array([0.8, 0.6, 0.5]))
+    >>> line.height(np.array([0.3, 1 / 6, 0.0]), np.array([0.75, 0.6, 0.45])).round(6).tolist()
     [0.07, 0.0, -0.05]
     >>> round(float(line.area(0.3, 0.75)), 7), round(float(line.area(0.1, 0.70)), 7)
     (0.0272222, 0.1088889)
@@ -96,31 +106,45 @@ class Line:
     performance: Floats
 
     @classmethod
-    def through(cls, bias: Floats, performance: Floats) -> Line:
-        """Return the line through the points of each degree of overwriting; points that are
-        undefined are left out.
+    def through(cls, bias: Floats, performance: Floats) -> OverwritingLine:
+        """Return the line through the points of each degree of overwriting.
+
+        Points that are undefined are left out.
         """
         known = ~(np.isnan(bias) | np.isnan(performance))
-        x, y = np.where(known, bias, np.inf), np.where(known, performance, -np.inf)
-        order = np.lexsort((y, x), axis=-1)
-        x, y = np.take_along_axis(x, order, axis=-1), np.take_along_axis(y, order, axis=-1)
-        top = np.where(known, performance, -np.inf).max(axis=-1, keepdims=True)
-        right = np.where(known, bias, -np.inf).max(axis=-1, keepdims=True)
-        y = np.where(np.isinf(x), top, np.maximum.accumulate(y, axis=-1))
-        return cls(np.where(np.isinf(x), right, x), y)
+        known_bias = np.where(known, bias, np.inf)
+        known_performance = np.where(known, performance, -np.inf)
+        order = np.lexsort((known_performance, known_bias), axis=-1)
+        x = np.take_along_axis(known_bias, order, axis=-1)
+        y = np.take_along_axis(known_performance, order, axis=-1)
+        # Points that are left out were sorted last. They fall together with the right end of the
+        # line, so that lines with different numbers of points fit into one array.
+        left_out = np.isinf(x)
+        highest = known_performance.max(axis=-1, keepdims=True)
+        most_biased = np.where(known, bias, -np.inf).max(axis=-1, keepdims=True)
+        best_so_far = np.maximum.accumulate(y, axis=-1)
+        return cls(
+            bias=np.where(left_out, most_biased, x),
+            performance=np.where(left_out, highest, best_so_far),
+        )
 
     def at(self, bias: Any) -> Floats:
         """Return the performance of the line at a bias."""
-        x, y, u = self.bias, self.performance, np.asarray(bias, dtype=np.float64)
-        last = x.shape[-1] - 1
-        right = np.clip((x <= u[..., None] + CLOSE).sum(axis=-1), 0, last + 1)
-        after, before = np.minimum(right, last), np.maximum(right - 1, 0)
-        x0, x1 = _take(x, before), _take(x, after)
-        y0, y1 = _take(y, before), _take(y, after)
-        width = x1 - x0
-        part = np.where(width > CLOSE, (u - x0) / np.where(width > CLOSE, width, 1.0), 0.0)
-        found = y0 + np.clip(part, 0.0, 1.0) * (y1 - y0)
-        return np.asarray(np.where(right == 0, y[..., 0], found))
+        wanted = np.asarray(bias, dtype=np.float64)
+        last = self.bias.shape[-1] - 1
+        # How many points of the line lie to the left: the first of the others comes after.
+        passed = np.clip((self.bias <= wanted[..., None] + CLOSE).sum(axis=-1), 0, last + 1)
+        after = np.minimum(passed, last)
+        before = np.maximum(passed - 1, 0)
+        left = _take(self.bias, before)
+        right = _take(self.bias, after)
+        start = _take(self.performance, before)
+        end = _take(self.performance, after)
+        width = right - left
+        has_width = width > CLOSE
+        part = np.where(has_width, (wanted - left) / np.where(has_width, width, 1.0), 0.0)
+        between = start + np.clip(part, 0.0, 1.0) * (end - start)
+        return np.asarray(np.where(passed == 0, self.performance[..., 0], between))
 
     def height(self, bias: Any, performance: Any) -> Floats:
         """Return how far a point lies over the line, in performance."""
@@ -129,75 +153,99 @@ class Line:
     @property
     def ranges(self) -> tuple[Floats, Floats]:
         """The ranges of bias and of performance that are scaled to 0 to 1."""
-        low = self.performance[..., 0]
-        return self.bias[..., -1] - self.bias[..., 0], self.performance[..., -1] - low
+        bias_range = self.bias[..., -1] - self.bias[..., 0]
+        performance_range = self.performance[..., -1] - self.performance[..., 0]
+        return bias_range, performance_range
 
     def area(self, bias: Any, performance: Any) -> Floats:
-        """Return the area between a point and the line, where both axes are scaled to 0 to 1
-        (Fairea 4.3).
+        """Return the area between a point and the line, with both axes scaled to 0 to 1.
 
-        It is closed by going down, and to the right, from the point to the line; a point over the
-        start of the line, which is a win-win, is closed at the bias of the original instead. It is
-        0 under the line, and NaN where the line has no extent.
+        It is that of the paper's Section 4.3 and Figure 3: closed by going down, and to the right,
+        from the point to the line. A point over the start of the line, which is a win-win, is
+        closed at the bias of the original instead. The area is 0 under the line, and NaN where the
+        line has no extent.
         """
-        x, y, u = self.bias, self.performance, np.asarray(bias, dtype=np.float64)
-        a = np.asarray(performance, dtype=np.float64)[..., None]
-        start = np.broadcast_to(u[..., None], (*np.broadcast_shapes(u.shape, x.shape[:-1]), 1))
-        full = (*start.shape[:-1], x.shape[-1])
-        knots = np.concatenate([np.minimum(start, x[..., :1]), np.broadcast_to(x, full)], axis=-1)
-        levels = np.concatenate(
-            [np.broadcast_to(y[..., :1], start.shape), np.broadcast_to(y, full)], axis=-1
-        )
-        left, right = knots[..., :-1], knots[..., 1:]
-        begin = np.clip(u[..., None], left, right)
+        point_bias = np.asarray(bias, dtype=np.float64)
+        level = np.asarray(performance, dtype=np.float64)[..., None]
+        knots, heights = self._from(point_bias)
+        left = knots[..., :-1]
+        right = knots[..., 1:]
+        begin = np.clip(point_bias[..., None], left, right)
         width = np.where(right > left, right - left, 1.0)
-        slope = (levels[..., 1:] - levels[..., :-1]) / width
-        h0, h1 = a - (levels[..., :-1] + slope * (begin - left)), a - levels[..., 1:]
-        long = right - begin
-        both = (h0 + h1) / 2 * long
-        falls = np.where(h0 > h1, h0 - h1, 1.0)
-        cut = np.square(np.maximum(h0, 0)) / (2 * falls) * long
-        raw = np.where(h1 >= 0, both, np.where(h0 > 0, cut, 0.0)).sum(axis=-1)
-        wide, high = self.ranges
-        extent = wide * high
-        return np.asarray(
-            np.where(extent > CLOSE**2, raw / np.where(extent > CLOSE**2, extent, 1.0), np.nan)
-        )
+        slope = (heights[..., 1:] - heights[..., :-1]) / width
+        # How far the level of the point is over the line at both ends of each piece of it.
+        over_begin = level - (heights[..., :-1] + slope * (begin - left))
+        over_end = level - heights[..., 1:]
+        raw = _area_over(over_begin, over_end, right - begin).sum(axis=-1)
+        bias_range, performance_range = self.ranges
+        # Scaling both axes to 0 to 1 (footnote 4 of the paper) divides areas by the extent.
+        extent = bias_range * performance_range
+        has_extent = extent > CLOSE**2
+        scaled = raw / np.where(has_extent, extent, 1.0)
+        return np.asarray(np.where(has_extent, scaled, np.nan))
+
+    def _from(self, start: Floats) -> tuple[Floats, Floats]:
+        """Return the line with a level piece before it, from a bias left of its end."""
+        leading = np.broadcast_shapes(start.shape, self.bias.shape[:-1])
+        first = np.broadcast_to(start[..., None], (*leading, 1))
+        full = (*leading, self.bias.shape[-1])
+        line_bias = np.broadcast_to(self.bias, full)
+        line_performance = np.broadcast_to(self.performance, full)
+        first_bias = np.minimum(first, self.bias[..., :1])
+        first_performance = np.broadcast_to(self.performance[..., :1], first.shape)
+        knots = np.concatenate([first_bias, line_bias], axis=-1)
+        heights = np.concatenate([first_performance, line_performance], axis=-1)
+        return knots, heights
 
 
-def _take(values: Floats, at: NDArray[np.intp]) -> Floats:
-    spread = np.broadcast_to(
-        values, (*np.broadcast_shapes(values.shape[:-1], at.shape), values.shape[-1])
-    )
-    return np.asarray(np.take_along_axis(spread, at[..., None], axis=-1)[..., 0])
+def _area_over(over_begin: Floats, over_end: Floats, length: Floats) -> Floats:
+    """Return the area under a level and over each piece of a rising line.
+
+    `over_begin` and `over_end` are how far the level is over the line at both ends of the piece.
+    """
+    trapezium = (over_begin + over_end) / 2 * length
+    # Where the line crosses the level, what lies over it is a triangle.
+    fall = np.where(over_begin > over_end, over_begin - over_end, 1.0)
+    triangle = np.square(np.maximum(over_begin, 0)) / (2 * fall) * length
+    crossed = np.where(over_begin > 0, triangle, 0.0)
+    return np.where(over_end >= 0, trapezium, crossed)
+
+
+def _take(values: Floats, places: NDArray[np.intp]) -> Floats:
+    """Return the value at one place along the last axis, for each place given."""
+    leading = np.broadcast_shapes(values.shape[:-1], places.shape)
+    spread = np.broadcast_to(values, (*leading, values.shape[-1]))
+    return np.asarray(np.take_along_axis(spread, places[..., None], axis=-1)[..., 0])
 
 
 @dataclass(frozen=True)
 class Plane:
-    """The plane of bias and performance: where the original stands in it, and the line of blind
-    overwriting.
-    """
+    """The plane of bias and performance: where the original stands, and the line."""
 
     start: tuple[float, float]
-    line: Line
+    line: OverwritingLine
 
     def regions(self, places: Any) -> Any:
         """Return the region of each place, given as bias and performance along the last axis."""
-        bias, performance = self.start
-        x, y = places[..., 0], places[..., 1]
-        return regions(y - performance, x - bias, self.line.height(x, y))
+        start_bias, start_performance = self.start
+        bias = places[..., 0]
+        performance = places[..., 1]
+        height = self.line.height(bias, performance)
+        return regions(performance - start_performance, bias - start_bias, height)
 
 
 DEGREES = tuple(step / 10 for step in range(11))
-"""The paper's degrees of overwriting, and none at all."""
+"""The degrees of overwriting of the paper's Section 4.1, and none at all."""
 STRATEGIES = ("tightest", "majority", "label", "random")
 _GRID = 101
+"""Points at which the tightness of a line is evaluated."""
 
 
 @dataclass(frozen=True)
 class Overwriting:
-    """Which shares of the predictions are overwritten, and with what: the place of a label, or None
-    for any at random.
+    """Which shares of the predictions are overwritten, and with what.
+
+    `label` is the place of a label, or None for any at random.
 
     >>> table = np.array([[[4.0, 0.0], [0.0, 6.0]]])
     >>> Overwriting((0.0, 0.5, 1.0), 1).expected(table)[1].tolist()
@@ -210,43 +258,52 @@ class Overwriting:
     def expected(self, tables: Floats) -> Floats:
         """Return the mean table at each degree, on a new axis before those of a table."""
         share = np.array(self.degrees)[:, None, None, None]
-        left, over = tables[..., None, :, :, :], self._all(tables)[..., None, :, :, :]
-        return np.asarray(left * (1 - share) + over * share)
+        untouched = tables[..., None, :, :, :]
+        overwritten = self._all(tables)[..., None, :, :, :]
+        return np.asarray(untouched * (1 - share) + overwritten * share)
 
     def _all(self, tables: Floats) -> Floats:
         """Return the mean table when every prediction is overwritten."""
         people = tables.sum(axis=-1, keepdims=True)
         labels = tables.shape[-1]
-        spread = np.full(labels, 1 / labels) if self.label is None else np.eye(labels)[self.label]
-        return np.asarray(people * spread)
+        if self.label is None:
+            equal_shares = np.full(labels, 1 / labels)
+            return np.asarray(people * equal_shares)
+        all_of_one_label = np.eye(labels)[self.label]
+        return np.asarray(people * all_of_one_label)
 
     def drawn(self, table: Floats, repetitions: int, rng: np.random.Generator) -> Floats:
-        """Return tables of the paper's procedure: at each degree, that part of the predictions
-        chosen at random.
+        """Return tables of the paper's procedure, with new axes of repetitions and degrees.
 
-        The new axes are repetitions and degrees. The people chosen fall into the cells by the
-        multivariate hypergeometric law, which is that of choosing rows one by one.
+        At each degree that part of the predictions is chosen at random (Fairea, Section 4.1).
         """
         counts = np.rint(table).astype(np.int64).ravel()
         total = int(counts.sum())
+        shape = (repetitions, *table.shape)
         found = np.empty((repetitions, len(self.degrees), *table.shape))
         for at, degree in enumerate(self.degrees):
-            some = round(degree * total)
-            taken = rng.multivariate_hypergeometric(
-                counts, some, size=repetitions, method="marginals"
+            number = round(degree * total)
+            # Choosing rows one by one, the numbers that fall into the cells follow the
+            # multivariate hypergeometric distribution.
+            chosen = rng.multivariate_hypergeometric(
+                counts,
+                number,
+                size=repetitions,
+                method="marginals",
             )
-            left = (counts - taken).reshape(repetitions, *table.shape)
-            found[:, at] = left + self._told(taken.reshape(repetitions, *table.shape), rng)
+            untouched = (counts - chosen).reshape(shape)
+            found[:, at] = untouched + self._overwritten(chosen.reshape(shape), rng)
         return found
 
-    def _told(self, taken: Any, rng: np.random.Generator) -> Floats:
-        people = taken.sum(axis=-1)
-        labels = taken.shape[-1]
+    def _overwritten(self, chosen: Any, rng: np.random.Generator) -> Floats:
+        """Return the tables of the people chosen, with other predictions."""
+        people = chosen.sum(axis=-1)
+        labels = chosen.shape[-1]
         if self.label is None:
-            return np.asarray(
-                rng.multinomial(people, np.full(labels, 1 / labels)), dtype=np.float64
-            )
-        return np.asarray(people[..., None] * np.eye(labels)[self.label], dtype=np.float64)
+            overwritten = rng.multinomial(people, np.full(labels, 1 / labels))
+        else:
+            overwritten = people[..., None] * np.eye(labels)[self.label]
+        return np.asarray(overwritten, dtype=np.float64)
 
 
 def choose(
@@ -254,102 +311,119 @@ def choose(
     label: Any,
     labels: Sequence[Label],
     table: Floats,
-    scores: tuple[Score | None, Score],
+    scores: tuple[TableScore | None, TableScore],
     degrees: Sequence[float] = DEGREES,
 ) -> Overwriting:
-    """Return the overwriting that a overwrite stands for, given the table of the original and both
-    scores.
+    """Return the overwriting that a strategy stands for.
 
-    "tightest" takes the label whose line leaves most performance, which for scores that are linear
-    is the commonest true label; "majority" takes that label always, "label" the one given, and
-    "random" gives everyone any label.
+    `table` is that of the original. "tightest" takes the label whose line leaves most
+    performance, which for scores that are linear is the commonest true label; "majority" takes that
+    label always, "label" the one given, and "random" gives everyone any label.
     """
-    if overwrite not in STRATEGIES:
-        raise UsageError(
-            f"overwrite = {clip(repr(overwrite))} is none; {nearest(overwrite, STRATEGIES)}"
-        )
-    if overwrite == "label" and label is None:
-        raise UsageError(
-            "overwrite = 'label' needs the option label, what to overwrite with;"
-            f" {nearest('', labels)}"
-        )
-    if overwrite != "label" and label is not None:
-        raise UsageError(
-            f"overwrite = {overwrite!r} and label = {clip(repr(label))}: a label goes with"
-            " overwrite = 'label' alone"
-        )
+    _check_strategy(overwrite, label, labels)
     steps = check_degrees(degrees)
     if overwrite == "random":
         return Overwriting(steps, None)
     if overwrite == "label":
-        if plain(label) not in labels:
-            raise UsageError(
-                f"label = {clip(repr(label))} is no label of these predictions;"
-                f" {nearest(label, labels)}"
-            )
-        return Overwriting(steps, list(labels).index(plain(label)))
+        return Overwriting(steps, _place_of(label, labels))
     if overwrite == "majority":
-        return Overwriting(steps, int(np.argmax(table.sum(axis=(0, 2)))))
-    every = [Overwriting(steps, at) for at in range(len(labels))]
-    curves = [curve(each, table, scores) for each in every]
+        people_by_label = table.sum(axis=(0, 2))
+        return Overwriting(steps, int(np.argmax(people_by_label)))
+    # The paper takes the label that is most accurate when all predictions are overwritten (Section
+    # 4.1). Here whole lines are compared, since scores other than accuracy may bend them.
+    candidates = [Overwriting(steps, place) for place in range(len(labels))]
+    curves = [curve(candidate, table, scores) for candidate in candidates]
     worst = min(float(np.nanmin(performance)) for _, performance in curves)
-    return max(every, key=lambda each: _tightness(*curves[each.label or 0], worst))
+    tightness = [_tightness(bias, performance, worst) for bias, performance in curves]
+    return candidates[tightness.index(max(tightness))]
+
+
+def _check_strategy(overwrite: str, label: Any, labels: Sequence[Label]) -> None:
+    """Refuse a strategy that is unknown or does not go with the label given."""
+    if overwrite not in STRATEGIES:
+        message = messages.UNKNOWN_STRATEGY.format(
+            strategy=clip(repr(overwrite)),
+            choices=nearest(overwrite, STRATEGIES),
+        )
+        raise UsageError(message)
+    if overwrite == "label" and label is None:
+        raise UsageError(messages.STRATEGY_NEEDS_LABEL.format(choices=nearest("", labels)))
+    if overwrite != "label" and label is not None:
+        message = messages.STRATEGY_TAKES_NO_LABEL.format(
+            strategy=repr(overwrite),
+            label=clip(repr(label)),
+        )
+        raise UsageError(message)
+
+
+def _place_of(label: Any, labels: Sequence[Label]) -> int:
+    """Return the place of the label that predictions are overwritten with."""
+    if plain(label) not in labels:
+        message = messages.LABEL_NOT_PREDICTED.format(
+            label=clip(repr(label)),
+            choices=nearest(label, labels),
+        )
+        raise UsageError(message)
+    return list(labels).index(plain(label))
 
 
 def check_degrees(degrees: Sequence[float]) -> tuple[float, ...]:
     """Return degrees from none to all, in order."""
     try:
-        steps = tuple(sorted({float(degree) for degree in degrees} | {0.0, 1.0}))
+        numbers = {float(degree) for degree in degrees}
     except (TypeError, ValueError):
-        raise UsageError(
-            f"degrees = {clip(repr(degrees))} must be shares of the predictions, from 0 to 1"
-        ) from None
+        raise UsageError(messages.DEGREES.format(degrees=clip(repr(degrees)))) from None
+    steps = tuple(sorted(numbers | {0.0, 1.0}))
     if not all(0 <= step <= 1 for step in steps):
-        raise UsageError(
-            f"degrees = {clip(repr(degrees))} must be shares of the predictions, from 0 to 1"
-        )
+        raise UsageError(messages.DEGREES.format(degrees=clip(repr(degrees))))
     return steps
 
 
 def curve(
-    overwriting: Overwriting, tables: Floats, scores: tuple[Score | None, Score]
+    overwriting: Overwriting,
+    tables: Floats,
+    scores: tuple[TableScore | None, TableScore],
 ) -> tuple[Floats, Floats]:
-    """Return bias and performance at each degree, from the mean tables; a bias that is None goes
-    down in proportion.
+    """Return bias and performance at each degree, from the mean tables.
+
+    A bias that is None goes down in proportion.
     """
+    bias_score, performance_score = scores
     expected = overwriting.expected(tables)
-    performance = scores[1](expected)
-    if scores[0] is None:
-        return np.broadcast_to(1 - np.array(overwriting.degrees), performance.shape), performance
-    return scores[0](expected), performance
+    performance = performance_score(expected)
+    if bias_score is None:
+        in_proportion = 1 - np.array(overwriting.degrees)
+        return np.broadcast_to(in_proportion, performance.shape), performance
+    return bias_score(expected), performance
 
 
 def repeated(
     overwriting: Overwriting,
     table: Floats,
-    scores: tuple[Score | None, Score],
+    scores: tuple[TableScore | None, TableScore],
     repetitions: int,
     rng: np.random.Generator,
 ) -> tuple[Floats, Floats]:
-    """Return bias and performance at each degree, as means over repetitions of the paper's
-    procedure.
-    """
+    """Return bias and performance at each degree, as means over the paper's repetitions."""
+    bias_score, performance_score = scores
     drawn = overwriting.drawn(table, repetitions, rng)
-    performance = scores[1](drawn)
-    if scores[0] is None:
+    performance = performance_score(drawn)
+    if bias_score is None:
         return 1 - np.array(overwriting.degrees), performance.mean(axis=0)
-    bias = scores[0](drawn)
-    some = (~np.isnan(bias)).any(axis=0)
-    mean = np.where(
-        some, np.nansum(bias, axis=0) / np.maximum((~np.isnan(bias)).sum(axis=0), 1), np.nan
-    )
-    return mean, performance.mean(axis=0)
+    bias = bias_score(drawn)
+    defined = ~np.isnan(bias)
+    # A bias may be undefined in some repetitions; it is undefined at a degree if in all of them.
+    mean = np.nansum(bias, axis=0) / np.maximum(defined.sum(axis=0), 1)
+    mean_bias = np.where(defined.any(axis=0), mean, np.nan)
+    return mean_bias, performance.mean(axis=0)
 
 
 def _tightness(bias: Floats, performance: Floats, worst: float) -> float:
-    """Return the mean performance of a line from no bias to that of the original; `worst` where it
-    never gets to.
+    """Return the mean performance of a line from no bias to that of the original.
+
+    `worst` counts where the line never gets to.
     """
-    line = Line.through(bias, performance)
+    line = OverwritingLine.through(bias, performance)
     grid = np.linspace(0.0, float(bias[0]), _GRID)
-    return float(np.where(grid < line.bias[0] - CLOSE, worst, line.at(grid)).mean())
+    beyond_line = grid < line.bias[0] - CLOSE
+    return float(np.where(beyond_line, worst, line.at(grid)).mean())

@@ -1,12 +1,11 @@
-"""A comparison as text: what was compared, where each mitigation stands, which may be best; and
-tables of studies.
-"""
+"""A comparison as text, and tables of studies as text."""
 
 from __future__ import annotations
 
 import math
 from typing import IO, TYPE_CHECKING, Any
 
+from evenhand.methods.compare import messages
 from evenhand.methods.compare.regions import REGIONS, SHORT
 from evenhand.report.lines import LEAD, Line, Screen, printable, table_of
 from evenhand.runtime import number_text
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from evenhand.methods.compare.comparison import Comparison, Standing
+    from evenhand.methods.compare.comparison import Baseline, Comparison, Standing
     from evenhand.statistics.estimate import Estimate
 
 MOST_NAMES = 6
@@ -25,81 +24,94 @@ MOST_NAMES = 6
 PIPED = 100
 """Columns that a table of a study takes at most where nobody knows the width."""
 _METHODS = {
-    "exact": "exact",
-    "expected cells": "from expected cells",
-    "in proportion": "in proportion to what is left alone",
-    "monte carlo": "by the paper's repetitions",
+    "exact": messages.LINE_EXACT,
+    "expected cells": messages.LINE_FROM_EXPECTED_CELLS,
+    "in proportion": messages.LINE_IN_PROPORTION,
+    "monte carlo": messages.LINE_BY_REPETITIONS,
 }
 
 
 def lines(comparison: Comparison, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
-    """Tell a comparison as lines."""
-    return _told(comparison, width)
+    """Return a comparison as lines."""
+    return _comparison_lines(comparison, width)
 
 
 def render_comparison(
-    comparison: Comparison, file: IO[str] | None = None, *, console: Console | None = None
+    comparison: Comparison,
+    file: IO[str] | None = None,
+    *,
+    console: Console | None = None,
 ) -> None:
-    """Print a comparison on standard output, or on the file or console given: on a terminal in
-    colour.
+    """Print a comparison on standard output, or on the file or console given.
+
+    On a terminal it is in colour.
     """
-    screen = Screen(_on(file, console))
-    screen.print(list(_told(comparison, screen.width)))
+    screen = Screen(_console(file, console))
+    screen.print(list(_comparison_lines(comparison, screen.width)))
 
 
 def render_table(
-    frame: Any, title: str = "", file: IO[str] | None = None, *, console: Console | None = None
+    frame: Any,
+    title: str = "",
+    file: IO[str] | None = None,
+    *,
+    console: Console | None = None,
 ) -> None:
-    """Print a table of a study, a pandas frame, in parts that fit the terminal, or 100 columns
-    elsewhere.
+    """Print a table of a study, a pandas frame, in parts that fit the terminal.
+
+    Elsewhere the parts fit 100 columns.
     """
-    screen = Screen(_on(file, console))
-    screen.print(list(_tabled(frame, title, screen.width or PIPED)))
+    screen = Screen(_console(file, console))
+    screen.print(list(_table_of_study(frame, title, screen.width or PIPED)))
 
 
 def table_lines(frame: Any, title: str = "", *, width: int = PIPED) -> list[str]:
-    """Return a table of a study as lines of plain text: one that is too wide in parts, by model
-    first.
+    """Return a table of a study as lines of plain text, in parts by model if it is too wide.
 
-    Columns that are named after a region hold shares, and are told in per cent.
+    Columns that are named after a region hold shares, which are written in per cent.
 
     >>> import pandas as pd
-    >>> shares = pd.DataFrame({"lose-lose": [0.19], "good trade-off": [float("nan")]}, index=["lfr"])
-    >>> print(*table_lines(shares, "share of cases"), sep="\\n")
+    >>> columns = {"lose-lose": [0.19], "good trade-off": [float("nan")]}
+    >>> print(*table_lines(pd.DataFrame(columns, index=["lfr"]), "share of cases"), sep="\\n")
     share of cases
                          good
          lose-lose  trade-off
     lfr       19 %         NA
     """
-    return [str(line) for line in _tabled(frame, title, width)]
+    return [str(line) for line in _table_of_study(frame, title, width)]
 
 
 def compare_lines(comparison: Comparison, *, width: int | None = None) -> list[str]:
-    """Return a comparison as lines of plain text; the table is no wider than `width`, other lines
-    are not broken.
+    """Return a comparison as lines of plain text.
+
+    The table is no wider than `width`; other lines are not broken.
 
     >>> from evenhand.methods.compare.compare import compare
     >>> sex, truth = ["f", "f", "f", "m", "m"] * 60, [0, 1, 0, 1, 1] * 60
-    >>> told = {"original": [0, 0, 0, 1, 1] * 60, "right": truth}
-    >>> lines = compare_lines(compare(told, truth, sex))
+    >>> outcomes = {"original": [0, 0, 0, 1, 1] * 60, "right": truth}
+    >>> lines = compare_lines(compare(outcomes, truth, sex))
     >>> print(lines[0], lines[1], lines[-1], sep="\\n")
     right against blind overwriting of original: accuracy and spd, 300 rows (95 % level)
     baseline: predictions overwritten with 1, the label of the tightest line; exact
     PASS      right does better than blind overwriting
     """
-    return [str(line) for line in _told(comparison, width)]
+    return [str(line) for line in _comparison_lines(comparison, width)]
 
 
-def about(comparison: Comparison, who: str = "") -> str:
-    """Return what was compared: the mitigations, the original, both scores, the rows or runs, and
-    the level.
-    """
+def about(comparison: Comparison, mitigations: str = "") -> str:
+    """Return what was compared: mitigations, original, scores, rows or runs, and the level."""
     names = [standing.name for standing in comparison.standings]
-    who = who or (names[0] if len(names) == 1 else f"{len(names):,} mitigations")
-    scores = f"{comparison.performance} and {comparison.bias}"
-    return (
-        f"{who} against blind overwriting of {comparison.original}: {scores}, {sampled(comparison)}"
-        f" ({number_text.percent_level(comparison.level)} level)"
+    if not mitigations and len(names) == 1:
+        mitigations = names[0]
+    elif not mitigations:
+        mitigations = messages.MITIGATIONS.format(number=number_text.count(len(names)))
+    return messages.ABOUT.format(
+        mitigations=mitigations,
+        original=comparison.original,
+        performance=comparison.performance,
+        bias=comparison.bias,
+        sample=sampled(comparison),
+        level=number_text.percent_level(comparison.level),
     )
 
 
@@ -107,44 +119,49 @@ def sampled(comparison: Comparison) -> str:
     """Return what the intervals rest on: rows that were resampled, or runs over splits.
 
     >>> from evenhand.methods.compare.compare import compare
-    >>> sampled(compare({"original": [0, 1] * 50, "none": [0, 0] * 50}, [0, 1] * 50, ["f", "m"] * 50))
+    >>> outcomes = {"original": [0, 1] * 50, "none": [0, 0] * 50}
+    >>> sampled(compare(outcomes, [0, 1] * 50, ["f", "m"] * 50))
     '100 rows'
     """
-    n, runs = comparison.start[0].n, comparison.runs
+    runs = number_text.count(comparison.runs)
+    rows = number_text.count(comparison.start[0].n)
     if not comparison.resampled:
-        return f"{runs:,} runs, each with a test set of its own"
-    return f"{n:,} rows" if runs == 1 else f"{runs:,} runs on the same {n:,} rows"
+        return messages.RUNS_WITH_TEST_SETS.format(runs=runs)
+    if comparison.runs == 1:
+        return messages.ROWS.format(rows=rows)
+    return messages.RUNS_ON_THE_SAME_ROWS.format(runs=runs, rows=rows)
 
 
 def claim_of(standing: Standing) -> str:
-    """Return the region of a mitigation if no other is plausible, and otherwise all that are, which
-    claims none.
-    """
-    short = [SHORT.get(region, region) for region in standing.plausible]
-    if len(short) == 1:
+    """Return the region of a mitigation if no other is plausible, and otherwise all that are."""
+    regions = [SHORT.get(region, region) for region in standing.plausible]
+    if len(regions) == 1:
         return standing.region
-    if len(short) == len(REGIONS):
-        return "undecided: any region"
-    said = joined(short, "or")
-    return f"undecided: {said}" if standing.verdict is Verdict.UNDECIDED else said
+    if len(regions) == len(REGIONS):
+        return messages.ANY_REGION
+    alternatives = joined(regions, "or")
+    if standing.verdict is Verdict.UNDECIDED:
+        return messages.UNDECIDED_REGIONS.format(regions=alternatives)
+    return alternatives
 
 
 def score_text(estimates: Sequence[Estimate]) -> list[str]:
-    """Return scores with their intervals, with as many digits as the narrowest interval has a use
-    for.
+    """Return scores with their intervals, with as many digits as the narrowest interval needs.
 
     >>> from evenhand.statistics.estimate import Estimate
     >>> score_text([Estimate(0.775, 0.766, 0.783, 400, 0.95, "bootstrap")])
     ['77.5 % (76.6 to 78.3)']
     """
     digits = _digits(estimates)
-    interval_text = (
-        number_text.points_between if _percent(estimates) else number_text.decimal_between
-    )
+    interval_text = number_text.decimal_between
+    if _are_shares(estimates):
+        interval_text = number_text.points_between
     texts = []
-    for one, value in zip(estimates, score_values(estimates), strict=True):
-        interval = f" ({interval_text(one.low, one.high, digits)})" if one.high > one.low else ""
-        texts.append(f"{value}{interval}")
+    for estimate, value in zip(estimates, score_values(estimates), strict=True):
+        if estimate.high > estimate.low:
+            texts.append(f"{value} ({interval_text(estimate.low, estimate.high, digits)})")
+        else:
+            texts.append(value)
     return texts
 
 
@@ -156,77 +173,104 @@ def score_values(estimates: Sequence[Estimate]) -> list[str]:
     ['77.5 %']
     """
     digits = _digits(estimates)
-    value_text = number_text.percent if _percent(estimates) else number_text.decimal
-    return [value_text(one.value, digits) for one in estimates]
+    value_text = number_text.percent if _are_shares(estimates) else number_text.decimal
+    return [value_text(estimate.value, digits) for estimate in estimates]
 
 
-def _percent(estimates: Sequence[Estimate]) -> bool:
+def _are_shares(estimates: Sequence[Estimate]) -> bool:
     return not isinstance(estimates[0], Amount)
 
 
 def _digits(estimates: Sequence[Estimate]) -> int:
     """Return how many decimals show two figures of the narrowest interval."""
-    scale, least = (100, 1) if _percent(estimates) else (1, 3)
-    widths = [scale * (one.high - one.low) for one in estimates if one.high > one.low]
-    return number_text.decimals_for(min(widths, default=0.0), least=least, most=least + 3)
+    scale, least = (100, 1) if _are_shares(estimates) else (1, 3)
+    widths = [scale * (estimate.high - estimate.low) for estimate in estimates]
+    narrowest = min((width for width in widths if width > 0), default=0.0)
+    return number_text.decimals_for(narrowest, least=least, most=least + 3)
 
 
-def _told(comparison: Comparison, width: int | None) -> Iterator[Line]:
-    line, start = comparison.baseline, comparison.start
+def _comparison_lines(comparison: Comparison, width: int | None) -> Iterator[Line]:
+    performance, bias = comparison.start
     yield Line(about(comparison))
-    label = "labels at random" if line.label is None else f"{line.label!r}"
-    chosen = (
-        ""
-        if line.label is None or line.strategy == "label"
-        else f", the label of the {line.strategy} line"
+    yield Line(_baseline(comparison.baseline))
+    population = performance.population or bias.population
+    yield Line(intervals_text(performance.method, population))
+    original = messages.ORIGINAL.format(
+        name=comparison.original,
+        performance=comparison.performance,
+        performance_score=score_text([performance])[0],
+        bias=comparison.bias,
+        bias_score=score_text([bias])[0],
     )
-    chosen = ", the commonest true label" if line.strategy == "majority" else chosen
-    if line.strategy == "mean" and line.label is not None:
-        label, chosen = f"{line.label:.6g}", ", the mean of the true values"
-    yield Line(
-        f"baseline: predictions overwritten with {label}{chosen};"
-        f" {_METHODS.get(line.method, line.method)}"
-    )
-    population = next((f"; population: {one.population}" for one in start if one.population), "")
-    yield Line(f"intervals: {start[0].method}{population}")
-    both = [score_text([one])[0] for one in start]
-    yield Line(
-        f"{comparison.original}: {comparison.performance} {both[0]}, {comparison.bias} {both[1]}"
-    )
+    yield Line(original)
     yield from _table(comparison, width)
     yield Line(_best(comparison))
     yield Line(_verdict(comparison), comparison.verdict)
-    yield from (Line(f"note: {note}") for note in comparison.notes)
+    for note in comparison.notes:
+        yield Line(f"note: {note}")
+
+
+def _baseline(line: Baseline) -> str:
+    """Return what predictions are overwritten with, and how the line is computed."""
+    method = _METHODS.get(line.method, line.method)
+    if line.label is None:
+        return messages.BASELINE_OF_RANDOM_LABELS.format(method=method)
+    if line.strategy == "mean":
+        mean = number_text.figures(line.label)  # type: ignore[arg-type]
+        return messages.BASELINE_OF_THE_MEAN.format(mean=mean, method=method)
+    label = repr(line.label)
+    if line.strategy == "majority":
+        return messages.BASELINE_OF_THE_MAJORITY.format(label=label, method=method)
+    if line.strategy == "label":
+        return messages.BASELINE_OF_A_LABEL.format(label=label, method=method)
+    return messages.BASELINE_OF_A_STRATEGY.format(
+        label=label,
+        strategy=line.strategy,
+        method=method,
+    )
+
+
+def intervals_text(method: str, population: str) -> str:
+    """Return how intervals were found, and for which population."""
+    if not population:
+        return messages.INTERVALS.format(method=method)
+    return messages.INTERVALS_OF_POPULATION.format(method=method, population=population)
 
 
 def _table(comparison: Comparison, width: int | None) -> Iterator[Line]:
-    """Return a row for each mitigation after its verdict; if that is too long, its claim stands
-    over its numbers.
+    """Return a row for each mitigation after its verdict.
+
+    Where that is too long, the claim of a mitigation stands over its numbers.
     """
     from rich.cells import cell_len
 
-    found = comparison.standings
-    claims = [claim_of(standing) for standing in found]
-    columns = [
-        score_text([getattr(one, what) for one in found]) for what in ("performance", "bias")
-    ]
-    areas = ["–" if math.isnan(one.area) else _gain(one) for one in found]
-    numbers = list(zip(*columns, areas, strict=True))
+    standings = comparison.standings
+    claims = [claim_of(standing) for standing in standings]
+    numbers = _numbers(standings)
     headings = (comparison.performance, comparison.bias, "area")
-    named = [
-        (one.name, claim, *row) for one, claim, row in zip(found, claims, numbers, strict=True)
-    ]
-    full = table_of(("mitigation", "claim", *headings), named, None, (2, 3, 4))
-    fits = width is None or LEAD + max(map(cell_len, full)) <= width
-    rows = full if fits else table_of(headings, numbers, None, (0, 1, 2))
-    indent = LEAD if fits or width is None else min(LEAD, max(0, width - max(map(cell_len, rows))))
+    named = []
+    for standing, claim, row in zip(standings, claims, numbers, strict=True):
+        named.append((standing.name, claim, *row))
+    rows = table_of(("mitigation", "claim", *headings), named, None, (2, 3, 4))
+    if width is None or LEAD + max(map(cell_len, rows)) <= width:
+        yield Line(rows[0], indent=LEAD, row=True)
+        for standing, text in zip(standings, rows[1:], strict=True):
+            yield Line(text, standing.verdict, row=True)
+        return
+    rows = table_of(headings, numbers, None, (0, 1, 2))
+    indent = min(LEAD, max(0, width - max(map(cell_len, rows))))
     yield Line(rows[0], indent=indent, row=True)
-    for one, claim, text in zip(found, claims, rows[1:], strict=True):
-        if fits:
-            yield Line(text, one.verdict, row=True)
-        else:
-            yield Line(f"{one.name}: {claim}", one.verdict)
-            yield Line(text, indent=indent, row=True)
+    for standing, claim, text in zip(standings, claims, rows[1:], strict=True):
+        yield Line(f"{standing.name}: {claim}", standing.verdict)
+        yield Line(text, indent=indent, row=True)
+
+
+def _numbers(standings: Sequence[Standing]) -> list[tuple[str, str, str]]:
+    """Return performance, bias and area of each mitigation, as texts."""
+    performances = score_text([standing.performance for standing in standings])
+    biases = score_text([standing.bias for standing in standings])
+    areas = ["–" if math.isnan(standing.area) else _gain(standing) for standing in standings]
+    return list(zip(performances, biases, areas, strict=True))
 
 
 def _gain(standing: Standing) -> str:
@@ -235,51 +279,62 @@ def _gain(standing: Standing) -> str:
 
 
 def _best(comparison: Comparison) -> str:
-    """Say which mitigation is furthest over the line, and which others may be."""
-    if comparison.best is None:
-        maybe = comparison.contenders
-        return "best: none lies over the line" + (
-            f"; the best may be {joined(maybe, 'or')}" if maybe else ""
-        )
-    others = [name for name in comparison.contenders if name != comparison.best]
-    said = (
-        f"best: {comparison.best}, with a gain of {_gain(comparison[comparison.best])} over the"
-        " line"
-    )
+    """Return which mitigation is furthest over the line, and which others may be."""
+    best = comparison.best
+    contenders = comparison.contenders
+    if best is None:
+        if not contenders:
+            return messages.NONE_OVER_THE_LINE
+        return messages.NONE_OVER_THE_LINE_BUT.format(names=joined(contenders, "or"))
+    gain = _gain(comparison[best])
+    others = [name for name in contenders if name != best]
     if others:
-        return f"{said}; it may as well be {joined(others, 'or')}"
-    return said if len(comparison.standings) == 1 else f"{said}; no other may be the best"
+        return messages.BEST_OR_OTHERS.format(name=best, gain=gain, others=joined(others, "or"))
+    if len(comparison.standings) == 1:
+        return messages.BEST.format(name=best, gain=gain)
+    return messages.BEST_OF_ALL.format(name=best, gain=gain)
 
 
 def _verdict(comparison: Comparison) -> str:
-    """Say which mitigations do better than blind overwriting, which do not, and of which that is
-    open.
-    """
-    by = {
-        verdict: [one.name for one in comparison.standings if one.verdict is verdict]
-        for verdict in Verdict
-    }
-    said = {
-        Verdict.FAIL: "{} no better than blind overwriting",
-        Verdict.UNDECIDED: "whether {} better than blind overwriting is undecided",
-        Verdict.PASS: "{} better than blind overwriting",
-    }
-    return "; ".join(
-        text.format(f"{joined(by[verdict], 'and')} {'does' if len(by[verdict]) == 1 else 'do'}")
-        for verdict, text in said.items()
-        if by[verdict]
-    )
+    """Return which mitigations do better than blind overwriting, and which do not or may not."""
+    clauses = []
+    for verdict in (Verdict.FAIL, Verdict.UNDECIDED, Verdict.PASS):
+        names = [standing.name for standing in comparison.standings if standing.verdict is verdict]
+        if names:
+            clauses.append(_verdict_on(names, verdict))
+    return "; ".join(clauses)
+
+
+def _verdict_on(names: Sequence[str], verdict: Verdict) -> str:
+    """Return the verdict that some mitigations share."""
+    together = joined(names, "and")
+    single = len(names) == 1
+    if verdict is Verdict.FAIL:
+        if single:
+            return messages.ONE_IS_NO_BETTER.format(name=together)
+        return messages.SEVERAL_ARE_NO_BETTER.format(names=together)
+    if verdict is Verdict.UNDECIDED:
+        if single:
+            return messages.ONE_IS_UNDECIDED.format(name=together)
+        return messages.SEVERAL_ARE_UNDECIDED.format(names=together)
+    if single:
+        return messages.ONE_IS_BETTER.format(name=together)
+    return messages.SEVERAL_ARE_BETTER.format(names=together)
 
 
 def joined(names: Sequence[str], word: str) -> str:
     """Return names as a sentence lists them, of many the first."""
     shown = list(names)
     if len(shown) > MOST_NAMES:
-        shown[MOST_NAMES - 1 :] = [f"{len(shown) - MOST_NAMES + 1:,} more"]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {word} {shown[-1]}"
+        more = len(shown) - MOST_NAMES + 1
+        shown[MOST_NAMES - 1 :] = [f"{number_text.count(more)} more"]
+    if len(shown) == 1:
+        return shown[0]
+    *first, last = shown
+    return f"{', '.join(first)} {word} {last}"
 
 
-def _tabled(frame: Any, title: str, room: int) -> Iterator[Line]:
+def _table_of_study(frame: Any, title: str, room: int) -> Iterator[Line]:
     if title:
         yield Line(title)
     for number, (name, rows) in enumerate(_parts(frame, room)):
@@ -287,13 +342,12 @@ def _tabled(frame: Any, title: str, room: int) -> Iterator[Line]:
             yield Line("")
         if name:
             yield Line(name)
-        yield from (Line(text, row=True) for text in rows)
+        for text in rows:
+            yield Line(text, row=True)
 
 
 def _parts(frame: Any, room: int, name: str = "") -> Iterator[tuple[str, list[str]]]:
-    """Return a table by the outermost names of its columns where it is too wide, and then in
-    halves.
-    """
+    """Return a table as parts that fit: by the outermost names of its columns, then in halves."""
     from rich.cells import cell_len
 
     rows = _rows(frame)
@@ -302,7 +356,8 @@ def _parts(frame: Any, room: int, name: str = "") -> Iterator[tuple[str, list[st
         yield name, rows
     elif columns.nlevels > 1:
         for outer in dict.fromkeys(columns.get_level_values(0)):
-            yield from _parts(frame.xs(outer, axis=1, level=0), room, f"{name} {outer}".strip())
+            part = frame.xs(outer, axis=1, level=0)
+            yield from _parts(part, room, f"{name} {outer}".strip())
     else:
         middle = (len(columns) + 1) // 2
         yield from _parts(frame.iloc[:, :middle], room, name)
@@ -310,36 +365,34 @@ def _parts(frame: Any, room: int, name: str = "") -> Iterator[tuple[str, list[st
 
 
 def _rows(frame: Any) -> list[str]:
-    """Return a frame as lines: its index first, shares of regions in per cent, and "NA" where there
-    is nothing.
+    """Return a frame as lines, its index first.
+
+    Shares of regions are in per cent, and "NA" stands where there is nothing.
     """
     import pandas as pd
 
-    names = [name if isinstance(name, tuple) else (name,) for name in frame.columns]
-    columns = [
-        [_cell(value, share=bool(set(name) & set(REGIONS))) for value in frame.iloc[:, at].tolist()]
-        for at, name in enumerate(names)
-    ]
-    headings = [_heading(name) for name in names]
+    headings = []
+    columns = []
     if not isinstance(frame.index, pd.RangeIndex):
-        before = [
-            [str(value) for value in frame.index.get_level_values(at)]
-            for at in range(frame.index.nlevels)
-        ]
-        columns = before + columns
-        headings = [str(name or "") for name in frame.index.names] + headings
-    deep = max(heading.count("\n") for heading in headings)
-    headings = ["\n" * (deep - heading.count("\n")) + heading for heading in headings]
-    return table_of(
-        headings,
-        list(zip(*columns, strict=True)),
-        None,
-        range(len(columns) - len(names), len(columns)),
-    )
+        for level, name in enumerate(frame.index.names):
+            headings.append(str(name or ""))
+            columns.append([str(value) for value in frame.index.get_level_values(level)])
+    index_columns = len(columns)
+    for at, name in enumerate(frame.columns):
+        parts = name if isinstance(name, tuple) else (name,)
+        share = bool(set(parts) & set(REGIONS))
+        headings.append(_heading(parts))
+        columns.append([_cell(value, share=share) for value in frame.iloc[:, at].tolist()])
+    # Headings of several lines stand on the bottom line together.
+    deepest = max(heading.count("\n") for heading in headings)
+    headings = ["\n" * (deepest - heading.count("\n")) + heading for heading in headings]
+    rows = list(zip(*columns, strict=True))
+    return table_of(headings, rows, None, range(index_columns, len(columns)))
 
 
-def _heading(name: tuple[Any, ...]) -> str:
-    return "\n".join(printable(str(part)).replace(" trade-off", "\ntrade-off") for part in name)
+def _heading(parts: tuple[Any, ...]) -> str:
+    lines = "\n".join(printable(str(part)) for part in parts)
+    return lines.replace(" trade-off", "\ntrade-off")
 
 
 def _cell(value: Any, *, share: bool) -> str:
@@ -352,7 +405,9 @@ def _cell(value: Any, *, share: bool) -> str:
     return number_text.count(value) if isinstance(value, int) else str(value)
 
 
-def _on(file: IO[str] | None, console: Console | None) -> Console | None:
+def _console(file: IO[str] | None, console: Console | None) -> Console | None:
     from rich.console import Console
 
-    return console if console is not None or file is None else Console(file=file)
+    if console is not None or file is None:
+        return console
+    return Console(file=file)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from evenhand.methods.compare import messages
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.runtime.registry import Deferred, Registry
 
@@ -37,10 +38,10 @@ class Metric:
         ``function(cells, favourable)``. The last axes of `cells` are, for a bias, group, true label
         and predicted label, and for a performance true label and predicted label; any number of
         tables come at once, along axes before these, and there must be one number for each.
-        `favourable` tells of each label whether it is favourable. A performance gets None for it
-        where labels are more than two and none is named; a bias is then asked for each label
-        against the rest, and over several protected features for each of them, and the worst
-        counts. NaN says that it is undefined.
+        `favourable` holds for each label whether it is favourable. A performance gets None for it
+        where there are more than two labels and none is named; a bias is then computed for each
+        label against the rest, and over several protected features for each of them, and the worst
+        counts. NaN stands for an undefined metric.
     linear
         Whether overwriting a share of the predictions blindly moves it by that share of the way:
         then the line that mitigations are held against is straight, and exact. Leave it False where
@@ -58,15 +59,24 @@ class Metric:
         The true labels that some row of every group must have: "favourable", "unfavourable", or
         both.
 
+    Raises
+    ------
+    UsageError
+        If `name` is not a text, `function` cannot be called, or `kind` or `rests_on` is unknown.
+
+    See Also
+    --------
+    See docs/how-to/compare.md
+
     Examples
     --------
-    How much more often some group is told "yes" wrongly, of all who are told "yes":
+    How far groups are apart in how many of their favourable predictions are right:
 
     >>> import evenhand as eh
     >>> def precision_gap(cells, favourable):
-    ...     told = cells[..., favourable].sum(axis=(-2, -1))
+    ...     predicted = cells[..., favourable].sum(axis=(-2, -1))
     ...     right = cells[..., favourable, :][..., favourable].sum(axis=(-2, -1))
-    ...     precision = right / told
+    ...     precision = right / predicted
     ...     return precision.max(axis=-1) - precision.min(axis=-1)
     >>> gap = eh.Metric("precision gap", precision_gap, bounds=(0, 1), needs_positive=True)
     >>> sex = ["f", "f", "f", "f", "f", "f", "m", "m", "m", "m"] * 30
@@ -88,22 +98,27 @@ class Metric:
     rests_on: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        name = repr(self.name)
         if not isinstance(self.name, str) or not self.name:
-            raise UsageError(f"a metric's name must be a text, not {clip(repr(self.name))}")
+            raise UsageError(messages.METRIC_NAME.format(name=clip(name)))
         if not callable(self.function):
-            raise UsageError(
-                f"metric {self.name!r}: {clip(repr(self.function))} is no function of tables"
-            )
+            function = clip(repr(self.function))
+            raise UsageError(messages.METRIC_FUNCTION.format(name=name, function=function))
         if self.kind not in KINDS:
-            raise UsageError(
-                f"metric {self.name!r}: kind = {clip(repr(self.kind))}; {nearest(self.kind, KINDS)}"
+            message = messages.METRIC_KIND.format(
+                name=name,
+                kind=clip(repr(self.kind)),
+                choices=nearest(self.kind, KINDS),
             )
+            raise UsageError(message)
         for label in self.rests_on:
             if label not in LABELS:
-                raise UsageError(
-                    f"metric {self.name!r}: rests_on = {clip(repr(label))};"
-                    f" {nearest(label, LABELS)}"
+                message = messages.METRIC_RESTS_ON.format(
+                    name=name,
+                    label=clip(repr(label)),
+                    choices=nearest(label, LABELS),
                 )
+                raise UsageError(message)
 
 
 LABELS = ("favourable", "unfavourable")
@@ -112,8 +127,9 @@ _RATE = (0.0, 1.0)
 
 
 def _cells(function: str) -> Deferred:
-    """Return a function that is imported when it is called: names and help texts must cost no
-    import of NumPy.
+    """Return a function that is imported when it is called.
+
+    Names and help texts must cost no import of NumPy.
     """
     return Deferred(f"evenhand.methods.compare.metrics.cells:{function}")
 
@@ -221,12 +237,10 @@ _PERFORMANCES = (
 
 
 def _problem(_name: str, entry: Any) -> str:
-    """Return what is wrong with a metric of somebody else."""
-    return (
-        ""
-        if isinstance(entry, Metric)
-        else f"is {clip(repr(entry))}; it must be an evenhand.Metric"
-    )
+    """Return what is wrong with a metric of another package; empty where nothing is."""
+    if isinstance(entry, Metric):
+        return ""
+    return messages.METRIC_ENTRY.format(entry=clip(repr(entry)))
 
 
 METRICS: Registry[Metric] = Registry(
@@ -238,8 +252,9 @@ METRICS: Registry[Metric] = Registry(
 
 
 def metric_names(kind: Kind) -> list[str]:
-    """Return the names of all metrics of a kind; one of another package that cannot be loaded is
-    passed over.
+    """Return the names of all metrics of a kind.
+
+    A metric of another package that cannot be loaded is passed over.
 
     >>> metric_names("performance")
     ['accuracy', 'balanced accuracy', 'f1', 'mcc']
@@ -248,17 +263,20 @@ def metric_names(kind: Kind) -> list[str]:
 
 
 def as_metric(metric: Any, kind: Kind) -> Metric | None:
-    """Return the metric that an object is or a name stands for, and None where there is none of
-    this kind.
+    """Return the metric that an object is or a name stands for; None if none is of this kind.
 
     >>> as_metric("spd", "bias").linear, as_metric("spd", "performance")
     (True, None)
     """
     if isinstance(metric, Metric):
         if metric.kind != kind:
-            raise UsageError(
-                f"{kind} = {clip(repr(metric.name))} is a metric of {metric.kind}; {_choices(kind)}"
+            message = messages.METRIC_OF_OTHER_KIND.format(
+                option=kind,
+                name=clip(repr(metric.name)),
+                kind=metric.kind,
+                choices=nearest("", metric_names(kind)),
             )
+            raise UsageError(message)
         return metric
     if isinstance(metric, str) and metric in METRICS and METRICS[metric].kind == kind:
         return METRICS[metric]
@@ -266,13 +284,7 @@ def as_metric(metric: Any, kind: Kind) -> Metric | None:
 
 
 def needs_positive(metric: Any) -> bool:
-    """Tell whether a metric, or what a name stands for, depends on which label is the favourable
-    one.
-    """
+    """Return whether a metric, or what a name stands for, depends on the favourable label."""
     if isinstance(metric, str) and metric in METRICS:
         metric = METRICS[metric]
     return isinstance(metric, Metric) and metric.needs_positive
-
-
-def _choices(kind: Kind) -> str:
-    return nearest("", metric_names(kind))

@@ -1,5 +1,4 @@
-"""Scores of a frame's tables: a metric over all its groups and labels, or a function that the user
-wrote.
+"""Scores of a frame's tables: a metric over all its groups and labels, or a function of the user.
 
 Each takes any number of tables at once, along leading axes. A bias over several groupings is the
 worst of all.
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from evenhand.methods.compare import messages
 from evenhand.methods.compare.metrics import as_metric, metric_names
 from evenhand.runtime.errors import DataError, EvenhandError, UsageError, clip, nearest
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from evenhand.space.feature import Label
 
 
-class Score(Protocol):
+class TableScore(Protocol):
     """A number for each table."""
 
     @property
@@ -34,8 +34,9 @@ class Score(Protocol):
 
     @property
     def linear(self) -> bool:
-        """Whether the score of a mean table is the mean score: for a bias, that of the signed
-        difference.
+        """Whether the score of a mean table is the mean score.
+
+        For a bias, that of the signed difference.
         """
 
     @property
@@ -51,7 +52,7 @@ class Score(Protocol):
 
 
 @dataclass(frozen=True)
-class _Measured:
+class _MetricScore:
     """What a score has from its metric."""
 
     metric: Metric
@@ -78,9 +79,10 @@ class _Measured:
 
 
 @dataclass(frozen=True)
-class Bias(_Measured):
-    """A bias over all groupings of a frame; `masks` say which labels count as favourable, one way
-    or several.
+class Bias(_MetricScore):
+    """A bias over all groupings of a frame.
+
+    Each of `masks` says which labels count as favourable.
 
     >>> from evenhand.methods.compare.contingency import Frame
     >>> frame = Frame.of([0, 1], {"sex": ["f", "m"]})
@@ -94,46 +96,48 @@ class Bias(_Measured):
 
     @classmethod
     def of(cls, bias: str | Metric, frame: Frame, positive: Label | None) -> Bias:
-        """Return a bias by its name or metric; without a favourable label, the worst of each label
-        against the rest.
+        """Return a bias by its name or metric.
+
+        Without a favourable label, it is the worst of each label against the rest.
         """
         metric = as_metric(bias, "bias")
         if metric is None:
-            raise UsageError(
-                f"bias = {clip(repr(bias))} is no bias by name;"
-                f" {nearest(bias, metric_names('bias'))}"
-            )
-        wanted = frame.labels if positive is None else (positive,)
-        return cls(
-            metric, frame, tuple(tuple(label == one for label in frame.labels) for one in wanted)
-        )
+            choices = nearest(bias, metric_names("bias"))
+            raise UsageError(messages.UNKNOWN_BIAS.format(bias=clip(repr(bias)), choices=choices))
+        favourable_labels = frame.labels if positive is None else (positive,)
+        masks = [_mask(frame, favourable) for favourable in favourable_labels]
+        return cls(metric, frame, tuple(masks))
 
     def __call__(self, tables: Floats) -> Floats:
         """Return the bias of each table."""
-        found = [
-            _values(self.metric, grouping.fold(tables), np.array(mask), tables.shape[:-3])
-            for grouping in self.frame.groupings
-            for mask in self.masks
-        ]
+        shape = tables.shape[:-3]
+        found = []
+        for grouping in self.frame.groupings:
+            folded = grouping.fold(tables)
+            for mask in self.masks:
+                biases = _values(self.metric, folded, np.array(mask), shape)
+                found.append(biases)
         return _worst(np.stack(found))
 
     def undefined(self, table: Floats) -> str:
-        """Return which group a bias of one table cannot speak of, in words; empty where it can
-        speak of all.
+        """Return the group of one table for which the bias is undefined, and why.
+
+        It is empty where the bias is defined for all groups.
         """
         for grouping in self.frame.groupings:
             folded = grouping.fold(table)
             for mask in self.masks:
-                for needed, what in _needed(self.metric, folded, np.array(mask)):
-                    if (needed == 0).any():
-                        return f"{grouping.label(int(np.argmin(needed)))}: no row {what}"
+                for rows, reason in _needed_rows(self.metric, folded, np.array(mask)):
+                    if (rows == 0).any():
+                        return f"{grouping.label(int(np.argmin(rows)))}: {reason}"
         return ""
 
 
 @dataclass(frozen=True)
-class Performance(_Measured):
-    """A performance over all rows; `favourable` says of each label whether it is, where that is
-    known.
+class Performance(_MetricScore):
+    """A performance over all rows.
+
+    `favourable` says of each label whether it is favourable, where that is known.
     """
 
     favourable: tuple[bool, ...] | None
@@ -141,45 +145,61 @@ class Performance(_Measured):
     @classmethod
     def of(cls, metric: Metric, frame: Frame, positive: Label | None) -> Performance:
         """Return the performance of a metric."""
-        return cls(
-            metric, None if positive is None else tuple(label == positive for label in frame.labels)
-        )
+        favourable = None if positive is None else _mask(frame, positive)
+        return cls(metric, favourable)
 
     def __call__(self, tables: Floats) -> Floats:
         """Return the performance of each table."""
         favourable = None if self.favourable is None else np.array(self.favourable)
-        return _values(self.metric, tables.sum(axis=-3), favourable, tables.shape[:-3])
+        cells = tables.sum(axis=-3)
+        return _values(self.metric, cells, favourable, tables.shape[:-3])
+
+
+def _mask(frame: Frame, favourable: Label) -> tuple[bool, ...]:
+    """Return of each label whether it is the favourable one."""
+    return tuple(label == favourable for label in frame.labels)
 
 
 def _values(
-    metric: Metric, cells: Floats, favourable: Mask | None, shape: tuple[int, ...]
+    metric: Metric,
+    cells: Floats,
+    favourable: Mask | None,
+    shape: tuple[int, ...],
 ) -> Floats:
-    """Return what a metric says of each table; who wrote it is told where it says something else."""
+    """Return the number that a metric gives each table, or an error that names the metric."""
     try:
         with np.errstate(invalid="ignore", divide="ignore"):
             found = np.asarray(metric.function(cells, favourable), dtype=np.float64)
     except EvenhandError:
         raise
     except Exception as error:  # whatever the user's own function may raise
-        raise UsageError(
-            f"the metric {metric.name} failed ({type(error).__name__}: {clip(str(error))})"
-        ) from error
-    if found.shape != shape:
-        raise UsageError(
-            f"the metric {metric.name} gave numbers of the shape {found.shape} for tables of the"
-            f" shape {cells.shape}; give one for each table, of the shape {shape}"
+        message = messages.METRIC_FAILED.format(
+            name=metric.name,
+            kind=type(error).__name__,
+            error=clip(str(error)),
         )
+        raise UsageError(message) from error
+    if found.shape != shape:
+        message = messages.METRIC_SHAPE.format(
+            name=metric.name,
+            found=found.shape,
+            tables=cells.shape,
+            wanted=shape,
+        )
+        raise UsageError(message)
     return found
 
 
-def _needed(metric: Metric, tables: Floats, mask: Mask) -> list[tuple[Floats, str]]:
-    """Return how many rows of each group a bias rests on, and what they must have."""
-    found = [(tables.sum(axis=(-2, -1)), "at all")]
+def _needed_rows(metric: Metric, tables: Floats, mask: Mask) -> list[tuple[Floats, str]]:
+    """Return how many rows of each group a bias rests on, and what is wrong if there are none."""
+    needed = [(tables.sum(axis=(-2, -1)), messages.NO_ROW)]
     if "favourable" in metric.rests_on:
-        found.append((tables[..., mask, :].sum(axis=(-2, -1)), "with a favourable true label"))
+        rows = tables[..., mask, :].sum(axis=(-2, -1))
+        needed.append((rows, messages.NO_FAVOURABLE_ROW))
     if "unfavourable" in metric.rests_on:
-        found.append((tables[..., ~mask, :].sum(axis=(-2, -1)), "with an unfavourable true label"))
-    return found
+        rows = tables[..., ~mask, :].sum(axis=(-2, -1))
+        needed.append((rows, messages.NO_UNFAVOURABLE_ROW))
+    return needed
 
 
 @dataclass(frozen=True)
@@ -191,7 +211,7 @@ class Function:
 
     >>> from evenhand.methods.compare.contingency import Frame
     >>> frame = Frame.of([0, 1], {"sex": ["f", "m"]})
-    >>> score = Function.of(lambda true, told: (true == told).mean(), frame)
+    >>> score = Function.of(lambda true, predicted: (true == predicted).mean(), frame)
     >>> float(score(np.array([[[3.0, 1.0], [0.0, 0.0]], [[1.0, 3.0], [0.0, 0.0]]])))
     0.5
     """
@@ -207,76 +227,93 @@ class Function:
 
     @classmethod
     def of(cls, function: Any, frame: Frame) -> Function:
-        """Return a score that calls a function of true and predicted labels and, if it takes them,
-        protected values.
+        """Return a score that calls a function of true and predicted labels.
+
+        If the function takes protected values, it gets them too.
         """
         name = getattr(function, "__name__", None) or type(function).__name__
         return cls(str(name), function, frame, _taken(function))
 
     def __call__(self, tables: Floats) -> Floats:
-        """Return what the function says of each table."""
+        """Return the number that the function gives each table."""
         flat = tables.reshape(-1, *self.frame.shape)
-        found = np.array([self._one(table) for table in flat]).reshape(tables.shape[:-3])
+        numbers = np.array([self._score(table) for table in flat])
+        found = numbers.reshape(tables.shape[:-3])
         return np.where(np.isfinite(found), found, np.nan)
 
-    def _one(self, table: Floats) -> float:
+    def _score(self, table: Floats) -> float:
+        """Return the number that the function gives one table."""
         options: dict[str, Any] = {}
         if "sample_weight" in self.takes:
-            at = np.flatnonzero(table > 0)
-            options["sample_weight"] = table.ravel()[at]
+            cells = np.flatnonzero(table > 0)
+            options["sample_weight"] = table.ravel()[cells]
         else:
-            at = np.repeat(np.arange(table.size), whole(table).ravel().astype(np.intp))
-        combination, truth, told = np.unravel_index(at, table.shape)
+            people = whole(table).ravel().astype(np.intp)
+            cells = np.repeat(np.arange(table.size), people)
+        combination, truth, predicted = np.unravel_index(cells, table.shape)
         labels = np.array(self.frame.labels)
-        rows = [labels[truth], labels[told]]
+        columns = [labels[truth], labels[predicted]]
         if "sensitive_features" in self.takes:
             options["sensitive_features"] = self._protected(combination)
         elif "protected" in self.takes:
-            rows.append(self._protected(combination))
+            columns.append(self._protected(combination))
         try:
             with warnings.catch_warnings():
-                warnings.filterwarnings(
-                    "ignore", message=".* is ill-defined"
-                )  # where nobody is told some label
-                return float(self.function(*rows, **options))
+                # Scikit-learn warns where some label is predicted for nobody, which blind
+                # overwriting brings about on purpose.
+                warnings.filterwarnings("ignore", message=".* is ill-defined")
+                return float(self.function(*columns, **options))
         except EvenhandError:
             raise
         except Exception as error:  # whatever the user's own function may raise
-            raise UsageError(
-                f"the function {self.name} failed ({type(error).__name__}: {clip(str(error))})"
-            ) from error
+            message = messages.FUNCTION_FAILED.format(
+                name=self.name,
+                kind=type(error).__name__,
+                error=clip(str(error)),
+            )
+            raise UsageError(message) from error
 
     def _protected(self, combination: Any) -> Any:
         """Return the protected values of people: a column, or a frame of several."""
         import pandas as pd
 
-        names, places = self.frame.names, range(len(self.frame.names))
-        columns = [
-            np.array([each[place] for each in self.frame.combinations])[combination]
-            for place in places
-        ]
-        return (
-            columns[0] if len(names) == 1 else pd.DataFrame(dict(zip(names, columns, strict=True)))
-        )
+        columns = {}
+        for place, name in enumerate(self.frame.names):
+            values = np.array([each[place] for each in self.frame.combinations])
+            columns[name] = values[combination]
+        if len(columns) == 1:
+            return next(iter(columns.values()))
+        return pd.DataFrame(columns)
 
 
 def _taken(function: Callable[..., Any]) -> tuple[str, ...]:
-    """Return what else a metric takes: protected values by position or by Fairlearn's name, and
-    weights.
+    """Return what else a function takes: weights, and protected values.
+
+    Protected values are passed by Fairlearn's name for them, or as a third argument.
     """
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
         return ("protected",)
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    by_place = [
-        one.name for one in parameters.values() if one.kind in kinds and one.name != "sample_weight"
-    ]
-    every = any(one.kind is inspect.Parameter.VAR_POSITIONAL for one in parameters.values())
     found = [name for name in ("sample_weight", "sensitive_features") if name in parameters]
-    if "sensitive_features" not in found and (every or len(by_place) > 2):
+    if "sensitive_features" not in found and _takes_a_third(parameters.values()):
         found.append("protected")
     return tuple(found)
+
+
+def _takes_a_third(parameters: Any) -> bool:
+    """Return whether a function takes more by position than true and predicted labels."""
+    by_position = 0
+    for parameter in parameters:
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            return True
+        positional = parameter.kind in (
+            inspect.Parameter.POSITIONAL_ONLY,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        )
+        if positional and parameter.name != "sample_weight":
+            by_position += 1
+    return by_position > 2
 
 
 def whole(table: Floats) -> Floats:
@@ -285,44 +322,58 @@ def whole(table: Floats) -> Floats:
     >>> whole(np.array([[[1.5, 0.5]]])).tolist()
     [[[2.0, 0.0]]]
     """
+    # The largest remainders are rounded up, as seats are apportioned. The small number keeps a
+    # count such as 2.9999999999 from losing a person.
     floor = np.floor(table + 1e-9)
-    missing = np.rint((table - floor).sum(axis=-1, keepdims=True))
-    rank = np.argsort(np.argsort(-(table - floor), axis=-1, kind="stable"), axis=-1, kind="stable")
+    remainder = table - floor
+    missing = np.rint(remainder.sum(axis=-1, keepdims=True))
+    order = np.argsort(-remainder, axis=-1, kind="stable")
+    rank = np.argsort(order, axis=-1, kind="stable")
     return np.asarray(floor + (rank < missing), dtype=np.float64)
 
 
-def check_scores(scores: tuple[Score | None, Score], names: Sequence[str], tables: Floats) -> None:
-    """Refuse predictions that a score says nothing of, and a bias that is no size; tables come by
-    name and run.
+def check_scores(
+    scores: tuple[TableScore | None, TableScore],
+    names: Sequence[str],
+    tables: Floats,
+) -> None:
+    """Refuse predictions for which a score is undefined, and a bias below 0.
+
+    Tables come by name and run.
     """
-    for kind, score in zip(("bias", "performance"), scores, strict=True):
-        if score is None:
-            continue
-        found = score(tables)
+    bias, performance = scores
+    if bias is not None:
+        found = bias(tables)
         for name, values in zip(names, found, strict=True):
-            if np.isnan(values).any():
-                raise DataError(
-                    f"the {kind} {score.name} is undefined for the predictions of"
-                    f" {clip(repr(name))}, and what is undefined cannot be compared; choose another"
-                    f" {kind}"
+            _check_known("bias", bias.name, name, values)
+            if (values < 0).any():
+                message = messages.NEGATIVE_BIAS.format(
+                    score=bias.name,
+                    name=clip(repr(name)),
+                    value=f"{float(values.min()):.4g}",
                 )
-            if kind == "bias" and (values < 0).any():
-                raise UsageError(
-                    f"the bias {score.name} of {clip(repr(name))} is {float(values.min()):.4g}; a"
-                    " bias is a size of 0 or more, so take the absolute value of a difference"
-                )
+                raise UsageError(message)
+    found = performance(tables)
+    for name, values in zip(names, found, strict=True):
+        _check_known("performance", performance.name, name, values)
 
 
-def check_defined(bias: Any, table: Floats, who: str) -> None:
-    """Refuse a bias that cannot speak of a group: what is undefined must not read as fair."""
-    if isinstance(bias, Bias) and (trouble := bias.undefined(table)):
-        raise DataError(
-            f"{who}: {bias.name} is undefined for {trouble}; leave small groups out with the option"
-            " support, or choose another bias"
-        )
+def _check_known(kind: str, score: str, name: str, values: Floats) -> None:
+    if np.isnan(values).any():
+        message = messages.UNDEFINED_SCORE.format(kind=kind, score=score, name=clip(repr(name)))
+        raise DataError(message)
+
+
+def check_defined(bias: Any, table: Floats, test_set: str) -> None:
+    """Refuse a bias that is undefined for a group: what is undefined must not read as fair."""
+    if not isinstance(bias, Bias):
+        return
+    if problem := bias.undefined(table):
+        message = messages.UNDEFINED_BIAS.format(test_set=test_set, bias=bias.name, problem=problem)
+        raise DataError(message)
 
 
 def _worst(values: Floats) -> Floats:
     """Return the largest along the first axis, passing over what is undefined unless all is."""
-    defined = np.where(np.isnan(values), -np.inf, values).max(axis=0)
-    return np.asarray(np.where(np.isneginf(defined), np.nan, defined), dtype=np.float64)
+    largest = np.where(np.isnan(values), -np.inf, values).max(axis=0)
+    return np.asarray(np.where(np.isneginf(largest), np.nan, largest), dtype=np.float64)
