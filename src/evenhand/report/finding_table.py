@@ -1,15 +1,33 @@
-"""Findings as a table: one row for each, with its estimate, its limit and its verdict."""
+"""Tables that any document can show: of findings, and of the groups that a verb compares."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from evenhand.results.protocol import Evidence
 
 
+@dataclass(frozen=True, slots=True)
+class GroupTable:
+    """Groups and their rates as texts, what is left out of them, and what the words mean."""
+
+    over: tuple[str, ...]
+    definition: str
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    remarks: Sequence[str] = ()
+    left_out: int = 0
+    """How many groups there was no room for."""
+    numbers: range = range(0)
+    """The columns that hold numbers."""
+
+
 def frame(found: Evidence) -> Any:
-    """Return one row per finding, as a pandas frame."""
+    """Return one row for each finding, with its estimate, limit and verdict, as a pandas frame."""
     import pandas as pd
 
     rows = []

@@ -14,13 +14,16 @@ from dataclasses import dataclass
 from html import unescape
 from typing import TYPE_CHECKING, Any
 
-from evenhand.report.html_page import boxed, data_block, scrolled, text
+from evenhand.report.html_page import TABLES, Heading, boxed, data_block, text
 from evenhand.report.lines import printable
+from evenhand.report.templates import piece
 from evenhand.runtime.errors import clip
 from evenhand.space.feature import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from markupsafe import Markup
 
 WRITTEN = 50
 """The most rows that are written out in the page."""
@@ -38,15 +41,22 @@ MOST_WHOLE = 500
 """The most rows of a short sheet; of more the first ones are written out, and all are data."""
 FEW = 5
 """The most rows that nobody needs to filter."""
+_HEADING_LETTERS = 60
 _EXACT = 2**53
 """Whole numbers beyond this are rounded by scripts, and are texts there."""
 _CUT = "…"
-_HINT = "words, or column=value, column&gt;5"
+_SPARE = 0.95
+"""How much of the estimated room is used: rows differ in size, and a guess that is too small ends
+the search.
+"""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a short sheet: its HTML, and the number that it is sorted by, where it is one."""
+    """A cell of a short sheet: what it shows, and the number that it is sorted by, where it is one.
+
+    What is markup is shown as it is, and any other text is escaped.
+    """
 
     html: str
     value: float | None = None
@@ -66,30 +76,55 @@ class Column:
     keys: Sequence[float | None] | None = None
 
 
+@dataclass(frozen=True)
+class WrittenCell:
+    """A cell as it is written out in the page; a script sorts it by its key."""
+
+    content: object
+    number: bool
+    key: str | None = None
+
+
 def short_sheet(
     name: str, caption: str, headings: Sequence[str], rows: Sequence[Sequence[Cell]]
-) -> str:
+) -> Markup:
     """Return a sheet with all rows in the page, unless there are very many."""
-    numbers = [any(row[place].number for row in rows) for place in range(len(headings))]
+    numbers = [_holds_numbers(rows, place) for place in range(len(headings))]
     if len(rows) > MOST_WHOLE:
-        columns = [
-            Column(
-                heading,
-                [unescape(re.sub("<[^>]*>", "", row[place].html)) for row in rows],
-                keys=[row[place].value for row in rows] if number else None,
-            )
-            for place, (heading, number) in enumerate(zip(headings, numbers, strict=True))
-        ]
+        columns = []
+        for place, heading in enumerate(headings):
+            cells = [row[place] for row in rows]
+            columns.append(_column_of(heading, cells, number=numbers[place]))
         return long_sheet(name, caption, columns)
-    lines = []
-    for row in rows:
-        cells = []
-        for cell in row:
-            key = "" if cell.value is None or math.isnan(cell.value) else f"{cell.value:.6g}"
-            shape = f' class="number" data-value="{key}"' if cell.number else ""
-            cells.append(f"<td{shape}>{cell.html}</td>")
-        lines.append(f"<tr>{''.join(cells)}</tr>")
-    return _sheet(name, caption, _heads(headings, numbers), lines, few=len(rows) <= FEW)
+    written = [_written_cells(row) for row in rows]
+    few = len(rows) <= FEW
+    return piece(TABLES, "sheet", name, caption, _headings(headings, numbers), written, few=few)
+
+
+def _holds_numbers(rows: Sequence[Sequence[Cell]], place: int) -> bool:
+    return any(row[place].number for row in rows)
+
+
+def _column_of(heading: str, cells: Sequence[Cell], *, number: bool) -> Column:
+    """Return the cells of a short sheet as a column of a long one: texts without tags."""
+    texts = []
+    for cell in cells:
+        without_tags = re.sub("<[^>]*>", "", text(cell.html))
+        texts.append(unescape(without_tags))
+    keys = [cell.value for cell in cells] if number else None
+    return Column(heading, texts, keys=keys)
+
+
+def _written_cells(row: Sequence[Cell]) -> list[WrittenCell]:
+    return [_written_cell(cell) for cell in row]
+
+
+def _written_cell(cell: Cell) -> WrittenCell:
+    if not cell.number:
+        return WrittenCell(cell.html, number=False)
+    known = cell.value is not None and not math.isnan(cell.value)
+    key = f"{cell.value:.6g}" if known else ""
+    return WrittenCell(cell.html, number=True, key=key)
 
 
 def long_sheet(
@@ -99,94 +134,89 @@ def long_sheet(
     *,
     cases: bool = False,
     room: int = MOST_BYTES,
-) -> str:
-    """Return a sheet whose rows are data of at most `room` bytes; with `cases`, each opens as two
-    people.
+) -> Markup:
+    """Return a sheet whose rows are data of at most `room` bytes.
+
+    With `cases`, each row opens as two people.
     """
-    every = len(columns[0].values) if columns else 0
-    kept = min(every, MOST_ROWS)
+    available = len(columns[0].values) if columns else 0
+    kept = min(available, MOST_ROWS)
     packed, data = _block(name, columns, kept)
     while kept > 1 and (size := len(data.encode())) > room:
-        kept = max(1, min(kept - 1, int(0.95 * kept * room / size)))
+        estimated = int(_SPARE * kept * room / size)
+        kept = max(1, min(kept - 1, estimated))
         packed, data = _block(name, columns, kept)
-    told = caption
-    if kept < every:
-        told += (
-            f" The first {kept:,} of {every:,} are here; the file of the result has all of them."
-        )
-    if kept > WRITTEN:
-        told += f" On paper and without scripts, the first {WRITTEN} are shown."
-    levels = (level for one in packed for level in one.get("levels", ()))
-    if any(len(level) > MOST_LETTERS and level.endswith(_CUT) for level in levels):
-        told += f" Values are cut after {MOST_LETTERS:,} letters."
-    lines = []
-    for row in range(min(kept, WRITTEN)):
-        cells = "".join(_written(one, row) for one in packed)
-        lines.append(f"<tr>{cells}</tr>")
-    heads = _heads([column.name for column in columns], [one["kind"] == "number" for one in packed])
-    before = '<th scope="col" class="js-cell">case</th>' if cases else ""
-    return (
-        _sheet(name, told, before + heads, lines, packed=True, cases=cases, few=kept <= FEW) + data
+    rows = [_written_row(packed, number) for number in range(min(kept, WRITTEN))]
+    names = [column.name for column in columns]
+    numbers = [column["kind"] == "number" for column in packed]
+    sheet = piece(
+        TABLES,
+        "sheet",
+        name,
+        _long_caption(caption, packed, kept, available),
+        _headings(names, numbers),
+        rows,
+        few=kept <= FEW,
+        packed=True,
+        cases=cases,
     )
+    return sheet + data
 
 
-def _block(name: str, columns: Sequence[Column], kept: int) -> tuple[list[dict[str, Any]], str]:
+def _block(name: str, columns: Sequence[Column], kept: int) -> tuple[list[dict[str, Any]], Markup]:
+    """Return the first rows of some columns, packed, and the block of data that holds them."""
     packed = [_packed(column, kept) for column in columns]
     return packed, data_block(f"{name}-data", {"rows": kept, "columns": packed})
 
 
-def _heads(headings: Sequence[str], numbers: Sequence[bool]) -> str:
-    shapes = [' class="number"' if number else "" for number in numbers]
-    return "".join(
-        f'<th scope="col" data-column{shape}>{text(clip(printable(one), 60))}</th>'
-        for one, shape in zip(headings, shapes, strict=True)
-    )
+def _long_caption(caption: str, packed: Sequence[dict[str, Any]], kept: int, available: int) -> str:
+    """Return the caption of a long sheet, which says what of the data is not in sight."""
+    sentences = [caption]
+    if kept < available:
+        sentences.append(
+            f"The first {kept:,} of {available:,} are here; the file of the result has all of them."
+        )
+    if kept > WRITTEN:
+        sentences.append(f"On paper and without scripts, the first {WRITTEN} are shown.")
+    if any(_has_cut_value(column) for column in packed):
+        sentences.append(f"Values are cut after {MOST_LETTERS:,} letters.")
+    return " ".join(sentences)
 
 
-def _sheet(
-    name: str,
-    caption: str,
-    heads: str,
-    lines: Sequence[str],
-    *,
-    few: bool,
-    packed: bool = False,
-    cases: bool = False,
-) -> str:
-    told = f'<caption id="{name}-caption">{text(caption)}</caption>'
-    inside = "\n".join([told, f"<thead><tr>{heads}</tr></thead>", "<tbody>", *lines, "</tbody>"])
-    tools = (
-        f'<div class="tools"{" hidden" if few else ""}><span class="js-only"><label'
-        f' for="{name}-filter">Filter</label><input id="{name}-filter" type="search"'
-        f' placeholder="{_HINT}" autocomplete="off" aria-describedby="{name}-caption"><button'
-        ' type="button" class="back">Back</button><button type="button"'
-        ' class="forth">Next</button><span role="status"></span></span></div>'
-    )
-    kind = "".join(
-        f' data-{key}="true"' for key, on in (("packed", packed), ("cases", cases)) if on
-    )
-    body = scrolled(f"{name}-caption", f"<table>\n{inside}\n</table>")
-    return f'<div id="{name}" data-sheet{kind}>\n{tools}\n{body}\n</div>'
+def _has_cut_value(packed: dict[str, Any]) -> bool:
+    levels = packed.get("levels", ())
+    return any(len(level) > MOST_LETTERS and level.endswith(_CUT) for level in levels)
+
+
+def _headings(names: Sequence[str], numbers: Sequence[bool]) -> list[Heading]:
+    headings = []
+    for name, number in zip(names, numbers, strict=True):
+        headings.append(Heading(clip(printable(name), _HEADING_LETTERS), number))
+    return headings
 
 
 def _packed(column: Column, kept: int) -> dict[str, Any]:
     """Return a column as a block of data has it."""
     values = [plain(value) for value in column.values[:kept]]
-    table: dict[str, Any] = {"name": text_of(column.name), "feature": column.feature}
-    if column.keys is None and all(value is None or _number(value) for value in values):
-        return {**table, "kind": "number", "values": [_finite(value) for value in values]}
+    packed: dict[str, Any] = {"name": text_of(column.name), "feature": column.feature}
+    if column.keys is None and all(value is None or _is_number(value) for value in values):
+        packed["kind"] = "number"
+        packed["values"] = [_finite(value) for value in values]
+        return packed
     texts = ["" if value is None else text_of(value) for value in values]
-    levels = {level: place for place, level in enumerate(dict.fromkeys(texts))}
-    table |= {"kind": "text", "levels": list(levels), "values": [levels[value] for value in texts]}
-    return (
-        table
-        if column.keys is None
-        else {**table, "kind": "number", "keys": [*map(_finite, column.keys[:kept])]}
-    )
+    levels = list(dict.fromkeys(texts))
+    place_of = {level: place for place, level in enumerate(levels)}
+    packed["kind"] = "text"
+    packed["levels"] = levels
+    packed["values"] = [place_of[value] for value in texts]
+    if column.keys is not None:
+        packed["kind"] = "number"
+        packed["keys"] = [_finite(key) for key in column.keys[:kept]]
+    return packed
 
 
-def _number(value: Any) -> bool:
-    """Tell whether a value is a number that a script can hold."""
+def _is_number(value: Any) -> bool:
+    """Return whether a value is a number that a script can hold."""
     return isinstance(value, float) or (type(value) is int and abs(value) <= _EXACT)
 
 
@@ -195,19 +225,24 @@ def _finite(value: float | None) -> float | None:
 
 
 def text_of(value: Any) -> str:
-    """Return a value as it is shown: with nothing in it that a reader's eyes would take for
-    something else.
+    """Return a value as it is shown, cut where it is long, and without deceptive characters.
 
     >>> text_of("a\\nb"), len(text_of("a" * 9_999))
     ('a\\\\nb', 1001)
     """
-    said = str(value)
-    return printable(said if len(said) <= MOST_LETTERS else said[:MOST_LETTERS] + _CUT)
+    shown = str(value)
+    if len(shown) > MOST_LETTERS:
+        shown = shown[:MOST_LETTERS] + _CUT
+    return printable(shown)
 
 
-def _written(packed: dict[str, Any], row: int) -> str:
+def _written_row(packed: Sequence[dict[str, Any]], row: int) -> list[WrittenCell]:
+    return [_written_value(column, row) for column in packed]
+
+
+def _written_value(packed: dict[str, Any], row: int) -> WrittenCell:
+    """Return one value of a packed column as a cell of the page."""
     value = packed["values"][row]
     if "levels" in packed:
-        shape = ' class="number"' if "keys" in packed else ""
-        return f"<td{shape}>{boxed(packed['levels'][value])}</td>"
-    return f'<td class="number">{"" if value is None else text(value)}</td>'
+        return WrittenCell(boxed(packed["levels"][value]), number="keys" in packed)
+    return WrittenCell("" if value is None else value, number=True)

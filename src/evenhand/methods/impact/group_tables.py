@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from evenhand.methods.impact.selection_rates import remarks, tables_of
 from evenhand.methods.impact.text import cells, columns, listed
-from evenhand.report.group_table import GroupTable
+from evenhand.report.finding_table import GroupTable
 from evenhand.runtime import number_text
 
 if TYPE_CHECKING:

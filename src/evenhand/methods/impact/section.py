@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.impact.plot import display_of
 from evenhand.report.finding_text import NO_DATA
-from evenhand.report.html_page import boxed, drawn, text
+from evenhand.report.html_page import boxed, drawn, headed, text
 from evenhand.report.html_section import cards
 from evenhand.report.html_tables import Cell, short_sheet
 from evenhand.runtime import number_text
@@ -73,6 +73,5 @@ def _impact(tables: Sequence[Mapping[str, Any]], name: str) -> Iterator[str]:
             "interval of the ratio",
             "note",
         )
-        yield f"<h3>By {text(over)}</h3>" + short_sheet(
-            f"{name}-impact{number}", says, headings, rows
-        )
+        sheet = short_sheet(f"{name}-impact{number}", says, headings, rows)
+        yield headed(f"By {over}", sheet)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from evenhand.methods.audit.audit_result import Audit
     from evenhand.methods.audit.check_result import CheckResult
-    from evenhand.report.group_table import GroupTable
+    from evenhand.report.finding_table import GroupTable
     from evenhand.report.statement import Statement
     from evenhand.results.evidence import Finding
     from evenhand.results.protocol import Evidence
