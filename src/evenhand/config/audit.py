@@ -1,6 +1,4 @@
-"""An audit as a configuration file declares it: its checks, its software, and the rows and models
-that it names.
-"""
+"""An audit as a configuration file declares it: its checks, its software, its rows and models."""
 
 from __future__ import annotations
 
@@ -29,6 +27,9 @@ if TYPE_CHECKING:
     from evenhand.runtime.budget import Budget
     from evenhand.texts.real_texts import Texts
 
+LOADING = ("trusted", "allow_pickle", "threshold")
+"""Options of [subject] that apply to every model that an audit loads."""
+
 
 @dataclass(frozen=True)
 class FileSource:
@@ -38,7 +39,7 @@ class FileSource:
 
     @property
     def where(self) -> str:
-        """The file, which error sentences begin with."""
+        """The file, which error messages begin with."""
         return str(self.config.file)
 
     @property
@@ -51,7 +52,7 @@ class FileSource:
         return self.config.population()
 
     def start(self, path: str | None = None) -> tuple[Rows | None, list[str]]:
-        """Return the real rows that a search starts from."""
+        """Return the real rows that a search starts from, and the notes on them."""
         return self.config.start(path)
 
     def real(self, path: str | None = None) -> Real:
@@ -59,50 +60,54 @@ class FileSource:
         return self.config.real(path)
 
     def frame(self, path: str | None = None) -> Real:
-        """Return real rows as a frame, as far as they are inputs, with the columns that are none."""
+        """Return real rows as a frame with all its columns, not only those of the space."""
         real = self.config.real(path)
         if isinstance(real.rows, Rows):
             return replace(real, rows=read_frame(real.file))
         return real
 
     def other(self, model: Any, subject: Subject) -> Subject:
-        """Load another model, which is tested like the one of the file."""
+        """Return another model, which is tested like the one of the file."""
         if not isinstance(model, str):
             return Subject(model, subject.space, positive=subject.positive, differs=subject.differs)
         declared = self.config.table.get("subject", {})
-        how = {
-            key: declared[key]
-            for key in ("trusted", "allow_pickle", "threshold")
-            if key in declared
-        }
+        options = {key: declared[key] for key in LOADING if key in declared}
         path = self.config.file.parent / model
         try:
-            return Subject.saved(path, subject.space, positive=subject.positive, **how)
+            return Subject.saved(path, subject.space, positive=subject.positive, **options)
         except UsageError as error:
             raise ConfigError(f"{self.where}: models names {model!r}: {error}") from error
 
 
 def plans_of(config: Config, given: Mapping[str, Any]) -> list[Plan]:
-    """Return the runs of all checks of a file, job by job in its order, under what the command line
-    gives.
+    """Return the runs of all checks of a file, with the options of the command line.
 
-    Where there are no checks, the usual ones are run.
+    Jobs come in the order of the file. A file without checks has the usual ones.
     """
     if not config.table.get("checks"):
-        space = None if config.of_texts else config.space
-        real = space is not None and config.real().rows is not None
-        rates = "outputs" not in config.table.get("subject", {})
-        config = replace(
-            config, table={**config.table, "checks": usual(space, real=real, rates=rates)}
-        )
-    found: list[Plan] = []
-    for job in dict.fromkeys(check.job for check in checks_of(config)):
+        config = _with_checks(config, _usual_checks(config))
+    jobs = dict.fromkeys(check.job for check in checks_of(config))
+    plans: list[Plan] = []
+    for job in jobs:
         verb = verb_for(job, texts=config.of_texts)
         if verb.name == job:
+            # Refuses a file without a [space] before anything is run.
             config.space  # noqa: B018
         known = {key: value for key, value in given.items() if key in verb.checks.toml}
-        found += plans_of_job(config, job, known)
-    return found
+        plans += plans_of_job(config, job, known)
+    return plans
+
+
+def _with_checks(config: Config, checks: list[Any]) -> Config:
+    return replace(config, table={**config.table, "checks": checks})
+
+
+def _usual_checks(config: Config) -> list[dict[str, Any]]:
+    """Return the checks of a file that declares none."""
+    space = None if config.of_texts else config.space
+    has_rows = space is not None and config.real().rows is not None
+    has_one_output = "outputs" not in config.table.get("subject", {})
+    return usual(space, real=has_rows, rates=has_one_output)
 
 
 def audit_config(
@@ -110,33 +115,54 @@ def audit_config(
 ) -> Audit:
     """Run all checks of a configuration; `common` goes to `run_all`."""
     plans = plans_of(config, given)
-    said = "".join(f" --{key} {value}" for key, value in given.items() if value is not None)
-    told = {
+    declared = {
         "config": {"file": config.file.as_posix(), "text": _text(config)},
         "ledger": str(config.table.get("subject", {}).get("ledger", "")),
-        "command": f"evenhand audit {shlex.quote(config.file.as_posix())}{said} --seed {seed}",
+        "command": _command(config, given, seed),
     }
+    settings = {**declared, **common}
     with config.software() as subject:
-        found = run_all(subject, FileSource(config), plans, seed=seed, **{**told, **common})
-    paths = {str(config.file.parent / path): path for path in _paths(config)}
+        found = run_all(subject, FileSource(config), plans, seed=seed, **settings)
+    return _with_written_paths(found, config)
+
+
+def _command(config: Config, given: Mapping[str, Any], seed: int) -> str:
+    """Return the command line that runs the same audit."""
+    words = ["evenhand", "audit", shlex.quote(config.file.as_posix())]
+    for key, value in given.items():
+        if value is not None:
+            words += [f"--{key}", str(value)]
+    words += ["--seed", str(seed)]
+    return " ".join(words)
+
+
+def _with_written_paths(audit: Audit, config: Config) -> Audit:
+    """Return an audit whose checks name files as the configuration does.
+
+    The runs had paths relative to the working folder. Documents must not depend on it.
+    """
+    written_path = {}
+    for path in _paths(config):
+        resolved = str(config.file.parent / path)
+        written_path[resolved] = path
     checks = []
-    for check in found.checks:
-        names = file_options(check.job, texts=config.of_texts)
-        settings = {
-            key: paths.get(value, value) if key in names else value
-            for key, value in check.settings.items()
-        }
+    for check in audit.checks:
+        settings = dict(check.settings)
+        for name in file_options(check.job, texts=config.of_texts):
+            if name in settings:
+                value = settings[name]
+                settings[name] = written_path.get(value, value)
         checks.append(replace(check, settings=settings))
-    return replace(found, checks=tuple(checks))
+    return replace(audit, checks=tuple(checks))
 
 
 def _paths(config: Config) -> list[str]:
     """Return the files that the checks name, as they name them."""
-    found = []
+    paths = []
     for check in config.table.get("checks", ()):
         names = file_options(check["job"], texts=config.of_texts)
-        found += [check[name] for name in names if name in check]
-    return found
+        paths.extend(check[name] for name in names if name in check)
+    return paths
 
 
 def audit_file(
@@ -149,24 +175,26 @@ def audit_file(
     """Run all checks of a configuration file, or others in their place."""
     config = Config.load(path)
     if checks is not None:
-        config = replace(
-            config, table={**config.table, "checks": [_table(check) for check in checks]}
-        )
-    given = {key: getattr(budget, key) for key in ("queries", "seconds", "findings")}
+        config = _with_checks(config, [_table(check) for check in checks])
+    given = {}
+    for key in ("queries", "seconds", "findings"):
+        value = getattr(budget, key)
+        if value is not None:
+            given[key] = value
     if checks is not None or budget.findings is not None:
         common["command"] = ""  # there is no command that does the same
-    return audit_config(
-        config, {key: value for key, value in given.items() if value is not None}, **common
-    )
+    return audit_config(config, given, **common)
 
 
 def _table(check: Any) -> Any:
-    """Return a check as a file has it; what is none is refused with those of files."""
-    return dict(check) if isinstance(check, Mapping) else check
+    """Return a check as a file has it; anything else is refused later, with those of files."""
+    if isinstance(check, Mapping):
+        return dict(check)
+    return check
 
 
 def _text(config: Config) -> str:
-    """Return the text of the file, which was read before."""
+    """Return the text of the file, or nothing where it can no longer be read."""
     try:
         return config.file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""The [[checks]] of a configuration, under what the command line gives."""
+"""The [[checks]] of a configuration, combined with the options of the command line."""
 
 from __future__ import annotations
 
@@ -16,71 +16,102 @@ if TYPE_CHECKING:
 
 
 def checks_of(config: Config) -> list[Check]:
-    """Return the checks of a configuration, whose paths are relative to the folder of the file."""
-    found = []
+    """Return the checks of a configuration; relative paths start at the folder of the file."""
+    checks = []
     for number, table in enumerate(config.table.get("checks", ()), start=1):
-        try:
-            check = parsed(
-                number, table, texts=config.of_texts, where=f"{config.file}: ", written=True
-            )
-        except UsageError as error:
-            raise ConfigError(str(error)) from None
-        found.append(replace(check, settings=_with_paths(config, check)))
-    return found
+        check = _parsed(config, number, table, written=True)
+        settings = _with_paths(config, check)
+        checks.append(replace(check, settings=settings))
+    return checks
+
+
+def _parsed(config: Config, number: int, table: Any, *, written: bool) -> Check:
+    """Return a check, or refuse it with a sentence that begins with the file."""
+    try:
+        return parsed(
+            number,
+            table,
+            texts=config.of_texts,
+            where=f"{config.file}: ",
+            written=written,
+        )
+    except UsageError as error:
+        raise ConfigError(str(error)) from None
 
 
 def _with_paths(config: Config, check: Check) -> dict[str, Any]:
-    """Return the settings of a check with the files that they name seen from here."""
+    """Return the settings of a check, with paths relative to the folder of the file resolved."""
     settings = dict(check.settings)
     for name in file_options(check.job, texts=config.of_texts):
         if name in settings:
-            settings[name] = str(config.file.parent / settings[name])
+            path = config.file.parent / settings[name]
+            settings[name] = str(path)
     return settings
 
 
 def file_options(job: str, *, texts: bool) -> list[str]:
     """Return the options of a job that name files to read."""
-    return [option.name for option in verb_for(job, texts=texts).checks if option.kind is FILE]
+    options = verb_for(job, texts=texts).checks
+    return [option.name for option in options if option.kind is FILE]
 
 
 def plans_of_job(config: Config, job: str, given: Mapping[str, Any]) -> list[Plan]:
-    """Return the runs of a job: its checks, under what the command line gives.
+    """Return the runs of a job: its checks, with the options of the command line.
 
-    `over` and `kind` of the command line choose among the checks, and what no check covers has the
-    defaults; all else takes the place of what a check says.
+    `over` and `kind` of the command line select among the checks, and the defaults apply where no
+    check covers them. All other options replace those of the checks.
     """
-    options = {key: value for key, value in given.items() if value is not None and key != "over"}
-    usual_kind = verb_for(job, texts=config.of_texts).usual_kind
+    overrides = {key: value for key, value in given.items() if value is not None}
+    sets = overrides.pop("over", None)
     checks = [check for check in checks_of(config) if check.job == job]
-    if "kind" in options:
-        checks = [
-            check for check in checks if check.settings.get("kind", usual_kind) == options["kind"]
-        ]
-    if given.get("over") is not None:
-        checks = _chosen(checks, given["over"], job)
-    checks = checks or [Check(job, {})]
-    plans = joined([replace(check, settings={**check.settings, **options}) for check in checks])
+    if "kind" in overrides:
+        checks = _of_kind(checks, overrides["kind"], _usual_kind(config, job))
+    if sets is not None:
+        checks = _over_sets(checks, sets, job)
+    if not checks:
+        checks = [Check(job, {})]
+    overridden = []
+    for check in checks:
+        settings = {**check.settings, **overrides}
+        overridden.append(replace(check, settings=settings))
+    plans = joined(overridden)
     for plan in plans:
-        _check_given(config, plan, options)
+        _check_overrides(config, plan, overrides)
     return plans
 
 
-def _chosen(checks: Sequence[Check], sets: Sequence[Sequence[str]], job: str) -> list[Check]:
+def _usual_kind(config: Config, job: str) -> str:
+    return verb_for(job, texts=config.of_texts).usual_kind
+
+
+def _of_kind(checks: Sequence[Check], kind: str, usual_kind: str) -> list[Check]:
+    """Return the checks of a kind of score; a check that names none has the usual one."""
+    return [check for check in checks if check.settings.get("kind", usual_kind) == kind]
+
+
+def _over_sets(checks: Sequence[Check], sets: Sequence[Sequence[str]], job: str) -> list[Check]:
     """Return the checks of these sets of features; a set without a check has the defaults."""
-    found = []
+    chosen = []
     for names in sets:
-        mine = [check for check in checks if check.sets and set(check.sets[0]) == set(names)]
-        found += [replace(check, sets=(tuple(names),)) for check in mine or [Check(job, {})]]
-    return found
+        features = set(names)
+        matching = [check for check in checks if _features(check) == features]
+        if not matching:
+            matching = [Check(job, {})]
+        # Features are listed in the order of the command line.
+        ordered = (tuple(names),)
+        chosen.extend(replace(check, sets=ordered) for check in matching)
+    return chosen
 
 
-def _check_given(config: Config, plan: Plan, given: Mapping[str, Any]) -> None:
-    """Refuse options of the command line that do not go with what the file declares."""
-    table = {
-        "job": plan.job,
-        **{key: value for key, value in given.items() if key in plan.settings},
-    }
-    try:
-        parsed(1, table, texts=config.of_texts, where=f"{config.file}: ")
-    except UsageError as error:
-        raise ConfigError(str(error)) from None
+def _features(check: Check) -> set[str] | None:
+    """Return the features that a check is about, None where it names none."""
+    if not check.sets:
+        return None
+    return set(check.sets[0])
+
+
+def _check_overrides(config: Config, plan: Plan, overrides: Mapping[str, Any]) -> None:
+    """Refuse options of the command line that cannot be combined with what the file declares."""
+    applied = {key: value for key, value in overrides.items() if key in plan.settings}
+    table = {"job": plan.job, **applied}
+    _parsed(config, 1, table, written=False)

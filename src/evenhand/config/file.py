@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from evenhand.texts.text_subject import TextSubject
 
 TABLES = ("subject", "space", "population", "texts", "checks", "repair")
+"""The tables that a configuration may have."""
 
 
 @dataclass(frozen=True)
@@ -48,23 +49,11 @@ class Config:
     @classmethod
     def load(cls, path: str | PathLike[str] | None = None) -> Config:
         """Read a file, by default evenhand.toml, then [tool.evenhand] in pyproject.toml."""
-        file = Path(path) if path is not None else _default()
+        file = _default() if path is None else Path(path)
         if file.suffix.lower() == ".xml":
             return cls(file, _of_themis(file))
         table = read_toml(file)
-        for key in table:
-            if key not in TABLES:
-                raise ConfigError(f"{file}: unknown table [{key}]; {nearest(key, TABLES)}")
-        for key in TABLES:
-            kind = list if key == "checks" else dict
-            if key in table and not isinstance(table[key], kind):
-                wanted = f"[[{key}]] tables" if kind is list else f"a [{key}] table"
-                raise ConfigError(f"{file}: {key} must be {wanted}")
-        for key in ("space", "population"):
-            if key in table and "texts" in table:
-                raise ConfigError(
-                    f"{file}: [{key}] does not go with [texts]: the software takes tables or texts"
-                )
+        _check_tables(file, table)
         return cls(file, table)
 
     @cached_property
@@ -75,18 +64,19 @@ class Config:
             return space
         if self.of_texts:
             raise ConfigError(
-                f"{self.file}: declares [texts], for mine, repair and replay; all else needs a"
-                " [space]"
+                f"{self.file}: declares [texts], which only mine, repair and replay can use; other"
+                " commands need a [space]"
             )
         if "space" not in self.table:
-            raise ConfigError(f"{self.file}: has no [space] table; say what an input can be")
+            raise ConfigError(f"{self.file}: has no [space] table; declare what an input can be")
         return space_from_table(self.table["space"], self.file)
 
     def population(self) -> Sampler | None:
         """Build the population that the file declares, None where it declares none."""
         if "population" not in self.table:
             return None
-        space, sampler = self.space, population_from_table(self.table["population"], self.file)
+        space = self.space
+        sampler = population_from_table(self.table["population"], self.file)
         try:
             sampler.population(space)
         except UsageError as error:
@@ -106,31 +96,32 @@ class Config:
         return texts_from_table(self.table["texts"], self.file)
 
     def start(self, path: str | None = None) -> tuple[Rows | None, list[str]]:
-        """Return the real rows that a search starts from, None where there are none, and what is to
-        be said of them.
-        """
+        """Return the real rows that a search starts from, if there are any, and notes on them."""
         real = self.real(path)
+        notes = list(real.notes)
         if real.rows is None or isinstance(real.rows, Rows):
-            return real.rows, list(real.notes)
-        given = rows(real.rows)
+            return real.rows, notes
+        start_rows = rows(real.rows)
         try:
-            given.points(self.space)
+            # Encoding refuses values that are not in the space.
+            start_rows.points(self.space)
         except EvenhandError as error:
             raise DataError(f"{real.file}: {error}") from error
-        return given, list(real.notes)
+        return start_rows, notes
 
     def real(self, path: str | None = None) -> Real:
-        """Find real rows.
+        """Return real rows: those of the file `path`, of [population], or of [space].
 
-        They are those of a file given, which must all be inputs of the space; otherwise the rows of
-        [population], and otherwise those that [space] was inferred from, as far as they are inputs.
+        Rows of `path` must all be inputs of the space. Of the rows that [space] was inferred from,
+        those that are no inputs are left out.
         """
         if path is not None:
             return Real(Path(path), read_frame(path))
         population = self.population()
         if isinstance(population, Rows):
             name = self.table["population"]["rows"]
-            return Real(self.file.parent / name, population, [f"real rows are those of {name}"])
+            notes = [f"real rows are those of {name}"]
+            return Real(self.file.parent / name, population, notes)
         return self.inferred()
 
     def inferred(self) -> Real:
@@ -138,31 +129,30 @@ class Config:
         name = self.table.get("space", {}).get("from")
         if name is None:
             return Real(self.file)
-        frame = read_frame(self.file.parent / name)
+        path = self.file.parent / name
+        frame = read_frame(path)
         fitting = _fitting(frame, self.space)
         if not len(fitting):
-            return Real(
-                self.file,
-                None,
-                [f"no row of {name} is an input of the space, so there are no real rows"],
-            )
+            note = f"no row of {name} is an input of the space, so there are no real rows"
+            return Real(self.file, None, [note])
         left_out = len(frame) - len(fitting)
-        but = (
-            f" but for {left_out:,} of {len(frame):,} that are no inputs of the space"
-            if left_out
-            else ""
-        )
-        return Real(self.file.parent / name, fitting, [f"real rows are those of {name}{but}"])
+        note = f"real rows are those of {name}"
+        if left_out:
+            note += f" but for {left_out:,} of {len(frame):,} that are no inputs of the space"
+        return Real(path, fitting, [note])
 
     def software(self) -> Subject | TextSubject:
         """Build what is tested: a TextSubject where the file declares [texts]."""
-        return self.text_subject() if self.of_texts else self.subject()
+        if self.of_texts:
+            return self.text_subject()
+        return self.subject()
 
     def subject(self) -> Subject:
         """Build the subject that the file declares."""
         kind, value, options = self.declared(SHARED)
         try:
-            return Subject.of(kind, self._meant(kind, value), self.space, **options)
+            software = self._resolved(kind, value)
+            return Subject.of(kind, software, self.space, **options)
         except ConfigError:
             raise
         except (UsageError, TypeError) as error:
@@ -173,34 +163,24 @@ class Config:
         from evenhand.texts.text_subject import TextSubject
 
         kind, value, options = self.declared(SHARED.without("outputs"))
-        model = self._meant(kind, value)
+        software = self._resolved(kind, value)
         try:
-            return TextSubject.of(kind, model, **options)
+            return TextSubject.of(kind, software, **options)
         except (UsageError, TypeError) as error:
             raise ConfigError(f"{self.file}: [subject]: {error}") from error
 
     def declared(self, shared: Options) -> tuple[str, Any, dict[str, Any]]:
-        """Return the kind of software that [subject] names, its value as it is written, and what
-        else is said of it.
+        """Return the kind of software that [subject] names, its value as written, and its options.
+
+        `shared` are the options that all kinds of software have.
         """
         table = self.table.get("subject")
         if table is None:
             raise ConfigError(f"{self.file}: has no [subject] table; name the software to test")
-        kinds = [kind for kind in ADAPTERS if kind in table and ADAPTERS[kind].value is not None]
-        if len(kinds) != 1:
-            known = ", ".join(kinds_in_files(texts=self.of_texts))
-            found = ", ".join(kinds) if kinds else "none"
-            raise ConfigError(
-                f"{self.file}: [subject] must have exactly one of {known}, but has {found}"
-            )
-        kind = kinds[0]
+        kind = self._kind(table)
         adapter = ADAPTERS[kind]
-        if self.of_texts and not adapter.takes_texts:
-            known = " or ".join(kinds_in_files(texts=True))
-            raise ConfigError(
-                f"{self.file}: [subject] {kind} does not go with [texts]; test texts with {known}"
-            )
-        schema = shared + (_text_options(adapter) if self.of_texts else adapter.options)
+        own_options = _text_options(adapter) if self.of_texts else adapter.options
+        schema = shared + own_options
         options = {key: value for key, value in table.items() if key != kind}
         self._check(options, schema, (kind, *schema.toml))
         for option in schema:
@@ -210,8 +190,29 @@ class Config:
                 options[option.name] = self.file.parent / options[option.name]
         return kind, table[kind], options
 
+    def _kind(self, table: Mapping[str, Any]) -> str:
+        """Return the only kind of software that a [subject] table names."""
+        kinds = []
+        for kind, adapter in ADAPTERS.items():
+            if kind in table and adapter.value is not None:
+                kinds.append(kind)
+        if len(kinds) != 1:
+            valid = ", ".join(kinds_in_files(texts=self.of_texts))
+            actual = ", ".join(kinds) if kinds else "none"
+            raise ConfigError(
+                f"{self.file}: [subject] must have exactly one of {valid}, but has {actual}"
+            )
+        kind = kinds[0]
+        if self.of_texts and not ADAPTERS[kind].takes_texts:
+            valid = " or ".join(kinds_in_files(texts=True))
+            raise ConfigError(
+                f"{self.file}: [subject] {kind} cannot be combined with [texts]; test texts with"
+                f" {valid}"
+            )
+        return kind
+
     def _check(self, options: Mapping[str, Any], schema: Options, allowed: Sequence[str]) -> None:
-        """Refuse keys that there are not, and values of another kind."""
+        """Refuse unknown keys, and values of another kind."""
         for key, value in options.items():
             if key not in allowed:
                 raise ConfigError(
@@ -222,10 +223,8 @@ class Config:
             except UsageError as error:
                 raise ConfigError(str(error)) from None
 
-    def _meant(self, kind: str, value: Any) -> Any:
-        """Return what the value of a kind stands for: a path seen from here, an object by its name,
-        or itself.
-        """
+    def _resolved(self, kind: str, value: Any) -> Any:
+        """Return what the value of a kind stands for: a path, an imported object, or itself."""
         option = ADAPTERS[kind].value
         assert option is not None
         if not option.kind.fits(value):
@@ -238,6 +237,24 @@ class Config:
         return value
 
 
+def _check_tables(file: Path, table: Mapping[str, Any]) -> None:
+    """Refuse tables that are unknown, of another kind, or cannot be combined."""
+    for key in table:
+        if key not in TABLES:
+            raise ConfigError(f"{file}: unknown table [{key}]; {nearest(key, TABLES)}")
+    if not isinstance(table.get("checks", []), list):
+        raise ConfigError(f"{file}: checks must be [[checks]] tables")
+    for key in TABLES:
+        if key != "checks" and not isinstance(table.get(key, {}), dict):
+            raise ConfigError(f"{file}: {key} must be a [{key}] table")
+    for key in ("space", "population"):
+        if key in table and "texts" in table:
+            raise ConfigError(
+                f"{file}: [{key}] cannot be combined with [texts]: the software takes either tables"
+                " or texts"
+            )
+
+
 def _text_options(adapter: type[Adapter]) -> Options:
     from evenhand.texts.text_subject import text_options
 
@@ -245,8 +262,9 @@ def _text_options(adapter: type[Adapter]) -> Options:
 
 
 def imported(where: str, name: str, folder: Path) -> Any:
-    """Return what "package.module:name" stands for, where modules may lie in a folder; `where`
-    begins each error.
+    """Return the object that "package.module:name" names; modules may be in the folder.
+
+    `where` begins error messages.
     """
     module, _, attribute = name.partition(":")
     if not module or not attribute:
@@ -262,7 +280,7 @@ def imported(where: str, name: str, folder: Path) -> Any:
         ) from error
     for part in attribute.split("."):
         if not hasattr(found, part):
-            names = [name for name in dir(found) if not name.startswith("_")]
+            names = [public for public in dir(found) if not public.startswith("_")]
             raise ConfigError(f"{where}: {module!r} has no {part!r}; {nearest(part, names)}")
         found = getattr(found, part)
     return found
@@ -274,17 +292,22 @@ def _fitting(frame: pd.DataFrame, space: Space) -> pd.DataFrame:
 
     if not set(space.names) <= set(frame.columns):
         return frame.iloc[:0]
-    fits = np.ones(len(frame), dtype=np.bool_)
+    in_space = np.ones(len(frame), dtype=np.bool_)
     for feature in space.features:
         column = frame[feature.name]
         if feature.kind == "category":
-            fits &= column.isin(feature.levels).to_numpy()
+            in_space &= column.isin(feature.levels).to_numpy()
         else:
-            fits &= feature.inside(
-                pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-            )
-    known = frame[fits]
-    return known[space.valid(space.encode(known))] if len(known) else known
+            # A text that is not a number becomes NaN, which is inside no range.
+            numbers = pd.to_numeric(column, errors="coerce")
+            values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+            in_space &= feature.inside(values)
+    known = frame[in_space]
+    if not len(known):
+        return known
+    # Constraints are checked last: they are only defined for inputs of the space.
+    keeps_constraints = space.valid(space.encode(known))
+    return known[keeps_constraints]
 
 
 def _default() -> Path:
@@ -303,24 +326,27 @@ def _default() -> Path:
 def _of_themis(file: Path) -> dict[str, Any]:
     """Turn a Themis settings file into the tables of a configuration."""
     settings = read_themis(file)
-    checks = [
-        {
-            "job": test["job"],
-            "over": test["over"],
-            "kind": kind,
-            "level": test["level"],
-            "margin": test["margin"],
-        }
-        | ({} if test["limit"] is None else {"limit": test["limit"]})
-        for test in settings.tests
-        for kind in test["kinds"]
-    ]
-    for check in checks:
-        names = check.pop("over")
-        if names:
-            check["among" if check["job"] == "subsets" else "over"] = names
+    checks = []
+    for test in settings.tests:
+        checks.extend(_themis_check(test, kind) for kind in test["kinds"])
     return {
         "themis": settings.space,
         "subject": {"command": list(settings.command), "positive": 1},
         "checks": checks,
     }
+
+
+def _themis_check(test: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """Return the check of one kind of score that a test of Themis stands for."""
+    check = {
+        "job": test["job"],
+        "kind": kind,
+        "level": test["level"],
+        "margin": test["margin"],
+    }
+    if test["limit"] is not None:
+        check["limit"] = test["limit"]
+    if test["over"]:
+        key = "among" if test["job"] == "subsets" else "over"
+        check[key] = test["over"]
+    return check

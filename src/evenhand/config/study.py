@@ -13,6 +13,7 @@ from evenhand.config.file import imported
 from evenhand.methods.compare.axes import as_bias, as_performance
 from evenhand.mitigation.catalogue import METHODS
 from evenhand.runtime.errors import ConfigError, MissingExtra, UsageError, clip, nearest
+from evenhand.runtime.options import LABEL, NUMBER, TABLE, TEXT, TEXTS, WHOLE, Option, Options
 from evenhand.runtime.table_file import beside, read_frame
 from evenhand.space.space_file import read_toml
 from evenhand.study.models import MODELS, model
@@ -24,34 +25,38 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-_TEXT, _WHOLE, _TEXTS = (
-    ((str,), "a text"),
-    ((int,), "a whole number"),
-    ((str, list), "a text or a list of texts"),
+_TEXTS_WANTED = "a text or a list of texts"
+_TABLE_WANTED = "a table, such as { sex = 'male' }"
+STUDY_TABLE = Options.of(
+    Option("store", TEXT, "where results are kept, so that a killed study goes on"),
+    Option("splits", WHOLE, "how often each data set is split"),
+    Option("test_size", NUMBER, "the share of rows that are tested on"),
+    Option("seed", WHOLE, "the seed of the splits"),
+    Option("bias", TEXTS, "biases to judge by", wanted=_TEXTS_WANTED),
+    Option("performance", TEXT, "the performance to judge by"),
+    Option("missing", TEXT, "what to do where a library is missing", choices=("refuse", "skip")),
 )
-_TABLE = ((dict,), "a table, such as { sex = 'male' }")
-KEYS: dict[str, dict[str, tuple[tuple[type, ...], str]]] = {
-    "study": {
-        "store": _TEXT,
-        "splits": _WHOLE,
-        "test_size": ((int, float), "a number"),
-        "seed": _WHOLE,
-        "bias": _TEXTS,
-        "performance": _TEXT,
-        "missing": _TEXT,
-    },
-    "data": {
-        "name": _TEXT,
-        "from": _TEXT,
-        "target": _TEXT,
-        "positive": ((str, int, float, bool), "a label"),
-        "protected": _TABLE,
-        "drop": _TEXTS,
-    },
-    "models": {"name": _TEXT, "estimator": _TEXT},
-    "methods": {"name": _TEXT, "as": _TEXT, "settings": _TABLE},
+"""What can be set in the [study] table."""
+LISTED_TABLES = {
+    "data": Options.of(
+        Option("name", TEXT, "a data set of evenhand, or what to call that of the file"),
+        Option("from", TEXT, "a file of rows"),
+        Option("target", TEXT, "the column of true outcomes"),
+        Option("positive", LABEL, "the favourable outcome"),
+        Option("protected", TABLE, "the privileged value of each column", wanted=_TABLE_WANTED),
+        Option("drop", TEXTS, "columns that are no inputs", wanted=_TEXTS_WANTED),
+    ),
+    "models": Options.of(
+        Option("name", TEXT, "a model of evenhand, or what to call that of the user"),
+        Option("estimator", TEXT, "a function that makes an estimator"),
+    ),
+    "methods": Options.of(
+        Option("name", TEXT, "a mitigation method"),
+        Option("as", TEXT, "what to call it"),
+        Option("settings", TABLE, "its settings", wanted=_TABLE_WANTED),
+    ),
 }
-"""The tables of a study file, and what can be said in each."""
+"""What can be set in the tables that a study has one or more of, such as [[data]]."""
 PAPER: dict[str, tuple[Any, dict[str, str]]] = {
     "adult": (">50K", {"sex": "Male", "race": "White"}),
     "compas": (0, {"sex": "Female", "race": "Caucasian"}),
@@ -59,14 +64,12 @@ PAPER: dict[str, tuple[Any, dict[str, str]]] = {
 }
 """The favourable label and the privileged values of the Fairea paper (Table 3)."""
 _WOMEN = ("A92", "A95")
-MISSING = ("refuse", "skip")
+"""The codes of women in the German credit data, which hold the marital status as well."""
 
 
 @dataclass(frozen=True)
 class StudyFile:
-    """A study as a file declares it: what is run, where it is kept, and the scores that it is
-    judged by.
-    """
+    """A study as a file declares it: what is run, where it is kept, and how it is judged."""
 
     file: Path
     study: Study
@@ -93,20 +96,18 @@ class StudyFile:
         bias: Sequence[str] | None = None,
         performance: str | None = None,
     ) -> StudyFile:
-        """Return the same study with some of it said otherwise, as on a command line; None leaves
-        it.
-        """
+        """Return the study with some settings replaced, as by a command line; None keeps one."""
         study = self.study
+        if splits is not None:
+            study = replace(study, splits=splits)
+        if seed is not None:
+            study = replace(study, seed=seed)
         return StudyFile(
-            self.file,
-            replace(
-                study,
-                splits=study.splits if splits is None else splits,
-                seed=study.seed if seed is None else seed,
-            ),
-            self.store if store is None else Path(store),
-            self.bias if bias is None else tuple(bias),
-            self.performance if performance is None else performance,
+            file=self.file,
+            study=study,
+            store=self.store if store is None else Path(store),
+            bias=self.bias if bias is None else tuple(bias),
+            performance=self.performance if performance is None else performance,
         )
 
 
@@ -121,171 +122,210 @@ def read_study(path: str | PathLike[str] = "study.toml") -> StudyFile:
     if not file.exists():
         raise ConfigError(f"{file}: there is no such file; {beside(file, ('.toml',))}")
     table = read_toml(file)
-    _check(file, table)
-    said = table.get("study", {})
-    missing = said.get("missing", MISSING[0])
-    if missing not in MISSING:
-        raise ConfigError(
-            f"{file}: [study] missing = {clip(repr(missing))}; {nearest(missing, MISSING)}"
-        )
-    models = [
-        _model(f"{file}: [[models]] {number}", one, file.parent)
-        for number, one in enumerate(table["models"], start=1)
-    ]
-    methods, notes = _methods(file, table["methods"], skip=missing == "skip")
-    named = [one["name"] for one in table["models"] if "estimator" not in one]
-    tasks = [
-        _task(f"{file}: [[data]] {number}", one, file.parent, named)
-        for number, one in enumerate(table["data"], start=1)
-    ]
-    settings = {key: said[key] for key in ("splits", "test_size", "seed") if key in said}
+    _check_tables(file, table)
+    settings = table.get("study", {})
+    study = _study(file, table, settings)
+    store_name = settings.get("store", file.with_suffix(".sqlite").name)
+    declared = StudyFile(file, study, file.parent / store_name)
+    bias = _listed(settings["bias"]) if "bias" in settings else None
+    return declared.changed(bias=bias, performance=settings.get("performance"))
+
+
+def _study(file: Path, table: Mapping[str, Any], settings: Mapping[str, Any]) -> Study:
+    """Return what is run: every method with every model on every data set."""
+    folder = file.parent
+    models = []
+    for number, entry in enumerate(table["models"], start=1):
+        models.append(_model(f"{file}: [[models]] {number}", entry, folder))
+    skip_missing = settings.get("missing") == "skip"
+    methods, notes = _methods(file, table["methods"], skip=skip_missing)
+    # Models of evenhand cannot take missing numbers; those of the user may.
+    own_models = [entry["name"] for entry in table["models"] if "estimator" not in entry]
+    tasks = []
+    for number, entry in enumerate(table["data"], start=1):
+        tasks.append(_task(f"{file}: [[data]] {number}", entry, folder, own_models))
+    sampling = {key: settings[key] for key in ("splits", "test_size", "seed") if key in settings}
     try:
-        study = Study(tasks, models, methods, **settings, notes=notes)
+        return Study(tasks, models, methods, **sampling, notes=notes)
     except UsageError as error:
         raise ConfigError(f"{file}: {error}") from None
-    store = file.parent / said.get("store", file.with_suffix(".sqlite").name)
-    read = StudyFile(file, study, store)
-    return read.changed(
-        bias=_listed(said["bias"]) if "bias" in said else None, performance=said.get("performance")
-    )
 
 
-def _check(file: Path, table: Mapping[str, Any]) -> None:
-    """Refuse tables and keys that there are not, and values of another kind."""
+def _check_tables(file: Path, table: Mapping[str, Any]) -> None:
+    """Refuse tables and keys that are unknown, and values of another kind."""
+    names = ("study", *LISTED_TABLES)
     for name in table:
-        if name not in KEYS:
-            raise ConfigError(f"{file}: unknown table [{name}]; {nearest(name, KEYS)}")
-    for name, keys in KEYS.items():
-        if name == "study":
-            parts = [("[study]", table.get("study", {}))]
-        else:
-            given = table.get(name, [])
-            if not isinstance(given, list) or not given:
-                raise ConfigError(f"{file}: has no [[{name}]] table; a study needs at least one")
-            parts = [(f"[[{name}]] {number}", part) for number, part in enumerate(given, start=1)]
-        for where, part in parts:
-            if not isinstance(part, dict):
-                raise ConfigError(f"{file}: {where} is {clip(repr(part))}; write it as a table")
-            for key, value in part.items():
-                if key not in keys:
-                    raise ConfigError(
-                        f"{file}: {where} has an unknown key {key!r}; {nearest(key, keys)}"
-                    )
-                types, wanted = keys[key]
-                texts = list not in types or all(isinstance(one, str) for one in _listed(value))
-                if (
-                    not isinstance(value, types)
-                    or (isinstance(value, bool) and bool not in types)
-                    or not texts
-                ):
-                    raise ConfigError(
-                        f"{file}: {where} has {key} = {clip(repr(value))}; it must be {wanted}"
-                    )
+        if name not in names:
+            raise ConfigError(f"{file}: unknown table [{name}]; {nearest(name, names)}")
+    _check_table(f"{file}: [study]", table.get("study", {}), STUDY_TABLE)
+    for name, options in LISTED_TABLES.items():
+        entries = table.get(name, [])
+        if not isinstance(entries, list) or not entries:
+            raise ConfigError(f"{file}: has no [[{name}]] table; a study needs at least one")
+        for number, entry in enumerate(entries, start=1):
+            _check_table(f"{file}: [[{name}]] {number}", entry, options)
+
+
+def _check_table(where: str, table: Any, options: Options) -> None:
+    if not isinstance(table, dict):
+        raise ConfigError(f"{where} is {clip(repr(table))}; write it as a table")
+    try:
+        options.check(table, where)
+    except UsageError as error:
+        raise ConfigError(str(error)) from None
 
 
 def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
+    """Return a list as it is, and any other value as the only one of a list."""
+    if isinstance(value, list):
+        return value
+    return [value]
 
 
 def _methods(
     file: Path, tables: Sequence[Mapping[str, Any]], *, skip: bool
 ) -> tuple[list[Entry], list[str]]:
-    """Return the methods, and which were left out because a library is not installed."""
-    found, notes = [], []
+    """Return the methods, and notes on those that are left out since a library is missing."""
+    entries = []
+    notes = []
     for number, table in enumerate(tables, start=1):
         where = f"{file}: [[methods]] {number}"
         key = table.get("name")
         if key not in METHODS:
             raise ConfigError(f"{where} has name = {clip(repr(key))}; {nearest(key, METHODS)}")
+        name = table.get("as", key)
         try:
-            entry = Entry(table.get("as", key), key=key, settings=table.get("settings", {}))
+            entry = Entry(name, key=key, settings=table.get("settings", {}))
             entry.check()
         except MissingExtra as error:
             if not skip:
                 raise MissingExtra(f"{where}: the method {key!r}", METHODS[key].extra) from error
-            notes.append(f"{table.get('as', key)} was skipped: {error}")
+            notes.append(f"{name} was skipped: {error}")
             continue
         except UsageError as error:
             raise ConfigError(f"{where}: {error}") from None
-        found.append(entry)
-    if not found:
+        entries.append(entry)
+    if not entries:
         raise ConfigError(f"{file}: no method of [[methods]] can run here; {notes[0]}")
-    return found, notes
+    return entries, notes
 
 
 def _model(where: str, table: Mapping[str, Any], folder: Path) -> Model:
     if "estimator" not in table:
         name = table.get("name")
         if name not in MODELS:
-            more = ', or estimator = "package.module:function" that makes one'
             raise ConfigError(
-                f"{where} has name = {clip(repr(name))}; {nearest(name, MODELS)}{more}"
+                f"{where} has name = {clip(repr(name))}; {nearest(name, MODELS)}, or name a"
+                ' function that makes one with estimator = "package.module:function"'
             )
         return Model(name, model(name))
-    make = imported(f"{where} estimator", table["estimator"], folder)
+    place = table["estimator"]
+    make = imported(f"{where} estimator", place, folder)
     try:
-        made = make()
+        estimator = make()
     except Exception as error:
         raise ConfigError(
-            f"{where}: {table['estimator']}() raised {type(error).__name__}: {clip(str(error))}"
+            f"{where}: {place}() raised {type(error).__name__}: {clip(str(error))}"
         ) from error
-    if not hasattr(made, "fit") or not hasattr(made, "predict"):
+    if not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
         raise ConfigError(
-            f"{where}: {table['estimator']}() gave {clip(repr(made))}, which has no fit and predict"
+            f"{where}: {place}() returned {clip(repr(estimator))}, which has no fit and predict"
         )
-    return Model(table.get("name", table["estimator"].rpartition(":")[2]), made)
+    function_name = place.rpartition(":")[2]
+    return Model(table.get("name", function_name), estimator)
 
 
 def _task(where: str, table: Mapping[str, Any], folder: Path, models: Sequence[str]) -> Task:
-    name, frame, target, positive, privileged = _loaded(where, table, folder)
-    drop = _listed(table.get("drop", []))
-    for what, column in [("target", target), *(("drop", column) for column in drop)]:
-        if column not in frame.columns:
-            raise ConfigError(
-                f"{where} has {what} = {column!r}, no column; {nearest(column, frame.columns)}"
-            )
-    inputs = frame.drop(columns=[target, *drop])
-    gaps = [column for column in inputs.select_dtypes("number") if inputs[column].isna().any()]
-    if gaps and models:
-        number = int(inputs[gaps[0]].isna().sum())
-        raise ConfigError(
-            f"{where}: column {gaps[0]!r} is missing in {number:,} of {len(inputs):,} rows, which"
-            f" {models[0]} cannot take; fill them in, or name the column in drop"
-        )
+    data = _loaded(where, table, folder)
+    frame = data.frame
+    dropped = _listed(table.get("drop", []))
+    _need_column(where, "target", data.target, frame)
+    for column in dropped:
+        _need_column(where, "drop", column, frame)
+    inputs = frame.drop(columns=[data.target, *dropped])
+    if models:
+        _refuse_gaps(where, inputs, models[0])
+    labels = frame[data.target].to_numpy()
     try:
-        return Task(name, inputs, frame[target].to_numpy(), positive, privileged)
+        return Task(data.name, inputs, labels, data.positive, data.privileged)
     except UsageError as error:
         raise ConfigError(f"{where}: {error}") from None
 
 
-def _loaded(
-    where: str, table: Mapping[str, Any], folder: Path
-) -> tuple[str, pd.DataFrame, str, Any, Mapping[str, Any]]:
-    """Return name, frame, target, favourable label and privileged values of a data set."""
+def _need_column(where: str, key: str, column: str, frame: pd.DataFrame) -> None:
+    if column not in frame.columns:
+        raise ConfigError(
+            f"{where} has {key} = {column!r}, which is not a column;"
+            f" {nearest(column, frame.columns)}"
+        )
+
+
+def _refuse_gaps(where: str, inputs: pd.DataFrame, model_name: str) -> None:
+    """Refuse missing numbers, which the models of evenhand cannot take."""
+    for column in inputs.select_dtypes("number"):
+        missing = int(inputs[column].isna().sum())
+        if missing:
+            raise ConfigError(
+                f"{where}: column {column!r} is missing in {missing:,} of {len(inputs):,} rows,"
+                f" which {model_name} cannot take; fill them in, or name the column in drop"
+            )
+
+
+@dataclass(frozen=True)
+class _LoadedData:
+    """A data set as it is studied."""
+
+    name: str
+    frame: pd.DataFrame
+    target: str
+    positive: Any
+    """The favourable label."""
+    privileged: Mapping[str, Any]
+    """The privileged value of each protected column."""
+
+
+def _loaded(where: str, table: Mapping[str, Any], folder: Path) -> _LoadedData:
+    """Return the data of a file, or a data set of evenhand by its name."""
     if "from" in table:
-        for key in ("target", "positive", "protected"):
-            if key not in table:
-                raise ConfigError(
-                    f"{where} has from = {table['from']!r} and no {key!r}; say it, too"
-                )
-        frame = read_frame(folder / table["from"])
-        name = table.get("name", Path(table["from"]).name.partition(".")[0])
-        return name, frame, table["target"], table["positive"], table["protected"]
+        return _loaded_file(where, table, folder)
     if "name" not in table:
         raise ConfigError(f'{where} has neither name = "german" nor from = "loans.csv"')
     name = table["name"]
     try:
-        found = datasets.load(name)
+        dataset = datasets.load(name)
     except UsageError as error:
         raise ConfigError(f"{where}: {error}") from None
-    positive, privileged = PAPER.get(name, (found.positive, {}))
-    frame = found.frame
+    positive, privileged = PAPER.get(name, (dataset.positive, {}))
+    frame = dataset.frame
     if name == "german":
-        sex = np.where(frame["personal_status_sex"].isin(_WOMEN), "female", "male")
+        # The paper studies the sex alone, which the data hold together with the marital status.
+        is_woman = frame["personal_status_sex"].isin(_WOMEN)
+        sex = np.where(is_woman, "female", "male")
         frame = frame.drop(columns="personal_status_sex").assign(sex=sex)
-    chosen = table.get("protected", privileged)
-    if not chosen:
+    protected = table.get("protected", privileged)
+    if not protected:
         raise ConfigError(
             f"{where} has no 'protected': the privileged value of each protected column"
         )
-    return name, frame, table.get("target", found.target), table.get("positive", positive), chosen
+    return _LoadedData(
+        name=name,
+        frame=frame,
+        target=table.get("target", dataset.target),
+        positive=table.get("positive", positive),
+        privileged=protected,
+    )
+
+
+def _loaded_file(where: str, table: Mapping[str, Any], folder: Path) -> _LoadedData:
+    for key in ("target", "positive", "protected"):
+        if key not in table:
+            raise ConfigError(f"{where} has from = {table['from']!r} and no {key!r}; add it")
+    path = Path(table["from"])
+    stem = path.name.partition(".")[0]
+    return _LoadedData(
+        name=table.get("name", stem),
+        frame=read_frame(folder / path),
+        target=table["target"],
+        positive=table["positive"],
+        privileged=table["protected"],
+    )
