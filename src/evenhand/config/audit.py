@@ -158,7 +158,7 @@ def _with_written_paths(audit: Audit, config: Config) -> Audit:
 
 def _paths(config: Config) -> list[str]:
     """Return the files that the checks name, as they name them."""
-    paths = []
+    paths: list[str] = []
     for check in config.table.get("checks", ()):
         names = file_options(check["job"], texts=config.of_texts)
         paths.extend(check[name] for name in names if name in check)

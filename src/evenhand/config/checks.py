@@ -91,7 +91,7 @@ def _of_kind(checks: Sequence[Check], kind: str, usual_kind: str) -> list[Check]
 
 def _over_sets(checks: Sequence[Check], sets: Sequence[Sequence[str]], job: str) -> list[Check]:
     """Return the checks of these sets of features; a set without a check has the defaults."""
-    chosen = []
+    chosen: list[Check] = []
     for names in sets:
         features = set(names)
         matching = [check for check in checks if _features(check) == features]

@@ -326,7 +326,7 @@ def _default() -> Path:
 def _of_themis(file: Path) -> dict[str, Any]:
     """Turn a Themis settings file into the tables of a configuration."""
     settings = read_themis(file)
-    checks = []
+    checks: list[dict[str, Any]] = []
     for test in settings.tests:
         checks.extend(_themis_check(test, kind) for kind in test["kinds"])
     return {

@@ -652,7 +652,7 @@ def test_what_does_not_go_with_texts_exits_with_2(run, arguments, words):
 @pytest.mark.parametrize(
     ("subject", "words"),
     [
-        ('command = ["./decide"]', "command does not go with [texts]"),
+        ('command = ["./decide"]', "command cannot be combined with [texts]"),
         ('function = "mine_rules:rde"', "did you mean 'rude'"),
         ('function = "mine_rules:rude"\noutputs = ["a"]', "unknown key 'outputs'"),
         ('function = "mine_rules:rude"\npostive = 0', "did you mean 'positive'"),

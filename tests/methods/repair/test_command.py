@@ -276,7 +276,7 @@ def test_texts_have_their_outcomes_in_a_column():
         ('target = "rude"\nrule = []', ["terms by category"]),
         (
             'target = "rude"\nover = ["gender"]',
-            ["over = ['gender'] does not go here", "[texts]", "tolerance"],
+            ["over = ['gender'] cannot be combined", "[texts]", "tolerance"],
         ),
     ],
 )
@@ -305,11 +305,11 @@ def test_texts_are_refused_in_a_sentence(more, words):
         ('output = "no/repaired.skops"', "no folder"),
         ('output = "model.joblib"', "would overwrite the model"),
         ('estimator = "training_rules"', "must be written"),
-        ('estimator = "training_rules:number"', "is 3, which is no estimator"),
+        ('estimator = "training_rules:number"', "is 3, which neither is an estimator nor makes one"),
         ('estimator = "training_rules:fails"', "raised RuntimeError: out of order"),
         ('estimator = "training_rules:train"', "calling it raised TypeError"),
         ('fit = "training_rules:trian"', "did you mean 'train'"),
-        ('fit = "training_rules:tree"', "no function of X and y"),
+        ('fit = "training_rules:tree"', "is not a function of X and y"),
         (
             'fit = "training_rules:train"\nestimator = "training_rules:tree"',
             "both estimator and fit",
@@ -346,7 +346,7 @@ def test_data_that_are_not_there_are_refused(line, words):
         ('estimator = "model.joblib"', "allow_pickle = true"),
         ('estimator = "modl.joblib"\nallow_pickle = true', "model.joblib"),
         ("estimator = 3", "must be a text"),
-        ('estimator = "model.joblib"\nthreshold = 0.3', "threshold = 0.3 does not go with repair"),
+        ('estimator = "model.joblib"\nthreshold = 0.3', "threshold = 0.3 cannot be combined with repair"),
         ('estimator = "model.joblib"\ntreshold = 0.3', "did you mean 'threshold'"),
     ],
 )
