@@ -411,7 +411,7 @@ def test_any_counts_give_a_valid_result(rates):
         (UsageError, {"positive": 3}, ["positive = 3", "0, 1"]),
         (UsageError, {"positive": ["yes"]}, ["positive = ['yes']"]),
         (UsageError, {"bins": {"agee": [1, 2]}}, ["'agee'"]),
-        (UsageError, {"bins": {"race": [1, 2]}}, ["'race'", "no numbers"]),
+        (UsageError, {"bins": {"race": [1, 2]}}, ["'race'", "does not hold numbers"]),
         (UsageError, {"bins": [1, 2]}, ["dictionary"]),
         (UsageError, {"over": "age", "bins": {"age": 5}}, ["rising list of edges"]),
         (SpaceError, {"over": "age", "bins": {"age": [5, 1]}}, ["'age'"]),

@@ -393,7 +393,7 @@ def test_results_that_cannot_be_replayed(tmp_path):
         [category("gender", ["F", "M"]), category("race", ["a", "b"]), integer("age", 18, 90)]
     )
     file = result_of(tmp_path, finding(case(60)))
-    refused(UsageError, lambda: replay(file, fair, other), "r.json", "'sex' is no feature")
+    refused(UsageError, lambda: replay(file, fair, other), "r.json", "'sex' is not a feature")
     younger = Space(
         [category("sex", ["F", "M"]), category("race", ["a", "b"]), integer("age", 18, 50)]
     )

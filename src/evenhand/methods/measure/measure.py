@@ -1,13 +1,15 @@
-"""measure: how much does this software discriminate, and how sure are we (Themis, Galhotra et al.
-2017)?
+"""measure: how much does this software discriminate, and how sure are we?
+
+The scores are those of Themis (Galhotra, Brun, Meliou 2017).
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from evenhand.methods.measure import MEASURE, PREVALENCE
+from evenhand.methods.measure import MEASURE, PREVALENCE, messages
 from evenhand.population.samplers import Draws, checked_sampler
 from evenhand.results.evidence import Finding
 from evenhand.results.result import Result
@@ -43,7 +45,10 @@ LIMITING = (
     StopReason.ENUMERATED,
 )
 """Why sampling of a set may end, from what leaves most open to what leaves nothing open."""
-MARGIN, RARE_MARGIN = 0.05, 0.01
+MARGIN = 0.05
+"""How precisely a score is known by default."""
+RARE_MARGIN = 0.01
+"""The same for a prevalence, as discriminatory inputs may be rare."""
 
 
 @MEASURE.options.checked
@@ -84,9 +89,8 @@ def measure(
         it.
     margin, level
         Otherwise sampling ends when the score is known to within the margin, at this level of
-        confidence. By default
-        0.05; with a limit a fifth of it where that is finer, so that only a score next to the limit
-        stays undecided.
+        confidence. By default 0.05; with a limit a fifth of it where that is finer, so that only a
+        score next to the limit stays undecided.
     interval
         ``"wald"`` reproduces the paper's stopping rule and interval, which do not hold their
         coverage.
@@ -102,6 +106,25 @@ def measure(
     budget
         What the whole call may spend; sets that it does not reach in full are reported as far as it
         went.
+    seed, n_jobs, progress
+        The seed of all draws, the processes that ask the software, and whether to show progress.
+
+    Returns
+    -------
+    Result
+        A finding for each set of features and each output of the software.
+
+    Raises
+    ------
+    UsageError
+        If a setting is not valid, the sets name features that the space does not have, or the
+        population cannot be scored as asked within the budget.
+    SubjectError
+        If the software under test fails, or does not answer alike to the same input.
+
+    See Also
+    --------
+    subsets : Finds the sets of features. See docs/how-to/measure.md for how scores are measured.
 
     Examples
     --------
@@ -112,21 +135,25 @@ def measure(
     >>> fair.verdict.value, fair.worst.estimate.value
     ('pass', 0.0)
     """
-    if kind not in KINDS:
-        raise UsageError(f"kind = {kind!r} is not available; {nearest(kind, KINDS)}")
+    _check_kind(kind)
     tested = as_subject(subject, space)
     sets = feature_sets(tested.space, over)
-    chosen, allowed = checked_sampler(sampler), checked_budget(budget)
+    population = checked_sampler(sampler)
+    allowed = checked_budget(budget)
     questions = questions_of(tested, kind, sets)
-    terms = _terms(len(questions), margin, level, limit, interval, chosen, exact=exact, seed=seed)
-    findings, stops, before = [], [], tested.executed
+    terms = _terms(
+        Terms(population, level, margin, limit, interval, exact, seed, among=len(questions))
+    )
+    executed_before = tested.executed
+    findings: list[Finding] = []
+    stops: list[StopReason] = []
     tests: list[Tests] = []
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(allowed, hook)
-        notes = check_deterministic(
-            Draws(chosen, tested.space, seed, *questions[0].stream), tested, meter
-        )
+        draws = Draws(population, tested.space, seed, *questions[0].stream)
+        notes = check_deterministic(draws, tested, meter)
         for number, question in enumerate(questions):
+            # What a set leaves of its share of the budget is shared by those after it.
             part = meter.share(len(questions) - number)
             answer = ask(question, terms, part, workers, keep=keep_tests)
             meter.queries += part.queries
@@ -137,16 +164,24 @@ def measure(
             if answer.stop is StopReason.INTERRUPTED:
                 findings += [_unmeasured(missed, terms) for missed in questions[number + 1 :]]
                 break
+    if kind == "causal":
+        notes += unseen_notes(tested.space, sets)
     return Result(
         "measure",
         findings,
         seed,
-        Spent(meter.queries, tested.executed - before, meter.seconds),
+        Spent(meter.queries, tested.executed - executed_before, meter.seconds),
         _overall(stops),
         tested.space.to_dict(),
-        notes + (unseen_notes(tested.space, sets) if kind == "causal" else []),
+        notes,
         tests=_suite(tested.space, tests) if keep_tests else None,
     )
+
+
+def _check_kind(kind: str) -> None:
+    if kind not in KINDS:
+        choices = nearest(kind, KINDS)
+        raise UsageError(messages.UNKNOWN_KIND.format(kind=repr(kind), choices=choices))
 
 
 def _suite(space: Space, tests: Sequence[Tests]) -> Suite:
@@ -169,12 +204,33 @@ def prevalence(
     n_jobs: int = 1,
     progress: bool | None = None,
 ) -> Result:
-    """Measure the share of discriminatory inputs among all inputs, drawn uniformly (Aequitas,
-    section 4.3).
+    """Measure the share of discriminatory inputs among all inputs, drawn uniformly.
 
-    It is the causal score of `measure`, with a margin that suits rare inputs: 0.01 by default. The
-    paper averages over many samples until the mean settles; here the interval holds its level under
-    the rule that ends the sampling.
+    This is what Aequitas estimates (Udeshi et al. 2018, section 4.3): the causal score of
+    `measure`, with a margin that suits rare inputs, 0.01 by default. The paper averages over many
+    samples until the mean settles; here the interval holds its level under the rule that ends the
+    sampling.
+
+    Parameters
+    ----------
+    subject, space
+        A Subject, or a fitted model or function with its space.
+    over, limit, margin, level, budget, seed, n_jobs, progress
+        As for `measure`.
+
+    Returns
+    -------
+    Result
+        A finding for each set of features and each output of the software.
+
+    Raises
+    ------
+    UsageError, SubjectError
+        As for `measure`.
+
+    See Also
+    --------
+    measure : Other populations and kinds of scores. See docs/how-to/measure.md.
 
     Examples
     --------
@@ -185,12 +241,14 @@ def prevalence(
     >>> found.worst.estimate.n, round(found.worst.estimate.value, 3)
     (146, 0.356)
     """
+    if margin is None and limit is None:
+        margin = RARE_MARGIN
     return measure(
         subject,
         space,
         over=over,
         limit=limit,
-        margin=RARE_MARGIN if margin is None and limit is None else margin,
+        margin=margin,
         level=level,
         budget=budget,
         seed=seed,
@@ -199,35 +257,31 @@ def prevalence(
     )
 
 
-def _terms(
-    questions: int,
-    margin: float | None,
-    level: float,
-    limit: float | None,
-    interval: str | None,
-    sampler: Sampler,
-    *,
-    exact: bool | None,
-    seed: int,
-) -> Terms:
-    check_level(level)
+def _terms(given: Terms) -> Terms:
+    """Return checked terms, with a margin that suits the limit where none is given."""
+    check_level(given.level)
+    margin = given.margin
     if margin is None:
-        margin = min(MARGIN, check_limit(limit) / 5) if limit else MARGIN
-    Plan(level, margin, limit, interval)  # refuses what is wrong before anything is asked
-    return Terms(sampler, level, margin, limit, interval, exact, seed, questions)
+        margin = MARGIN
+        if given.limit:
+            margin = min(MARGIN, check_limit(given.limit) / 5)
+    # A plan refuses what is wrong, before anything is asked.
+    Plan(given.level, margin, given.limit, given.interval)
+    return replace(given, margin=margin)
 
 
 def _unmeasured(question: Question, terms: Terms) -> Finding:
-    """Say of a set that the run did not come to it, so that it cannot be taken for a pass."""
+    """Return that the run did not come to a set, so that it cannot be taken for a pass."""
     population = terms.sampler.population(question.space)
-    estimate = Estimate(math.nan, 0.0, 1.0, 0, terms.level, terms.interval or "exact", population)
+    method = terms.interval or "exact"
+    estimate = Estimate(math.nan, 0.0, 1.0, 0, terms.level, method, population)
+    features = " and ".join(question.names)
     output = question.view.title
-    claim = " ".join([f"{' and '.join(question.names)} was not measured", *_of(output)])
+    if output:
+        claim = messages.NOT_MEASURED_FOR_OUTPUT.format(features=features, output=output)
+    else:
+        claim = messages.NOT_MEASURED.format(features=features)
     return Finding(claim, question.names, estimate, terms.limit, output=output, score=question.kind)
-
-
-def _of(output: str) -> list[str]:
-    return [f"for {output}"] if output else []
 
 
 def _overall(stops: Sequence[StopReason]) -> StopReason:

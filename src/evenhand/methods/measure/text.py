@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evenhand.methods.measure import messages
 from evenhand.report.terminal import all_findings, closing
 from evenhand.runtime import number_text
 
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def lines_of_records(result: Result, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
-    """Tell what was measured of recorded decisions."""
+    """Yield what was measured of recorded decisions."""
     yield from all_findings(result, cases, width)
     rows = number_text.count(result.details.get("rows", 0))
-    yield from closing(
-        result, f"{rows} recorded decisions, {number_text.seconds(result.spent.seconds)}"
-    )
+    seconds = number_text.seconds(result.spent.seconds)
+    spent = messages.SPENT_ON_RECORDS.format(rows=rows, seconds=seconds)
+    yield from closing(result, spent)

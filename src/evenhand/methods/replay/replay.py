@@ -1,6 +1,4 @@
-"""replay: ask another version of the software the very tests behind a score, or the cases of a
-result, again.
-"""
+"""replay: ask another version of the software the tests of a suite, or the cases of a result."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.replay import REPLAY
+from evenhand.methods.replay import REPLAY, messages
 from evenhand.methods.replay.rescore import CausalTests, GroupTests
 from evenhand.population.samplers import Uniform
 from evenhand.results.evidence import Finding
@@ -32,11 +30,14 @@ from evenhand.texts.matching import unmarked
 from evenhand.texts.text_subject import TextSubject, text_subject_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from os import PathLike
 
     from numpy.typing import NDArray
 
+    from evenhand.methods.replay.rescore import Replayed
+    from evenhand.results.protocol import Evidence
+    from evenhand.scores.question import Question
     from evenhand.scores.test_suite import Tests
     from evenhand.space.feature import Points
     from evenhand.space.space import Space
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 
 CHECKED = 32
 """Inputs that are asked twice to see whether the subject is deterministic."""
-NO_CASES = {"search": "the search found none", "mine_text": "no outcome changes with any term"}
 
 
 @REPLAY.options.checked
@@ -57,7 +57,7 @@ def replay(
     level: float = 0.95,
     seed: int = 0,
 ) -> Result:
-    """Ask the software again what a suite or a result holds, and say what changed.
+    """Ask the software again what a suite or a result holds, and report what changed.
 
     Parameters
     ----------
@@ -76,6 +76,26 @@ def replay(
     seed
         Kept with the result, so that all verbs take it alike; nothing is drawn here.
 
+    Returns
+    -------
+    Result
+        For a suite, each of its scores; for a result, which cases of each finding still differ. The
+        details hold how many outcomes changed.
+
+    Raises
+    ------
+    UsageError
+        If the file holds nothing to replay, or something of another space or other outputs; or if
+        a limit is given for a result.
+    DataError
+        If a suite cannot be read.
+    SubjectError
+        If the software under test fails, or does not answer alike to the same input.
+
+    See Also
+    --------
+    measure : Writes suites. See docs/how-to/replay.md for how versions are compared.
+
     Examples
     --------
     >>> import tempfile
@@ -84,11 +104,16 @@ def replay(
     >>> from evenhand.scores.test_suite import Tests, write_suite
     >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)])
     >>> people = np.array([[0.0, 30.0], [1.0, 30.0]])
-    >>> tests = Tests("causal", ("sex",), people, np.array([False, True]), np.array([0, 0]), np.array([True, False]))
+    >>> outcomes, draws, own = np.array([False, True]), np.array([0, 0]), np.array([True, False])
+    >>> tests = Tests("causal", ("sex",), people, outcomes, draws, own)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_suite(Path(folder, "sex.csv"), space, [tests])
-    ...     print(replay(Path(folder, "sex.csv"), lambda frame: frame["age"] >= 21, space).worst.claim)
-    changing only sex changes the outcome of 0.0 % of inputs (it was 100.0 %); 1 of 2 outcomes changed
+    ...     file = Path(folder, "sex.csv")
+    ...     write_suite(file, space, [tests])
+    ...     found = replay(file, lambda frame: frame["age"] >= 21, space)
+    >>> found.worst.claim.split("; ")[0]
+    'changing only sex changes the outcome of 0.0 % of inputs (it was 100.0 %)'
+    >>> found.worst.claim.split("; ")[1]
+    '1 of 2 outcomes changed'
     """
     file = Path(path)
     check_level(level)
@@ -96,27 +121,26 @@ def replay(
         check_limit(limit)
     if file.suffix.lower() == ".json":
         if limit is not None:
-            given = number_text.limit(limit)
-            raise UsageError(
-                f"limit = {given} is for a suite; a case of a result passes when it differs no"
-                " longer"
-            )
+            limit_text = number_text.limit(limit)
+            raise UsageError(messages.LIMIT_FOR_A_RESULT.format(limit=limit_text))
         recorded = _recorded(file)
-        texts = recorded.job == "mine_text"
-        tested = _text_subject(file, subject, space) if texts else _subject(file, subject, space)
-        return _again(file, recorded, tested, seed)
+        if recorded.job == "mine_text":
+            return _replay_texts(file, recorded, _text_subject(file, subject, space), seed)
+        return _replay_cases(file, recorded, _subject(file, subject, space), seed)
     known = (*SUFFIXES, ".json")
     if not file.name.lower().endswith(known):
+        choices = nearest(file.suffix, known)
         raise UsageError(
-            f"'{file}' has the unknown suffix '{file.suffix}'; {nearest(file.suffix, known)}"
+            messages.UNKNOWN_SUFFIX.format(file=file, suffix=file.suffix, choices=choices)
         )
-    return _suite(file, _subject(file, subject, space), limit, level, seed)
+    return _replay_suite(file, _subject(file, subject, space), limit, level, seed)
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a file holds that can be asked again: the job that made it, its findings, and the space
-    of its inputs.
+    """What a file holds that can be asked again.
+
+    These are the job that made it, its findings, and the space of its inputs.
     """
 
     job: str
@@ -129,9 +153,9 @@ def _recorded(file: Path) -> Recorded:
     found = evidence_of(json_file.read(file, "result"), where=str(file))
     if found.parts == (found,):
         return Recorded(found.job, found.findings, getattr(found, "space", {}))
-    with_cases = [part for part in found.parts if any(finding.cases for finding in part.findings)]
+    with_cases = [part for part in found.parts if _has_cases(part)]
     if not with_cases:
-        raise UsageError(f"'{file}' has no cases to replay; none of its checks has any")
+        raise UsageError(messages.NO_CASES_OF_AN_AUDIT.format(file=file))
     findings: list[Finding] = []
     for part in with_cases:
         findings += part.findings
@@ -139,116 +163,201 @@ def _recorded(file: Path) -> Recorded:
     return Recorded(first.job, by_evidence(findings), getattr(first, "space", {}))
 
 
+def _has_cases(part: Evidence) -> bool:
+    return any(finding.cases for finding in part.findings)
+
+
 def _subject(file: Path, subject: Any, space: Space | None) -> Subject:
     if isinstance(subject, TextSubject):
-        raise UsageError(
-            f"'{file}' holds no texts, but {subject.name} takes texts; pass a Subject, or a space"
-            " as well"
-        )
+        raise UsageError(messages.SUBJECT_TAKES_TEXTS.format(file=file, subject=subject.name))
     return as_subject(subject, space)
 
 
 def _text_subject(file: Path, subject: Any, space: Space | None) -> TextSubject:
     if isinstance(subject, Subject) or space is not None:
-        raise UsageError(
-            f"'{file}' holds texts and not inputs of a space; pass a TextSubject, or a function of"
-            " texts"
-        )
+        raise UsageError(messages.FILE_HOLDS_TEXTS.format(file=file))
     return text_subject_of(subject)
 
 
-def _suite(file: Path, subject: Subject, limit: float | None, level: float, seed: int) -> Result:
+def _replay_suite(
+    file: Path, subject: Subject, limit: float | None, level: float, seed: int
+) -> Result:
     """Ask every test of a suite again."""
     parts = read_suite(file, subject.space)
     _check_outputs(file, subject, parts[0])
-    asking = [(part, questions_of(subject, part.kind, [part.over])) for part in parts]
-    terms = Terms(
-        Uniform(), level, limit=limit, among=sum(len(questions) for _, questions in asking)
-    )
+    questions = [questions_of(subject, part.kind, [part.over]) for part in parts]
+    number_of_questions = sum(len(of_part) for of_part in questions)
+    terms = Terms(Uniform(), level, limit=limit, among=number_of_questions)
     points = np.asfortranarray(np.concatenate([part.points for part in parts]))
-    meter, before = Meter(Budget()), subject.executed
+    meter = Meter(Budget())
+    executed_before = subject.executed
+    # A causal score compares single answers; rates of groups may vary a little from run to run.
     if any(part.kind == "causal" for part in parts):
         _check_deterministic(subject, points, meter)
-    answers = np.split(subject.decide(points), np.cumsum([len(part.points) for part in parts])[:-1])
+    answers = subject.decide(points)
     meter.queries += len(points)
-    findings: list[Finding] = []
-    notes: list[str] = []
-    was: dict[str, float] = {}
-    changed = 0
-    for (part, questions), outcomes in zip(asking, answers, strict=True):
-        kind = CausalTests if part.kind == "causal" else GroupTests
-        replayed = [kind(file.name, question, part, outcomes) for question in questions]
-        findings += [each.finding(terms) for each in replayed]
-        notes += [note for each in replayed for note in each.notes() if note not in notes]
-        was |= {each.question.task: each.was for each in replayed}
-        changed += int(np.any([each.changed for each in replayed], axis=0).sum())
-    spent = Spent(meter.queries, subject.executed - before, meter.seconds)
-    details = {"changed": changed, "of": len(points), "was": was}
+    ends = np.cumsum([len(part.points) for part in parts])
+    replayed: list[ReplayedPart] = []
+    for part, of_part, outcomes in zip(parts, questions, np.split(answers, ends[:-1]), strict=True):
+        scores = [_rescored(file, question, part, outcomes) for question in of_part]
+        replayed.append(ReplayedPart(scores))
     return Result(
         "replay",
-        findings,
+        _findings(replayed, terms),
         seed,
-        spent,
+        Spent(meter.queries, subject.executed - executed_before, meter.seconds),
         StopReason.ENUMERATED,
         subject.space.to_dict(),
-        notes,
-        details=details,
+        _notes(replayed),
+        details={
+            "changed": sum(part.changed for part in replayed),
+            "of": len(points),
+            "was": _former_scores(replayed),
+        },
     )
+
+
+@dataclass(frozen=True)
+class ReplayedPart:
+    """The scores of one part of a suite, one for each output, which rest on the same tests."""
+
+    scores: Sequence[Replayed]
+
+    @property
+    def changed(self) -> int:
+        """How many tests have an outcome that changed, whichever output it is of."""
+        changed_by_output = [score.changed for score in self.scores]
+        return int(np.any(changed_by_output, axis=0).sum())
+
+
+def _rescored(file: Path, question: Question, part: Tests, outcomes: NDArray[Any]) -> Replayed:
+    kind = CausalTests if part.kind == "causal" else GroupTests
+    return kind(file.name, question, part, outcomes)
+
+
+def _findings(replayed: Sequence[ReplayedPart], terms: Terms) -> list[Finding]:
+    findings: list[Finding] = []
+    for part in replayed:
+        findings += [score.finding(terms) for score in part.scores]
+    return findings
+
+
+def _notes(replayed: Sequence[ReplayedPart]) -> list[str]:
+    """Return the notes of all parts, each once."""
+    notes: dict[str, None] = {}
+    for part in replayed:
+        for score in part.scores:
+            notes |= dict.fromkeys(score.notes())
+    return list(notes)
+
+
+def _former_scores(replayed: Sequence[ReplayedPart]) -> dict[str, float]:
+    """Return the scores of the outcomes that the suite holds, by question."""
+    scores: dict[str, float] = {}
+    for part in replayed:
+        scores |= {score.question.task: score.was for score in part.scores}
+    return scores
 
 
 def _check_deterministic(subject: Subject | TextSubject, inputs: Any, meter: Meter) -> None:
-    subject.need_deterministic(inputs[:CHECKED])
-    meter.queries += 2 * len(inputs[:CHECKED])
+    checked = inputs[:CHECKED]
+    subject.need_deterministic(checked)
+    meter.queries += 2 * len(checked)
 
 
 def _check_outputs(file: Path, subject: Subject, part: Tests) -> None:
     held = part.outcomes.dtype.names or ()
     if set(held) != set(subject.outputs):
-        one, other = (
-            ", ".join(map(repr, names)) or "one without a name" for names in (held, subject.outputs)
-        )
         raise UsageError(
-            f"'{file}' holds the outputs {one}, but {subject.name} gives {other}; declare outputs"
-            " alike"
+            messages.OTHER_OUTPUTS.format(
+                file=file,
+                held=_outputs_text(held),
+                subject=subject.name,
+                given=_outputs_text(subject.outputs),
+            )
         )
 
 
-def _again(file: Path, recorded: Recorded, subject: Subject | TextSubject, seed: int) -> Result:
+def _outputs_text(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names)) or messages.UNNAMED_OUTPUT
+
+
+def _replay_cases(file: Path, recorded: Recorded, subject: Subject, seed: int) -> Result:
     """Ask the cases of a result again."""
+    findings = _with_cases(file, recorded)
+    # Of groups, each class may have findings of its own.
+    views = (*views_of(subject), *views_for(subject, "group"))
+    view_of = {view.title: view for view in views}
+    pairs = []
+    for finding in findings:
+        for case in finding.cases:
+            points = _encoded(file, subject, [case.individual, case.twin])
+            pairs.append(points)
+    inputs = np.concatenate(pairs)
+    return _again(file, findings, view_of, subject, inputs, subject.space.to_dict(), seed)
+
+
+def _replay_texts(file: Path, recorded: Recorded, subject: TextSubject, seed: int) -> Result:
+    """Ask the texts of a result again."""
+    findings = _with_cases(file, recorded)
+    texts = []
+    for finding in findings:
+        for case in finding.cases:
+            texts.append(unmarked(_text(file, case.individual)))
+            texts.append(unmarked(_text(file, case.twin)))
+    return _again(file, findings, {"": subject.view}, subject, texts, recorded.space, seed)
+
+
+def _with_cases(file: Path, recorded: Recorded) -> list[Finding]:
+    """Return the findings that have cases."""
     findings = [finding for finding in recorded.findings if finding.cases]
-    if not findings:
-        why = NO_CASES.get(
-            recorded.job, "replay a suite, which measure writes with keep_tests=True and to_suite"
-        )
-        raise UsageError(f"'{file}' has no cases to replay; {why}")
-    pairs = [[case.individual, case.twin] for finding in findings for case in finding.cases]
-    if isinstance(subject, TextSubject):
-        views, space = {"": subject.view}, recorded.space
-        inputs: Any = [unmarked(_text(file, person)) for pair in pairs for person in pair]
-    else:
-        both = (
-            *views_of(subject),
-            *views_for(subject, "group"),
-        )  # of groups, each class may have findings of its own
-        views, space = {view.title: view for view in both}, subject.space.to_dict()
-        inputs = np.concatenate([_encoded(file, subject, pair) for pair in pairs])
-    meter, before = Meter(Budget()), subject.executed
+    if findings:
+        return findings
+    if recorded.job == "search":
+        raise UsageError(messages.NO_CASES_OF_A_SEARCH.format(file=file))
+    if recorded.job == "mine_text":
+        raise UsageError(messages.NO_CASES_OF_TEXTS.format(file=file))
+    raise UsageError(messages.NO_CASES.format(file=file))
+
+
+def _again(
+    file: Path,
+    findings: Sequence[Finding],
+    views: Mapping[str, View],
+    subject: Subject | TextSubject,
+    inputs: Any,
+    space: Mapping[str, Any],
+    seed: int,
+) -> Result:
+    """Ask inputs again, two for each case of the findings, in their order."""
+    meter = Meter(Budget())
+    executed_before = subject.executed
     _check_deterministic(subject, inputs, meter)
     answers = subject.decide(inputs)
     meter.queries += len(inputs)
-    replayed, changed, start = [], 0, 0
+    replayed = []
+    changed = 0
+    start = 0
     for finding in findings:
         if finding.output not in views:
             raise UsageError(
-                f"'{file}': {subject.name} has no output {finding.output!r};"
-                f" {nearest(finding.output, views)}"
+                messages.NO_SUCH_OUTPUT.format(
+                    file=file,
+                    subject=subject.name,
+                    output=repr(finding.output),
+                    choices=nearest(finding.output, views),
+                )
             )
-        view, stop = views[finding.output], start + 2 * len(finding.cases)
-        outcomes = answers[start:stop][view.name] if view.name else answers[start:stop]
-        found, moved = _still(file, finding, view, outcomes)
-        replayed.append(found)
-        changed, start = changed + moved, stop
-    spent = Spent(meter.queries, subject.executed - before, meter.seconds)
+        view = views[finding.output]
+        stop = start + 2 * len(finding.cases)
+        outcomes = answers[start:stop]
+        if view.name:
+            outcomes = outcomes[view.name]
+        replayed_finding, changed_outcomes = _still(file, finding, view, outcomes)
+        replayed.append(replayed_finding)
+        changed += changed_outcomes
+        start = stop
+    spent = Spent(meter.queries, subject.executed - executed_before, meter.seconds)
     details = {"changed": changed, "of": len(inputs)}
     return Result("replay", replayed, seed, spent, StopReason.ENUMERATED, space, details=details)
 
@@ -256,50 +365,55 @@ def _again(file: Path, recorded: Recorded, subject: Subject | TextSubject, seed:
 def _text(file: Path, person: Mapping[str, Any]) -> str:
     text = person.get("text")
     if not isinstance(text, str):
-        raise UsageError(
-            f"'{file}' is damaged: a case of texts has no text but {clip(repr(dict(person)))}"
-        )
+        case = clip(repr(dict(person)))
+        raise UsageError(messages.CASE_WITHOUT_TEXT.format(file=file, case=case))
     return text
 
 
 def _encoded(file: Path, subject: Subject, people: list[Mapping[str, Any]]) -> Points:
+    names = subject.space.names
     for person in people:
         for name in person:
-            if name not in subject.space.names:
+            if name not in names:
                 raise UsageError(
-                    f"'{file}' is of another space: {name!r} is no feature;"
-                    f" {nearest(name, subject.space.names)}"
+                    messages.NO_SUCH_FEATURE.format(
+                        file=file, feature=repr(name), choices=nearest(name, names)
+                    )
                 )
     try:
         return subject.space.encode(people)
     except UsageError as error:
-        raise UsageError(f"'{file}' is of another space: {error}") from None
+        raise UsageError(messages.OTHER_SPACE.format(file=file, reason=error)) from None
 
 
 def _still(file: Path, finding: Finding, view: View, outcomes: NDArray[Any]) -> tuple[Finding, int]:
     """Return which cases of a finding still differ, and how many of their outcomes changed."""
-    own, twin = outcomes[0::2], outcomes[1::2]
-    differ = np.flatnonzero(view.distance(own, twin))
-    now = list(zip(map(plain, own), map(plain, twin), strict=True))
-    still = tuple(replace(finding.cases[at], outcomes=now[at]) for at in differ.tolist())
-    changed = sum(
-        new != old
-        for case, pair in zip(finding.cases, now, strict=True)
-        for new, old in zip(pair, case.outcomes, strict=True)
+    own = outcomes[0::2]
+    twin = outcomes[1::2]
+    differ = np.flatnonzero(view.distance(own, twin)).tolist()
+    pairs = list(zip(map(plain, own), map(plain, twin), strict=True))
+    still = tuple(replace(finding.cases[at], outcomes=pairs[at]) for at in differ)
+    changed = 0
+    for case, (own_outcome, twin_outcome) in zip(finding.cases, pairs, strict=True):
+        own_before, twin_before = case.outcomes
+        changed += own_outcome != own_before
+        changed += twin_outcome != twin_before
+    about = finding.about
+    features = " and ".join(about) if isinstance(about, tuple) else str(about)
+    claim = messages.STILL_DIFFER.format(
+        still=len(still), cases=len(finding.cases), features=features
     )
-    about = " and ".join(finding.about) if isinstance(finding.about, tuple) else str(finding.about)
-    claim = f"{len(still)} of {len(finding.cases)} cases of {about} still differ"
-    estimate = Estimate.exact(
-        len(still), len(finding.cases), population=f"the cases of {file.name}"
-    )
-    found = Finding(
+    population = messages.CASES_OF_FILE.format(file=file.name)
+    estimate = Estimate.exact(len(still), len(finding.cases), population=population)
+    still_differing = Finding(
         claim,
-        finding.about,
+        about,
         estimate,
         0.0,
         still,
         output=finding.output,
         score="replayed",
-        key=f"replayed {finding.key}",  # checks of an audit may have found something of the same features
+        # Checks of an audit may have found something of the same features.
+        key=f"replayed {finding.key}",
     )
-    return found, changed
+    return still_differing, changed

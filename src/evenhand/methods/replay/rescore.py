@@ -1,5 +1,6 @@
 """The tests of a suite, answered again: what a score was, what it is now, and how sure that is.
 
+The scores are those of Themis (Galhotra et al. 2017), causal (Def. 3.7) and group (Def. 3.6).
 How many draws a suite has was decided by what other software answered. Draws do not depend on the
 software, so for this one the size is a stopping time like any other, and the interval must hold at
 all of them.
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.replay import messages
 from evenhand.results.evidence import Finding, key_of
 from evenhand.runtime import number_text
 from evenhand.scores.enumeration import part as whole_part
@@ -61,7 +63,10 @@ class Replayed(ABC):
         return self._of_output(self.answers)
 
     def _of_output(self, outcomes: NDArray[Any]) -> NDArray[Any]:
-        return np.ascontiguousarray(outcomes[self.view.name]) if self.view.name else outcomes
+        """Return the outcomes of the output at issue, where there are several."""
+        if not self.view.name:
+            return outcomes
+        return np.ascontiguousarray(outcomes[self.view.name])
 
     @cached_property
     def changed(self) -> NDArray[np.bool_]:
@@ -76,7 +81,7 @@ class Replayed(ABC):
     @property
     def source(self) -> str:
         """The population that the draws of the suite came from, in words."""
-        return f"what the suite {self.suite} was drawn from"
+        return messages.DRAWN_FROM.format(suite=self.suite)
 
     @property
     @abstractmethod
@@ -88,20 +93,25 @@ class Replayed(ABC):
         """Return the score of this version."""
 
     @abstractmethod
-    def told(self, score: Score) -> str:
-        """Say in a sentence what the score is now."""
+    def score_text(self, score: Score) -> str:
+        """Return a sentence on what the score is now."""
 
     @abstractmethod
     def notes(self) -> list[str]:
-        """Say what the suite leaves open."""
+        """Return notes on what the suite leaves open."""
 
     def finding(self, terms: Terms) -> Finding:
         """Return the score of this version, beside what it was."""
         score = self.score(terms)
-        claim = f"{self.told(score)} (it was {number_text.percent(self.was)})"
-        claim += f"; {int(self.changed.sum()):,} of {len(self.changed):,} outcomes changed"
+        claim = messages.SCORE_AND_CHANGES.format(
+            score=self.score_text(score),
+            was=number_text.percent(self.was),
+            changed=number_text.count(int(self.changed.sum())),
+            outcomes=number_text.count(len(self.changed)),
+        )
         estimate = terms.said(score.estimate)
-        over, output = self.part.over, self.view.title
+        over = self.part.over
+        output = self.view.title
         return Finding(
             claim,
             over,
@@ -127,14 +137,18 @@ class CausalTests(Replayed):
     @cached_property
     def base(self) -> NDArray[np.intp]:
         """The row of each draw's own input; one of them where it has several."""
-        found = np.empty(int(self.draw.max()) + 1, dtype=np.intp)
-        found[self.draw[self.part.own]] = np.flatnonzero(self.part.own)
-        return found
+        own_rows = np.flatnonzero(self.part.own)
+        number_of_draws = int(self.draw.max()) + 1
+        row_of_draw = np.empty(number_of_draws, dtype=np.intp)
+        row_of_draw[self.draw[own_rows]] = own_rows
+        return row_of_draw
 
     @cached_property
     def owned(self) -> NDArray[np.intp]:
         """The rows of the drawn inputs."""
-        return np.flatnonzero(self.part.own) if self.part.own.sum() > len(self.base) else self.base
+        if self.part.own.sum() > len(self.base):
+            return np.flatnonzero(self.part.own)
+        return self.base
 
     @property
     def closed(self) -> bool:
@@ -144,11 +158,13 @@ class CausalTests(Replayed):
     def hits(self, outcomes: NDArray[Any]) -> NDArray[Any]:
         """Return the distance of each drawn input to its farthest variant."""
         if len(self.owned) > len(self.base):
-            return np.asarray(farthest(self.view, outcomes, self.draw)[self.owned])
-        apart = self.view.distance(outcomes, outcomes[self.base[self.draw]])
-        found = np.zeros(len(self.base), dtype=apart.dtype)
-        np.maximum.at(found, self.draw, apart)
-        return found
+            distances = farthest(self.view, outcomes, self.draw)
+            return np.asarray(distances[self.owned])
+        own_outcomes = outcomes[self.base[self.draw]]
+        distances = self.view.distance(outcomes, own_outcomes)
+        hits = np.zeros(len(self.base), dtype=distances.dtype)
+        np.maximum.at(hits, self.draw, distances)
+        return hits
 
     @property
     def was(self) -> float:
@@ -165,90 +181,115 @@ class CausalTests(Replayed):
         """The draws whose missing variants could still differ more than those that were tested."""
         if self.closed:
             return np.zeros(len(self.now), dtype=np.bool_)
-        return np.asarray(
-            (self._tested() < self._variants())[self.draw[self.owned]] & (self.now < 1)
-        )
+        is_incomplete = self._tested() < self._variants()
+        draws = self.draw[self.owned]
+        # A draw whose outcome changes altogether cannot differ more.
+        return np.asarray(is_incomplete[draws] & (self.now < 1))
 
     def _tested(self) -> NDArray[Any]:
         """Return how many variants of each draw are in the suite."""
+        draw = self.draw.astype(np.float64)
         columns = self.question.space.sets(self.part.over)
-        same = numbered(
-            [self.draw.astype(np.float64), *(self.part.points[:, column] for column in columns)],
-            len(self.draw),
-        )
-        first = np.unique(same, return_index=True)[1]
+        values = [self.part.points[:, column] for column in columns]
+        # Rows of the same draw with the same values are one variant.
+        same = numbered([draw, *values], len(self.draw))
+        _, first = np.unique(same, return_index=True)
         return np.bincount(self.draw[first], minlength=len(self.base))
 
     def _variants(self) -> NDArray[Any]:
         """Return how many valid variants each draw has."""
-        space, over = self.question.space, self.part.over
-        table, points = space.assignments(over), self.part.points[self.base]
+        space = self.question.space
+        table = space.assignments(self.part.over)
         if not space.constraints and not np.isnan(table).any():
             return np.full(len(self.base), len(table))
+        points = self.part.points[self.base]
+        # All variants of all draws at once may not fit into memory.
         rows = max(1, ROWS // len(table))
-        parts = (points[at : at + rows] for at in range(0, len(points), rows))
-        return np.concatenate([self._distinct(some, table) for some in parts])
+        counts = []
+        for start in range(0, len(points), rows):
+            some_points = points[start : start + rows]
+            counts.append(self._distinct(some_points, table))
+        return np.concatenate(counts)
 
     def _distinct(self, points: Points, table: Points) -> NDArray[Any]:
-        """Return how many valid variants points have, not counting the own value twice that is
-        among the others.
+        """Return how many valid variants points have, none of them counted twice.
+
+        An assignment of NaN keeps the point's own value, which may be among the others too.
         """
-        space, over = self.question.space, self.part.over
-        counted = space.valid(space.variants(points, over)).reshape(len(table), -1)
+        space = self.question.space
+        over = self.part.over
+        variants = space.variants(points, over)
+        is_counted = space.valid(variants).reshape(len(table), -1)
         for place, column in enumerate(space.sets(over)):
-            listed = np.isin(points[:, column], space.features[column].values())
-            counted &= ~(np.isnan(table[:, place])[:, None] & listed)
-        return np.asarray(counted.sum(axis=0))
+            is_listed = np.isin(points[:, column], space.features[column].values())
+            keeps_own = np.isnan(table[:, place])
+            is_counted &= ~(keeps_own[:, None] & is_listed)
+        return np.asarray(is_counted.sum(axis=0))
 
     def score(self, terms: Terms) -> Score:
         """Return the score of this version."""
-        total, n = float(self.now.sum()), len(self.now)
+        total = float(self.now.sum())
+        n = len(self.now)
         if self.closed:
-            among = f"the suite {self.suite}, with twins among them"
-            return Score(
-                Estimate.exact(total, n, population=among), StopReason.ENUMERATED, self._cases()
-            )
-        most = total + float((1 - self.now[self.open].astype(np.float64)).sum())
+            population = messages.SUITE_WITH_TWINS.format(suite=self.suite)
+            estimate = Estimate.exact(total, n, population=population)
+            return Score(estimate, StopReason.ENUMERATED, self._cases())
+        # At worst, the variants that were not tested move the outcomes of all open draws.
+        missing = (1 - self.now[self.open].astype(np.float64)).sum()
+        most = total + float(missing)
         low, high = confidence_sequences.mixture([total, most], n, terms.share)
         value = total / n
-        ends = min(float(low[0]), value), max(float(high[1]), value)
-        estimate = Estimate(value, *ends, n, terms.share, "anytime", self.source)
+        estimate = Estimate(
+            value,
+            min(float(low[0]), value),
+            max(float(high[1]), value),
+            n,
+            terms.share,
+            "anytime",
+            self.source,
+        )
         return Score(estimate, StopReason.ENUMERATED, self._cases())
 
-    def told(self, score: Score) -> str:
-        """Say in a sentence what the score is now."""
-        return self.question.claim(score.estimate, ()) + (", at least" if self.open.any() else "")
+    def score_text(self, score: Score) -> str:
+        """Return a sentence on what the score is now."""
+        sentence = self.question.claim(score.estimate, ())
+        if self.open.any():
+            return messages.AT_LEAST.format(score=sentence)
+        return sentence
 
     def _cases(self) -> list[Case]:
-        """Show the first draws beside the variant that differs in the fewest features, then most in
-        its outcome.
-        """
+        """Return the first draws that are hit, each beside one of its variants."""
+        points = self.part.points
+        hits = np.flatnonzero(self.now)[:CASES]
         cases = []
-        for row in self.owned[np.flatnonzero(self.now)[:CASES]].tolist():
-            mates = np.flatnonzero(self.draw == self.draw[row])
-            apart = self.view.distance(self.new[mates], np.broadcast_to(self.new[row], len(mates)))
-            changes = (self.part.points[mates] != self.part.points[row]).sum(axis=1)
-            best = min(
-                np.flatnonzero(apart).tolist(), key=lambda at: (changes[at], -float(apart[at]), at)
-            )
-            points, twin = self.part.points, mates[best]
-            cases.append(
-                case_of(
-                    self.question.space, points[row], points[twin], (self.new[row], self.new[twin])
-                )
-            )
+        for row in self.owned[hits].tolist():
+            twin = self._twin(row)
+            outcomes = self.new[row], self.new[twin]
+            cases.append(case_of(self.question.space, points[row], points[twin], outcomes))
         return cases
 
+    def _twin(self, row: int) -> int:
+        """Return the variant that differs in the fewest features, then most in its outcome."""
+        variants = np.flatnonzero(self.draw == self.draw[row])
+        own_outcome = np.broadcast_to(self.new[row], len(variants))
+        distances = self.view.distance(self.new[variants], own_outcome)
+        differs = self.part.points[variants] != self.part.points[row]
+        changes = differs.sum(axis=1)
+        candidates: list[int] = np.flatnonzero(distances).tolist()
+        best = min(candidates, key=lambda at: (changes[at], -float(distances[at]), at))
+        return int(variants[best])
+
     def notes(self) -> list[str]:
-        """Say what the suite leaves open."""
+        """Return a note on draws that were not tested in all their variants."""
         count = int(self.open.sum())
         if not count:
             return []
-        return [
-            f"{count:,} of {int(self.part.own.sum()):,} draws of {self.names} were not tested in"
-            " all their variants, so the score is at least what is said; its upper limit counts"
-            " them as discriminated against"
-        ]
+        note = messages.VARIANTS_NOT_TESTED.format(
+            open=number_text.count(count),
+            draws=number_text.count(int(self.part.own.sum())),
+            features=self.names,
+        )
+        return [note]
 
 
 @dataclass(frozen=True)
@@ -271,39 +312,41 @@ class GroupTests(Replayed):
         return self._tally(self.old).spread
 
     def _every(self) -> bool:
-        """Tell whether the suite holds every input of the space once."""
+        """Return whether the suite holds every input of the space once."""
         points = self.part.points
         every = whole_part(self.question.space, self.part.over, len(points))
         if every is None or len(every) != len(points):
             return False
-        return np.array_equal(np.unique(every, axis=0), np.unique(points, axis=0))
+        all_inputs = np.unique(every, axis=0)
+        inputs_of_suite = np.unique(points, axis=0)
+        return np.array_equal(all_inputs, inputs_of_suite)
 
     def score(self, terms: Terms) -> Score:
         """Return the score of this version."""
         tally = self._tally(self.new)
         if self._every():
-            among = f"the suite {self.suite}"
-            groups = tally.listed(1.0, among, method="enumerated")
-            return Score(
-                tally.exact(among, len(self.part.points)), StopReason.ENUMERATED, (), groups
-            )
-        among = self.source
-        estimate = tally.sampled(terms.share, among, graded=True)
-        return Score(
-            estimate, StopReason.ENUMERATED, (), tally.listed(terms.share, among, method="anytime")
-        )
+            population = messages.SUITE.format(suite=self.suite)
+            estimate = tally.exact(population, len(self.part.points))
+            groups = tally.listed(1.0, population, method="enumerated")
+        else:
+            estimate = tally.sampled(terms.share, self.source, graded=True)
+            groups = tally.listed(terms.share, self.source, method="anytime")
+        return Score(estimate, StopReason.ENUMERATED, (), groups)
 
-    def told(self, score: Score) -> str:
-        """Say in a sentence what the score is now."""
-        apart = number_text.percent(score.estimate.value)
-        return f"{self.question.claim(score.estimate, score.groups)}, {apart} apart"
+    def score_text(self, score: Score) -> str:
+        """Return a sentence on what the score is now."""
+        sentence = self.question.claim(score.estimate, score.groups)
+        difference = number_text.percent(score.estimate.value)
+        return messages.APART.format(score=sentence, difference=difference)
 
     def notes(self) -> list[str]:
-        """Say what the suite leaves open."""
+        """Return a note on groups that are not in the suite."""
         missing = len(self.groups) - len(self._tally(self.new).members)
         if not missing:
             return []
-        return [
-            f"{missing:,} of {len(self.groups):,} groups of {self.names} are not in the suite; the"
-            " score says nothing of them"
-        ]
+        note = messages.GROUPS_NOT_IN_SUITE.format(
+            missing=number_text.count(missing),
+            groups=number_text.count(len(self.groups)),
+            features=self.names,
+        )
+        return [note]

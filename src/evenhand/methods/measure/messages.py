@@ -1,0 +1,66 @@
+"""Every sentence that `measure`, `prevalence` and `measure_log` write for people, in one place."""
+
+# Errors: settings
+
+UNKNOWN_KIND = "unknown kind {kind}; {choices}"
+ALLOWED_LEVEL = "over 0 and under 1, for example 0.95"
+ALLOWED_LIMIT = "from 0 to 1, for example 0.1"
+ALLOWED_LEAST_RATIO = "over 0 and up to 1, for example 0.8"
+ALLOWED_SUPPORT = "from 0 to under 1, for example 0.02"
+NOT_A_DICTIONARY = "{option} = {value} must be a dictionary by column"
+COLUMN_NOT_IN_OVER = "{option} names {column}, which is not in over; {choices}"
+GROUPS_AND_BINS = "groups and bins both name {column}; give one of them"
+BINS_OF_TEXT = "bins has edges for {column}, which does not hold numbers ({dtype}); leave them out"
+EDGES_NOT_RISING = "bins[{column}] = {edges} must be a rising list of edges, such as [18, 40, 90]"
+
+# Errors: recorded decisions
+
+COLUMN_WITHOUT_VALUES = (
+    "column {column} is missing in every row; there are no groups to compare by it"
+)
+NO_DECISIONS = "column {column} is missing in all {rows} rows; there is no decision to measure"
+TOO_MANY_GROUPS = (
+    "{features} make {groups} groups with rows, but at most {most} are compared; choose fewer"
+    " columns, give bins, or leave small groups out with support=0.01"
+)
+
+# Claims
+
+NOT_MEASURED = "{features} was not measured"
+NOT_MEASURED_FOR_OUTPUT = "{features} was not measured for {output}"
+RATES_DIFFER = "{best} is favoured in {high} of recorded decisions, {worst} in {low}"
+RATES_EQUAL = "every group of {features} is favoured in {rate} of recorded decisions"
+RATIO = "by {features}, the lowest rate is {ratio} of the highest"
+TOO_FEW_GROUPS = "fewer than two groups of {features} have decisions to compare"
+RATIO_WITHOUT_GROUPS = (
+    "by {features}, the ratio of the lowest rate to the highest is undefined: fewer than two groups"
+    " of {features} have decisions to compare"
+)
+RATIO_OF_ZERO = (
+    "by {features}, the ratio of the lowest rate to the highest is undefined: no decision was"
+    " favourable"
+)
+
+# Notes
+
+ROWS_WITHOUT_OUTCOME = "{lost} of {rows} rows have no {outcome}; they are left out of everything"
+ROWS_WITHOUT_VALUE = (
+    "{unknown} of {rows} rows have no {column}; they are counted as unknown and left out of the"
+    " comparison"
+)
+ROWS_OUTSIDE_BINS = (
+    "{outside} of {rows} rows have {column} outside its bins; they are left out of the comparison"
+)
+SMALL_GROUPS = "under {share} of rows, left out of the comparison and undecided: {groups}"
+EMPTY_GROUPS = (
+    "{empty} of {all} groups of {features} have no rows and could have any rate, so the comparison"
+    " cannot pass: {groups}"
+)
+GROUP_WITH_ROWS = "{group} ({rows} rows)"
+TOO_MANY_TO_LIST = "too many to list"
+
+# What is measured, and how
+
+RECORDED_DECISIONS = "the recorded decisions"
+OUTSIDE_DOMAIN = "outside {domain}"
+SPENT_ON_RECORDS = "{rows} recorded decisions, {seconds}"
