@@ -314,16 +314,16 @@ def test_trickle_is_a_hang(service, adapt):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("<html>hello</html>", ["no JSON", "<html>hello</html>"]),
-        ("", ["no JSON"]),
+        ("<html>hello</html>", ["not JSON", "<html>hello</html>"]),
+        ("", ["not JSON"]),
         ("[1]", ["1 outcomes instead of 2"]),
         ("[1, 2, 3]", ["3 outcomes instead of 2"]),
-        ("[1, null]", ["null", "no outcome", '"age": 2']),
-        ("[NaN, 1]", ["NaN", "no outcome", '"age": 1']),
-        ("[1, [2]]", ["[2]", "no outcome"]),
+        ("[1, null]", ["null", "not an outcome", '"age": 2']),
+        ("[NaN, 1]", ["NaN", "not an outcome", '"age": 1']),
+        ("[1, [2]]", ["[2]", "not an outcome"]),
         ("3", ["instead of a list"]),
         ('{"results": [1, 2]}', ["without 'outcomes'", "results"]),
-        ("[" * 100_000, ["no JSON"]),
+        ("[" * 100_000, ["not JSON"]),
     ],
 )
 def test_answers_that_are_no_outcomes(service, adapt, text, words):
