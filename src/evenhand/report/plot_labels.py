@@ -2,133 +2,272 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from evenhand.report.canvas import GREY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from evenhand.methods.compare.plot import Mark
+_POINTS_PER_INCH = 72
+_NEXT_TO = 5.0
+"""Points between a marker and a text that needs no line to be seen as its name."""
+_DISTANCES = (14.0, 28.0, 46.0, 70.0)
+"""Points between a marker and a text that is joined to it by a line, nearest first."""
+_MARKER_WEIGHT = 8.0
+_INTERVAL_WEIGHT = 6.0
+_TEXT_WEIGHT = 12.0
+"""How much it matters to keep these free: a text over a text cannot be read at all."""
+_OUTSIDE_WEIGHT = 20.0
+"""How much it matters that a text stays in the axes, or in the region that it names."""
+_GRID = 31
+"""How many places on each side are tried for the name of a region."""
+_GOOD_ENOUGH = 0.3
+"""The cost up to which the name of a region is written into it."""
+_TESTED_POINTS = np.array(
+    [
+        (0, 0),  # the middle
+        (-1, -1),  # the corners
+        (-1, 1),
+        (1, -1),
+        (1, 1),
+        (0, -1),  # the middles of the lower and the upper side
+        (0, 1),
+    ]
+)
+"""The points of a text that must lie in the region that it names, from -1 to 1 on either axis."""
+_REGION_LOOK = {"fontsize": 9, "style": "italic", "color": GREY}
+
+
+class MarkedPoint(Protocol):
+    """A point with two intervals: for each axis its value, and the ends of the interval."""
+
+    @property
+    def bias(self) -> tuple[float, float, float]:
+        """The value on the horizontal axis, and its interval."""
+
+    @property
+    def performance(self) -> tuple[float, float, float]:
+        """The value on the vertical axis, and its interval."""
+
+
+@dataclass(frozen=True)
+class _MeasuredText:
+    """A text, how it looks, and half of the width and height that it takes then."""
+
+    text: str
+    look: Mapping[str, Any]
+    half: Any
 
 
 class Labels:
-    """Texts in axes, each where it covers least of what is there already; boxes are left, bottom,
-    right and top.
+    """Texts in axes, each where it covers least of what is there already.
+
+    All places but those of the data are in pixels.
     """
 
     def __init__(self, ax: Any) -> None:
         self._ax = ax
-        self._pixels = ax.figure.dpi / 72
+        self._to_pixels = ax.transData.transform
+        self._pixels_per_point = ax.figure.dpi / _POINTS_PER_INCH
         box = ax.get_window_extent()
-        self._room = np.array([box.x0, box.y0, box.x1, box.y1])
-        self._taken = np.empty((0, 5))
-        """Boxes, and how much it matters to keep them free."""
+        self._low = np.array([box.x0, box.y0])
+        self._high = np.array([box.x1, box.y1])
+        self._taken = _Boxes()
 
-    def keep(self, mark: Mark, reach: float = 5, weight: float = 8.0) -> None:
+    def keep(self, mark: MarkedPoint, reach: float = 5, weight: float = _MARKER_WEIGHT) -> None:
         """Keep a marker of this reach free, and as far as possible its intervals."""
-        (x, *across), (y, *up) = mark.bias, mark.performance
-        places = [(x, y), (x, y), (across[0], y), (across[1], y), (x, up[0]), (x, up[1])]
-        corners = self._ax.transData.transform(places).reshape(3, 2, 2)
-        for ends, far, much in zip(corners, (reach, 1, 1), (weight, 6.0, 6.0), strict=True):
-            self._keep([ends[0] - far * self._pixels, ends[1] + far * self._pixels], much)
+        x, left, right = mark.bias
+        y, bottom, top = mark.performance
+        middle = (x, y)
+        self._keep_between(middle, middle, reach, weight)
+        self._keep_between((left, y), (right, y), 1, _INTERVAL_WEIGHT)
+        self._keep_between((x, bottom), (x, top), 1, _INTERVAL_WEIGHT)
 
-    def _keep(self, corners: Sequence[Any], weight: float) -> None:
-        self._taken = np.vstack([self._taken, [*np.concatenate(corners), weight]])
+    def _keep_between(self, first: Any, last: Any, reach: float, weight: float) -> None:
+        """Keep the box between two points of the data free, and so many points around it."""
+        low, high = self._to_pixels([first, last])
+        margin = reach * self._pixels_per_point
+        lower = low - margin
+        upper = high + margin
+        self._taken.add(lower, upper, weight)
 
     def beside(self, text: str, place: Any, *, joined: bool = False, **look: Any) -> None:
-        """Write a text near a point, joined to it by a thin line if asked to or if it does not
-        stand next to it.
+        """Write a text near a point.
+
+        A thin line joins it to the point if asked to, or if it does not stand next to it.
         """
-        size, point = self._size(text, look), self._ax.transData.transform(place)
-        ways = np.array(
-            [
-                (x, y)
-                for x in (1, 0.5, 0, -0.5, -1)
-                for y in (1, 0.5, 0, -0.5, -1)
-                if 1 in (abs(x), abs(y))
-            ]
-        )
-        far = np.repeat([*([] if joined else [5.0]), 14.0, 28.0, 46.0, 70.0], len(ways))
-        centres = point + np.tile(ways, (len(far) // len(ways), 1)) * (
-            far[:, None] * self._pixels + size / 2
-        )
-        at = int(np.argmin(self._cost(centres, size) + 0.01 * far))
-        arrow = {
-            "arrowstyle": "-",
-            "color": GREY,
-            "linewidth": 0.7,
-            "shrinkA": 0,
-            "shrinkB": 0 if joined else 4,
-        }
-        self._annotate(text, place, centres[at], size, arrow if far[at] > 5 else None, look)
+        measured = self._measured(text, look)
+        distances = _DISTANCES if joined else (_NEXT_TO, *_DISTANCES)
+        directions = _directions()
+        # Every direction at the smallest distance, then every direction at the next one.
+        distance = np.repeat(distances, len(directions))
+        direction = np.tile(directions, (len(distances), 1))
+        distance_in_pixels = distance[:, None] * self._pixels_per_point
+        away = distance_in_pixels + measured.half
+        centres = self._to_pixels(place) + direction * away
+        # Of places that cover as little, the nearest is best.
+        cost = self._cost(centres, measured.half)
+        cost += 0.01 * distance
+        best = int(np.argmin(cost))
+        line = None
+        if distance[best] > _NEXT_TO:
+            line = _joining_line(joined=joined)
+        self._annotate(measured, place, centres[best], line)
 
     def inside(self, name: str, region: Any, code: int, corner: tuple[float, float]) -> None:
-        """Write the name of a region in it, or beside it where it is too small; not at all where it
-        is out of sight.
-        """
-        look = {"fontsize": 9, "style": "italic", "color": GREY}
-        parts = np.stack(
-            np.meshgrid(np.linspace(0, 1, 31), np.linspace(0, 1, 31)), axis=-1
-        ).reshape(-1, 2)
-        inverse = self._ax.transData.inverted()
-        for text in (name, name.replace(" ", "\n")):
-            size = self._size(text, look)
-            low, high = self._room[:2] + size / 2 + 4, self._room[2:] - size / 2 - 4
-            centres = low + parts * (high - low)
-            corners = np.array([(0, 0), (-1, -1), (-1, 1), (1, -1), (1, 1), (0, -1), (0, 1)]) * (
-                size / 2 + 2
-            )
-            found = region(inverse.transform((centres[:, None] + corners).reshape(-1, 2))).reshape(
-                len(parts), -1
-            )
-            cost = self._cost(centres, size) + 20 * (found != code).mean(axis=1)
-            at = int(np.argmin(cost + 0.5 * np.hypot(*(parts - corner).T)))
-            if cost[at] < 0.3:
-                return self._annotate(
-                    text, inverse.transform(centres[at]), centres[at], size, None, look
-                )
-        everywhere = self._room[:2] + parts * (self._room[2:] - self._room[:2])
-        seen = everywhere[region(inverse.transform(everywhere)) == code]
-        if len(seen):
-            middle = seen[np.argmin(np.hypot(*(seen - seen.mean(axis=0)).T))]
-            self.beside(name, inverse.transform(middle), joined=True, **look)
-        return None
+        """Write the name of a region in it, or beside it where it is too small.
 
-    def _size(self, text: str, look: Mapping[str, Any]) -> Any:
+        Of a region that is out of sight, nothing is written. `region` returns the codes of the
+        regions that points of the data lie in; `corner` is where the name stands best, as shares
+        of the width and height.
+        """
+        shares = _grid_of_shares()
+        from_corner = _lengths(shares - corner)
+        to_data = self._ax.transData.inverted()
+        on_several_lines = name.replace(" ", "\n")
+        for text in (name, on_several_lines):
+            measured = self._measured(text, _REGION_LOOK)
+            low = self._low + measured.half + 4
+            high = self._high - measured.half - 4
+            centres = low + shares * (high - low)
+            offsets = _TESTED_POINTS * (measured.half + 2)
+            points = centres[:, None] + offsets
+            codes = _codes_at(points, region, to_data)
+            share_outside = (codes != code).mean(axis=1)
+            cost = self._cost(centres, measured.half)
+            cost += _OUTSIDE_WEIGHT * share_outside
+            # Of places that are as free, the one nearest to the corner is best.
+            preference = cost + 0.5 * from_corner
+            best = int(np.argmin(preference))
+            if cost[best] < _GOOD_ENOUGH:
+                centre = centres[best]
+                place = to_data.transform(centre)
+                self._annotate(measured, place, centre)
+                return
+        self._join_to_region(name, region, code, to_data)
+
+    def _join_to_region(self, name: str, region: Any, code: int, to_data: Any) -> None:
+        """Write the name of a region beside it, joined to the point nearest to its middle."""
+        sides = self._high - self._low
+        places = self._low + _grid_of_shares() * sides
+        codes = _codes_at(places, region, to_data)
+        visible = places[codes == code]
+        if not len(visible):
+            return
+        # The mean itself may lie outside of a region that is not convex.
+        from_mean = _lengths(visible - visible.mean(axis=0))
+        middle = visible[np.argmin(from_mean)]
+        place = to_data.transform(middle)
+        self.beside(name, place, joined=True, **_REGION_LOOK)
+
+    def _measured(self, text: str, look: Mapping[str, Any]) -> _MeasuredText:
+        """Return a text with its size, which only drawing it tells."""
         shown = self._ax.text(0, 0, text, **look)
         box = shown.get_window_extent()
         shown.remove()
-        return np.array([box.width, box.height])
+        size = np.array([box.width, box.height])
+        return _MeasuredText(text, look, size / 2)
 
-    def _cost(self, centres: Any, size: Any) -> Any:
-        """Return how much a text at each centre covers of what is taken, and how much of it stands
-        out of the axes.
-        """
-        low, high = centres - size / 2, centres + size / 2
+    def _cost(self, centres: Any, half: Any) -> Any:
+        """Return how much a text at each centre covers of what is taken, or leaves the axes."""
+        low = centres - half
+        high = centres + half
+        area = (2 * half).prod()
         taken = self._taken
-        shared = np.minimum(high[:, None], taken[:, 2:4]) - np.maximum(low[:, None], taken[:, :2])
-        covers = (np.maximum(shared, 0).prod(axis=-1) / size.prod() * taken[:, 4]).sum(axis=1)
-        kept = np.maximum(
-            np.minimum(high, self._room[2:]) - np.maximum(low, self._room[:2]), 0
-        ).prod(axis=-1)
-        return covers + 20 * (1 - kept / size.prod())
+        # One row for each centre, one column for each box that is taken.
+        lows = low[:, None]
+        highs = high[:, None]
+        shared = _shared_areas(lows, highs, taken.low, taken.high)
+        weighted = shared / area * taken.weights
+        covered = weighted.sum(axis=1)
+        in_axes = _shared_areas(low, high, self._low, self._high)
+        return covered + _OUTSIDE_WEIGHT * (1 - in_axes / area)
 
-    def _annotate(
-        self, text: str, place: Any, centre: Any, size: Any, arrow: Any, look: Mapping[str, Any]
-    ) -> None:
-        offset = (centre - self._ax.transData.transform(place)) / self._pixels
-        middle = {
-            "textcoords": "offset points",
-            "ha": "center",
-            "va": "center",
-            "annotation_clip": False,
-            "zorder": 4,
-        }
-        shown = self._ax.annotate(text, place, offset, arrowprops=arrow, **middle, **look)
-        shown.set_in_layout(
-            False
-        )  # a text at the edge must not press the axes, which would move it again
-        self._keep([centre - size / 2, centre + size / 2], 12.0)
+    def _annotate(self, measured: _MeasuredText, place: Any, centre: Any, line: Any = None) -> None:
+        """Write a text around a centre, which is kept as an offset from a place of the data."""
+        from_place = centre - self._to_pixels(place)
+        offset = from_place / self._pixels_per_point
+        shown = self._ax.annotate(
+            measured.text,
+            place,
+            offset,
+            arrowprops=line,
+            textcoords="offset points",
+            ha="center",
+            va="center",
+            annotation_clip=False,
+            zorder=4,
+            **measured.look,
+        )
+        # A text at the edge must not press the axes, which would move it again.
+        shown.set_in_layout(False)
+        low = centre - measured.half
+        high = centre + measured.half
+        self._taken.add(low, high, _TEXT_WEIGHT)
+
+
+class _Boxes:
+    """The corners of boxes that are taken, and how much it matters to keep each free."""
+
+    def __init__(self) -> None:
+        self.low = np.empty((0, 2))
+        self.high = np.empty((0, 2))
+        self.weights = np.empty(0)
+
+    def add(self, low: Any, high: Any, weight: float) -> None:
+        self.low = np.vstack([self.low, low])
+        self.high = np.vstack([self.high, high])
+        self.weights = np.append(self.weights, weight)
+
+
+def _shared_areas(low: Any, high: Any, other_low: Any, other_high: Any) -> Any:
+    """Return the areas that boxes share with other boxes, nought where they do not meet."""
+    lower = np.maximum(low, other_low)
+    upper = np.minimum(high, other_high)
+    sides = np.maximum(upper - lower, 0)
+    return sides.prod(axis=-1)
+
+
+def _lengths(vectors: Any) -> Any:
+    x, y = vectors.T
+    return np.hypot(x, y)
+
+
+def _directions() -> Any:
+    """Return the directions from a point to the edge of a square around it, sixteen in all."""
+    steps = (1, 0.5, 0, -0.5, -1)
+    pairs = itertools.product(steps, steps)
+    on_edge = [pair for pair in pairs if max(map(abs, pair)) == 1]
+    return np.array(on_edge)
+
+
+def _joining_line(*, joined: bool) -> dict[str, Any]:
+    """Return how the line from a text to its point looks; it ends before a marker."""
+    before_point = 0 if joined else 4
+    return {
+        "arrowstyle": "-",
+        "color": GREY,
+        "linewidth": 0.7,
+        "shrinkA": 0,
+        "shrinkB": before_point,
+    }
+
+
+def _grid_of_shares() -> Any:
+    """Return the points of a grid over the axes, as shares of their width and height."""
+    steps = np.linspace(0, 1, _GRID)
+    across, up = np.meshgrid(steps, steps)
+    points = np.stack([across, up], axis=-1)
+    return points.reshape(-1, 2)
+
+
+def _codes_at(points: Any, region: Any, to_data: Any) -> Any:
+    """Return the codes of the regions in which points of the picture lie."""
+    *shape, _ = points.shape
+    data = to_data.transform(points.reshape(-1, 2))
+    return region(data).reshape(shape)
