@@ -1,12 +1,11 @@
-"""evenhand init: a configuration file with comments, inferred from a data file, and for a model
-where one is named.
-"""
+"""evenhand init: a configuration with comments, inferred from a data file and for a model."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +21,6 @@ from evenhand.verbs import VERBS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenhand.space.feature import Feature
-
 USUAL = (
     "sex",
     "gender",
@@ -38,34 +35,8 @@ USUAL = (
 )
 """Words in column names that suggest a protected feature."""
 
-_SUBJECT = """\
-# What to test: exactly one of the lines below. Paths are relative to this file.
-[subject]
-# command   = ["./decide", "{{*}}"]            # one process per input; {{*}} is all values, {{{first}}} one of them
-# stream    = ["./decide-all"]               # one JSON object per line in, one outcome per line out
-# http      = "http://127.0.0.1:8000/decide" # JSON: {{"inputs": [...]}} in, [...] out
-# estimator = "model.skops"                  # a fitted scikit-learn estimator or pipeline
-# onnx      = "model.onnx"
-# function  = "package.module:function"      # takes a DataFrame, returns one outcome per row
-"""
-_MEANING = """\
-positive = {positive}
-# ledger = "evenhand.ledger"                 # keeps every executed test; a killed run goes on where it was
-"""
-_CHECKS = """\
-# The checks of `evenhand audit`, each of which its own verb runs too. Limits are engineering thresholds: choose yours.
-"""
-_COMPARE = """\
-# [[checks]]
-# job = "compare"   # {says}
-# truth = {truth}
-# models = {{ repaired = "repaired.skops" }}
-"""
-_REPAIR = """\
-# [repair]          # evenhand repair trains the estimator again on these rows, so that it discriminates less
-# over = {over}
-# output = "repaired.skops"
-"""
+TEMPLATE = "evenhand.toml.jinja"
+"""The text of the file with its comments, beside this module."""
 _PICKLE = (
     "# allow_pickle = true                      # loading it runs any code in it: only if you trust"
     " the file"
@@ -80,28 +51,79 @@ def write_config(
     model: str | None = None,
     positive: str | None = None,
 ) -> Space:
-    """Write a configuration for the data, and for a model where one is named, and return the space
-    it declares.
+    """Write a configuration for the data, and return the space that it declares.
+
+    Parameters
+    ----------
+    data
+        A file of inputs.
+    target
+        Its column of outcomes, which is no input.
+    protected
+        The protected features; a guess by their names where it is None.
+    file
+        The file to write.
+    model
+        What is tested: a file, an address, a function or a program.
+    positive
+        The favourable outcome; a guess where it is None.
     """
-    declared = None if model is None else subject_lines(model, file)
+    model_lines = None if model is None else subject_lines(model, file)
     frame = read_frame(data)
     columns = [str(name) for name in frame.columns]
     if target is not None and target not in columns:
-        raise DataError(f"{data}: --target {target!r} is no column; {nearest(target, columns)}")
-    chosen = _guess(columns, target, data) if protected is None else list(protected)
-    for name in chosen:
+        raise DataError(f"{data}: --target {target!r} is not a column; {nearest(target, columns)}")
+    if protected is None:
+        protected = _guess_protected(columns, target, data)
+    for name in protected:
         if name not in columns:
-            raise DataError(f"{data}: --protected {name!r} is no column; {nearest(name, columns)}")
-    favourable = _positive(frame, target, positive)
+            raise DataError(
+                f"{data}: --protected {name!r} is not a column; {nearest(name, columns)}"
+            )
+    values = [] if target is None else frame[target].dropna().unique().tolist()
+    if positive is None:
+        favourable, comment = _guess_positive(values)
+    else:
+        favourable = _given_positive(positive, values, target)
+        comment = ""
     try:
-        space = Space.from_frame(frame, chosen, target=target)
+        space = Space.from_frame(frame, list(protected), target=target)
     except DataError as error:
         raise DataError(f"{data}: {error}") from None
+    text = _filled(
+        subject_lines=model_lines,
+        other_kinds=_other_kinds(),
+        positive=favourable,
+        positive_comment=comment,
+        data=_relative(data, file),
+        target=target,
+        space=space,
+        checks=usual(space, real=True),
+        verbs=VERBS,
+    )
     try:
-        file.write_text(_config(space, data, target, favourable, file, declared), encoding="utf-8")
+        file.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{file}: cannot be written: {error.strerror}") from None
     return space
+
+
+def _filled(**values: Any) -> str:
+    """Return the text of the template with these values."""
+    from jinja2 import Environment, StrictUndefined  # which only `evenhand init` waits for
+
+    environment = Environment(
+        autoescape=False,  # noqa: S701 - TOML is written, not HTML, and `toml` quotes its values
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["toml"] = toml
+    environment.filters["toml_key"] = _key
+    file = resources.files("evenhand.config").joinpath(TEMPLATE)
+    template = environment.from_string(file.read_text(encoding="utf-8"))
+    return template.render(values)
 
 
 def subject_lines(model: str, file: Path) -> list[str]:
@@ -120,128 +142,111 @@ def subject_lines(model: str, file: Path) -> list[str]:
     path = Path(model)
     if not path.is_file():
         raise UsageError(f"{model}: there is no such model; {beside(path, _suffixes())}")
-    kind = _kind_of(path.suffix.lower())
+    suffix = path.suffix.lower()
+    kind = _kind_of(suffix)
     if kind is None:
-        if not os.access(path, os.X_OK):
-            known = ", ".join(_suffixes())
-            raise UsageError(
-                f"{model}: is neither a model file ({known}) nor a program; make it executable, or"
-                " name one"
-            )
-        program = _relative(path, file)
-        return [
-            f"command = {toml([program if '/' in program else f'./{program}', '{*}'])}  # all"
-            " values in order"
-        ]
+        return [_command_line(path, file)]
     lines = [f"{kind} = {toml(_relative(path, file))}"]
-    return lines + ([_PICKLE] if path.suffix.lower() in (".joblib", ".pkl", ".pickle") else [])
+    if suffix in (".joblib", ".pkl", ".pickle"):
+        lines.append(_PICKLE)
+    return lines
+
+
+def _command_line(path: Path, file: Path) -> str:
+    """Return the line of [subject] that names a program."""
+    if not os.access(path, os.X_OK):
+        suffixes = ", ".join(_suffixes())
+        raise UsageError(
+            f"{path}: is neither a model file ({suffixes}) nor a program; make it executable, or"
+            " name a model file"
+        )
+    program = _relative(path, file)
+    if "/" not in program:
+        program = f"./{program}"
+    words = toml([program, "{*}"])
+    return f"command = {words}  # all values in order"
 
 
 def _kind_of(suffix: str) -> str | None:
-    """Return the kind of software that files of a suffix hold, None where no adapter says so."""
-    return next((kind for kind, adapter in ADAPTERS.items() if suffix in adapter.suffixes), None)
+    """Return the kind of software that files of a suffix hold, None where no adapter takes it."""
+    for kind, adapter in ADAPTERS.items():
+        if suffix in adapter.suffixes:
+            return kind
+    return None
 
 
 def _suffixes() -> tuple[str, ...]:
     """Return the suffixes of all model files."""
-    return tuple(suffix for adapter in ADAPTERS.values() for suffix in adapter.suffixes)
+    suffixes: list[str] = []
+    for adapter in ADAPTERS.values():
+        suffixes.extend(adapter.suffixes)
+    return tuple(suffixes)
 
 
-def _guess(columns: Sequence[str], target: str | None, data: Path) -> list[str]:
-    found = [
-        name for name in columns if name != target and any(word in name.lower() for word in USUAL)
-    ]
-    if not found:
+def _guess_protected(columns: Sequence[str], target: str | None, data: Path) -> list[str]:
+    protected = [name for name in columns if name != target and _is_usual(name)]
+    if not protected:
         raise UsageError(
-            f"{data}: say which columns are protected with --protected a,b; there are"
-            f" {', '.join(columns)}"
+            f"{data}: no column has a name that suggests a protected feature; name them with"
+            f" --protected a,b. The columns are {', '.join(columns)}"
         )
-    return found
+    return protected
 
 
-def _positive(frame: Any, target: str | None, given: str | None) -> str:
-    """Return the favourable outcome as TOML: the one given, or a guess that says it is one, the
-    greatest value.
-    """
-    values = [] if target is None else frame[target].dropna().unique().tolist()
-    if given is not None:
-        found = next((value for value in values if str(value) == given), None)
-        if found is None and values:
-            raise UsageError(
-                f"--positive {given!r} is no value of {target!r}; {nearest(given, values)}"
-            )
-        return toml(plain(parse_outcome(given) if found is None else found))
+def _is_usual(column: str) -> bool:
+    """Return whether the name of a column suggests a protected feature."""
+    name = column.lower()
+    return any(word in name for word in USUAL)
+
+
+def _given_positive(text: str, values: Sequence[Any], target: str | None) -> Any:
+    """Return the favourable outcome that the user named, as the column of outcomes has it."""
+    for value in values:
+        if str(value) == text:
+            return plain(value)
+    if values:
+        raise UsageError(
+            f"--positive {text!r} is not a value of {target!r}; {nearest(text, values)}"
+        )
+    return plain(parse_outcome(text))
+
+
+def _guess_positive(values: Sequence[Any]) -> tuple[Any, str]:
+    """Return the greatest outcome as the favourable one, and a comment that this is a guess."""
     try:
         guess = max(values, default=1)
-    except TypeError:
+    except TypeError:  # texts and numbers, which have no order
         guess = 1
-    known = f", of {clip(', '.join(map(str, values)), 60)}" if values else ""
-    return f"{toml(plain(guess))}  # the favourable outcome; this is a guess{known}"
+    comment = "  # the favourable outcome; this is a guess"
+    if values:
+        listed = clip(", ".join(map(str, values)), 60)
+        comment += f", of {listed}"
+    return plain(guess), comment
 
 
-def _config(
-    space: Space,
-    data: Path,
-    target: str | None,
-    positive: str,
-    file: Path,
-    declared: Sequence[str] | None,
-) -> str:
-    lines = ["# evenhand: fairness tests. See `evenhand --help`.", ""]
-    if declared is None:
-        lines += [_SUBJECT.format(first=space.names[0]).rstrip(), *_other_kinds()]
-    else:
-        lines += ["# What to test. Paths are relative to this file.", "[subject]", *declared]
-    lines += [_MEANING.format(positive=positive), "[space]"]
-    lines += [
-        f"from = {toml(_relative(data, file))}  # features are inferred from it; any table below"
-        " overrides"
-    ]
-    if target is not None:
-        lines += [f"target = {toml(target)}  # not an input"]
-    lines += [f"protected = {toml(list(space.protected))}"]
-    lines += [
-        '# constraints = ["age >= 18"]  # combinations that cannot occur are never tested',
-        "",
-    ]
-    for feature in space.features:
-        lines += [f"[space.features.{_key(feature.name)}]", *_declaration(feature), ""]
-    protected = list(space.protected)
-    if target is not None and protected:
-        lines += [_REPAIR.format(over=toml(protected[:1]))]
-    lines += [_CHECKS]
-    for check in usual(space, real=True):
-        job, settings = check.pop("job"), check
-        lines += ["[[checks]]", f"job = {toml(job):12}  # {VERBS[job].says}"]
-        lines += [*(f"{key} = {toml(value)}" for key, value in settings.items()), ""]
-    if target is not None:
-        lines += [_COMPARE.format(truth=toml(target), says=VERBS["compare"].says)]
-    return "\n".join(lines)
-
-
-def _other_kinds() -> list[str]:
-    """Return a line for each kind of software that another package brings."""
-    found = []
+def _other_kinds() -> dict[str, str]:
+    """Return the kinds of software that other packages bring, each with its help."""
+    help_of = {}
     for kind, adapter in ADAPTERS.items():
         if adapter.value is not None and ADAPTERS.origin(kind) != "evenhand":
-            found.append(f"# {kind:9} = ...  # {adapter.value.help}")
-    return found
+            help_of[kind] = adapter.value.help
+    return help_of
 
 
 def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml(name)
+    """Return a key as TOML has it: bare where that is allowed, and quoted elsewhere."""
+    if re.fullmatch(r"[A-Za-z0-9_-]+", name):
+        return name
+    return toml(name)
 
 
 def _relative(data: Path, file: Path) -> str:
-    try:
-        return data.resolve().relative_to(file.parent.resolve()).as_posix()
-    except ValueError:
-        return data.resolve().as_posix()
-
-
-def _declaration(feature: Feature) -> list[str]:
-    table = feature.to_dict()
-    return [f"{key} = {toml(value)}" for key, value in table.items() if key != "name"]
+    """Return a path as the configuration names it: from its folder, or absolute if elsewhere."""
+    resolved = data.resolve()
+    folder = file.parent.resolve()
+    if resolved.is_relative_to(folder):
+        return resolved.relative_to(folder).as_posix()
+    return resolved.as_posix()
 
 
 def toml(value: Any) -> str:
@@ -251,7 +256,8 @@ def toml(value: Any) -> str:
     '["a\\\\"b", true, 1, 0.5]'
     """
     if isinstance(value, list):
-        return "[" + ", ".join(toml(item) for item in value) + "]"
+        items = ", ".join(toml(item) for item in value)
+        return f"[{items}]"
     if isinstance(value, str):
         # JSON escapes all that TOML forbids but the delete character.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
