@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from evenhand.methods.impact.selection_rates import Measured, Tally
+from evenhand.methods.impact.selection_rates import CategoryRates
+from evenhand.methods.impact.tally import CategoryTally
 
 SLACK = 1e-4
 """Limits are found to a few parts in a million."""
@@ -21,16 +22,16 @@ def plausible(misses: int, runs: int, level: float) -> bool:
     return bool(binom.sf(misses - 1, runs, 1 - level) > 1e-4)
 
 
-def measured(hits, size, level, *, sets=1, support=0.0) -> Measured:
+def measured(hits, size, level, *, sets=1, support=0.0) -> CategoryRates:
     names = tuple((f"c{place}",) for place in range(len(size)))
     k, n = np.asarray(hits, dtype=float), np.asarray(size, dtype=float)
-    tally = Tally(
+    tally = CategoryTally(
         ("race",), {"race": tuple(name for (name,) in names)}, names, k, n, int(n.sum()), ()
     )
-    return Measured(tally, support, level, sets)
+    return CategoryRates(tally, support, level, sets)
 
 
-def misses(found: Measured, rates) -> bool:
+def misses(found: CategoryRates, rates) -> bool:
     """Tell whether any interval misses the truth; the best of those compared is the truly best one."""
     rates = np.asarray(rates)
     best = rates[found.compared].max()

@@ -16,14 +16,9 @@ from matplotlib.figure import Figure
 
 from evenhand.methods.impact.impact import impact
 from evenhand.methods.impact.plot import ImpactDisplay
-from evenhand.methods.impact.selection_rates import (
-    UNKNOWN_LABELS,
-    frame,
-    remarks,
-    spoken,
-    tables_of,
-)
-from evenhand.methods.impact.text import lines as told_lines
+from evenhand.methods.impact.selection_rates import frame, remarks, tables_of
+from evenhand.methods.impact.tally import UNKNOWN_LABELS, normalised
+from evenhand.methods.impact.text import lines as text_lines
 from evenhand.report.definitions import NO_CLAIM
 from evenhand.results import result as results
 from evenhand.results.result import Result
@@ -168,7 +163,7 @@ def test_which_labels_are_unknown_can_be_said():
 def test_a_religion_called_none_is_a_category():
     frame = HIRED.replace({"sex": {"F": "None"}})
     assert table(impact(frame, outcome="hired", over="sex"), "sex")["unknown"] == 0
-    assert all(spoken(label) == label for label in UNKNOWN_LABELS)
+    assert all(normalised(label) == label for label in UNKNOWN_LABELS)
 
 
 @pytest.mark.parametrize(
@@ -258,7 +253,7 @@ def test_the_order_of_rows_does_not_matter_and_json_brings_it_back(result, tmp_p
     jsonschema.validate(json.loads(file.read_text(encoding="utf-8")), results.schema())
     back = Result.from_json(file)
     assert back.digest == result.digest
-    assert list(told_lines(back, width=100)) == list(told_lines(result, width=100))
+    assert list(text_lines(back, width=100)) == list(text_lines(result, width=100))
     pd.testing.assert_frame_equal(frame(back), frame(result))
 
 
@@ -300,7 +295,7 @@ def test_where_no_ratio_is_defined_nothing_is_decided():
     )
     assert "nobody in the categories compared has the favourable outcome" in none.worst.claim
     assert none.verdict == "undecided"
-    assert list(told_lines(none, width=80))
+    assert list(text_lines(none, width=80))
 
 
 @pytest.mark.parametrize(
@@ -339,7 +334,7 @@ def test_bad_data_gets_one_sentence(call, words):
         ({"over": ()}, ("names no columns",)),
         ({"over": [("sex", "sex")]}, ("each once",)),
         ({"positive": "yes"}, ("positive = 'yes'", "did you mean")),
-        ({"positive": 1, "scored": True}, ("does not go with scored=True",)),
+        ({"positive": 1, "scored": True}, ("cannot be combined with scored=True",)),
         ({"least_ratio": 80}, ("least_ratio is 80", "0.8")),
         ({"level": 1}, ("level is 1",)),
         ({"support": -0.1}, ("support is -0.1",)),
@@ -433,7 +428,7 @@ def test_nobody_is_lost_and_every_interval_holds_its_value(counts, lost, support
 
 
 def text(result: Result, width: int | None = None) -> str:
-    return "\n".join(str(line) for line in told_lines(result, width=width))
+    return "\n".join(str(line) for line in text_lines(result, width=width))
 
 
 def test_the_terminal_shows_a_table_for_each_set_and_ends_without_a_claim(result):

@@ -19,7 +19,12 @@ IMPACT = Verb(
     options=Options.of(
         Option("over", FEATURES, "columns that form categories; repeat for more sets", repeat=True),
         Option(
-            "data", FILE, "the rows of real people", metavar="FILE", python=False, command=False
+            "data",
+            FILE,
+            "the rows of real people",
+            metavar="FILE",
+            python=False,
+            command=False,
         ),
         Option("least_ratio", NUMBER, "the engineering threshold for the lowest impact ratio"),
         Option("level", NUMBER, "the confidence level (default: 0.95)"),

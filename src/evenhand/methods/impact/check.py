@@ -1,6 +1,4 @@
-"""How a check of a configuration or of an audit tells selection rates: by the decisions of the
-software under test.
-"""
+"""The check `impact` of a configuration or of an audit: the software under test decides."""
 
 from __future__ import annotations
 
@@ -11,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.impact import impact as verb
+from evenhand.methods.impact import messages
 from evenhand.methods.impact.selection_rates import with_notes_before
 from evenhand.population.source import MOST_LEVELS, need_columns
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import ConfigError, DataError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import pandas as pd
 
     from evenhand.population.source import Source
@@ -25,57 +26,82 @@ if TYPE_CHECKING:
 
 
 def impact(
-    source: Source, subject: Any, *, data: str | None = None, over: Any = None, **settings: Any
+    source: Source,
+    subject: Any,
+    *,
+    data: str | None = None,
+    over: Any = None,
+    **settings: Any,
 ) -> Result:
-    """Tell the selection rates of real people by the decisions of the software under test."""
+    """Compute the selection rates of real people by the decisions of the software under test."""
     import pandas as pd
 
     real = source.frame(data)
     if real.rows is None:
-        raise ConfigError(
-            f"{source.where}: impact needs the rows of real people; name their file with data"
-        )
+        raise ConfigError(messages.CHECK_NEEDS_ROWS.format(where=source.where))
     if subject.outputs:
-        raise UsageError(f"{subject.name} has several outputs; selection rates are those of one")
+        raise UsageError(messages.SEVERAL_OUTPUTS.format(name=subject.name))
     frame: Any = real.rows
     notes = list(real.notes)
     if over is None:
-        over, left = _few(subject.space, frame)
-        notes += [
-            f"{name} has more than {MOST_LEVELS} values, and no selection rates are told by it"
-            for name in left
-        ]
+        over, left_out = _columns_with_few_values(subject.space, frame)
+        notes += [_too_many_values(name) for name in left_out]
     if not over:
-        raise UsageError(
-            f"{source.where}: no protected feature is a column of at most {MOST_LEVELS} values;"
-            " name columns with over"
-        )
-    columns = list(dict.fromkeys(name for names in over for name in names))
+        message = messages.NO_COLUMN_WITH_FEW_VALUES.format(where=source.where, most=MOST_LEVELS)
+        raise UsageError(message)
+    columns = _different(over)
     need_columns(frame, columns, real.file)
-    begun, before = time.monotonic(), subject.executed
+    begun = time.monotonic()
+    executed_before = subject.executed
     outcomes = subject.decide(frame)
     meaning = subject.meanings[""]
     decision = _unused("decision", frame.columns)
     table = {name: frame[name].to_numpy() for name in columns}
-    table[decision] = (
-        meaning.favourable(outcomes) if meaning.counts else np.asarray(outcomes, dtype=np.float64)
-    )
-    how: dict[str, Any] = {"positive": True} if meaning.counts else {"scored": True}
-    how["population"] = "people like the given rows"
+    options: dict[str, Any] = {"population": messages.PEOPLE_LIKE_THE_ROWS, **settings}
+    if meaning.counts:
+        table[decision] = meaning.favourable(outcomes)
+        options["positive"] = True
+    else:
+        table[decision] = np.asarray(outcomes, dtype=np.float64)
+        options["scored"] = True
     try:
-        found = verb.impact(pd.DataFrame(table), outcome=decision, over=over, **how, **settings)
+        found = verb.impact(pd.DataFrame(table), outcome=decision, over=over, **options)
     except DataError as error:
         raise DataError(f"{real.file}: {error}") from error
-    spent = Spent(len(frame), subject.executed - before, time.monotonic() - begun)
+    executed = subject.executed - executed_before
+    spent = Spent(len(frame), executed, time.monotonic() - begun)
     return replace(with_notes_before(found, notes), space=subject.space.to_dict(), spent=spent)
 
 
-def _few(space: Space, frame: pd.DataFrame) -> tuple[list[tuple[str, ...]], list[str]]:
-    """Return the protected features with few values, each by itself, and the names of the others."""
-    here = [name for name in space.protected if name in frame.columns]
-    few = [name for name in here if frame[name].nunique() <= MOST_LEVELS]
-    return [(name,) for name in few], [name for name in here if name not in few]
+def _too_many_values(name: str) -> str:
+    return messages.TOO_MANY_VALUES.format(name=name, most=MOST_LEVELS)
+
+
+def _columns_with_few_values(
+    space: Space,
+    frame: pd.DataFrame,
+) -> tuple[list[tuple[str, ...]], list[str]]:
+    """Return the protected features with few values, each by itself, and the others' names."""
+    few: list[tuple[str, ...]] = []
+    many = []
+    for name in space.protected:
+        if name not in frame.columns:
+            continue
+        if frame[name].nunique() <= MOST_LEVELS:
+            few.append((name,))
+        else:
+            many.append(name)
+    return few, many
+
+
+def _different(sets: Iterable[Iterable[str]]) -> list[str]:
+    """Return the names in some sets, each once."""
+    names: dict[str, None] = {}
+    for features in sets:
+        names.update(dict.fromkeys(features))
+    return list(names)
 
 
 def _unused(name: str, taken: Any) -> str:
+    """Return a name that no column has yet."""
     return name if name not in set(taken) else _unused(f"{name}_", taken)

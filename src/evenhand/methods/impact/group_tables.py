@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from evenhand.methods.impact import messages
 from evenhand.methods.impact.selection_rates import remarks, tables_of
 from evenhand.methods.impact.text import cells, columns, listed
 from evenhand.report.finding_table import GroupTable
 from evenhand.runtime import number_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from evenhand.results.result import Result
 
 
@@ -17,21 +20,23 @@ def group_tables(result: Result, most: int) -> list[GroupTable]:
     """Return the table of each set of categories, with at most so many of them."""
     found = []
     for table in tables_of(result):
-        definition = "selection rate: the share of a category that has the favourable outcome."
-        if table["kind"] == "scoring":
-            median = number_text.figures(table["median"])
-            definition = f"scoring rate: the share of scores above the median, which is {median}."
-        headings = [heading.replace("\n", " ") for heading in columns(table)]
         shown = listed(table, most)
-        found.append(
-            GroupTable(
-                tuple(table["over"]),
-                definition,
-                (*headings[:-1], "note"),
-                [cells(table, category) for category in shown],
-                tuple(remarks(table)),
-                len(table["categories"]) - len(shown),
-                range(1, 7),
-            )
+        *headings, _ = (heading.replace("\n", " ") for heading in columns(table))
+        group_table = GroupTable(
+            tuple(table["over"]),
+            _definition(table),
+            (*headings, "note"),
+            [cells(table, category) for category in shown],
+            tuple(remarks(table)),
+            len(table["categories"]) - len(shown),
+            range(1, 7),
         )
+        found.append(group_table)
     return found
+
+
+def _definition(table: Mapping[str, Any]) -> str:
+    """Return what the rates of a table are."""
+    if table["kind"] != "scoring":
+        return messages.SELECTION_RATE
+    return messages.SCORING_RATE.format(median=number_text.figures(table["median"]))

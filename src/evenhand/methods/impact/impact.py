@@ -1,8 +1,7 @@
-"""impact: the tables that audits are asked for: selection rates and impact ratios by sex, race and
-what they make.
+"""impact: selection rates and impact ratios by sex, race and what they make, as audits ask.
 
-No software is asked. The frame's own engine counts rows by category and outcome, and hands over the
-counts alone.
+No software is called. The frame's own engine counts rows by category and outcome, and hands over
+the counts alone.
 """
 
 from __future__ import annotations
@@ -14,14 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.impact import IMPACT
-from evenhand.methods.impact.selection_rates import (
-    TABLE_NOTES,
-    UNKNOWN_LABELS,
-    Measured,
-    remarks,
-    tallied,
-)
+from evenhand.methods.impact import IMPACT, messages
+from evenhand.methods.impact.selection_rates import TABLE_NOTES, CategoryRates, remarks
+from evenhand.methods.impact.tally import UNKNOWN_LABELS, tallied
 from evenhand.population.recorded import (
     check_shares,
     check_variety,
@@ -34,6 +28,7 @@ from evenhand.population.recorded import (
 )
 from evenhand.report.definitions import NO_CLAIM
 from evenhand.results.result import Result
+from evenhand.runtime import number_text
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import DataError, UsageError, clip
 from evenhand.space.feature import category
@@ -45,9 +40,9 @@ if TYPE_CHECKING:
     from evenhand.space.feature_sets import Over
 
 ALLOWED = {
-    "level": "over 0 and under 1, for example 0.95",
-    "least_ratio": "over 0 and up to 1, for example 0.8",
-    "support": "from 0 to under 1, for example 0.02",
+    "level": messages.LEVEL_RANGE,
+    "least_ratio": messages.LEAST_RATIO_RANGE,
+    "support": messages.SUPPORT_RANGE,
 }
 
 
@@ -67,12 +62,12 @@ def impact(
     population: str = "",
     seed: int = 0,
 ) -> Result:
-    """Tell the selection rate and the impact ratio of each category, as rules on audits of hiring
-    tools ask for them.
+    """Compute the selection rate and the impact ratio of each category.
 
-    The impact ratio of a category is its rate divided by the highest rate of a category. The
-    highest is chosen by the data, so the intervals of all rates and ratios, of all sets, hold
-    together at this level. The tables are numbers, and no claim of compliance with any rule.
+    They are those that rules on audits of hiring tools ask for. The impact ratio of a category is
+    its rate divided by the highest rate of a category. The highest is chosen by the data, so the
+    intervals of all rates and ratios, of all sets, hold together at this level. The tables are
+    numbers, and no claim of compliance with any rule.
 
     Parameters
     ----------
@@ -96,15 +91,36 @@ def impact(
     least_ratio
         An engineering threshold: a set fails where its lowest impact ratio is below it.
     population
-        Whom the rates speak of, in words; by default what was recorded.
+        Whom the rates describe, in words; by default what was recorded.
+    level
+        The confidence level that all intervals hold together.
     seed
         Kept with the result, so that all verbs take it alike; nothing is drawn here.
+
+    Returns
+    -------
+    Result
+        A finding for each set of categories, which is its lowest impact ratio; the tables are in
+        its details.
+
+    Raises
+    ------
+    UsageError
+        If an option is unknown, out of range, or cannot be combined with another, or if there are
+        too many categories.
+    DataError
+        If a column is missing, or the rows leave nothing to compare.
+
+    See Also
+    --------
+    See docs/how-to/impact.md
 
     Examples
     --------
     >>> import pandas as pd
-    >>> hired = pd.DataFrame({"sex": ["F"] * 200 + ["M"] * 200, "hired": [1] * 60 + [0] * 140 + [1] * 150 + [0] * 50})
-    >>> found = impact(hired, outcome="hired", over="sex", least_ratio=0.8)
+    >>> decisions = [1] * 60 + [0] * 140 + [1] * 150 + [0] * 50
+    >>> people = pd.DataFrame({"sex": ["F"] * 200 + ["M"] * 200, "hired": decisions})
+    >>> found = impact(people, outcome="hired", over="sex", least_ratio=0.8)
     >>> print(found.worst.claim)
     by sex, the lowest selection rate is 40.0 % of the highest
     >>> found.verdict.value
@@ -112,68 +128,88 @@ def impact(
     """
     start = time.monotonic()
     check_shares(ALLOWED, ("least_ratio",), level=level, least_ratio=least_ratio, support=support)
-    labels = _unknown(unknown)
+    unknown_labels = _unknown(unknown)
     table = table_of(frame)
     schema = table.collect_schema()
     sets = _sets(over, outcome, list(schema), intersections=intersections)
-    columns = list(dict.fromkeys(name for several in sets for name in several))
-    check_variety(
-        table,
-        [name for name in columns if schema[name].is_numeric()],
-        "merge them into categories first",
-    )
-    median: float | None = None
-    notes: list[str] = []
+    columns = _different(sets)
+    numeric = [name for name in columns if schema[name].is_numeric()]
+    check_variety(table, numeric, messages.MERGE_FIRST)
     if scored:
-        if positive is not None:
-            raise UsageError(
-                f"positive = {clip(repr(positive))} does not go with scored=True; leave one of"
-                " them out"
-            )
-        table, median, notes = _above_median(table, outcome, schema[outcome])
-    elif schema[outcome].is_numeric():
-        check_variety(
-            table, [outcome], "pass scored=True where it is a score, or make decisions of it first"
-        )
-    counted = [count_cells(table, several, outcome, {}) for several in sets]
+        _check_no_positive(positive)
+    table, median, notes = _decided(table, outcome, schema[outcome], scored=scored)
+    counted = [count_cells(table, features, outcome, {}) for features in sets]
     lost, rows = _missing(counted[0], outcome)
     favourable = 1 if scored else favourable_of(counted[0], outcome, positive)
     _check_favourable(counted[0], outcome, favourable, median)
-    tallies = [
-        tallied(cells, several, outcome, favourable, labels)
-        for several, cells in zip(sets, counted, strict=True)
-    ]
     kind = "scoring" if scored else "selection"
-    found = [
-        Measured(tally, float(support), level, len(sets), kind, population) for tally in tallies
-    ]
-    tables = [one.table(median=median) for one in found]
-    if lost:
-        notes.append(
-            f"{lost:,} of {rows:,} rows have no {outcome}; they are left out of everything"
-        )
-    told = [note for table in tables for note in remarks(table)]
-    levels = {name: values for tally in tallies for name, values in tally.levels.items()}
-    details = {
-        "impact": tables,
+    rates = []
+    for features, cells in zip(sets, counted, strict=True):
+        tally = tallied(cells, features, outcome, favourable, unknown_labels)
+        rates.append(CategoryRates(tally, float(support), level, len(sets), kind, population))
+    details: dict[str, Any] = {
+        "impact": [of_set.table(median=median) for of_set in rates],
         "outcome": outcome,
         "rows": rows,
         "missing_outcomes": lost,
         "support": float(support),
-        TABLE_NOTES: [0, len(told)],
     }
+    if lost:
+        notes.append(_rows_without_outcome(lost, rows, outcome))
+    table_notes = _table_notes(details["impact"])
+    details[TABLE_NOTES] = [0, len(table_notes)]
+    if not scored:
+        details["favourable"] = favourable
     return Result(
         "impact",
-        [one.finding(least_ratio) for one in found],
+        [of_set.finding(least_ratio) for of_set in rates],
         seed,
         Spent(0, 0, time.monotonic() - start),
         StopReason.ENUMERATED,
-        Space(
-            [category(name, list(values)) for name, values in levels.items()], protected=columns
-        ).to_dict(),
-        [*told, *notes, NO_CLAIM],
-        details=details | ({} if scored else {"favourable": favourable}),
+        _space(rates, columns),
+        [*table_notes, *notes, NO_CLAIM],
+        details=details,
     )
+
+
+def _check_no_positive(positive: Any) -> None:
+    """Refuse a favourable outcome beside scores, whose favourable ones are above the median."""
+    if positive is not None:
+        raise UsageError(messages.POSITIVE_OF_SCORES.format(positive=clip(repr(positive))))
+
+
+def _different(sets: Iterable[Iterable[str]]) -> list[str]:
+    """Return the names in some sets, each once."""
+    names: dict[str, None] = {}
+    for features in sets:
+        names.update(dict.fromkeys(features))
+    return list(names)
+
+
+def _table_notes(tables: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the remarks of all tables."""
+    notes = []
+    for table in tables:
+        notes.extend(remarks(table))
+    return notes
+
+
+def _rows_without_outcome(lost: int, rows: int, outcome: str) -> str:
+    """Return a note on the rows that lack the outcome."""
+    return messages.ROWS_WITHOUT_OUTCOME.format(
+        lost=number_text.count(lost),
+        rows=number_text.count(rows),
+        outcome=outcome,
+    )
+
+
+def _space(rates: Iterable[CategoryRates], protected: list[str]) -> dict[str, Any]:
+    """Return the space that all categories span, as results hold it."""
+    levels: dict[str, Any] = {}
+    for of_set in rates:
+        levels.update(of_set.tally.levels)
+    features = [category(name, list(values)) for name, values in levels.items()]
+    return Space(features, protected=protected).to_dict()
 
 
 def _unknown(given: Any) -> list[Any]:
@@ -181,66 +217,97 @@ def _unknown(given: Any) -> list[Any]:
     if isinstance(given, str):
         return [given]
     if not isinstance(given, Iterable) or isinstance(given, Mapping):
-        raise UsageError(
-            f"unknown = {clip(repr(given))} must be a list of labels, for example ['unknown',"
-            " 'declined']"
-        )
+        raise UsageError(messages.UNKNOWN_NOT_A_LIST.format(unknown=clip(repr(given))))
     return list(given)
 
 
 def _sets(
-    over: Any, outcome: str, columns: list[str], *, intersections: bool
+    over: Any,
+    outcome: str,
+    columns: list[str],
+    *,
+    intersections: bool,
 ) -> list[tuple[str, ...]]:
-    """Return the sets of columns that `over` names, checked, and the one that all single columns
-    make together.
-    """
+    """Return the sets of columns that `over` names, and the one of all single columns together."""
     sets = column_sets(over, outcome, columns)
     singles = tuple(dict.fromkeys(names[0] for names in sets if len(names) == 1))
-    found: dict[frozenset[str], tuple[str, ...]] = {}
-    for names in [*sets, *([singles] if intersections and len(singles) > 1 else [])]:
-        found.setdefault(frozenset(names), names)
-    return list(found.values())
+    if intersections and len(singles) > 1:
+        sets = [*sets, singles]
+    # The same columns in another order make the same categories.
+    different: dict[frozenset[str], tuple[str, ...]] = {}
+    for names in sets:
+        different.setdefault(frozenset(names), names)
+    return list(different.values())
+
+
+def _decided(
+    table: Any, outcome: str, dtype: Any, *, scored: bool
+) -> tuple[Any, float | None, list[str]]:
+    """Return the frame whose outcomes are decisions, the median of scores, and notes on it."""
+    if scored:
+        return _above_median(table, outcome, dtype)
+    if dtype.is_numeric():
+        check_variety(table, [outcome], messages.SCORED_OR_DECIDE_FIRST)
+    return table, None, []
 
 
 def _above_median(table: Any, outcome: str, dtype: Any) -> tuple[Any, float, list[str]]:
-    """Return the frame with scores above the median as its outcome, the median, and what there is
-    to say of it.
-    """
+    """Return the frame with scores above the median as its outcome, the median, and notes on it."""
     import narwhals as nw
 
     if not dtype.is_numeric():
-        raise DataError(
-            f"scored=True needs a column of numbers, and {outcome!r} holds {dtype}; take another"
-            " outcome"
-        )
-    value = nw.col(outcome).cast(nw.Float64)
-    known = ~(value.is_null() | value.is_nan())
-    scores = table.filter(known).select(value.alias(outcome))
-    found = scores.select(nw.col(outcome).median()).lazy().collect()[outcome].to_list()
-    near = math.nan if not found or found[0] is None else float(found[0])
+        message = messages.SCORES_NOT_NUMBERS.format(outcome=repr(outcome), dtype=dtype)
+        raise DataError(message)
+    score = nw.col(outcome).cast(nw.Float64)
+    known = ~(score.is_null() | score.is_nan())
+    scores = table.filter(known).select(score.alias(outcome))
+    near = _median_of_engine(scores, outcome)
     if not math.isfinite(near):
-        rows = int(table.select(nw.len().alias("rows")).lazy().collect()["rows"].to_list()[0])
-        what = f"the median of {outcome!r} is {near}" if rows else "the frame has no rows"
-        raise DataError(f"{what}; a scoring rate needs a median of finite scores")
-    # Engines round the middle between two scores differently, but not those scores.
-    one = nw.col(outcome)
-    asked = scores.select(
-        nw.when(one <= near).then(one).max().alias("below"),
-        nw.when(one >= near).then(one).min().alias("above"),
-        (one == near).sum().alias("tied"),
-    )
-    beside = asked.lazy().collect()
-    below, above, tied = (beside[name].to_list()[0] for name in ("below", "above", "tied"))
-    median = (float(below) + float(above)) / 2
-    notes = [
-        f"the median of {outcome} is {median:.6g}; rates are the shares of scores above it, taken"
-        " as given"
-    ]
+        if _number_of_rows(table):
+            raise DataError(messages.NO_FINITE_MEDIAN.format(outcome=repr(outcome), median=near))
+        raise DataError(messages.NO_ROWS_OF_SCORES)
+    median, tied = _median_and_ties(scores, outcome, near)
+    notes = [messages.MEDIAN.format(outcome=outcome, median=number_text.figures(median))]
     if tied > 1:
-        notes.append(
-            f"{tied:,} rows have a {outcome} equal to the median, which counts as not above it"
-        )
-    return table.with_columns(nw.when(known).then(value > median).alias(outcome)), median, notes
+        tied_rows = number_text.count(tied)
+        notes.append(messages.TIED_WITH_MEDIAN.format(tied=tied_rows, outcome=outcome))
+    is_above = nw.when(known).then(score > median)
+    return table.with_columns(is_above.alias(outcome)), median, notes
+
+
+def _median_of_engine(scores: Any, outcome: str) -> float:
+    """Return the median as the frame's engine computes it; NaN where there is none."""
+    import narwhals as nw
+
+    found = scores.select(nw.col(outcome).median()).lazy().collect()[outcome].to_list()
+    if not found or found[0] is None:
+        return math.nan
+    return float(found[0])
+
+
+def _number_of_rows(table: Any) -> int:
+    import narwhals as nw
+
+    counted = table.select(nw.len().alias("rows")).lazy().collect()
+    return int(counted["rows"].to_list()[0])
+
+
+def _median_and_ties(scores: Any, outcome: str, near: float) -> tuple[float, int]:
+    """Return the median from the two scores beside it, and how many scores are equal to it.
+
+    Engines round the middle between two scores differently, but not those scores.
+    """
+    import narwhals as nw
+
+    score = nw.col(outcome)
+    below = nw.when(score <= near).then(score).max()
+    above = nw.when(score >= near).then(score).min()
+    tied = (score == near).sum()
+    named = (below.alias("below"), above.alias("above"), tied.alias("tied"))
+    beside = scores.select(*named).lazy().collect()
+    nearest_below = float(beside["below"].to_list()[0])
+    nearest_above = float(beside["above"].to_list()[0])
+    return (nearest_below + nearest_above) / 2, beside["tied"].to_list()[0]
 
 
 def _missing(cells: Any, outcome: str) -> tuple[int, int]:
@@ -248,18 +315,20 @@ def _missing(cells: Any, outcome: str) -> tuple[int, int]:
     decided = np.array([label is not None for label in labels_of(cells, outcome)])
     sizes = sizes_of(cells)
     if not decided.any():
-        raise DataError(
-            f"column {outcome!r} is missing in all {sizes.sum():,.0f} rows; there is nothing to"
-            " compare"
-        )
+        rows = f"{sizes.sum():,.0f}"
+        raise DataError(messages.OUTCOME_MISSING.format(outcome=repr(outcome), rows=rows))
     return int(sizes[~decided].sum()), int(sizes.sum())
 
 
 def _check_favourable(cells: Any, outcome: str, favourable: Label, median: float | None) -> None:
-    if favourable not in labels_of(cells, outcome):
-        what = (
-            f"is the favourable {favourable!r}"
-            if median is None
-            else f"is above the median {median:.6g}"
+    """Refuse outcomes of which none is favourable."""
+    if favourable in labels_of(cells, outcome):
+        return
+    if median is None:
+        message = messages.NONE_FAVOURABLE.format(outcome=outcome, favourable=repr(favourable))
+    else:
+        message = messages.NONE_ABOVE_MEDIAN.format(
+            outcome=outcome,
+            median=number_text.figures(median),
         )
-        raise DataError(f"no {outcome} {what}; there is no rate to compare with")
+    raise DataError(message)

@@ -1,6 +1,4 @@
-"""Display of impact ratios: each category against the highest rate, with its interval, and those
-that are left out.
-"""
+"""Display of impact ratios: each category against the highest rate, with its interval."""
 
 from __future__ import annotations
 
@@ -8,6 +6,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evenhand.methods.impact import messages
 from evenhand.methods.impact.selection_rates import tables_of
 from evenhand.methods.impact.text import listed
 from evenhand.report.canvas import (
@@ -28,25 +27,28 @@ from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Estimate, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from evenhand.results.evidence import Finding
     from evenhand.results.result import Result
 
 MOST_ROWS = 30
 """The most categories of a set that are drawn, those with the lowest ratios."""
-_ROW, _AROUND = 0.3, 1.5
+_ROW_HEIGHT = 0.3
+"""Inches of a category."""
+_AROUND_ROWS = 1.5
+"""Inches above and below all categories."""
 _LOOKS = {
-    Verdict.FAIL: ("below", VERMILLION, "X"),
-    Verdict.UNDECIDED: ("undecided", ORANGE, "D"),
-    Verdict.PASS: ("at or over", GREEN, "o"),
-    None: ("impact ratio", BLUE, "o"),
+    Verdict.FAIL: (messages.LEGEND_BELOW, VERMILLION, "X"),
+    Verdict.UNDECIDED: (messages.LEGEND_UNDECIDED, ORANGE, "D"),
+    Verdict.PASS: (messages.LEGEND_AT_OR_OVER, GREEN, "o"),
+    None: (messages.LEGEND_RATIO, BLUE, "o"),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
-    """One category: its label, its impact ratio with its interval, or what is said instead of one."""
+class ImpactBar:
+    """One category: its label, and its impact ratio or a text instead of one."""
 
     label: str
     ratio: Estimate | None = None
@@ -55,36 +57,38 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class ImpactPanel:
     """The categories of one set from top to bottom, and the limit that they are held against."""
 
     title: str
     axis: str
-    bars: tuple[Bar, ...]
+    bars: tuple[ImpactBar, ...]
     limit: float | None = None
 
 
 @dataclass
 class ImpactDisplay(Display):
-    """The impact ratios of each set of categories, lowest first, and in grey those that are left
-    out.
+    """The impact ratios of each set of categories, lowest first, and in grey those left out.
 
     >>> from evenhand.runtime.budget import Spent
     >>> from evenhand.statistics.estimate import StopReason
     >>> from evenhand.results.result import Result
-    >>> ImpactDisplay.from_result(Result("impact", [], 0, Spent(0, 0, 0.0), StopReason.ENUMERATED, {})).panels
+    >>> empty = Result("impact", [], 0, Spent(0, 0, 0.0), StopReason.ENUMERATED, {})
+    >>> ImpactDisplay.from_result(empty).panels
     ()
     """
 
-    panels: tuple[Panel, ...]
+    panels: tuple[ImpactPanel, ...]
 
     @classmethod
     def from_result(cls, result: Result) -> ImpactDisplay:
         """Compute what is drawn of a result of `impact`."""
         findings = {finding.about: finding for finding in result.findings}
-        return cls(
-            tuple(_panel(table, findings[tuple(table["over"])]) for table in tables_of(result))
-        )
+        panels = []
+        for table in tables_of(result):
+            finding = findings[tuple(table["over"])]
+            panels.append(_panel(table, finding))
+        return cls(tuple(panels))
 
     def plot(self, ax: Any = None) -> ImpactDisplay:
         """Draw on axes given, or on a new figure, and return the display.
@@ -92,80 +96,119 @@ class ImpactDisplay(Display):
         A new figure has a panel for each set; axes given get the first. Labels are long: make the
         figure of axes given with ``layout="constrained"``.
         """
-        panels = self.panels or (Panel("no impact tables", "", ()),)
-        sizes = [(WIDTH, _AROUND + _ROW * len(panel.bars)) for panel in panels]
+        panels = self.panels or (ImpactPanel(messages.NO_TABLES, "", ()),)
+        sizes = [(WIDTH, _AROUND_ROWS + _ROW_HEIGHT * len(panel.bars)) for panel in panels]
         for axes, panel in zip(self._open(ax, sizes), panels, strict=False):
             _draw(panel, axes)
         return self
 
 
-def _panel(table: Mapping[str, Any], finding: Finding) -> Panel:
-    bars = sorted((_bar(one, finding.limit) for one in listed(table, MOST_ROWS)), key=_place)
-    if (more := len(table["categories"]) - len(bars)) > 0:
-        bars.append(Bar("", instead=f"… {more:,} more categories"))
-    verdict = "" if finding.verdict is None else f"{finding.verdict}: "
-    title_lines = textwrap.wrap(number_text.unbroken(f"{verdict}{finding.claim}"), 56)
+def _panel(table: Mapping[str, Any], finding: Finding) -> ImpactPanel:
+    """Return the panel of one set."""
+    bars = [_bar(category, finding.limit) for category in listed(table, MOST_ROWS)]
+    bars.sort(key=_place)
+    more = len(table["categories"]) - len(bars)
+    if more > 0:
+        text = messages.MORE_CATEGORIES.format(number=number_text.count(more))
+        bars.append(ImpactBar("", instead=text))
+    claim = finding.claim
+    if finding.verdict is not None:
+        claim = f"{finding.verdict}: {claim}"
+    title_lines = textwrap.wrap(number_text.unbroken(claim), 56)
     title = "\n".join(literal(line) for line in title_lines)
-    level, what = finding.estimate.level, f"{table['kind']} rate divided by the highest"
-    lines = [
-        f"{what}, intervals at {number_text.percent_level(level)}",
-        f"{table['rows']:,} rows, {table['unknown']:,} unknown",
-    ]
-    return Panel(title, "\n".join(lines), tuple(bars), finding.limit)
+    return ImpactPanel(title, _axis_label(table, finding), tuple(bars), finding.limit)
 
 
-def _bar(one: Mapping[str, Any], limit: float | None) -> Bar:
-    about = ", ".join(str(value) for value in one["about"].values())
-    rate = (
-        ""
-        if one["rate"]["value"] is None
-        else f", rate {number_text.percent(one['rate']['value'])}"
+def _axis_label(table: Mapping[str, Any], finding: Finding) -> str:
+    level = number_text.percent_level(finding.estimate.level)
+    if table["kind"] == "scoring":
+        ratio_line = messages.SCORING_AXIS.format(level=level)
+    else:
+        ratio_line = messages.SELECTION_AXIS.format(level=level)
+    rows_line = messages.ROWS_OF_PANEL.format(
+        rows=number_text.count(table["rows"]),
+        unknown=number_text.count(table["unknown"]),
     )
-    label = f"{literal(about, 36)}{rate}, n = {one['n']:,}"
-    if one["ratio"] is None:
-        return Bar(label, instead=f"left out: {one['left_out']}")
-    ratio = Estimate.from_dict(one["ratio"])
-    if not one["n"] or one["ratio"]["value"] is None:
-        return Bar(label, instead=NO_DATA)
-    return Bar(label, ratio, None if limit is None else ratio.verdict(limit, least=True))
+    return f"{ratio_line}\n{rows_line}"
 
 
-def _place(bar: Bar) -> float:
+def _bar(category: Mapping[str, Any], limit: float | None) -> ImpactBar:
+    """Return a category as it is drawn."""
+    label = _bar_label(category)
+    if category["ratio"] is None:
+        return ImpactBar(label, instead=messages.LEFT_OUT_BAR.format(reason=category["left_out"]))
+    if not category["n"] or category["ratio"]["value"] is None:
+        return ImpactBar(label, instead=NO_DATA)
+    ratio = Estimate.from_dict(category["ratio"])
+    verdict = None if limit is None else ratio.verdict(limit, least=True)
+    return ImpactBar(label, ratio, verdict)
+
+
+def _bar_label(category: Mapping[str, Any]) -> str:
+    """Return a category with its rate, where it is known, and its rows."""
+    about = ", ".join(str(value) for value in category["about"].values())
+    name = literal(about, 36)
+    rows = number_text.count(category["n"])
+    rate = category["rate"]["value"]
+    if rate is None:
+        return messages.BAR.format(category=name, rows=rows)
+    return messages.BAR_WITH_RATE.format(
+        category=name,
+        rate=number_text.percent(rate),
+        rows=rows,
+    )
+
+
+def _place(bar: ImpactBar) -> float:
+    # Every ratio is at most 1, so bars without one come last.
     return 2.0 if bar.ratio is None else bar.ratio.value
 
 
-def _draw(panel: Panel, ax: Any) -> None:
+def _draw(panel: ImpactPanel, ax: Any) -> None:
     from matplotlib.ticker import MultipleLocator
 
     bars = panel.bars
     ax.set_xlim(-0.02, 1.04)
     ax.axvline(1, color="0.8", linewidth=1, zorder=0)
-    for verdict, (name, colour, marker) in _LOOKS.items():
-        some = [
-            (at, bar.ratio)
-            for at, bar in enumerate(bars)
-            if bar.ratio is not None and bar.verdict == verdict
-        ]
-        if some:
-            intervals(ax, some, colour, marker, name)
+    for verdict in _LOOKS:
+        _draw_ratios(bars, verdict, ax)
+    style = {"va": "center", "style": "italic", "color": GREY, "fontsize": 9}
     for at, bar in enumerate(bars):
         if bar.instead:
-            how = {"va": "center", "style": "italic", "color": GREY, "fontsize": 9}
-            ax.text(0.02, at, literal(bar.instead), transform=ax.get_yaxis_transform(), **how)
+            ax.text(0.02, at, literal(bar.instead), transform=ax.get_yaxis_transform(), **style)
     if panel.limit is not None:
-        name = f"engineering threshold {number_text.limit(panel.limit)} (at least)"
-        ax.axvline(panel.limit, color=GREY, linestyle="--", label=name)
-        entries = len({bar.verdict for bar in bars if bar.ratio is not None}) + 1
-        # At the right end, from where it has the room of the labels too.
-        ax.legend(
-            loc="lower right", bbox_to_anchor=(1, 1), ncols=entries, frameon=False, fontsize="small"
-        )
+        _draw_limit(panel, panel.limit, ax)
     ax.xaxis.set_major_locator(MultipleLocator(0.2))
-    finish_rows(
-        ax, [bar.label for bar in bars], panel.axis, panel.title, limited=panel.limit is not None
-    )
+    labels = [bar.label for bar in bars]
+    finish_rows(ax, labels, panel.axis, panel.title, limited=panel.limit is not None)
     for tick, bar in zip(ax.get_yticklabels(), bars, strict=True):
         tick.set_color(GREY if bar.ratio is None else "black")
+
+
+def _draw_ratios(bars: Sequence[ImpactBar], verdict: Verdict | None, ax: Any) -> None:
+    """Draw the ratios with one verdict."""
+    name, colour, marker = _LOOKS[verdict]
+    ratios = []
+    for at, bar in enumerate(bars):
+        if bar.ratio is not None and bar.verdict == verdict:
+            ratios.append((at, bar.ratio))
+    if ratios:
+        intervals(ax, ratios, colour, marker, name)
+
+
+def _draw_limit(panel: ImpactPanel, limit: float, ax: Any) -> None:
+    """Draw the limit, and the legend that it makes necessary."""
+    label = messages.THRESHOLD.format(limit=number_text.limit(limit))
+    ax.axvline(limit, color=GREY, linestyle="--", label=label)
+    verdicts = {bar.verdict for bar in panel.bars if bar.ratio is not None}
+    # At the right end, from where it has the room of the labels too.
+    ax.legend(
+        loc="lower right",
+        bbox_to_anchor=(1, 1),
+        ncols=len(verdicts) + 1,
+        frameon=False,
+        fontsize="small",
+    )
 
 
 def display_of(result: Result) -> Display:

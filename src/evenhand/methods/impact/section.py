@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from evenhand.methods.impact import messages
 from evenhand.methods.impact.plot import display_of
 from evenhand.report.finding_text import NO_DATA
 from evenhand.report.html_page import boxed, drawn, headed, text
@@ -18,60 +19,73 @@ if TYPE_CHECKING:
     from evenhand.report.statement import Statement
     from evenhand.results.result import Result
 
-PICTURE = "The impact ratio of each category, with its interval."
 
-
-def section(result: Result, told: Sequence[Statement], name: str, room: int) -> Iterator[str]:
+def section(
+    result: Result,
+    statements: Sequence[Statement],
+    name: str,
+    room: int,
+) -> Iterator[str]:
     """Return rates and ratios as parts of a page."""
     tables = result.details.get("impact")
-    yield from cards(told, name, groups=not tables)
+    yield from cards(statements, name, groups=not tables)
     if not tables:
         return
     yield "<h3>Picture</h3>"
-    yield drawn(display_of(result), f"{name}-picture", PICTURE)
-    yield from _impact(tables, name)
+    yield drawn(display_of(result), f"{name}-picture", messages.PICTURE_CAPTION)
+    for number, table in enumerate(tables):
+        yield _set_of_categories(table, f"{name}-impact{number}")
 
 
-def _impact(tables: Sequence[Mapping[str, Any]], name: str) -> Iterator[str]:
-    for number, one in enumerate(tables):
-        word = "scoring" if one["kind"] == "scoring" else "selection"
-        rows = []
-        for entry in one["categories"]:
-            label = ", ".join(f"{value}" for value in entry["about"].values())
-            rate = Estimate.from_dict(entry["rate"])
-            ratio = Estimate.from_dict(entry["ratio"]) if entry["ratio"] else None
-            told = "" if ratio is None else number_text.decimal(ratio.value)
-            between = "" if ratio is None else number_text.decimal_between(ratio.low, ratio.high)
-            rows.append(
-                [
-                    Cell(boxed(label)),
-                    Cell(f"{entry['n']:,}", entry["n"], number=True),
-                    Cell(number_text.percent(entry["share"]), 100 * entry["share"], number=True),
-                    Cell(
-                        number_text.percent(rate.value) if rate.n else NO_DATA,
-                        100 * rate.value,
-                        number=True,
-                    ),
-                    Cell(number_text.between(rate.low, rate.high), 100 * rate.low, number=True),
-                    Cell(told, None if ratio is None else ratio.value, number=True),
-                    Cell(between, None if ratio is None else ratio.low, number=True),
-                    Cell(text(entry["left_out"])),
-                ]
-            )
-        over = " and ".join(one["over"])
-        says = (
-            f"By {over}: {word} rates and impact ratios. {one['unknown']:,} rows have an unknown"
-            f" {over}."
-        )
-        headings = (
-            "category",
-            "n",
-            "share",
-            f"{word} rate",
-            "interval",
-            "impact ratio",
-            "interval of the ratio",
-            "note",
-        )
-        sheet = short_sheet(f"{name}-impact{number}", says, headings, rows)
-        yield headed(f"By {over}", sheet)
+def _set_of_categories(table: Mapping[str, Any], anchor: str) -> str:
+    """Return the table of one set of categories."""
+    over = " and ".join(table["over"])
+    unknown = number_text.count(table["unknown"])
+    if table["kind"] == "scoring":
+        rate_heading = messages.SCORING_RATE_HEADING
+        caption = messages.SCORING_CAPTION.format(over=over, unknown=unknown)
+    else:
+        rate_heading = messages.SELECTION_RATE_HEADING
+        caption = messages.SELECTION_CAPTION.format(over=over, unknown=unknown)
+    headings = (
+        "category",
+        "n",
+        "share",
+        rate_heading,
+        "interval",
+        messages.RATIO_HEADING,
+        messages.RATIO_INTERVAL_HEADING,
+        "note",
+    )
+    rows = [_row(category) for category in table["categories"]]
+    sheet = short_sheet(anchor, caption, headings, rows)
+    return headed(messages.SET_HEADING.format(over=over), sheet)
+
+
+def _row(category: Mapping[str, Any]) -> list[Cell]:
+    """Return a category as a row of the table."""
+    label = ", ".join(f"{value}" for value in category["about"].values())
+    share = category["share"]
+    rate = Estimate.from_dict(category["rate"])
+    rate_text = number_text.percent(rate.value) if rate.n else NO_DATA
+    return [
+        Cell(boxed(label)),
+        Cell(number_text.count(category["n"]), category["n"], number=True),
+        Cell(number_text.percent(share), 100 * share, number=True),
+        Cell(rate_text, 100 * rate.value, number=True),
+        Cell(number_text.between(rate.low, rate.high), 100 * rate.low, number=True),
+        *_ratio_cells(category["ratio"]),
+        Cell(text(category["left_out"])),
+    ]
+
+
+def _ratio_cells(document: Mapping[str, Any] | None) -> list[Cell]:
+    """Return the impact ratio and its interval, empty where a category is left out."""
+    if not document:
+        return [Cell("", None, number=True), Cell("", None, number=True)]
+    ratio = Estimate.from_dict(document)
+    interval = number_text.decimal_between(ratio.low, ratio.high)
+    return [
+        Cell(number_text.decimal(ratio.value), ratio.value, number=True),
+        Cell(interval, ratio.low, number=True),
+    ]

@@ -1,242 +1,109 @@
 """Selection rates and impact ratios by category, as audits of recorded decisions list them.
 
-Three families of intervals are told of each set of categories: of its rates, of its ratios to the
-highest rate, and of the lowest ratio. All of them, of all sets, share the error 1 - level, so that
+Each set of categories has three families of intervals: of its rates, of its ratios to the highest
+rate, and of the lowest ratio. All of them, of all sets, share the error 1 - level, so that
 everything in the tables holds together.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.population.recorded import label_of, labels_of, seen, sizes_of
+from evenhand.methods.impact import messages
+from evenhand.methods.impact.tally import category_text
 from evenhand.results.evidence import Finding, Group
 from evenhand.runtime import number_text
-from evenhand.runtime.errors import DataError, UsageError
-from evenhand.space.dataframes import declared_levels
+from evenhand.runtime.errors import UsageError
 from evenhand.statistics.ratios import Contrast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from evenhand.methods.impact.tally import CategoryTally
     from evenhand.results.result import Result
     from evenhand.space.feature import Label
     from evenhand.statistics.estimate import Estimate
     from evenhand.statistics.intervals import Floats
 
-UNKNOWN_LABELS = (
-    "unknown",
-    "not known",
-    "not specified",
-    "unspecified",
-    "not stated",
-    "not reported",
-    "not provided",
-    "not disclosed",
-    "prefer not to say",
-    "prefer not to answer",
-    "decline to answer",
-    "decline to self identify",
-    "declined",
-    "declined to answer",
-    "i do not wish to answer",
-    "i don't wish to answer",
-    "n/a",
-    "?",
-)
-"""Labels of people of whom a characteristic is not known, however they are capitalised; what is
-missing always is.
-"""
 FAMILIES = 3
 """The families of intervals of one set: rates, ratios to the highest, the lowest ratio."""
-MOST_COMPARED, MOST_LISTED, MOST_EMPTY, MOST_NAMED = 200, 1000, 20, 8
-"""The most categories compared pair by pair, listed at all, listed without rows, and named in one
-sentence.
-"""
-
-
-def spoken(label: Any) -> str:
-    """Return a label as it is held against the unknown ones.
-
-    >>> spoken("Prefer  not-to say "), spoken(9)
-    ('prefer not to say', '9')
-    """
-    return " ".join(
-        str(label).casefold().replace("’", "'").replace("-", " ").replace("_", " ").split()
-    )
+MOST_COMPARED = 200
+"""The most categories that are compared pair by pair."""
+MOST_NAMED = 8
+"""The most categories that are named in one sentence."""
 
 
 @dataclass(frozen=True)
-class Tally:
-    """Rows and favourable outcomes of each category of one set, and how many rows are in none since
-    it is unknown.
+class CategoryRates:
+    """The rates of one set of categories, and their ratios to the highest.
 
-    `rows` are all rows with an outcome; `unknown_as` says which labels, or None for missing values,
-    hold how many.
+    `sets` is how many sets share the error.
     """
 
-    over: tuple[str, ...]
-    levels: Mapping[str, tuple[Label, ...]]
-    categories: tuple[tuple[Label, ...], ...]
-    hits: Floats
-    size: Floats
-    rows: int
-    unknown_as: tuple[tuple[str, Label | None, int], ...]
-    unlisted: int = 0
-    """Categories without rows that are too many to list."""
-
-    @property
-    def unknown(self) -> int:
-        """Rows of which at least one characteristic is not known."""
-        return self.rows - int(self.size.sum())
-
-
-def tallied(
-    cells: Any, over: tuple[str, ...], outcome: str, favourable: Label, unknown: Iterable[Any]
-) -> Tally:
-    """Sum counts by category; rows without an outcome count for nothing."""
-    gone = {spoken(label) for label in unknown} | {""}
-    labels = {name: labels_of(cells, name) for name in over}
-    outcomes, sizes = labels_of(cells, outcome), sizes_of(cells)
-    known = {
-        name: {
-            label: label is not None and spoken(label) not in gone for label in set(labels[name])
-        }
-        for name in over
-    }
-    total: Counter[tuple[Any, ...]] = Counter()
-    good: Counter[tuple[Any, ...]] = Counter()
-    lost: Counter[tuple[str, Label | None]] = Counter()
-    rows = 0
-    for values, found, size in zip(
-        zip(*labels.values(), strict=True), outcomes, sizes, strict=True
-    ):
-        if found is None:
-            continue
-        rows += int(size)
-        absent = [
-            (name, value)
-            for name, value in zip(over, values, strict=True)
-            if not known[name][value]
-        ]
-        lost.update(dict.fromkeys(absent, int(size)))
-        if not absent:
-            total[values] += int(size)
-            good[values] += int(size) * (found == favourable)
-    levels = {
-        name: tuple(
-            level
-            for level in dict.fromkeys(
-                label_of(one) for one in (*declared_levels(cells[name]), *seen(cells, name))
-            )
-            if spoken(level) not in gone
-        )
-        for name in over
-    }
-    _check(over, total)
-    empty = math.prod(len(one) for one in levels.values()) - len(total)
-    if empty <= MOST_EMPTY:
-        categories = list(product(*levels.values()))
-    else:
-        place = {name: {level: at for at, level in enumerate(one)} for name, one in levels.items()}
-        categories = sorted(
-            total, key=lambda one: [place[name][v] for name, v in zip(over, one, strict=True)]
-        )
-    hits, size = (
-        np.array([count[one] for one in categories], dtype=float) for count in (good, total)
-    )
-    absent_as = sorted(
-        lost.items(), key=lambda item: (over.index(item[0][0]), item[0][1] is None, str(item[0][1]))
-    )
-    as_what = tuple((name, label, n) for (name, label), n in absent_as)
-    return Tally(
-        over,
-        levels,
-        tuple(categories),
-        hits,
-        size,
-        rows,
-        as_what,
-        empty if empty > MOST_EMPTY else 0,
-    )
-
-
-def _check(over: tuple[str, ...], total: Mapping[tuple[Label, ...], int]) -> None:
-    """Refuse sets that have nothing to compare, or too much to list."""
-    names = " and ".join(over)
-    hint = "; leave the intersection out with intersections=False" if len(over) > 1 else ""
-    if not total:
-        raise DataError(f"no row has a known {names}; there are no categories to compare{hint}")
-    if len(total) == 1:
-        only = said(dict(zip(over, next(iter(total)), strict=True)))
-        raise DataError(
-            f"every row with a known {names} is of one category, {only}; it takes two to"
-            f" compare{hint}"
-        )
-    if len(total) > MOST_LISTED:
-        raise UsageError(
-            f"{names} make {len(total):,} categories with rows, over the {MOST_LISTED:,} that are"
-            " listed; take fewer columns, or merge values into fewer categories first"
-        )
-
-
-@dataclass(frozen=True)
-class Measured:
-    """The categories of one set against the best of them; `sets` is how many sets are told
-    together.
-    """
-
-    tally: Tally
+    tally: CategoryTally
     support: float
     level: float
     sets: int
     kind: str = "selection"
     """Of which rates: "selection", or "scoring" where favourable is a score above the median."""
-    whom: str = ""
-    """Whom the rates speak of, where that is not what was recorded."""
+    declared_population: str = ""
+    """Whom the rates describe, where that is not what was recorded."""
 
     @cached_property
     def compared(self) -> NDArray[np.bool_]:
         """Which categories have enough of the rows; all others are left out of the ratios."""
-        found = self.tally.size / self.tally.rows >= self.support
-        if (several := int((found & (self.tally.size > 0)).sum())) > MOST_COMPARED:
-            raise UsageError(
-                f"{' and '.join(self.tally.over)} make {several:,} categories, over the"
-                f" {MOST_COMPARED} that are compared; leave small ones out with support=0.02, or"
-                " merge values into fewer categories first"
+        shares = self.tally.size / self.tally.rows
+        compared = shares >= self.support
+        with_rows = compared & (self.tally.size > 0)
+        number = int(with_rows.sum())
+        if number > MOST_COMPARED:
+            message = messages.TOO_MANY_TO_COMPARE.format(
+                names=self._names,
+                number=number_text.count(number),
+                most=MOST_COMPARED,
             )
-        return found
+            raise UsageError(message)
+        return compared
 
     @property
     def population(self) -> str:
-        """What the rates speak of."""
-        return self.whom or (
-            "the recorded scores" if self.kind == "scoring" else "the recorded decisions"
-        )
+        """Whom the rates describe."""
+        if self.declared_population:
+            return self.declared_population
+        if self.kind == "scoring":
+            return messages.RECORDED_SCORES
+        return messages.RECORDED_DECISIONS
+
+    @property
+    def _names(self) -> str:
+        return " and ".join(self.tally.over)
 
     @cached_property
     def contrast(self) -> Contrast:
-        """The categories that are compared, and one without anybody for those that are too many to
-        list.
+        """The categories that are compared.
+
+        Where some are too many to list, one without anybody stands for all of them, since they
+        could have any rate.
         """
-        nobody = np.zeros(int(self.tally.unlisted > 0 and self.support == 0))
-        hits, size = (
-            np.append(of[self.compared], nobody) for of in (self.tally.hits, self.tally.size)
-        )
+        has_unlisted = self.tally.unlisted > 0 and self.support == 0
+        nobody = np.zeros(int(has_unlisted))
+        hits = np.append(self.tally.hits[self.compared], nobody)
+        size = np.append(self.tally.size[self.compared], nobody)
         return self._contrast(hits, size)
 
     def _contrast(self, hits: Floats, size: Floats) -> Contrast:
-        together = "all rates and ratios" + (f" of {self.sets} sets" if self.sets > 1 else "")
-        return Contrast(hits, size, self.level, FAMILIES * self.sets, self.population, together)
+        together = messages.RATES_AND_RATIOS
+        if self.sets > 1:
+            together = messages.RATES_AND_RATIOS_OF_SETS.format(number=self.sets)
+        families = FAMILIES * self.sets
+        return Contrast(hits, size, self.level, families, self.population, together)
 
     @cached_property
     def rates(self) -> list[Estimate]:
@@ -250,109 +117,115 @@ class Measured:
     @cached_property
     def lowest(self) -> Estimate:
         """The lowest rate divided by the highest, of those compared."""
+        lowest = self.contrast.ratio()
+        if math.isnan(lowest.value):
+            return lowest
         # No ratio is lower than the lowest, and all intervals hold together, so that each may
         # narrow the others.
-        found, most = self.contrast.ratio(), min((one.high for one in self._to_best), default=1.0)
-        return found if math.isnan(found.value) else replace(found, high=min(found.high, most))
+        least_high = min((ratio.high for ratio in self._to_best), default=1.0)
+        return replace(lowest, high=min(lowest.high, least_high))
 
     @cached_property
     def ratios(self) -> list[Estimate | None]:
         """The rate of each category divided by the highest, None where it is left out."""
-        each = iter(self._to_best)
-        found = [next(each) if inside else None for inside in self.compared]
-        return [None if one is None else self._raised(one) for one in found]
+        ratios = iter(self._to_best)
+        found: list[Estimate | None] = []
+        for is_compared in self.compared:
+            if is_compared:
+                found.append(self._raised(next(ratios)))
+            else:
+                found.append(None)
+        return found
 
     def _raised(self, ratio: Estimate) -> Estimate:
-        return (
-            ratio
-            if math.isnan(ratio.value)
-            else replace(ratio, low=max(ratio.low, self.lowest.low))
-        )
+        """Return a ratio whose interval does not begin below that of the lowest."""
+        if math.isnan(ratio.value):
+            return ratio
+        return replace(ratio, low=max(ratio.low, self.lowest.low))
 
     def abouts(self) -> list[dict[str, Label]]:
         """Return each category in the user's labels."""
-        return [dict(zip(self.tally.over, one, strict=True)) for one in self.tally.categories]
+        over = self.tally.over
+        return [dict(zip(over, labels, strict=True)) for labels in self.tally.categories]
 
     @property
     def best(self) -> int | None:
-        """The place of the category with the highest rate among those compared; None where it is 0
-        or unknown.
+        """The place of the category with the highest rate among those compared.
+
+        It is None where that rate is 0 or unknown.
         """
         if math.isnan(self.lowest.value):
             return None
-        shares = np.where(
-            self.compared & (self.tally.size > 0), [one.value for one in self.rates], -1.0
-        )
+        has_rate = self.compared & (self.tally.size > 0)
+        shares = np.where(has_rate, [rate.value for rate in self.rates], -1.0)
         return int(np.argmax(shares))
 
     def finding(self, limit: float | None) -> Finding:
-        """Return what is found of the set: the lowest ratio, with the ratio of each category."""
-        pairs = zip(self.abouts(), self.ratios, strict=True)
-        groups = tuple(Group(about, ratio) for about, ratio in pairs if ratio is not None)
+        """Return the finding of the set: its lowest ratio, with the ratio of each category."""
+        groups = []
+        for about, ratio in zip(self.abouts(), self.ratios, strict=True):
+            if ratio is not None:
+                groups.append(Group(about, ratio))
         return Finding(
             self._claim(),
             self.tally.over,
             self.lowest,
             limit,
-            groups=groups,
+            groups=tuple(groups),
             least=True,
             score="impact ratio",
         )
 
     def _claim(self) -> str:
-        names = " and ".join(self.tally.over)
-        if not math.isnan(self.lowest.value):
-            share = number_text.percent(self.lowest.value)
-            return f"by {names}, the lowest {self.kind} rate is {share} of the highest"
-        undefined = f"by {names}, the impact ratio is undefined: "
-        if self.contrast.comparable:
-            return undefined + "nobody in the categories compared has the favourable outcome"
-        return (
-            undefined
-            + f"fewer than two categories have {number_text.percent_plain(self.support)} of the"
-            " rows"
-        )
+        names = self._names
+        if math.isnan(self.lowest.value):
+            if self.contrast.comparable:
+                return messages.UNDEFINED_WITHOUT_HITS.format(names=names)
+            support = number_text.percent_plain(self.support)
+            return messages.UNDEFINED_BY_SUPPORT.format(names=names, support=support)
+        share = number_text.percent(self.lowest.value)
+        if self.kind == "scoring":
+            return messages.LOWEST_SCORING_RATE.format(names=names, share=share)
+        return messages.LOWEST_SELECTION_RATE.format(names=names, share=share)
 
     def table(self, **more: Any) -> dict[str, Any]:
         """Return the set as JSON holds it."""
-        tally, abouts = self.tally, self.abouts()
-        places = zip(abouts, tally.size, tally.hits, self.rates, self.ratios, strict=True)
+        tally = self.tally
+        abouts = self.abouts()
+        unknown_as = []
+        for column, label, rows in tally.unknown_as:
+            unknown_as.append({"column": column, "label": label, "n": rows})
         return {
             "over": list(tally.over),
             "kind": self.kind,
             **more,
             "rows": tally.rows,
             "unknown": tally.unknown,
-            "unknown_as": [
-                {"column": name, "label": label, "n": n} for name, label, n in tally.unknown_as
-            ],
-            "categories": [
-                {
-                    "about": about,
-                    "n": int(size),
-                    "share": float(size / tally.rows),
-                    "selected": int(hits),
-                    "rate": rate.to_dict(),
-                    "ratio": None if ratio is None else ratio.to_dict(),
-                    "left_out": "" if ratio is not None else self._reason(size),
-                }
-                for about, size, hits, rate, ratio in places
-            ],
+            "unknown_as": unknown_as,
+            "categories": [self._category(place, about) for place, about in enumerate(abouts)],
             "unlisted": tally.unlisted,
             "best": None if self.best is None else abouts[self.best],
         }
 
+    def _category(self, place: int, about: dict[str, Label]) -> dict[str, Any]:
+        """Return a category as JSON holds it."""
+        size = self.tally.size[place]
+        ratio = self.ratios[place]
+        return {
+            "about": about,
+            "n": int(size),
+            "share": float(size / self.tally.rows),
+            "selected": int(self.tally.hits[place]),
+            "rate": self.rates[place].to_dict(),
+            "ratio": None if ratio is None else ratio.to_dict(),
+            "left_out": self._reason(size) if ratio is None else "",
+        }
+
     def _reason(self, size: float) -> str:
-        return f"under {number_text.percent_plain(self.support)} of the rows" if size else "no rows"
-
-
-def said(about: Mapping[str, Label]) -> str:
-    """Return a category in words.
-
-    >>> said({"sex": "F", "race": "green"})
-    'sex F, race green'
-    """
-    return ", ".join(f"{name} {value}" for name, value in about.items())
+        """Return why a category is left out of the ratios."""
+        if not size:
+            return messages.NO_ROWS
+        return messages.UNDER_SUPPORT.format(support=number_text.percent_plain(self.support))
 
 
 def tables_of(result: Result) -> list[Mapping[str, Any]]:
@@ -361,66 +234,95 @@ def tables_of(result: Result) -> list[Mapping[str, Any]]:
 
 
 def remarks(table: Mapping[str, Any]) -> list[str]:
-    """Return sentences on the rows of a table that are unknown, and on the categories that are left
-    out.
+    """Return sentences on unknown rows of a table, and on the categories that are left out.
 
     >>> small = {"about": {"sex": "X"}, "n": 3, "left_out": "under 2 % of the rows"}
-    >>> told = {"over": ["sex"], "unknown": 12, "unknown_as": [], "rows": 400, "categories": [small], "unlisted": 0}
-    >>> print(*remarks(told), sep="\\n")
-    12 of 400 rows have an unknown sex; they are left out of the rates and ratios by sex
-    left out of the ratios by sex, and nothing is decided of them, with under 2 % of the rows: sex X (3 rows)
+    >>> table = {"over": ["sex"], "unknown": 12, "unknown_as": [], "rows": 400}
+    >>> sentences = remarks({**table, "categories": [small], "unlisted": 0})
+    >>> sentences[0]
+    '12 of 400 rows have an unknown sex; they are left out of the rates and ratios by sex'
+    >>> sentences[1].partition(", with ")[2]
+    'under 2 % of the rows: sex X (3 rows)'
     """
     names = " and ".join(table["over"])
-    found = []
+    sentences = []
     if table["unknown"]:
-        labels = [
-            f"{'missing' if one['label'] is None else one['label']} {one['n']:,}"
-            for one in table["unknown_as"]
-        ]
-        listed = f" ({_some(labels, ', ')})" if labels else ""
-        found.append(
-            f"{table['unknown']:,} of {table['rows']:,} rows have an unknown"
-            f" {' or '.join(table['over'])}{listed}; they are left out of the rates and ratios by"
-            f" {names}"
-        )
-    reasons: dict[str, list[str]] = {}
-    for one in table["categories"]:
-        if one["left_out"] or not one["n"]:
-            rows = f" ({one['n']:,} rows)" if one["n"] else ""
-            reasons.setdefault(one["left_out"], []).append(f"{said(one['about'])}{rows}")
-    for reason, them in reasons.items():
-        out = f"left out of the ratios by {names}, and nothing is decided of them, with {reason}"
-        any_rate = f"without rows, which could be of any rate, so that {names} cannot pass"
-        found.append(f"{out if reason else any_rate}: {_some(them, '; ')}")
+        sentences.append(_unknown_rows(table, names))
+    for reason, categories in _left_out(table).items():
+        listed = _first_of(categories, "; ")
+        if reason:
+            sentence = messages.LEFT_OUT.format(names=names, reason=reason, categories=listed)
+        else:
+            sentence = messages.WITHOUT_ROWS.format(names=names, categories=listed)
+        sentences.append(sentence)
     if table["unlisted"]:
-        found.append(
-            f"{table['unlisted']:,} more categories of {names} have no rows; nothing is decided of"
-            " them"
+        number = number_text.count(table["unlisted"])
+        sentences.append(messages.UNLISTED.format(number=number, names=names))
+    return sentences
+
+
+def _unknown_rows(table: Mapping[str, Any], names: str) -> str:
+    """Return how many rows have an unknown category, and under which labels."""
+    unknown = number_text.count(table["unknown"])
+    rows = number_text.count(table["rows"])
+    features = " or ".join(table["over"])
+    labels = []
+    for entry in table["unknown_as"]:
+        label = "missing" if entry["label"] is None else entry["label"]
+        labels.append(f"{label} {number_text.count(entry['n'])}")
+    if not labels:
+        return messages.UNKNOWN_ROWS.format(
+            unknown=unknown,
+            rows=rows,
+            features=features,
+            names=names,
         )
-    return found
+    return messages.UNKNOWN_ROWS_BY_LABEL.format(
+        unknown=unknown,
+        rows=rows,
+        features=features,
+        labels=_first_of(labels, ", "),
+        names=names,
+    )
+
+
+def _left_out(table: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the categories that are left out, or have no rows, in words and by reason."""
+    by_reason: dict[str, list[str]] = {}
+    for category in table["categories"]:
+        if not category["left_out"] and category["n"]:
+            continue
+        text = category_text(category["about"])
+        if category["n"]:
+            text = messages.CATEGORY_WITH_ROWS.format(
+                category=text,
+                rows=number_text.count(category["n"]),
+            )
+        by_reason.setdefault(category["left_out"], []).append(text)
+    return by_reason
 
 
 TABLE_NOTES = "table_notes"
-"""Which notes of a result its tables tell as well, in its details: from where, up to where."""
+"""Which notes of a result its tables show as well, in its details: from where, up to where."""
 
 
 def with_notes_before(result: Result, notes: Sequence[str]) -> Result:
     """Return a result of `impact` with more notes, which come first."""
     first, last = result.details[TABLE_NOTES]
     moved = [first + len(notes), last + len(notes)]
-    return replace(
-        result, notes=[*notes, *result.notes], details={**result.details, TABLE_NOTES: moved}
-    )
+    details = {**result.details, TABLE_NOTES: moved}
+    return replace(result, notes=[*notes, *result.notes], details=details)
 
 
 def other_notes(result: Result) -> tuple[str, ...]:
-    """Return the notes that no table tells; the last one says what is not claimed.
+    """Return the notes that no table shows; the last one says what is not claimed.
 
     >>> from evenhand.runtime.budget import Spent
     >>> from evenhand.statistics.estimate import StopReason
     >>> from evenhand.results.result import Result
-    >>> notes, told = ["3 rows are gone", "3 of 9 have an unknown sex", "no claim"], {TABLE_NOTES: [1, 2]}
-    >>> other_notes(Result("impact", [], 0, Spent(0, 0, 0.1), StopReason.ENUMERATED, {}, notes, details=told))
+    >>> notes = ["3 rows are gone", "3 of 9 have an unknown sex", "no claim"]
+    >>> empty = Result("impact", [], 0, Spent(0, 0, 0.1), StopReason.ENUMERATED, {}, notes)
+    >>> other_notes(replace(empty, details={TABLE_NOTES: [1, 2]}))
     ('3 rows are gone', 'no claim')
     """
     first, last = result.details.get(TABLE_NOTES, (0, 0))
@@ -428,51 +330,69 @@ def other_notes(result: Result) -> tuple[str, ...]:
 
 
 def card_notes(result: Result) -> tuple[str, ...]:
-    """Return the notes that a model card has to tell: it has the tables, and says itself what is
-    not claimed.
-    """
+    """Return the notes for a model card, which has the tables and says what is not claimed."""
     return other_notes(result)[:-1]
 
 
-def _some(texts: Sequence[str], between: str) -> str:
+def _first_of(texts: Sequence[str], between: str) -> str:
     """Return the first of several texts, and how many more there are."""
-    more = [f"… {len(texts) - MOST_NAMED:,} more"] if len(texts) > MOST_NAMED else []
-    return between.join([*texts[:MOST_NAMED], *more])
+    shown = list(texts[:MOST_NAMED])
+    if len(texts) > MOST_NAMED:
+        shown.append(f"… {number_text.count(len(texts) - MOST_NAMED)} more")
+    return between.join(shown)
+
+
+SCORES = ("rate", "rate_low", "rate_high", "ratio", "ratio_low", "ratio_high")
+"""Columns of a frame that hold scores."""
+COLUMNS = (
+    "over",
+    "kind",
+    "n",
+    "share",
+    "selected",
+    *SCORES,
+    "level",
+    "best",
+    "left_out",
+    "unknown",
+)
+"""Columns of a frame after those of the characteristics."""
 
 
 def frame(result: Result) -> Any:
     """Return one row for each category of each set as a pandas frame, the characteristics first."""
     import pandas as pd
 
-    scores = ("rate", "rate_low", "rate_high", "ratio", "ratio_low", "ratio_high")
-    fixed = (
-        "over",
-        "kind",
-        "n",
-        "share",
-        "selected",
-        *scores,
-        "level",
-        "best",
-        "left_out",
-        "unknown",
-    )
-    names = dict.fromkeys(name for table in tables_of(result) for name in table["over"])
-    named = {name: f"by.{name}" if name in fixed else name for name in names}
+    column_of: dict[str, str] = {}
+    for table in tables_of(result):
+        for name in table["over"]:
+            column_of[name] = f"by.{name}" if name in COLUMNS else name
     rows = []
     for table in tables_of(result):
-        for one in table["categories"]:
-            row: dict[str, Any] = {column: one["about"].get(name) for name, column in named.items()}
-            row |= {"over": ", ".join(table["over"]), "kind": table["kind"]}
-            row |= {key: one[key] for key in ("n", "share", "selected")}
-            for what in ("rate", "ratio"):
-                score = one[what] or {"value": None, "low": None, "high": None}
-                row |= {
-                    what: score["value"],
-                    f"{what}_low": score["low"],
-                    f"{what}_high": score["high"],
-                }
-            row |= {"level": one["rate"]["level"], "best": one["about"] == table["best"]}
-            rows.append(row | {"left_out": one["left_out"], "unknown": table["unknown"]})
-    found = pd.DataFrame(rows, columns=[*named.values(), *fixed])
-    return found.astype(dict.fromkeys(scores, "float64"))
+        for category in table["categories"]:
+            about = category["about"]
+            row = {column: about.get(name) for name, column in column_of.items()}
+            rows.append(row | _frame_row(table, category))
+    found = pd.DataFrame(rows, columns=[*column_of.values(), *COLUMNS])
+    return found.astype(dict.fromkeys(SCORES, "float64"))
+
+
+def _frame_row(table: Mapping[str, Any], category: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a row of the frame holds besides the characteristics."""
+    row = {
+        "over": ", ".join(table["over"]),
+        "kind": table["kind"],
+        "n": category["n"],
+        "share": category["share"],
+        "selected": category["selected"],
+        "level": category["rate"]["level"],
+        "best": category["about"] == table["best"],
+        "left_out": category["left_out"],
+        "unknown": table["unknown"],
+    }
+    for name in ("rate", "ratio"):
+        score = category[name] or {"value": None, "low": None, "high": None}
+        row[name] = score["value"]
+        row[f"{name}_low"] = score["low"]
+        row[f"{name}_high"] = score["high"]
+    return row

@@ -1,0 +1,236 @@
+"""Counts by category: rows and favourable outcomes, and the rows whose category is unknown."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.methods.impact import messages
+from evenhand.population.recorded import label_of, labels_of, seen, sizes_of
+from evenhand.runtime import number_text
+from evenhand.runtime.errors import DataError, UsageError
+from evenhand.space.dataframes import declared_levels
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from evenhand.space.feature import Label
+    from evenhand.statistics.intervals import Floats
+
+    Category = tuple[Label, ...]
+
+UNKNOWN_LABELS = (
+    "unknown",
+    "not known",
+    "not specified",
+    "unspecified",
+    "not stated",
+    "not reported",
+    "not provided",
+    "not disclosed",
+    "prefer not to say",
+    "prefer not to answer",
+    "decline to answer",
+    "decline to self identify",
+    "declined",
+    "declined to answer",
+    "i do not wish to answer",
+    "i don't wish to answer",
+    "n/a",
+    "?",
+)
+"""Labels of people of whom a characteristic is not known; missing values always are unknown."""
+MOST_LISTED = 1000
+"""The most categories with rows that are listed."""
+MOST_EMPTY = 20
+"""The most categories without rows that are listed."""
+
+
+def normalised(label: Any) -> str:
+    """Return a label as it is compared with the unknown ones, however it is capitalised.
+
+    >>> normalised("Prefer  not-to say "), normalised(9)
+    ('prefer not to say', '9')
+    """
+    text = str(label).casefold().replace("’", "'")
+    words = text.replace("-", " ").replace("_", " ").split()
+    return " ".join(words)
+
+
+def category_text(about: Mapping[str, Label]) -> str:
+    """Return a category in words.
+
+    >>> category_text({"sex": "F", "race": "green"})
+    'sex F, race green'
+    """
+    return ", ".join(f"{name} {value}" for name, value in about.items())
+
+
+@dataclass(frozen=True)
+class CategoryTally:
+    """Rows and favourable outcomes of each category of one set.
+
+    `rows` are all rows with an outcome. `unknown_as` holds columns, labels that stand for an
+    unknown category (None for missing values), and how many rows have them.
+    """
+
+    over: tuple[str, ...]
+    levels: Mapping[str, Category]
+    categories: tuple[Category, ...]
+    hits: Floats
+    size: Floats
+    rows: int
+    unknown_as: tuple[tuple[str, Label | None, int], ...]
+    unlisted: int = 0
+    """Categories without rows that are too many to list."""
+
+    @property
+    def unknown(self) -> int:
+        """Rows of which at least one characteristic is not known."""
+        return self.rows - int(self.size.sum())
+
+
+def tallied(
+    cells: Any,
+    over: tuple[str, ...],
+    outcome: str,
+    favourable: Label,
+    unknown: Iterable[Any],
+) -> CategoryTally:
+    """Sum counts by category; rows without an outcome count for nothing."""
+    unknown_labels = {normalised(label) for label in unknown} | {""}
+    counts = _counted(cells, over, outcome, favourable, unknown_labels)
+    levels = {name: _known_levels(cells, name, unknown_labels) for name in over}
+    _check(over, counts.rows)
+    empty = math.prod(len(column_levels) for column_levels in levels.values()) - len(counts.rows)
+    if empty <= MOST_EMPTY:
+        categories = list(product(*levels.values()))
+        unlisted = 0
+    else:
+        categories = _in_order_of_levels(counts.rows, levels)
+        unlisted = empty
+    return CategoryTally(
+        over=over,
+        levels=levels,
+        categories=tuple(categories),
+        hits=np.array([counts.hits[category] for category in categories], dtype=float),
+        size=np.array([counts.rows[category] for category in categories], dtype=float),
+        rows=counts.total,
+        unknown_as=_in_order_of_columns(counts.unknown, over),
+        unlisted=unlisted,
+    )
+
+
+@dataclass
+class _Counts:
+    """Sums over the counted cells of a frame."""
+
+    total: int = 0
+    rows: Counter[Category] = field(default_factory=Counter)
+    hits: Counter[Category] = field(default_factory=Counter)
+    unknown: Counter[tuple[str, Label | None]] = field(default_factory=Counter)
+
+
+def _counted(
+    cells: Any,
+    over: tuple[str, ...],
+    outcome: str,
+    favourable: Label,
+    unknown_labels: set[str],
+) -> _Counts:
+    """Return the rows and hits of each category, and the rows of each unknown label."""
+    columns = [labels_of(cells, name) for name in over]
+    known = [_known_labels(column, unknown_labels) for column in columns]
+    categories = zip(*columns, strict=True)
+    outcomes = labels_of(cells, outcome)
+    sizes = sizes_of(cells)
+    counts = _Counts()
+    for category, found, size in zip(categories, outcomes, sizes, strict=True):
+        if found is None:
+            continue
+        rows = int(size)
+        counts.total += rows
+        labels = zip(over, category, known, strict=True)
+        absent = [(name, label) for name, label, of_column in labels if label not in of_column]
+        # A row that lacks two characteristics counts for each of them.
+        for key in absent:
+            counts.unknown[key] += rows
+        if not absent:
+            counts.rows[category] += rows
+            counts.hits[category] += rows * (found == favourable)
+    return counts
+
+
+def _known_labels(column: Iterable[Label | None], unknown_labels: set[str]) -> set[Label]:
+    """Return the labels of a column that stand for a category."""
+    known = set()
+    for label in set(column):
+        if label is not None and normalised(label) not in unknown_labels:
+            known.add(label)
+    return known
+
+
+def _known_levels(cells: Any, name: str, unknown_labels: set[str]) -> Category:
+    """Return the levels of a column, those that it declares first."""
+    levels = (*declared_levels(cells[name]), *seen(cells, name))
+    labels = dict.fromkeys(label_of(level) for level in levels)
+    return tuple(label for label in labels if normalised(label) not in unknown_labels)
+
+
+def _in_order_of_levels(
+    categories: Iterable[Category],
+    levels: Mapping[str, Category],
+) -> list[Category]:
+    """Return categories sorted by the places of their labels."""
+    places = [_places(column_levels) for column_levels in levels.values()]
+
+    def key(category: Category) -> list[int]:
+        return [of_column[label] for of_column, label in zip(places, category, strict=True)]
+
+    return sorted(categories, key=key)
+
+
+def _places(levels: Category) -> dict[Label, int]:
+    return {level: place for place, level in enumerate(levels)}
+
+
+def _in_order_of_columns(
+    unknown: Mapping[tuple[str, Label | None], int],
+    over: Sequence[str],
+) -> tuple[tuple[str, Label | None, int], ...]:
+    """Return the unknown labels of each column with their rows, missing values last."""
+    entries = [(name, label, rows) for (name, label), rows in unknown.items()]
+
+    def key(entry: tuple[str, Label | None, int]) -> tuple[int, bool, str]:
+        name, label, _ = entry
+        return over.index(name), label is None, str(label)
+
+    return tuple(sorted(entries, key=key))
+
+
+def _check(over: tuple[str, ...], rows: Mapping[Category, int]) -> None:
+    """Refuse sets that have nothing to compare, or too much to list."""
+    names = " and ".join(over)
+    intersection = len(over) > 1
+    if not rows:
+        if intersection:
+            raise DataError(messages.NO_KNOWN_INTERSECTION.format(names=names))
+        raise DataError(messages.NO_KNOWN_CATEGORY.format(names=names))
+    if len(rows) == 1:
+        (only,) = rows
+        category = category_text(dict(zip(over, only, strict=True)))
+        if intersection:
+            raise DataError(messages.ONE_INTERSECTION.format(names=names, category=category))
+        raise DataError(messages.ONE_CATEGORY.format(names=names, category=category))
+    if len(rows) > MOST_LISTED:
+        message = messages.TOO_MANY_TO_LIST.format(
+            names=names,
+            number=number_text.count(len(rows)),
+            most=number_text.count(MOST_LISTED),
+        )
+        raise UsageError(message)
