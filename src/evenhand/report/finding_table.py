@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evenhand.report.finding_text import about_text
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from evenhand.results.evidence import Finding
     from evenhand.results.protocol import Evidence
 
 
@@ -30,16 +33,14 @@ def frame(found: Evidence) -> Any:
     """Return one row for each finding, with its estimate, limit and verdict, as a pandas frame."""
     import pandas as pd
 
-    rows = []
-    for finding in found.findings:
-        about = ", ".join(finding.about) if isinstance(finding.about, tuple) else str(finding.about)
-        rows.append(
-            {
-                "about": about,
-                **finding.estimate.to_dict(),
-                "limit": finding.limit,
-                "verdict": finding.verdict,
-                "claim": finding.claim,
-            }
-        )
-    return pd.DataFrame(rows)
+    return pd.DataFrame([_row(finding) for finding in found.findings])
+
+
+def _row(finding: Finding) -> dict[str, Any]:
+    return {
+        "about": about_text(finding),
+        **finding.estimate.to_dict(),
+        "limit": finding.limit,
+        "verdict": finding.verdict,
+        "claim": finding.claim,
+    }

@@ -1,6 +1,4 @@
-"""What drawings and text share: what a finding speaks of, which groups are shown, what a verb left
-in the details.
-"""
+"""What drawings and text share: the subject of a finding, shown groups, and a verb's details."""
 
 from __future__ import annotations
 
@@ -27,23 +25,28 @@ STATES = (
 
 
 def subject_of(finding: Finding) -> str:
-    """Return what a finding speaks of: its features or its rule, and the output where there are
-    several.
+    """Return what a finding is about: its features or rule, and the output where there are several.
 
     >>> from evenhand.statistics.estimate import Estimate
     >>> from evenhand.results.evidence import Finding
     >>> subject_of(Finding("a claim", ("sex", "race"), Estimate.exact(1, 4), output="rate"))
     'rate: sex, race'
     """
-    about = ", ".join(finding.about) if isinstance(finding.about, tuple) else str(finding.about)
+    about = about_text(finding)
     return f"{finding.output}: {about}" if finding.output else about
 
 
-def shown_groups(groups: Sequence[Group], most: int) -> list[Group | str]:
-    """Return the groups by their rates, lowest first and those without data last; of more than
-    `most`, both ends.
+def about_text(finding: Finding) -> str:
+    """Return the features of a finding, or its rule."""
+    if isinstance(finding.about, tuple):
+        return ", ".join(finding.about)
+    return str(finding.about)
 
-    A sentence stands where groups are left out.
+
+def shown_groups(groups: Sequence[Group], most: int) -> list[Group | str]:
+    """Return the groups by their rates, lowest first and those without data last.
+
+    Of more than `most` groups, both ends are shown. A sentence stands where groups are left out.
 
     >>> from evenhand.statistics.estimate import Estimate
     >>> from evenhand.results.evidence import Group
@@ -51,41 +54,52 @@ def shown_groups(groups: Sequence[Group], most: int) -> list[Group | str]:
     >>> [str(shown) for shown in shown_groups(groups, 3)]
     ['age 20', 'age 21', '… 27 more groups', 'age 49']
     """
-    known = sorted(
-        (group for group in groups if group.estimate.n), key=lambda group: group.estimate.value
-    )
+    known = [group for group in groups if group.estimate.n]
+    known.sort(key=lambda group: group.estimate.value)
     empty = [group for group in groups if not group.estimate.n]
-    last: list[Group | str] = [*empty[: max(most // 4, most - len(known))]]
+    # Groups without data get what the others leave, and a quarter at least.
+    room_for_empty = max(most // 4, most - len(known))
+    last: list[Group | str] = [*empty[:room_for_empty]]
     room = most - len(last)
-    if len(empty) > len(last):
-        last.append(f"… {len(empty) - len(last):,} more groups: {NO_DATA}")
+    left_out = len(empty) - len(last)
+    if left_out:
+        last.append(f"… {left_out:,} more groups: {NO_DATA}")
     if len(known) <= room:
         return [*known, *last]
     high = room // 2
-    left_out = f"… {len(known) - room:,} more groups"
-    return [*known[: room - high], left_out, *known[len(known) - high :], *last]
+    lowest = known[: room - high]
+    highest = known[len(known) - high :]
+    left_out = len(known) - room
+    between = f"… {left_out:,} more groups"
+    return [*lowest, between, *highest, *last]
 
 
 def lattices_of(result: Result) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return the name and the lattice of each output of a result of `subsets`; a single output has
-    no name.
+    """Return the name and the lattice of each output of a result of `subsets`.
+
+    A single output has no name.
     """
     lattice = result.details.get("lattice")
     if not lattice:
         return []
-    return list(lattice["outputs"].items()) if "outputs" in lattice else [("", lattice)]
+    if "outputs" in lattice:
+        return list(lattice["outputs"].items())
+    return [("", lattice)]
 
 
 def searches_of(result: Result) -> list[tuple[Finding, Mapping[str, Any] | None]]:
-    """Return each finding of a search with what the details hold of it, None where it was not come
-    to; else nothing.
+    """Return each finding of a search with its details, None where the search did not come to it.
+
+    Of a result that is not of a search, nothing is returned.
     """
-    entries = {
-        (tuple(entry["about"]), entry["output"]): entry
-        for entry in result.details.get("search", ())
-    }
-    return (
-        [(finding, entries.get((finding.about, finding.output))) for finding in result.findings]
-        if entries
-        else []
-    )
+    entries = {}
+    for entry in result.details.get("search", ()):
+        key = (tuple(entry["about"]), entry["output"])
+        entries[key] = entry
+    if not entries:
+        return []
+    searches = []
+    for finding in result.findings:
+        key = (finding.about, finding.output)
+        searches.append((finding, entries.get(key)))
+    return searches

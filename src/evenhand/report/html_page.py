@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evenhand.report.finding_text import NO_DATA
 from evenhand.report.templates import asset as asset
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from evenhand.results.evidence import Case
+
+    RowGroup: TypeAlias = tuple[str, list[list[str]]]
+    """A heading, empty where there is none, and rows of cells."""
 
 PIECES = "report/pages/pieces.html.jinja"
 TABLES = "report/pages/tables.html.jinja"
@@ -93,22 +96,18 @@ def quoted(lines: Iterable[str], says: str) -> Markup:
     return piece(PIECES, "quoted", lines, says)
 
 
-def table(
-    name: str, caption: str, headings: Sequence[str], groups: Sequence[tuple[str, list[list[str]]]]
-) -> Markup:
+def table(name: str, caption: str, headings: Sequence[str], groups: Sequence[RowGroup]) -> Markup:
     """Return a table whose rows of cells stand in groups; a group may have a heading.
 
     Cells that are markup stay as they are, and all others are escaped.
     """
-    columns: list[list[str]] = [[] for _ in headings]
+    every_row: list[list[str]] = []
     for _, rows in groups:
-        for row in rows:
-            for column, cell in zip(columns, row, strict=True):
-                column.append(cell)
-    described = [
-        Heading(heading, _are_numbers(column))
-        for heading, column in zip(headings, columns, strict=True)
-    ]
+        every_row += rows
+    described = []
+    for place, heading in enumerate(headings):
+        column = [row[place] for row in every_row]
+        described.append(Heading(heading, _are_numbers(column)))
     return piece(TABLES, "table", name, caption, described, groups)
 
 
@@ -123,9 +122,11 @@ def people(case: Case, caption: str) -> Markup:
     features = []
     for name, value in case.individual.items():
         twin_value = case.twin.get(name, "")
-        features.append(FeaturePair(name, value, twin_value, name in case.changed))
+        differs = name in case.changed
+        features.append(FeaturePair(name, value, twin_value, differs))
     outcome, twin_outcome = case.outcomes
-    features.append(FeaturePair("outcome", outcome, twin_outcome, outcome != twin_outcome))
+    outcomes_differ = outcome != twin_outcome
+    features.append(FeaturePair("outcome", outcome, twin_outcome, outcomes_differ))
     return piece(TABLES, "people", caption, features)
 
 

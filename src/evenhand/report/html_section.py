@@ -84,10 +84,12 @@ def cards(
     shown = statements[:most]
     top = _shared_top(shown)
     for number, statement in enumerate(shown):
-        card = _card(statement, f"{name}-finding{number}", top, groups=groups)
+        card_name = f"{name}-finding{number}"
+        card = _card(statement, card_name, top, groups=groups)
         yield piece(_CARDS, "card", card)
     if len(statements) > most:
-        yield piece(_CARDS, "more", f"{len(statements) - most:,}")
+        left_out = len(statements) - most
+        yield piece(_CARDS, "more", f"{left_out:,}")
 
 
 def _shared_top(statements: Sequence[Statement]) -> float:
@@ -167,9 +169,12 @@ def _cases(finding: Finding) -> list[Markup]:
 def _case_caption(case: Case) -> str:
     if not case.changed:
         return "Two inputs, and their outcomes"
-    *others, last = [printable(name) for name in case.changed]
-    names = f"{', '.join(others)} and {last}" if others else last
-    return f"Two inputs that differ in {clip(names, 120)} alone, and their outcomes"
+    *others, last = map(printable, case.changed)
+    names = last
+    if others:
+        names = f"{', '.join(others)} and {last}"
+    shown = clip(names, 120)
+    return f"Two inputs that differ in {shown} alone, and their outcomes"
 
 
 def _groups(groups: Sequence[Group], name: str) -> Markup:
@@ -188,6 +193,10 @@ def _group_row(group: Group) -> list[str]:
     rate = NO_DATA
     if estimate.n and not math.isnan(estimate.value):
         rate = number_text.percent(estimate.value)
-    interval = number_text.between(estimate.low, estimate.high) if estimate.n else ""
-    label = group.about["rule"] if list(group.about) == ["rule"] else group
-    return [boxed(str(label)), rate, interval, f"{estimate.n:,}"]
+    interval = ""
+    if estimate.n:
+        interval = number_text.between(estimate.low, estimate.high)
+    label = str(group)
+    if list(group.about) == ["rule"]:
+        label = str(group.about["rule"])
+    return [boxed(label), rate, interval, f"{estimate.n:,}"]

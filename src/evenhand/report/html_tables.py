@@ -12,7 +12,7 @@ import math
 import re
 from dataclasses import dataclass
 from html import unescape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evenhand.report.html_page import TABLES, Heading, boxed, data_block, text
 from evenhand.report.lines import printable
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from markupsafe import Markup
+
+    PackedColumn: TypeAlias = dict[str, Any]
+    """A column as a block of data has it."""
 
 WRITTEN = 50
 """The most rows that are written out in the page."""
@@ -97,8 +100,9 @@ def short_sheet(
             columns.append(_column_of(heading, cells, number=numbers[place]))
         return long_sheet(name, caption, columns)
     written = [_written_cells(row) for row in rows]
+    described = _headings(headings, numbers)
     few = len(rows) <= FEW
-    return piece(TABLES, "sheet", name, caption, _headings(headings, numbers), written, few=few)
+    return piece(TABLES, "sheet", name, caption, described, written, few=few)
 
 
 def _holds_numbers(rows: Sequence[Sequence[Cell]], place: int) -> bool:
@@ -122,8 +126,9 @@ def _written_cells(row: Sequence[Cell]) -> list[WrittenCell]:
 def _written_cell(cell: Cell) -> WrittenCell:
     if not cell.number:
         return WrittenCell(cell.html, number=False)
-    known = cell.value is not None and not math.isnan(cell.value)
-    key = f"{cell.value:.6g}" if known else ""
+    key = ""
+    if cell.value is not None and not math.isnan(cell.value):
+        key = f"{cell.value:.6g}"
     return WrittenCell(cell.html, number=True, key=key)
 
 
@@ -146,7 +151,8 @@ def long_sheet(
         estimated = int(_SPARE * kept * room / size)
         kept = max(1, min(kept - 1, estimated))
         packed, data = _block(name, columns, kept)
-    rows = [_written_row(packed, number) for number in range(min(kept, WRITTEN))]
+    written = range(min(kept, WRITTEN))
+    rows = [_written_row(packed, number) for number in written]
     names = [column.name for column in columns]
     numbers = [column["kind"] == "number" for column in packed]
     sheet = piece(
@@ -163,13 +169,13 @@ def long_sheet(
     return sheet + data
 
 
-def _block(name: str, columns: Sequence[Column], kept: int) -> tuple[list[dict[str, Any]], Markup]:
+def _block(name: str, columns: Sequence[Column], kept: int) -> tuple[list[PackedColumn], Markup]:
     """Return the first rows of some columns, packed, and the block of data that holds them."""
     packed = [_packed(column, kept) for column in columns]
     return packed, data_block(f"{name}-data", {"rows": kept, "columns": packed})
 
 
-def _long_caption(caption: str, packed: Sequence[dict[str, Any]], kept: int, available: int) -> str:
+def _long_caption(caption: str, packed: Sequence[PackedColumn], kept: int, available: int) -> str:
     """Return the caption of a long sheet, which says what of the data is not in sight."""
     sentences = [caption]
     if kept < available:
@@ -183,23 +189,29 @@ def _long_caption(caption: str, packed: Sequence[dict[str, Any]], kept: int, ava
     return " ".join(sentences)
 
 
-def _has_cut_value(packed: dict[str, Any]) -> bool:
-    levels = packed.get("levels", ())
-    return any(len(level) > MOST_LETTERS and level.endswith(_CUT) for level in levels)
+def _has_cut_value(packed: PackedColumn) -> bool:
+    for level in packed.get("levels", ()):
+        if len(level) > MOST_LETTERS and level.endswith(_CUT):
+            return True
+    return False
 
 
 def _headings(names: Sequence[str], numbers: Sequence[bool]) -> list[Heading]:
     headings = []
     for name, number in zip(names, numbers, strict=True):
-        headings.append(Heading(clip(printable(name), _HEADING_LETTERS), number))
+        shown = clip(printable(name), _HEADING_LETTERS)
+        headings.append(Heading(shown, number))
     return headings
 
 
-def _packed(column: Column, kept: int) -> dict[str, Any]:
+def _packed(column: Column, kept: int) -> PackedColumn:
     """Return a column as a block of data has it."""
     values = [plain(value) for value in column.values[:kept]]
-    packed: dict[str, Any] = {"name": text_of(column.name), "feature": column.feature}
-    if column.keys is None and all(value is None or _is_number(value) for value in values):
+    packed: PackedColumn = {
+        "name": text_of(column.name),
+        "feature": column.feature,
+    }
+    if column.keys is None and all(map(_is_number_or_missing, values)):
         packed["kind"] = "number"
         packed["values"] = [_finite(value) for value in values]
         return packed
@@ -215,9 +227,12 @@ def _packed(column: Column, kept: int) -> dict[str, Any]:
     return packed
 
 
-def _is_number(value: Any) -> bool:
-    """Return whether a value is a number that a script can hold."""
-    return isinstance(value, float) or (type(value) is int and abs(value) <= _EXACT)
+def _is_number_or_missing(value: Any) -> bool:
+    """Return whether a value is a number that a script can hold, or missing."""
+    if value is None or isinstance(value, float):
+        return True
+    # Truth values are of another type: they are shown as words.
+    return type(value) is int and abs(value) <= _EXACT
 
 
 def _finite(value: float | None) -> float | None:
@@ -236,13 +251,14 @@ def text_of(value: Any) -> str:
     return printable(shown)
 
 
-def _written_row(packed: Sequence[dict[str, Any]], row: int) -> list[WrittenCell]:
+def _written_row(packed: Sequence[PackedColumn], row: int) -> list[WrittenCell]:
     return [_written_value(column, row) for column in packed]
 
 
-def _written_value(packed: dict[str, Any], row: int) -> WrittenCell:
+def _written_value(packed: PackedColumn, row: int) -> WrittenCell:
     """Return one value of a packed column as a cell of the page."""
     value = packed["values"][row]
-    if "levels" in packed:
-        return WrittenCell(boxed(packed["levels"][value]), number="keys" in packed)
-    return WrittenCell("" if value is None else value, number=True)
+    if "levels" not in packed:
+        return WrittenCell("" if value is None else value, number=True)
+    level = packed["levels"][value]
+    return WrittenCell(boxed(level), number="keys" in packed)

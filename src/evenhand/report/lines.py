@@ -1,13 +1,11 @@
-"""Lines of text: after a verdict or an indent, as tables, and with nothing in them that a terminal
-would obey.
-"""
+"""Lines of text, after a verdict or an indent, and tables, with nothing that a terminal obeys."""
 
 from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass
 from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from evenhand.report.finding_text import NO_DATA
 from evenhand.runtime import number_text
@@ -22,10 +20,21 @@ if TYPE_CHECKING:
     from evenhand.results.evidence import Case
     from evenhand.statistics.estimate import Estimate
 
+    RateRow: TypeAlias = tuple[str, Estimate] | str
+    """A label with its estimate, or a text that stands alone in its row."""
+
 LEAD = 10
 """The room for a verdict before a line, and the indent of what belongs to it."""
-_JOINED = "\N{NO-BREAK SPACE}"
-_COLOURS = {Verdict.FAIL: "bold red", Verdict.PASS: "bold green", Verdict.UNDECIDED: "bold yellow"}
+_NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
+_WIDE_PAIR = 160
+"""Columns that a pair of texts may take where lines are not broken."""
+_UNBROKEN = 10_000
+"""Columns that no table fills: rich breaks lines at the width of its console, and must not here."""
+_COLOURS = {
+    Verdict.FAIL: "bold red",
+    Verdict.PASS: "bold green",
+    Verdict.UNDECIDED: "bold yellow",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,28 +54,27 @@ class Line:
     @property
     def lead(self) -> str:
         """What stands before the text."""
-        return " " * self.indent if self.verdict is None else f"{self.verdict.upper():{LEAD}}"
+        if self.verdict is None:
+            return " " * self.indent
+        return self.verdict.upper().ljust(LEAD)
 
     def wrapped(self, width: int) -> list[str]:
-        """Return the text on lines that leave room for the lead; a word longer than a line stays
-        whole.
-        """
+        """Return the text on lines that leave room for the lead; a long word stays whole."""
         text = printable(self.text)
         if self.row or not text:
             return [text]
         room = max(20, width - len(self.lead))
-        whole = number_text.unbroken(text, _JOINED)  # a number and its unit are one word
-        parts = textwrap.wrap(whole, room, break_long_words=False, break_on_hyphens=False)
-        return [part.replace(_JOINED, " ") for part in parts]
+        # A number and its unit are one word.
+        unbroken = number_text.unbroken(text, _NO_BREAK_SPACE)
+        parts = textwrap.wrap(unbroken, room, break_long_words=False, break_on_hyphens=False)
+        return [part.replace(_NO_BREAK_SPACE, " ") for part in parts]
 
     def __str__(self) -> str:
         return f"{self.lead}{printable(self.text)}".rstrip()
 
 
 class Screen:
-    """Where lines are printed: a terminal, in colour and as wide as it is, or a pipe, plain and
-    unbroken.
-    """
+    """Where lines are printed: a terminal, in colour and as wide as it is, or a plain pipe."""
 
     def __init__(self, console: Console | None = None) -> None:
         from rich.console import Console
@@ -89,11 +97,13 @@ class Screen:
             print(*lines, sep="\n", file=console.file)
             return
         for line in lines:
-            first, *more = line.wrapped(console.width)
+            first, *others = line.wrapped(console.width)
             style = _COLOURS[line.verdict] if line.verdict else ""
-            console.print(Text.assemble((line.lead, style), first), soft_wrap=True, highlight=False)
-            for part in more:
-                console.print(Text(" " * len(line.lead) + part), soft_wrap=True, highlight=False)
+            with_lead = Text.assemble((line.lead, style), first)
+            console.print(with_lead, soft_wrap=True, highlight=False)
+            indent = " " * len(line.lead)
+            for other in others:
+                console.print(Text(indent + other), soft_wrap=True, highlight=False)
 
 
 def indented(texts: Iterable[str]) -> Iterator[Line]:
@@ -103,21 +113,24 @@ def indented(texts: Iterable[str]) -> Iterator[Line]:
 
 def twins(case: Case, width: int | None) -> list[str]:
     """Return a table of two inputs side by side, what differs marked."""
-    rows = [
-        (name, str(value), str(case.twin.get(name, "")), "differs" if name in case.changed else "")
-        for name, value in case.individual.items()
-    ]
-    rows.append(("outcome", str(case.outcomes[0]), str(case.outcomes[1]), "differs"))
+    rows = []
+    for name, value in case.individual.items():
+        twin_value = case.twin.get(name, "")
+        difference = "differs" if name in case.changed else ""
+        rows.append((name, str(value), str(twin_value), difference))
+    outcome, twin_outcome = case.outcomes
+    rows.append(("outcome", str(outcome), str(twin_outcome), "differs"))
     return table_of(("", "individual", "twin", ""), rows, width)
 
 
 def shown_cases(cases: Sequence[Case], most: int, width: int | None) -> Iterator[Line]:
-    """Tell some cases: one as a line, more as tables; two texts as a line each, with what differs
-    in sight.
+    """Yield some cases: a single one as a line, more as tables.
+
+    Two texts are a line each, with what differs in sight.
 
     >>> from evenhand.results.evidence import Case
-    >>> case = Case({"text": "I am a ⟦gay⟧ man"}, {"text": "I am a ⟦straight⟧ man"}, ("rude", "fine"))
-    >>> print(*shown_cases([case], 1, None), sep="\\n")
+    >>> texts = {"text": "I am a ⟦gay⟧ man"}, {"text": "I am a ⟦straight⟧ man"}
+    >>> print(*shown_cases([Case(*texts, ("rude", "fine"))], 1, None), sep="\\n")
               for example
                 rude: I am a ⟦gay⟧ man
                 fine: I am a ⟦straight⟧ man
@@ -125,7 +138,8 @@ def shown_cases(cases: Sequence[Case], most: int, width: int | None) -> Iterator
     for case in cases[:most]:
         if "⟦" in str(case.individual.get("text", "")):
             yield Line("for example", indent=LEAD)
-            yield from (Line(text, indent=LEAD + 2) for text in _pair(case, width))
+            for text in _pair(case, width):
+                yield Line(text, indent=LEAD + 2)
         elif most == 1:
             yield Line(f"for example {case}", indent=LEAD)
         else:
@@ -133,43 +147,64 @@ def shown_cases(cases: Sequence[Case], most: int, width: int | None) -> Iterator
 
 
 def _pair(case: Case, width: int | None) -> list[str]:
-    """Return two texts after their outcomes, with as much of both as there is room for around what
-    differs.
-    """
-    said = [
-        f"{outcome:.3f}" if isinstance(outcome, float) else str(outcome)
-        for outcome in case.outcomes
+    """Return two texts after their outcomes, with what fits around the place where they differ."""
+    outcomes = [_outcome_text(outcome) for outcome in case.outcomes]
+    texts = [
+        _on_one_line(case.individual["text"]),
+        _on_one_line(case.twin["text"]),
     ]
-    wide = max(map(len, said))
-    room = max(40, (width or 160) - LEAD - wide - 4)
-    texts = [" ".join(str(side["text"]).split()) for side in (case.individual, case.twin)]
-    first = next(
-        (at for at, letters in enumerate(zip(*texts, strict=False)) if len(set(letters)) > 1), 0
-    )
-    start = 0 if first < room // 2 else texts[0].rfind(" ", 0, first - room // 3) + 1
-    return [
-        f"{outcome + ':':{wide + 1}} {_part(text, start, room)}"
-        for outcome, text in zip(said, texts, strict=True)
-    ]
+    # Both outcomes get a column as wide as the longer one, with its colon and two indents.
+    widest = max(map(len, outcomes))
+    columns = width or _WIDE_PAIR
+    room = max(40, columns - LEAD - widest - 4)
+    start = _start_of_excerpt(texts, room)
+    lines = []
+    for outcome, text in zip(outcomes, texts, strict=True):
+        label = f"{outcome}:".ljust(widest + 1)
+        excerpt = _excerpt(text, start, room)
+        lines.append(f"{label} {excerpt}")
+    return lines
 
 
-def _part(text: str, start: int, room: int) -> str:
-    """Return what fits of a text from a place on, without the second of the marks that it had of
-    its own.
-    """
-    part = ("…" if start else "") + text[start:]
+def _outcome_text(outcome: object) -> str:
+    return f"{outcome:.3f}" if isinstance(outcome, float) else str(outcome)
+
+
+def _on_one_line(text: object) -> str:
+    return " ".join(str(text).split())
+
+
+def _start_of_excerpt(texts: Sequence[str], room: int) -> int:
+    """Return from where on to show two texts: a word some way before the first difference."""
+    first, _ = texts
+    difference = 0
+    for place, letters in enumerate(zip(*texts, strict=False)):
+        if len(set(letters)) > 1:
+            difference = place
+            break
+    if difference < room // 2:
+        return 0
+    before_difference = difference - room // 3
+    return first.rfind(" ", 0, before_difference) + 1
+
+
+def _excerpt(text: str, start: int, room: int) -> str:
+    """Return what fits of a text from a place on, without the second of its own marks."""
+    part = text[start:]
+    if start:
+        part = "…" + part
     if len(part) > room:
         part = part[: room - 1]
-        # At the end of a word, unless that is far.
-        part = part[: part.rfind(" ", room // 2) + 1 or room] + "…"
+        # The cut is at the end of a word, unless that is far away.
+        end_of_word = part.rfind(" ", room // 2) + 1
+        part = part[: end_of_word or room] + "…"
     return part.replace("⟦⟦", "⟦").replace("⟧⟧", "⟧")
 
 
-def rates(
-    what: str, rate: str, rows: Sequence[tuple[str, Estimate] | str], width: int | None
-) -> list[str]:
-    """Return a table of estimates under the headings of what they are of and what they say; a text
-    is a row of its own.
+def rates(what: str, rate: str, rows: Sequence[RateRow], width: int | None) -> list[str]:
+    """Return a table of estimates under the headings of what they are of and what they say.
+
+    A text is a row of its own.
 
     >>> from evenhand.statistics.estimate import Estimate
     >>> quarter = Estimate(0.25, 0.2, 0.3, 400, 0.95, "exact")
@@ -178,28 +213,41 @@ def rates(
     sex F     25.0 %  20.0 % to 30.0 %  400
     … 3 more
     """
-    known = [row[1] for row in rows if not isinstance(row, str) and row[1].n]
-    top = max((estimate.high for estimate in known), default=1.0)
-    digits = number_text.decimals_for(100 * top, figures=3, most=4)
-    levels = {estimate.level for estimate in known}
-    level = next(iter(levels)) if len(levels) == 1 else 1.0
-    cells = []
+    known = []
     for row in rows:
         if isinstance(row, str):
-            cells.append((row, "", "", ""))
             continue
-        label, found = row
-        if not found.n:
-            cells.append((label, "", NO_DATA, "0"))
-            continue
-        between = (
-            number_text.between(found.low, found.high, digits) if found.level < 1 else found.method
-        )
-        cells.append(
-            (label, number_text.percent(found.value, digits), between, number_text.count(found.n))
-        )
-    interval = f"{number_text.percent_level(level)} interval" if level < 1 else "interval"
-    return table_of((what, rate, interval, "n"), cells, width, right=(1, 2, 3))
+        _, estimate = row
+        if estimate.n:
+            known.append(estimate)
+    # The largest rate sets the digits of all, so that the column lines up.
+    highest = max((estimate.high for estimate in known), default=1.0)
+    digits = number_text.decimals_for(100 * highest, figures=3, most=4)
+    cells = [_rate_cells(row, digits) for row in rows]
+    headings = (what, rate, _interval_heading(known), "n")
+    return table_of(headings, cells, width, right=(1, 2, 3))
+
+
+def _rate_cells(row: RateRow, digits: int) -> Sequence[str]:
+    if isinstance(row, str):
+        return (row, "", "", "")
+    label, estimate = row
+    if not estimate.n:
+        return (label, "", NO_DATA, "0")
+    interval = estimate.method
+    if estimate.level < 1:
+        interval = number_text.between(estimate.low, estimate.high, digits)
+    value = number_text.percent(estimate.value, digits)
+    return (label, value, interval, number_text.count(estimate.n))
+
+
+def _interval_heading(estimates: Sequence[Estimate]) -> str:
+    """Return the heading of intervals, with their level where all have the same one."""
+    levels = {estimate.level for estimate in estimates}
+    if len(levels) != 1:
+        return "interval"
+    (level,) = levels
+    return f"{number_text.percent_level(level)} interval" if level < 1 else "interval"
 
 
 def table_of(
@@ -208,34 +256,49 @@ def table_of(
     width: int | None,
     right: Iterable[int] = (),
 ) -> list[str]:
-    """Return an aligned table as lines; in little width the texts of the first column are cut,
-    never a number.
+    """Return an aligned table as lines.
+
+    In little width the texts of the first column are cut, never a number.
     """
-    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    aligned, room = set(right), 10_000
+    right_aligned = set(right)
     for place, heading in enumerate(headings):
-        table.add_column(
-            Text(heading), justify="right" if place in aligned else "left", no_wrap=True
-        )
-    if width is not None:
-        columns = zip(headings, *rows, strict=True)
-        widths = [
-            2 + max(cell_len(line) for cell in column for line in cell.split("\n"))
-            for column in columns
-        ]
-        room = max(LEAD, width - LEAD - sum(widths[1:]) - 2)
+        side: Literal["left", "right"] = "right" if place in right_aligned else "left"
+        table.add_column(Text(heading), justify=side, no_wrap=True)
+    room = _UNBROKEN if width is None else _room_for_labels(headings, rows, width)
     for first, *others in rows:
         label = Text(printable(first))
         label.truncate(room, overflow="ellipsis")
-        table.add_row(label, *(Text(printable(cell)) for cell in others))
+        cells = [Text(printable(cell)) for cell in others]
+        table.add_row(label, *cells)
     sheet = Console(
-        file=StringIO(), width=10_000, color_system=None, force_jupyter=False, force_terminal=False
+        file=StringIO(),
+        width=_UNBROKEN,
+        color_system=None,
+        force_jupyter=False,
+        force_terminal=False,
     )
     with sheet.capture() as captured:
         sheet.print(table)
     return [line.rstrip() for line in captured.get().splitlines()]
+
+
+def _room_for_labels(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> int:
+    """Return how many columns are left for the labels when all other cells are whole."""
+    _, *others = zip(headings, *rows, strict=True)
+    taken = 2  # between the labels and the first of the other columns
+    for column in others:
+        taken += 2 + _widest(column)
+    return max(LEAD, width - LEAD - taken)
+
+
+def _widest(cells: Iterable[str]) -> int:
+    """Return how many columns of a terminal the widest line of some cells takes."""
+    from rich.cells import cell_len
+
+    lines = "\n".join(cells).split("\n")
+    return max(cell_len(line) for line in lines)

@@ -1,6 +1,4 @@
-"""Evidence as text: for a terminal with coloured verdicts and lines that fit, for a pipe plain and
-unbroken.
-"""
+"""Evidence as text: for a terminal in colour and lines that fit, for a pipe plain and unbroken."""
 
 from __future__ import annotations
 
@@ -17,6 +15,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from evenhand.report.lines import RateRow
     from evenhand.results.evidence import Finding
     from evenhand.results.protocol import Evidence
 
@@ -31,43 +30,50 @@ def render(found: Evidence, *, console: Console | None = None, cases: int = 1) -
     instead of one.
     """
     screen = Screen(console)
-    screen.print(list(verb_of(found.job).text(found, cases=cases, width=screen.width)))
+    verb = verb_of(found.job)
+    lines = verb.text(found, cases=cases, width=screen.width)
+    screen.print(list(lines))
 
 
 def lines(found: Evidence, *, cases: int = 1, width: int | None = None) -> list[str]:
-    """Return evidence as lines of plain text; tables are no wider than `width`, other lines are not
-    broken.
+    """Return evidence as lines of plain text; only tables are made to fit into `width`.
 
     >>> from evenhand.runtime.budget import Spent
     >>> from evenhand.statistics.estimate import Estimate, StopReason
     >>> from evenhand.results.evidence import Finding
     >>> from evenhand.results.result import Result
-    >>> found = Finding("changing only sex changes the outcome", ("sex",), Estimate.exact(6, 24), 0.05)
-    >>> print(*lines(Result("measure", [found], 0, Spent(24, 24, 0.1), StopReason.ENUMERATED, {})), sep="\\n")
+    >>> claim = "changing only sex changes the outcome"
+    >>> found = Finding(claim, ("sex",), Estimate.exact(6, 24), 0.05)
+    >>> spent = Spent(24, 24, 0.1)
+    >>> result = Result("measure", [found], 0, spent, StopReason.ENUMERATED, {})
+    >>> print(*lines(result), sep="\\n")
     FAIL      changing only sex changes the outcome
               25.0 % (n = 24, enumerated); limit 0.05
     24 inputs asked, 24 executed, 0.1 s; every input was enumerated
     """
-    return [str(line) for line in verb_of(found.job).text(found, cases=cases, width=width)]
+    verb = verb_of(found.job)
+    return [str(line) for line in verb.text(found, cases=cases, width=width)]
 
 
 def lines_of_findings(
     found: Evidence, *, cases: int = 1, width: int | None = None
 ) -> Iterator[Line]:
-    """Tell evidence finding by finding, then what else there is to say, and what the run took."""
+    """Yield evidence finding by finding, then the notes, and what the run took."""
     yield from all_findings(found, cases, width)
     yield from closing(found)
 
 
 def all_findings(found: Evidence, cases: int, width: int | None) -> Iterator[Line]:
-    """Tell all findings; groups that were told of before are not told again."""
-    for number, finding in enumerate(found.findings):
-        before = [other.groups for other in found.findings[:number]]
-        yield from finding_lines(finding, cases, width, again=finding.groups in before)
+    """Yield all findings; groups that were shown before are not shown again."""
+    shown_before = []
+    for finding in found.findings:
+        again = finding.groups in shown_before
+        yield from finding_lines(finding, cases, width, again=again)
+        shown_before.append(finding.groups)
 
 
 def closing(found: Evidence, spent: str = "") -> Iterator[Line]:
-    """Tell the notes, and what the run took in words of the verb's own, or else in the usual ones."""
+    """Yield the notes, and what the run took, in the verb's own words where it has some."""
     for note in found.notes:
         yield Line(f"note: {note}")
     yield Line(spent or spent_text(found))
@@ -76,17 +82,16 @@ def closing(found: Evidence, spent: str = "") -> Iterator[Line]:
 def spent_text(found: Evidence, what: str = "inputs", stop: str = "") -> str:
     """Return what a run took, and why it ended."""
     spent = found.spent
-    asked, executed = number_text.count(spent.queries), number_text.count(spent.executed)
-    return (
-        f"{asked} {what} asked, {executed} executed, {number_text.seconds(spent.seconds)};"
-        f" {stop or found.stop}"
-    )
+    asked = number_text.count(spent.queries)
+    executed = number_text.count(spent.executed)
+    seconds = number_text.seconds(spent.seconds)
+    return f"{asked} {what} asked, {executed} executed, {seconds}; {stop or found.stop}"
 
 
 def finding_lines(
     finding: Finding, cases: int, width: int | None, *, again: bool = False
 ) -> Iterator[Line]:
-    """Tell one finding: its claim, its score, its groups and some cases."""
+    """Yield one finding: its claim, its score, its groups and some cases."""
     yield Line(finding.claim, finding.verdict)
     limit = ""
     if finding.limit is not None:
@@ -95,9 +100,17 @@ def finding_lines(
     if finding.groups and again:  # a difference and a ratio compare the same groups
         yield Line("groups as above", indent=LEAD)
     elif finding.groups:
-        shown = [
-            group if isinstance(group, str) else (str(group), group.estimate)
-            for group in shown_groups(finding.groups, MOST_GROUPS)
-        ]
-        yield from indented(rates("group", "ratio" if finding.least else "rate", shown, width))
+        yield from indented(_group_rates(finding, width))
     yield from shown_cases(finding.cases, cases, width)
+
+
+def _group_rates(finding: Finding, width: int | None) -> list[str]:
+    """Return a table of the groups of a finding."""
+    rows: list[RateRow] = []
+    for group in shown_groups(finding.groups, MOST_GROUPS):
+        if isinstance(group, str):
+            rows.append(group)
+        else:
+            rows.append((str(group), group.estimate))
+    heading = "ratio" if finding.least else "rate"
+    return rates("group", heading, rows, width)
