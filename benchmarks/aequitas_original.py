@@ -174,7 +174,7 @@ def same(
     did.
     """
     import evenhand as eh
-    from evenhand.methods.search.loop import hunt
+    from evenhand.methods.search.loop import run_strategy
     from evenhand.methods.search.probe import Probe
     from evenhand.methods.search.strategies.aequitas import Aequitas
     from evenhand.methods.search.strategies.base import Setting
@@ -182,7 +182,7 @@ def same(
     from evenhand.subject.view import View
 
     probe = Probe(View(eh.Subject(model, space)), (over,))
-    batched = hunt(
+    batched = run_strategy(
         Aequitas(strategy).started(Setting(probe, seed)), probe, Meter(eh.Budget(queries=queries))
     )
     single = run(model, space, over, strategy, batched.queries, seed)

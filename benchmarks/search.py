@@ -29,7 +29,7 @@ from aequitas_original import TABLE_3, TABLE_4
 from aequitas_original import run as one_at_a_time
 from aequitas_subjects import FILES, MORE, NAMES, PAPER, RESULTS, subjects
 from evenhand.methods.search.hits import Found
-from evenhand.methods.search.loop import hunt
+from evenhand.methods.search.loop import run_strategy
 from evenhand.methods.search.probe import Probe
 from evenhand.methods.search.strategies.aequitas import Aequitas
 from evenhand.methods.search.strategies.base import Setting
@@ -138,7 +138,7 @@ def walked(
     """Run fully-directed with shorter walks; return those found, inputs tried and queries."""
     probe = Probe(View(eh.Subject(model, one.space)), (one.over,))
     walks = Aequitas("fully-directed", local_trials=STEPS[strategy]).started(Setting(probe, seed))
-    went = hunt(walks, probe, Meter(eh.Budget(queries=queries)))
+    went = run_strategy(walks, probe, Meter(eh.Budget(queries=queries)))
     return went.found.points, went.queries // values_of(one), went.queries
 
 

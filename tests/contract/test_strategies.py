@@ -369,7 +369,7 @@ def test_what_is_no_strategy_is_refused():
         lambda: searched(Pairs()),
         "strategy 'Pairs' proposed pairs of the shape (64, 3)",
     )
-    refused(UsageError, lambda: searched(Alike()), "is no evenhand.Strategy", "derive")
+    refused(UsageError, lambda: searched(Alike()), "is not an evenhand.Strategy", "derive")
     refused(UsageError, lambda: searched(5), "strategy = 5 is unknown", "'adaptive'")
     refused(UsageError, lambda: searched(["adaptive"]), "is unknown", "did you mean 'adaptive'")
     with pytest.raises(TypeError, match="abstract"):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenhand.methods.search.loop import EXPENSIVE_WAVE, FIRST_WAVE, IDLE, WAVE, hunt
+from evenhand.methods.search.loop import EXPENSIVE_WAVE, FIRST_WAVE, IDLE, WAVE, run_strategy
 from evenhand.methods.search.probe import Probe
 from evenhand.methods.search.strategies.base import Proposal, Strategy
 from evenhand.runtime.budget import Budget, Meter
@@ -62,7 +62,7 @@ class Ages(Strategy):
 
 def test_all_that_is_proposed_is_tried_until_nothing_is_left():
     strategy = Ages(last=999)
-    run = hunt(strategy, probe_of(), Meter())
+    run = run_strategy(strategy, probe_of(), Meter())
     assert strategy.seen == list(range(1000))
     assert run.stop is StopReason.EXHAUSTED
     assert (len(run.found), run.tried, run.queries) == (100, 1000, 2000)
@@ -77,7 +77,7 @@ def test_all_that_is_proposed_is_tried_until_nothing_is_left():
 def test_what_a_strategy_takes_back_does_not_count(accepts):
     strategy = Ages(last=300, accepts=accepts)
     probe = probe_of()
-    run = hunt(strategy, probe, Meter(Budget(queries=400)))
+    run = run_strategy(strategy, probe, Meter(Budget(queries=400)))
     assert strategy.seen == list(range(200))
     assert run.stop is StopReason.QUERIES
     assert (run.queries, run.tried, len(run.found)) == (400, 200, 20)
@@ -89,7 +89,7 @@ def test_what_a_strategy_takes_back_does_not_count(accepts):
 @pytest.mark.parametrize("paired", [False, True])
 def test_the_budget_cuts_the_last_wave_before_it_is_asked(queries, paired):
     probe = probe_of(names=("sex", "race"))
-    run = hunt(Ages(paired=paired), probe, Meter(Budget(queries=queries)))
+    run = run_strategy(Ages(paired=paired), probe, Meter(Budget(queries=queries)))
     each = 2 if paired else 6
     assert run.tried == queries // each
     assert probe.view.subject.asked == run.queries == each * run.tried
@@ -97,55 +97,55 @@ def test_the_budget_cuts_the_last_wave_before_it_is_asked(queries, paired):
 
 
 def test_what_was_spent_before_counts():
-    run = hunt(Ages(), probe_of(), Meter(Budget(queries=1000), queries=900))
+    run = run_strategy(Ages(), probe_of(), Meter(Budget(queries=1000), queries=900))
     assert run.queries == 100
 
 
 def test_inputs_asked_to_propose_count():
     probe = probe_of()
-    run = hunt(Ages(cost=30), probe, Meter(Budget(queries=1000)))
+    run = run_strategy(Ages(cost=30), probe, Meter(Budget(queries=1000)))
     waves = len(run.curve) - 1
     assert run.queries == probe.view.subject.asked + 30 * waves <= 1000
-    nothing = hunt(Ages(cost=1000), probe_of(), Meter(Budget(queries=1000)))
+    nothing = run_strategy(Ages(cost=1000), probe_of(), Meter(Budget(queries=1000)))
     assert (nothing.queries, nothing.tried, nothing.stop) == (1000, 0, StopReason.QUERIES)
 
 
 @pytest.mark.parametrize("findings", [1, 7, 30])
 def test_it_ends_with_as_many_findings_as_are_wanted(findings):
-    run = hunt(Ages(), probe_of(), Meter(Budget(findings=findings)))
+    run = run_strategy(Ages(), probe_of(), Meter(Budget(findings=findings)))
     assert (len(run.found), run.stop) == (findings, StopReason.FINDINGS)
     assert run.found.points[:, 2].tolist() == list(range(0, 10 * findings, 10))
 
 
 def test_time_ends_it_after_a_wave():
-    run = hunt(Ages(), probe_of(), Meter(Budget(seconds=1e-9)))
+    run = run_strategy(Ages(), probe_of(), Meter(Budget(seconds=1e-9)))
     assert (run.stop, run.tried) == (StopReason.SECONDS, FIRST_WAVE)
 
 
 def test_it_ends_where_constraints_leave_nothing_to_compare():
     space = Space(SPACE.features, constraints=["sex == 'F'"])
     strategy = Ages(accepts=10)
-    run = hunt(strategy, probe_of(space=space), Meter())
+    run = run_strategy(strategy, probe_of(space=space), Meter())
     assert (run.stop, run.queries, len(run.found)) == (StopReason.EXHAUSTED, 0, 0)
     assert len(strategy.wanted) == IDLE
     some = Space(SPACE.features, constraints=["sex == 'F' or age >= 5000"])
-    assert hunt(Ages(last=6000), probe_of(space=some), Meter()).stop is StopReason.EXHAUSTED
-    assert len(hunt(Ages(last=6000), probe_of(space=some), Meter()).found) == 101
+    assert run_strategy(Ages(last=6000), probe_of(space=some), Meter()).stop is StopReason.EXHAUSTED
+    assert len(run_strategy(Ages(last=6000), probe_of(space=some), Meter()).found) == 101
 
 
 def test_waves_grow_and_leave_time_to_learn():
     strategy = Ages()
-    hunt(strategy, probe_of(), Meter())
+    run_strategy(strategy, probe_of(), Meter())
     assert strategy.wanted[:3] == [FIRST_WAVE, 2 * FIRST_WAVE, 4 * FIRST_WAVE]
     assert max(strategy.wanted) == WAVE
     small = Ages()
-    hunt(small, probe_of(), Meter(Budget(queries=10_000)))
+    run_strategy(small, probe_of(), Meter(Budget(queries=10_000)))
     assert max(small.wanted) <= 10_000 / 2 / 39
     assert len(small.wanted) > 30
     expensive = Ages()
     probe = probe_of()
     probe.view.subject.adapter.expensive = True
-    hunt(expensive, probe, Meter(Budget(queries=1000)))
+    run_strategy(expensive, probe, Meter(Budget(queries=1000)))
     assert set(expensive.wanted) == {EXPENSIVE_WAVE}
 
 
@@ -164,7 +164,7 @@ class Once:
 
 def test_an_interruption_keeps_the_waves_before_it():
     strategy = Ages()
-    run = hunt(strategy, probe_of(Once(3, KeyboardInterrupt())), Meter())
+    run = run_strategy(strategy, probe_of(Once(3, KeyboardInterrupt())), Meter())
     assert run.stop is StopReason.INTERRUPTED
     assert run.tried == 3 * FIRST_WAVE == len(strategy.seen)
     assert len(run.found) == 20
@@ -172,12 +172,12 @@ def test_an_interruption_keeps_the_waves_before_it():
 
 def test_a_crash_is_not_hidden():
     with pytest.raises(SubjectCrashed, match="broken"):
-        hunt(Ages(), probe_of(Once(3, RuntimeError("broken"))), Meter())
+        run_strategy(Ages(), probe_of(Once(3, RuntimeError("broken"))), Meter())
 
 
 def test_progress_is_told_after_every_wave():
     told: list[Any] = []
-    run = hunt(Ages(), probe_of(), Meter(Budget(queries=2000), told.append), task="search sex")
+    run = run_strategy(Ages(), probe_of(), Meter(Budget(queries=2000), told.append), task="search sex")
     assert len(told) == len(run.curve) - 1
     assert {progress.task for progress in told} == {"search sex"}
     shares = [progress.share for progress in told]
@@ -185,14 +185,14 @@ def test_progress_is_told_after_every_wave():
     assert shares[-1] == 1.0
     assert f"{len(run.found):,} found" in told[-1].note
     free: list[Any] = []
-    hunt(Ages(last=100), probe_of(), Meter(hook=free.append))
+    run_strategy(Ages(last=100), probe_of(), Meter(hook=free.append))
     assert {progress.share for progress in free} == {None}
 
 
 def test_a_hunt_that_went_on_adds_up():
     fair = probe_of(lambda people: people["age"] > 5)
-    first = hunt(Ages(last=499), fair, Meter(Budget(queries=600)))
-    more = hunt(Ages(last=499), probe_of(), Meter(Budget(queries=400)))
+    first = run_strategy(Ages(last=499), fair, Meter(Budget(queries=600)))
+    more = run_strategy(Ages(last=499), probe_of(), Meter(Budget(queries=400)))
     whole = first.followed(more)
     assert (whole.queries, whole.tried, whole.stop) == (1000, 500, StopReason.QUERIES)
     assert whole.found is more.found

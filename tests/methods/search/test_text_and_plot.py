@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from rich.console import Console
 
-from evenhand.methods.search.plot import MOST_BARS, MOST_SEARCHES, Bars, Curve, Map, SearchDisplay
+from evenhand.methods.search.plot import MOST_BARS, MOST_SEARCHES, ShareBars, ProgressCurve, OutcomeMap, SearchDisplay
 from evenhand.report.rates_display import RatesDisplay
 from evenhand.report.terminal import lines, render
 from evenhand.results.evidence import Case, Finding
@@ -260,14 +260,14 @@ def test_a_search_has_a_curve_a_map_rules_and_drivers(plotted):
     display = plotted(result((finding(), entry())))
     assert isinstance(display, SearchDisplay)
     curve, spots, rules, drivers = display.panels
-    assert isinstance(curve, Curve)
+    assert isinstance(curve, ProgressCurve)
     assert (curve.queries[-1], curve.found[-1], curve.cells[-1]) == (100_000, 41_230, 31_402)
-    assert isinstance(spots, Map)
+    assert isinstance(spots, OutcomeMap)
     assert (len(spots.found), len(spots.others)) == (60, 90)
-    assert isinstance(rules, Bars)
+    assert isinstance(rules, ShareBars)
     assert [bar.value for bar in rules.bars] == [0.41, 0.06]
     assert rules.compared
-    assert isinstance(drivers, Bars)
+    assert isinstance(drivers, ShareBars)
     assert [bar.label for bar in drivers.bars] == ["age, n = 400", "race, n = 400"]
     assert (drivers.bars[0].low, drivers.bars[0].high) == pytest.approx((0.76, 0.84))
     assert len(display.axes_) == 4
@@ -319,7 +319,7 @@ def test_axes_given_get_the_curve():
 def test_outcomes_of_any_kind_are_on_the_map(outcomes, words):
     others = tuple((i / 90, i % 7, outcomes[i % len(outcomes)]) for i in range(90))
     figure = Figure((8, 4), layout="constrained")
-    Map("a map", ("+age", ""), ((0.5, 0.5),), others).draw(figure.subplots())
+    OutcomeMap("a map", ("+age", ""), ((0.5, 0.5),), others).draw(figure.subplots())
     figure.draw_without_rendering()
     assert words in written(figure)
     assert not cut(figure)
@@ -333,8 +333,8 @@ def test_long_rules_are_wrapped_and_literal_and_bars_beyond_twelve_counted(plott
     regions = [region(f"{LONG} and $more$ {LONG}", 9, 0.4), region("everybody", 9, 0.0)]
     display = plotted(result((finding(), entry(regions=regions, drivers=drivers, map=None))))
     _, rules, bars = display.panels
-    assert isinstance(rules, Bars)
-    assert isinstance(bars, Bars)
+    assert isinstance(rules, ShareBars)
+    assert isinstance(bars, ShareBars)
     assert max(len(line) for line in rules.bars[0].label.split("\n")) < 50
     assert len(bars.bars) == MOST_BARS
     assert bars.bars[3].value is None

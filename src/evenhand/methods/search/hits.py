@@ -25,8 +25,9 @@ class Found:
     def __init__(self, probe: Probe, most: int | None = None) -> None:
         self.probe = probe
         self.most = most
-        self._seen, self._cells = Seen(), Seen()
-        self._of = Cells(probe.space, probe.free)
+        self._seen = Seen()
+        self._cells = Seen()
+        self._grid = Cells(probe.space, probe.free)
         self._parts: list[Tried] = []
 
     def __len__(self) -> int:
@@ -51,13 +52,13 @@ class Found:
         if len(new):
             kept = hits.take(new)
             self._seen.add(kept.keys)
-            self._cells.add(self._of.of(kept.points))
+            self._cells.add(self._grid.of(kept.points))
             self._parts.append(kept)
         return len(new)
 
     @property
     def tried(self) -> Tried:
-        """All of them as they were tried; there must be one."""
+        """All of them as they were tried; at least one must have been found."""
         if len(self._parts) > 1:
             self._parts = [self._parts[0].joined(self._parts[1:])]
         return self._parts[0]
@@ -66,13 +67,15 @@ class Found:
     def points(self) -> Points:
         """A member of each class, with the first assignment."""
         if not self._parts:
-            return np.empty((0, len(self.probe.space.features)), order="F")
+            width = len(self.probe.space.features)
+            return np.empty((0, width), order="F")
         return np.asfortranarray(self.tried.points)
 
     @property
     def pairs(self) -> NDArray[np.intp]:
-        """The two assignments of each class that differ in outcome, the less favoured first where
-        that is known.
+        """The two assignments of each class that differ in outcome.
+
+        The less favoured is the first where that is known.
         """
         if not self._parts:
             return np.empty((0, 2), dtype=np.intp)
@@ -81,7 +84,9 @@ class Found:
     @property
     def outcomes(self) -> NDArray[Any]:
         """The outcomes of those two, one row for each of the two."""
-        return self.tried.pair if self._parts else np.empty((2, 0), dtype=object)
+        if not self._parts:
+            return np.empty((2, 0), dtype=object)
+        return self.tried.pair
 
     @property
     def individuals(self) -> Points:
@@ -96,8 +101,9 @@ class Found:
 
 @dataclass(frozen=True)
 class Watched(Probe):
-    """Keeps every hit that is met on the way: what is asked to shrink or to explain counts for what
-    is found.
+    """Keeps every hit that is met on the way.
+
+    What is asked to shrink or to explain counts for what is found.
     """
 
     found: Found = field(kw_only=True)

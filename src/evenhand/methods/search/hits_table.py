@@ -1,5 +1,4 @@
-"""The table of found inputs: packed into a result's JSON, as a frame in the user's labels, and as a
-file.
+"""The table of found inputs: in a result's JSON, as a frame in the user's labels, and as a file.
 
 In JSON each feature is one text of encoded numbers, so that tens of thousands of inputs stay a few
 lines long: codes of levels for categories, the numbers themselves otherwise, every digit kept.
@@ -14,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.search import messages
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip
 from evenhand.runtime.values import as_outcomes
 from evenhand.space.dataframes import Layout
@@ -31,7 +32,11 @@ if TYPE_CHECKING:
     from evenhand.runtime.column_file import Column
     from evenhand.space.feature import Points
 
-OUTCOME, TWIN, OVER, OUTPUT = "outcome", "twin.", "over", "output"
+OUTCOME = "outcome"
+TWIN = "twin."
+"""What the name of a column of the twin begins with."""
+OVER = "over"
+OUTPUT = "output"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +72,21 @@ def pack(found: Found, order: NDArray[np.intp] | None = None) -> Packed:
     ({'sex': '0 0', 'age': '20 30'}, {'sex': '1 1'}, [False, True])
     """
     rows = slice(None) if order is None else order
-    individuals, twins, space = found.individuals[rows], found.twins[rows], found.probe.space
+    space = found.probe.space
+    individuals = found.individuals[rows]
+    twins = found.twins[rows]
     outcomes = found.outcomes[:, rows]
+    features = {}
+    for position, name in enumerate(space.names):
+        features[name] = _written(individuals[:, position])
+    # A twin differs from its individual in the features at issue alone.
+    twin_features = {}
+    for position in found.probe.over:
+        twin_features[space.names[position]] = _written(twins[:, position])
     table = Packed(
         rows=len(individuals),
-        features={name: _written(individuals[:, place]) for place, name in enumerate(space.names)},
-        twins={space.names[place]: _written(twins[:, place]) for place in found.probe.over},
+        features=features,
+        twins=twin_features,
         outcomes=_packed_outcomes(outcomes),
     )
     table.inputs = Inputs(individuals, twins, outcomes)
@@ -85,34 +99,49 @@ def _written(numbers: NDArray[Any]) -> str:
     >>> _written(np.array([1.0, 0.1, 1e300])), _written(np.array([1.0, -3.0]))
     ('1 0.1 1e+300', '1 -3')
     """
-    return (" ".join(map(repr, numbers.tolist())) + " ").replace(".0 ", " ").rstrip()
+    text = " ".join(map(repr, numbers.tolist()))
+    # The space at the end lets the last number lose its ".0" as well.
+    return (text + " ").replace(".0 ", " ").rstrip()
 
 
 def _packed_outcomes(outcomes: NDArray[Any]) -> dict[str, Any]:
-    """Return numbers as text, truth values and texts as a list of those there are and which of them
-    each has.
+    """Return outcomes as JSON holds them.
+
+    Numbers are text; of truth values and texts there is a list, and which of them each has.
     """
     flat = outcomes.ravel().tolist()
-    kinds = set(map(type, flat))
-    numbers = as_outcomes(flat) if kinds <= {int, float} else np.array([])
+    # A truth value is a number for NumPy, so that the types are looked at.
+    only_numbers = set(map(type, flat)) <= {int, float}
+    numbers = as_outcomes(flat) if only_numbers else np.array([])
     if len(numbers) and numbers.dtype.kind in "if":
         first, second = numbers.reshape(outcomes.shape)
-        kind = "real" if numbers.dtype.kind == "f" else "integer"
-        return {"kind": kind, "individual": _written(first), "twin": _written(second)}
+        return {
+            "kind": "real" if numbers.dtype.kind == "f" else "integer",
+            "individual": _written(first),
+            "twin": _written(second),
+        }
     codes, values = _coded(flat)
     first, second = codes.reshape(outcomes.shape)
-    return {"values": values, "individual": _written(first), "twin": _written(second)}
+    return {
+        "values": values,
+        "individual": _written(first),
+        "twin": _written(second),
+    }
 
 
 def _coded(values: list[Any]) -> tuple[NDArray[np.intp], list[Any]]:
-    """Return values as codes and what these stand for, 1 and true apart, which are equal to Python.
+    """Return values as codes and what these stand for.
+
+    1 and true, which are equal to Python, are told apart.
 
     >>> _coded([1, True, 1])[1]
     [1, True]
     """
-    known = list(zip(map(type, values), values, strict=True))
-    place = {value: code for code, value in enumerate(dict.fromkeys(known))}
-    return np.array([*map(place.__getitem__, known)], dtype=np.intp), [value for _, value in place]
+    typed = list(zip(map(type, values), values, strict=True))
+    distinct = list(dict.fromkeys(typed))
+    code_of = {value: code for code, value in enumerate(distinct)}
+    codes = np.array([code_of[value] for value in typed], dtype=np.intp)
+    return codes, [value for _, value in distinct]
 
 
 def unpack(table: Mapping[str, Any], space: Space) -> Inputs:
@@ -127,38 +156,60 @@ def unpack(table: Mapping[str, Any], space: Space) -> Inputs:
     if isinstance(table, Packed):
         return table.inputs
     try:
-        rows = int(table["rows"])
-        individuals: Points = np.empty((rows, len(space.features)), dtype=np.float64, order="F")
-        twins = individuals.copy(order="F")
-        for place, feature in enumerate(space.features):
-            individuals[:, place] = _column(table["features"][feature.name], rows, feature)
-            twin = table["twins"].get(feature.name)
-            twins[:, place] = (
-                individuals[:, place] if twin is None else _column(twin, rows, feature)
-            )
-        return Inputs(individuals, twins, _unpacked_outcomes(table["outcomes"], rows))
+        return _unpacked(table, space)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise UsageError(
-            f"the table of found inputs is damaged ({type(error).__name__}: {clip(str(error))})"
-        ) from None
+        damaged = messages.DAMAGED_TABLE.format(
+            kind=type(error).__name__,
+            error=clip(str(error)),
+        )
+        raise UsageError(damaged) from None
+
+
+def _unpacked(table: Mapping[str, Any], space: Space) -> Inputs:
+    rows = int(table["rows"])
+    width = len(space.features)
+    individuals: Points = np.empty((rows, width), dtype=np.float64, order="F")
+    twins = individuals.copy(order="F")
+    for position, feature in enumerate(space.features):
+        column = _column(table["features"][feature.name], rows, feature)
+        individuals[:, position] = column
+        twin = table["twins"].get(feature.name)
+        if twin is not None:
+            column = _column(twin, rows, feature)
+        twins[:, position] = column
+    return Inputs(individuals, twins, _unpacked_outcomes(table["outcomes"], rows))
 
 
 def _column(text: str, rows: int, feature: Feature) -> NDArray[np.float64]:
     numbers = _read(text, rows)
     if not feature.inside(numbers).all():
-        raise ValueError(f"a value of {feature.name!r} is outside its domain, {feature.domain}")
+        outside = messages.VALUE_OUTSIDE_DOMAIN.format(
+            feature=repr(feature.name),
+            domain=feature.domain,
+        )
+        raise ValueError(outside)
     return numbers
 
 
-def _read(text: str, rows: int, kind: type[np.generic] = np.float64) -> NDArray[Any]:
+def _read(
+    text: str,
+    rows: int,
+    kind: type[np.generic] = np.float64,
+) -> NDArray[Any]:
+    """Return the numbers that `_written` has written."""
     numbers = np.array(text.split(), dtype=kind)
     if len(numbers) != rows:
-        raise ValueError(f"{len(numbers):,} values for {rows:,} inputs")
+        wrong_number = messages.WRONG_NUMBER_OF_VALUES.format(
+            values=number_text.count(len(numbers)),
+            inputs=number_text.count(rows),
+        )
+        raise ValueError(wrong_number)
     return numbers
 
 
 def _unpacked_outcomes(table: Mapping[str, Any], rows: int) -> NDArray[Any]:
-    texts = [table[side] for side in ("individual", "twin")]
+    """Return the outcomes that `_packed_outcomes` has packed."""
+    texts = [table["individual"], table["twin"]]
     if "values" not in table:
         kind = np.float64 if table["kind"] == "real" else np.int64
         return np.stack([_read(text, rows, kind) for text in texts])
@@ -172,42 +223,43 @@ def added_columns(sets: Sequence[Sequence[str]], outputs: Sequence[str] = ("",))
     >>> added_columns([("sex",), ("sex", "race")])
     ['outcome', 'twin.sex', 'twin.race', 'twin.outcome', 'over']
     """
-    twins = dict.fromkeys(TWIN + name for names in sets for name in names)
-    several = [
-        column
-        for column, given in ((OVER, sets), (OUTPUT, outputs))
-        if len(set(map(tuple, given))) > 1
-    ]
-    return [OUTCOME, *twins, TWIN + OUTCOME, *several]
+    twins: dict[str, None] = {}
+    for names in sets:
+        for name in names:
+            twins[TWIN + name] = None
+    columns = [OUTCOME, *twins, TWIN + OUTCOME]
+    # Which set, and which output, is only of interest where there are several.
+    if len({tuple(names) for names in sets}) > 1:
+        columns.append(OVER)
+    if len(set(outputs)) > 1:
+        columns.append(OUTPUT)
+    return columns
 
 
 def check_columns(
     space: Space, sets: Sequence[Sequence[str]], outputs: Sequence[str] = ("",)
 ) -> None:
-    """Refuse a space with a feature that has the name of a column of the frame, so that no long run
-    ends in an error.
+    """Refuse a space with a feature that has the name of a column of the frame.
+
+    This is checked before a run, so that no long run ends in an error.
 
     >>> from evenhand.space.feature import category
     >>> check_columns(Space([category("outcome", ["F", "M"])]), [("outcome",)])
     Traceback (most recent call last):
-    evenhand.runtime.errors.UsageError: the feature 'outcome' has the name of a column of every table ...
+    evenhand.runtime.errors.UsageError: the feature 'outcome' has the name of a column of ...
     """
     for name in added_columns(sets, outputs):
         if name in space.names:
-            raise UsageError(
-                f"the feature {name!r} has the name of a column of every table of found inputs;"
-                " rename the feature"
-            )
+            raise UsageError(messages.FEATURE_NAMED_LIKE_COLUMN.format(feature=repr(name)))
 
 
 def frame(entries: Sequence[Mapping[str, Any]], space: Space | Mapping[str, Any]) -> Any:
-    """Return one row per found input as a pandas frame, of the entries that a search leaves in its
-    details.
+    """Return one row per found input as a pandas frame.
 
-    The columns of the space come first, in the user's labels, and in the user's own dtypes where
-    the space remembers those of a pandas frame; then `outcome`, `twin.FEATURE` of each feature at
-    issue, and `twin.outcome`. With several sets of features `over` tells which, with several
-    outputs `output` does.
+    The entries are those that a search leaves in its details. The columns of the space come first,
+    in the user's labels, and in the user's own dtypes where the space remembers those of a pandas
+    frame; then `outcome`, `twin.FEATURE` of each feature at issue, and `twin.outcome`. With several
+    sets of features `over` names the set, with several outputs `output` names the output.
 
     >>> table = {"rows": 1, "features": {"sex": "0"}, "twins": {"sex": "1"},
     ...          "outcomes": {"individual": "0", "twin": "1", "values": ["no", "yes"]}}
@@ -217,46 +269,55 @@ def frame(entries: Sequence[Mapping[str, Any]], space: Space | Mapping[str, Any]
     """
     import pandas as pd
 
-    space = space if isinstance(space, Space) else _declared(space)
-    sets, outputs = [entry["about"] for entry in entries], [entry["output"] for entry in entries]
+    if not isinstance(space, Space):
+        space = _declared(space)
+    sets = [entry["about"] for entry in entries]
+    outputs = [entry["output"] for entry in entries]
     check_columns(space, sets, outputs)
     parts = [unpack(entry["inputs"], space) for entry in entries]
-    found, twins = (
-        _decoded(space, [part.individuals for part in parts]),
-        _decoded(space, [part.twins for part in parts]),
-    )
     sizes = [len(part.individuals) for part in parts]
+    individuals = _decoded(space, [part.individuals for part in parts])
+    twins = _decoded(space, [part.twins for part in parts])
+    set_names = [", ".join(names) for names in sets]
     columns = {
         OUTCOME: _joined([part.outcomes[0] for part in parts]),
         TWIN + OUTCOME: _joined([part.outcomes[1] for part in parts]),
-        OVER: _repeated([", ".join(names) for names in sets], sizes),
+        OVER: _repeated(set_names, sizes),
         OUTPUT: _repeated(outputs, sizes),
     }
     for name in twins.columns:
         columns.setdefault(TWIN + name, twins[name])
     added = {name: columns[name] for name in added_columns(sets, outputs)}
-    return pd.concat([found, pd.DataFrame(added, index=found.index)], axis=1)
+    added_frame = pd.DataFrame(added, index=individuals.index)
+    return pd.concat([individuals, added_frame], axis=1)
 
 
 def _declared(table: Mapping[str, Any]) -> Space:
-    """Return the space of a result, without its constraints: functions among them are known by name
-    only.
+    """Return the space of a result, without its constraints.
+
+    Functions among constraints are known by name only.
     """
     return Space([Feature.from_dict(entry["name"], entry) for entry in table["features"]])
 
 
 def _decoded(space: Space, parts: Sequence[Points]) -> Any:
     """Return points as a pandas frame, in the user's dtypes where those are of pandas."""
-    layout = space.layout if space.layout.engine == "pandas" else Layout()
-    points = np.concatenate([np.empty((0, len(space.features))), *parts])
-    return layout.build(space.features, range(len(space.features)), np.asfortranarray(points))
+    layout = space.layout
+    if layout.engine != "pandas":
+        layout = Layout()
+    width = len(space.features)
+    # There may be no part at all.
+    points = np.concatenate([np.empty((0, width)), *parts])
+    return layout.build(space.features, range(width), np.asfortranarray(points))
 
 
 def _joined(outcomes: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Return the outcomes of several entries; those of one output may be truth values, of another
-    numbers.
+    """Return the outcomes of several entries.
+
+    Those of one output may be truth values, those of another numbers.
     """
-    return as_outcomes(np.concatenate([np.empty(0, dtype=object), *outcomes]).tolist())
+    every = np.concatenate([np.empty(0, dtype=object), *outcomes])
+    return as_outcomes(every.tolist())
 
 
 def _repeated(values: Sequence[str], sizes: Sequence[int]) -> NDArray[Any]:
@@ -264,7 +325,7 @@ def _repeated(values: Sequence[str], sizes: Sequence[int]) -> NDArray[Any]:
 
 
 def check_path(path: str | PathLike[str]) -> tuple[Path, str]:
-    """Return the file and its suffix, or say why found inputs cannot be written there.
+    """Return the file and its suffix, or raise where found inputs cannot be written there.
 
     >>> check_path("found.csv.gz")[1]
     '.csv.gz'
@@ -272,31 +333,34 @@ def check_path(path: str | PathLike[str]) -> tuple[Path, str]:
     from evenhand.runtime.column_file import need_arrow, suffix_of  # imported where it is used
 
     if not isinstance(path, str | os.PathLike):
-        raise UsageError(f"found = {clip(repr(path))} must be the path of a .csv or .parquet file")
+        raise UsageError(messages.NOT_A_PATH.format(value=clip(repr(path))))
     file = Path(path)
     suffix = suffix_of(file)
     if suffix == ".parquet":
-        need_arrow(f"writing '{file}'")
+        need_arrow(messages.WRITING.format(file=file))
     if not file.parent.is_dir():
-        raise UsageError(f"{file}: there is no folder {str(file.parent)!r} to write to")
+        folder = repr(str(file.parent))
+        raise UsageError(messages.NO_FOLDER.format(file=file, folder=folder))
     return file, suffix
 
 
 def save(found: Any, path: str | PathLike[str]) -> None:
-    """Write a frame of found inputs to a `.csv`, `.csv.gz` or `.parquet` file (extra: arrow), as
-    suites are written.
+    """Write a frame of found inputs to a `.csv`, `.csv.gz` or `.parquet` file (extra: arrow).
+
+    Suites are written in the same way.
 
     >>> save(None, "found.xls")
     Traceback (most recent call last):
-    evenhand.runtime.errors.UsageError: 'found.xls' has the unknown suffix '.xls'; did you mean '.csv'? ...
+    evenhand.runtime.errors.UsageError: 'found.xls' has the unknown suffix '.xls'; ...
     """
     from evenhand.runtime.column_file import replacing, write_columns
 
     file, suffix = check_path(path)
     with replacing(file) as part:
-        write_columns(
-            part, {name: _filed(found[name], name, suffix) for name in found.columns}, suffix
-        )
+        columns = {}
+        for name in found.columns:
+            columns[name] = _filed(found[name], name, suffix)
+        write_columns(part, columns, suffix)
 
 
 def _filed(column: Any, name: str, suffix: str) -> Column:
@@ -305,9 +369,12 @@ def _filed(column: Any, name: str, suffix: str) -> Column:
 
     from evenhand.runtime.column_file import Coded, held, printed
 
-    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
-        return column.to_numpy(dtype=getattr(column.dtype, "numpy_dtype", column.dtype))
-    if column.dtype == object:
+    dtype = column.dtype
+    if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype):
+        # Nullable dtypes of pandas know the NumPy dtype they extend.
+        numpy_dtype = getattr(dtype, "numpy_dtype", dtype)
+        return column.to_numpy(dtype=numpy_dtype)
+    if pd.api.types.is_object_dtype(dtype):
         codes, values = _coded(column.tolist())
     else:
         codes, distinct = pd.factorize(column)

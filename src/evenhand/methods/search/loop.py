@@ -1,16 +1,19 @@
-"""Hunt: the loop between a strategy and what it finds; the same for any number of workers, cold or
-warm.
+"""The loop between a strategy and what it finds.
+
+It goes the same way for any number of workers, and whether answers are remembered or not.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.methods.search import messages
 from evenhand.methods.search.hits import Found
 from evenhand.methods.search.strategies.base import Proposal
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip
 from evenhand.statistics.estimate import StopReason
 
@@ -19,24 +22,26 @@ if TYPE_CHECKING:
     from evenhand.methods.search.strategies.base import Strategy
     from evenhand.runtime.budget import Meter
 
-FIRST_WAVE, WAVE, EXPENSIVE_WAVE = 64, 2048, 32
-"""Classes tried at once: to begin with, at most, and where each input costs a process or a request.
+FIRST_WAVE = 64
+"""Classes tried at once to begin with.
 
-They are fixed, and do not follow the clock: what a strategy proposes depends on what it has
-observed by then.
+The sizes of waves are fixed, and do not follow the clock: what a strategy proposes depends on what
+it has observed by then.
 """
+WAVE = 2048
+"""Classes tried at once at most."""
+EXPENSIVE_WAVE = 32
+"""Classes tried at once where each input costs a process or a request."""
 WAVES = 40
 """A budget is spent in at least that many waves, so that there is time to learn from."""
-
 IDLE = 64
 """After so many waves in which constraints left nothing to ask there is nothing to find."""
-
 KEPT = 16
-"""Of the classes of a wave that are no hits, how many are kept to draw a map with."""
+"""Of the classes of a wave that are not hits, how many are kept to draw a map with."""
 
 
 @dataclass(frozen=True, slots=True)
-class Hunt:
+class StrategyRun:
     """How a search went."""
 
     found: Found
@@ -47,117 +52,202 @@ class Hunt:
     curve: tuple[tuple[int, int, int], ...]
     """After each wave: inputs asked, discriminatory inputs found, cells that hold one."""
     others: tuple[Tried, ...]
-    """Some classes of each wave that are no hits."""
+    """Some classes of each wave that are not hits."""
 
-    def followed(self, more: Hunt) -> Hunt:
-        """Return this hunt, which found nothing, and one that went on."""
-        curve = tuple(
-            (self.queries + queries, found, cells) for queries, found, cells in more.curve[1:]
+    def followed(self, more: StrategyRun) -> StrategyRun:
+        """Return this run, which found nothing, and one that went on."""
+        curve = list(self.curve)
+        for queries, found, cells in more.curve[1:]:
+            curve.append((self.queries + queries, found, cells))
+        return StrategyRun(
+            found=more.found,
+            stop=more.stop,
+            queries=self.queries + more.queries,
+            tried=self.tried + more.tried,
+            curve=tuple(curve),
+            others=self.others + more.others,
         )
-        queries, tried = self.queries + more.queries, self.tried + more.tried
-        return Hunt(
-            more.found, more.stop, queries, tried, self.curve + curve, self.others + more.others
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What a run has found and spent so far."""
+
+    found: Found
+    meter: Meter
+    task: str
+    queries: int = 0
+    tried: int = 0
+    idle: int = 0
+    """Waves in a row in which nothing could be asked."""
+    curve: list[tuple[int, int, int]] = field(default_factory=lambda: [(0, 0, 0)])
+    others: list[Tried] = field(default_factory=list)
+
+    def add(self, tried: Tried, asked_before: int) -> None:
+        """Count the classes of a wave, for which a strategy has asked some inputs before."""
+        self.found.add(tried)
+        not_hits = np.flatnonzero(~tried.hits & (tried.asked > 0))
+        self.others.append(tried.take(not_hits[-KEPT:]))
+        self.queries += int(tried.asked.sum())
+        self.tried += len(tried)
+        self.curve.append((self.queries, len(self.found), self.found.cells))
+        if tried.asked.any() or asked_before:
+            self.idle = 0
+        else:
+            self.idle += 1
+
+    @property
+    def stop(self) -> StopReason | None:
+        """Why to end after a wave, None for no reason."""
+        if self.found.full:
+            return StopReason.FINDINGS
+        if self.meter.late:
+            return StopReason.SECONDS
+        if self.idle == IDLE:
+            return StopReason.EXHAUSTED
+        return None
+
+    def report(self) -> None:
+        """Show how far the run is."""
+        share = None
+        if self.meter.budget.queries is not None:
+            share = min(1.0, self.queries / max(self.meter.left, 1))
+        rate = 1000 * len(self.found) / max(self.queries, 1)
+        note = messages.PROGRESS.format(
+            queries=number_text.count(self.queries),
+            found=number_text.count(len(self.found)),
+            cells=number_text.count(self.found.cells),
+            rate=f"{rate:.0f}",
+        )
+        self.meter.report(self.task, share, note)
+
+    def ended(self, stop: StopReason) -> StrategyRun:
+        """Return the run as it ended."""
+        return StrategyRun(
+            found=self.found,
+            stop=stop,
+            queries=self.queries,
+            tried=self.tried,
+            curve=tuple(self.curve),
+            others=tuple(self.others),
         )
 
 
-def hunt(strategy: Strategy, probe: Probe, meter: Meter, *, task: str = "search") -> Hunt:
-    """Try what the strategy proposes until the budget is spent, enough is found, or nothing is left
-    to try.
-    """
-    found = Found(probe, meter.budget.findings)
-    curve: list[tuple[int, int, int]] = [(0, 0, 0)]
-    others: list[Tried] = []
-    queries, count, idle = 0, 0, 0
+def run_strategy(
+    strategy: Strategy,
+    probe: Probe,
+    meter: Meter,
+    *,
+    task: str = "search",
+) -> StrategyRun:
+    """Try what the strategy proposes until the budget ends, enough is found, or nothing is left."""
+    progress = _Progress(Found(probe, meter.budget.findings), meter, task)
     wave, largest = _waves(probe, meter)
     stop: StopReason | None = None
     try:
         while stop is None:
-            proposal = strategy.propose(wave)
-            _check(strategy, proposal, probe)
-            if not len(proposal.points):
-                stop = StopReason.EXHAUSTED
-                break
-            queries += proposal.asked
-            proposal, cut = _affordable(proposal, probe, meter.left - queries)
-            if not len(proposal.points):
-                stop = StopReason.QUERIES
-                break
-            tried = probe.ask(proposal.points, proposal.pairs)
-            counted = strategy.observe(tried)
-            accepted = len(tried) if counted is None else counted
-            stop = cut if accepted == len(tried) else None  # what is taken back is not spent
-            tried = tried.take(slice(0, accepted))
-            found.add(tried)
-            others.append(tried.take(np.flatnonzero(~tried.hits & (tried.asked > 0))[-KEPT:]))
-            queries, count = queries + int(tried.asked.sum()), count + len(tried)
-            curve.append((queries, len(found), found.cells))
-            idle = 0 if tried.asked.any() or proposal.asked else idle + 1
-            stop = stop or _done(found, meter) or (StopReason.EXHAUSTED if idle == IDLE else None)
-            rate = 1000 * len(found) / max(queries, 1)
-            share = None if meter.budget.queries is None else min(1.0, queries / max(meter.left, 1))
-            note = (
-                f"{queries:,} queries, {len(found):,} found, {found.cells:,} regions, {rate:.0f}"
-                " per 1,000"
-            )
-            meter.report(task, share, note)
+            stop = _one_wave(strategy, probe, progress, wave)
             wave = min(2 * wave, largest)
     except KeyboardInterrupt:
         stop = StopReason.INTERRUPTED
-    return Hunt(found, stop, queries, count, tuple(curve), tuple(others))
+    return progress.ended(stop)
+
+
+def _one_wave(
+    strategy: Strategy,
+    probe: Probe,
+    progress: _Progress,
+    wave: int,
+) -> StopReason | None:
+    """Try one wave of classes, and return why to end after it, None for no reason."""
+    proposal = strategy.propose(wave)
+    _check(strategy, proposal, probe)
+    if not len(proposal.points):
+        return StopReason.EXHAUSTED
+    progress.queries += proposal.asked
+    left = progress.meter.left - progress.queries
+    proposal, cut = _affordable(proposal, probe, left)
+    if not len(proposal.points):
+        return StopReason.QUERIES
+    tried = probe.ask(proposal.points, proposal.pairs)
+    counted = strategy.observe(tried)
+    accepted = len(tried) if counted is None else counted
+    if accepted < len(tried):
+        cut = None  # what is taken back is not spent
+    progress.add(tried.take(slice(0, accepted)), proposal.asked)
+    stop = cut or progress.stop
+    progress.report()
+    return stop
 
 
 def _waves(probe: Probe, meter: Meter) -> tuple[int, int]:
     """Return how many classes to try at once, to begin with and at most."""
     if probe.view.subject.adapter.expensive:
         return EXPENSIVE_WAVE, EXPENSIVE_WAVE
-    return FIRST_WAVE, int(min(WAVE, max(FIRST_WAVE, meter.left / (2 * WAVES))))
+    # A class takes two inputs or more.
+    even_share = meter.left / (2 * WAVES)
+    return FIRST_WAVE, int(min(WAVE, max(FIRST_WAVE, even_share)))
 
 
 def _check(strategy: Strategy, proposal: Proposal, probe: Probe) -> None:
-    """Refuse what is no input: who wrote the strategy has to know of it, and the software is not
-    asked.
+    """Refuse what is not an input, so that the author of a strategy learns of it.
+
+    The software is not asked.
     """
-    said = f"strategy {clip(repr(strategy.name))} proposed"
+    name = clip(repr(strategy.name))
     if not isinstance(proposal, Proposal):
-        raise UsageError(f"{said} {clip(repr(proposal))}; return an evenhand.Proposal of points")
-    points, pairs, features = proposal.points, proposal.pairs, probe.space.features
-    if not len(points):
-        return
-    if not isinstance(points, np.ndarray) or points.ndim != 2 or points.shape[1] != len(features):
-        shape = np.shape(points)
-        raise UsageError(
-            f"{said} points of the shape {shape}; give an array of {len(features)} numbers for each"
-            " input"
+        shown = clip(repr(proposal))
+        raise UsageError(messages.NOT_A_PROPOSAL.format(strategy=name, value=shown))
+    if len(proposal.points):
+        _check_shapes(name, proposal, len(probe.space.features))
+        _check_values(name, proposal, probe)
+
+
+def _check_shapes(name: str, proposal: Proposal, features: int) -> None:
+    points = proposal.points
+    is_matrix = isinstance(points, np.ndarray) and points.ndim == 2
+    if not is_matrix or points.shape[1] != features:
+        wrong_shape = messages.POINTS_OF_WRONG_SHAPE.format(
+            strategy=name,
+            shape=np.shape(points),
+            features=features,
         )
+        raise UsageError(wrong_shape)
+    pairs = proposal.pairs
     if pairs is not None and np.shape(pairs) != (len(points), 2):
-        raise UsageError(
-            f"{said} pairs of the shape {np.shape(pairs)}; give two assignments for each input"
-        )
-    for position, feature in enumerate(features):
+        shape = np.shape(pairs)
+        raise UsageError(messages.PAIRS_OF_WRONG_SHAPE.format(strategy=name, shape=shape))
+
+
+def _check_values(name: str, proposal: Proposal, probe: Probe) -> None:
+    for position, feature in enumerate(probe.space.features):
+        # What stands for the features at issue is never asked.
         if position in probe.over:
             continue
-        inside = feature.inside(points[:, position])
-        if not inside.all():
-            value = points[int(np.argmin(inside)), position]
-            raise UsageError(
-                f"{said} {value:g} for {feature.name}, which is {feature.domain}; stay inside the"
-                " space"
-            )
+        column = proposal.points[:, position]
+        inside = feature.inside(column)
+        if inside.all():
+            continue
+        value = column[int(np.argmin(inside))]
+        outside = messages.OUTSIDE_THE_SPACE.format(
+            strategy=name,
+            value=f"{value:g}",
+            feature=feature.name,
+            domain=feature.domain,
+        )
+        raise UsageError(outside)
 
 
 def _affordable(
-    proposal: Proposal, probe: Probe, left: float
+    proposal: Proposal,
+    probe: Probe,
+    left: float,
 ) -> tuple[Proposal, StopReason | None]:
     """Cut what is proposed to what the budget allows, before it is asked."""
-    most = max(0.0, left) / (len(probe.table) if proposal.pairs is None else 2)
+    inputs_of_a_class = len(probe.table) if proposal.pairs is None else 2
+    most = max(0.0, left) / inputs_of_a_class
     if len(proposal.points) < most:
         return proposal, None
     rows = slice(0, int(most))
     pairs = None if proposal.pairs is None else proposal.pairs[rows]
     return Proposal(proposal.points[rows], pairs), StopReason.QUERIES
-
-
-def _done(found: Found, meter: Meter) -> StopReason | None:
-    if found.full:
-        return StopReason.FINDINGS
-    return StopReason.SECONDS if meter.late else None

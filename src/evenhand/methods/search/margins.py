@@ -1,8 +1,8 @@
-"""Margins: how far inputs are from another outcome, for a search to follow; they say nothing about
-a rate.
+"""Margins: how far inputs are from another outcome, for a search to follow.
 
-A margin comes from the same call as the outcome. Its sign tells the label, its unit is the
-software's own: a probability above a half or a threshold, a decision value, or a logit.
+A margin comes from the same call as the outcome. Its sign gives the label, its unit is the
+software's own: a probability above a half or a threshold, a decision value, or a logit. Margins say
+nothing about a rate.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ class Scorer(Protocol):
 
     @property
     def scorers(self) -> tuple[str, ...]:
-        """The ways to ask for margins, the likeliest to agree with the labels first; none without
-        two labels.
+        """The ways to ask for margins, the likeliest to agree with the labels first.
+
+        There is none where there are not two labels.
         """
         ...
 
@@ -42,8 +43,9 @@ class Scorer(Protocol):
         ...
 
     def gradients(self, points: Points, space: Space) -> tuple[NDArray[Any], Numbers, Numbers]:
-        """Return labels, margins, and how each margin changes with each passed feature, in encoded
-        units.
+        """Return labels, margins, and how each margin changes with each passed feature.
+
+        The features are in encoded units.
         """
         ...
 
@@ -71,8 +73,7 @@ class Margins:
 
     @classmethod
     def of(cls, view: View, points: Points) -> Margins | None:
-        """Return the margins of a view where it has them and they agree with its outcomes of these
-        points, else None.
+        """Return the margins of a view, or None where it has none that agree with its outcomes.
 
         There are margins where software in this process picks one of two labels, and where outcomes
         are numbers that differ by more than γ. A model whose labels do not follow from its scores
@@ -81,22 +82,29 @@ class Margins:
         """
         subject = view.subject
         scorers = getattr(subject.adapter, "scorers", ())
-        if not len(points) or not (scorers or isinstance(view.differs, float)):
+        has_threshold = isinstance(view.differs, float)
+        if not len(points) or not (scorers or has_threshold):
             return None
         # Whether a memo has switched itself on follows the clock, and what a search proposes must
         # not.
-        kept = subject.adapter.expensive or subject._memo.wanted or subject._ledger is not None
-        if scorers and kept:
+        wants_memo = subject.adapter.expensive or subject._memo.wanted
+        if scorers and (wants_memo or subject._ledger is not None):
             return None
-        own = view.decide(points)
+        outcomes = view.decide(points)
         if not scorers:
+            are_numbers = outcomes.dtype.kind in "iuf"
             # Two numbers are labels, whatever they are called.
-            return cls(view, "") if own.dtype.kind in "iuf" and len(np.unique(own)) > 2 else None
-        return next(
-            (found for scorer in scorers if (found := cls(view, scorer))._agrees(points, own)), None
-        )
+            if are_numbers and len(np.unique(outcomes)) > 2:
+                return cls(view, "")
+            return None
+        for scorer in scorers:
+            margins = cls(view, scorer)
+            if margins._agrees(points, outcomes):
+                return margins
+        return None
 
     def _agrees(self, points: Points, own: NDArray[Any]) -> bool:
+        """Return whether the outcomes that come with margins are those without them."""
         try:
             outcomes, margins = self.decide(points)
         except SubjectError:  # a model that cannot score can still be asked for labels
@@ -114,7 +122,7 @@ class Margins:
 
     @property
     def sloped(self) -> bool:
-        """Whether the software tells gradients."""
+        """Whether the software gives gradients."""
         return self.bounded and hasattr(self.view.subject.adapter, "gradients")
 
     def decide(self, points: Points) -> tuple[NDArray[Any], Numbers]:
@@ -124,13 +132,17 @@ class Margins:
             return outcomes, outcomes.astype(np.float64)
         if isinstance(self.view, SharedView):
             if self.view.worth(points):
-                parts = self.view.shared(self._part, points)
-                return np.concatenate([part[0] for part in parts]), np.concatenate(
-                    [part[1] for part in parts]
-                )
+                return self._shared(self.view, points)
             outcomes, margins = self.view.timed(self._scored, points)
         else:
             outcomes, margins = self._scored(points)
+        return outcomes, margins
+
+    def _shared(self, view: SharedView, points: Points) -> tuple[NDArray[Any], Numbers]:
+        """Return outcomes and margins that several processes have asked for."""
+        parts = view.shared(self._in_worker, points)
+        outcomes = np.concatenate([part[0] for part in parts])
+        margins = np.concatenate([part[1] for part in parts])
         return outcomes, margins
 
     def _scored(self, points: Points) -> list[Any]:
@@ -139,17 +151,21 @@ class Margins:
         return self._asked(points, lambda batch: adapter.margins(batch, space, self.scorer))
 
     @cached_property
-    def _part(self) -> _Part:
-        return _Part(replace(self, view=View(self.view.subject, self.view.name, self.view.target)))
+    def _in_worker(self) -> _MarginsInWorker:
+        """What is sent to another process: it must not share its work again."""
+        view = View(self.view.subject, self.view.name, self.view.target)
+        return _MarginsInWorker(replace(self, view=view))
 
     def gradients(self, points: Points) -> tuple[NDArray[Any], Numbers, Numbers]:
-        """Return outcomes, margins, and how margins change with each passed feature, for one
-        question each.
+        """Return outcomes, margins, and how margins change with each passed feature.
+
+        Each point is one question.
         """
         adapter = cast("Scorer", self.view.subject.adapter)
         space = self.view.subject.space
         outcomes, margins, slopes = self._asked(
-            points, lambda batch: adapter.gradients(batch, space)
+            points,
+            lambda batch: adapter.gradients(batch, space),
         )
         return outcomes, margins, slopes
 
@@ -161,18 +177,17 @@ class Margins:
         for start in range(0, len(points), ROWS_AT_ONCE):
             batch = points[start : start + ROWS_AT_ONCE]
             outcomes, *numbers = ask(batch)
-            parts.append((subject._answers.check(outcomes, len(batch)), *numbers))
+            checked = subject._answers.check(outcomes, len(batch))
+            parts.append((checked, *numbers))
             subject.executed += len(batch)
-        return (
-            list(parts[0])
-            if len(parts) == 1
-            else [np.concatenate(column) for column in zip(*parts, strict=True)]
-        )
+        if len(parts) == 1:
+            return list(parts[0])
+        return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """Asks for margins in another process, and tells how many inputs were really run."""
+class _MarginsInWorker:
+    """Asks for margins in another process, and counts how many inputs were really run."""
 
     margins: Margins
 

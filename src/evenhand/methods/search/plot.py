@@ -1,5 +1,7 @@
-"""What a search found, drawn: how many over the queries, a map of them, the rules that hold them,
-what they rest on.
+"""What a search found, drawn.
+
+There are up to four panels: how many inputs were found over the queries, a map of them, the rules
+that hold them, and what they rest on.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.search import messages
 from evenhand.report.canvas import (
     BLUE,
     GREEN,
@@ -40,21 +43,35 @@ MOST_SEARCHES = 4
 """The most findings that are drawn, those with the best evidence."""
 MOST_BARS = 12
 """The most bars of a panel."""
-_OUTCOMES = ((SKY, "o"), (ORANGE, "s"), (GREEN, "^"), (PURPLE, "v"), (YELLOW, "D"), (BLUE, "P"))
-"""Colour and marker of each outcome on a map; more outcomes than these are numbers on a scale, or
-one kind.
+_OUTCOMES = (
+    (SKY, "o"),
+    (ORANGE, "s"),
+    (GREEN, "^"),
+    (PURPLE, "v"),
+    (YELLOW, "D"),
+    (BLUE, "P"),
+)
+"""Colour and marker of each outcome on a map.
+
+More outcomes than these are numbers on a scale, or one kind.
 """
-_LINE, _GAP, _BAR, _AROUND = 0.16, 0.14, 0.18, 1.1
-_ACROSS, _LABEL = 76, 34
-"""Letters that fit side by side in a legend, and on a line before a bar."""
+_LINE = 0.16
+_GAP = 0.14
+_BAR = 0.18
+_AROUND = 1.1
+"""Inches of a line of a label, between two labels, of a bar, and of what is around the bars."""
+_LEGEND_LETTERS = 76
+"""Letters that fit side by side in a legend."""
+_LABEL_LETTERS = 34
+"""Letters that fit on a line before a bar."""
+_TITLE_LETTERS = 90
+"""Letters that fit in a title."""
 _JOINED = "\N{NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
-    """How many inputs were found, and in how many coarse cells, after so many queries; and the most
-    there could be.
-    """
+class ProgressCurve:
+    """How many inputs were found, and in how many coarse cells, after so many queries."""
 
     title: str
     queries: tuple[int, ...]
@@ -67,23 +84,39 @@ class Curve:
         return 3.0
 
     def draw(self, ax: Any) -> None:
-        """Draw the lines."""
+        """Draw the lines, and the most inputs there could be."""
         from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-        ends = (0, self.queries[-1])
+        spent = self.queries[-1]
+        # An input takes two queries to be found.
+        ceiling = spent / 2
         ax.plot(
-            ends,
-            (0, ends[1] / 2),
+            (0, spent),
+            (0, ceiling),
             color="0.75",
             linestyle="--",
-            label="ceiling, 500 per 1,000 queries",
+            label=messages.CEILING,
             zorder=1,
         )
-        ax.plot(self.queries, self.found, color=VERMILLION, linewidth=2, label="inputs found")
-        ax.plot(self.queries, self.cells, color=BLUE, linewidth=2, linestyle="-.", label="cells")
-        ax.set_xlim(0, max(ends[1], 1))
+        ax.plot(
+            self.queries,
+            self.found,
+            color=VERMILLION,
+            linewidth=2,
+            label="inputs found",
+        )
+        ax.plot(
+            self.queries,
+            self.cells,
+            color=BLUE,
+            linewidth=2,
+            linestyle="-.",
+            label="cells",
+        )
+        ax.set_xlim(0, max(spent, 1))
         # A ceiling far over what was found would press the lines to the ground.
-        ax.set_ylim(0, max(min(ends[1] / 2, 2 * max(self.found)) * 1.05, 1))
+        top = min(ceiling, 2 * max(self.found))
+        ax.set_ylim(0, max(top * 1.05, 1))
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=True))
             axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:,.0f}"))
@@ -92,11 +125,11 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Map:
-    """Found inputs over others, whose outcomes show where the boundary lies, in two directions of
-    the space.
+class OutcomeMap:
+    """Found inputs over others, whose outcomes show where the boundary lies.
 
-    `axes` names the features that weigh most in each: across the boundary, and along it.
+    The map has two directions of the space; `axes` names the features that weigh most in each:
+    across the boundary, and along it.
     """
 
     title: str
@@ -111,29 +144,7 @@ class Map:
 
     def draw(self, ax: Any) -> None:
         """Draw the points, those found on top."""
-        outcomes = [outcome for *_, outcome in self.others]
-        kinds = sorted(set(outcomes), key=lambda outcome: (isinstance(outcome, str), outcome))
-        places = np.array([place[:2] for place in self.others], dtype=np.float64).reshape(-1, 2)
-        small = {"s": 18, "linewidths": 0, "alpha": 0.6, "zorder": 2}
-        if len(kinds) <= len(_OUTCOMES):
-            for kind, (colour, marker) in zip(kinds, _OUTCOMES, strict=False):
-                mine = places[[outcome == kind for outcome in outcomes]]
-                ax.scatter(
-                    *mine.T,
-                    color=colour,
-                    marker=marker,
-                    label=f"outcome {literal(str(kind), 20)}",
-                    **small,
-                )
-        elif not any(isinstance(kind, str) for kind in kinds):
-            scale = ax.scatter(
-                *places.T, c=np.array(outcomes, dtype=np.float64), cmap="cividis", **small
-            )
-            ax.figure.colorbar(scale, ax=ax, label="outcome of other inputs")
-        else:
-            ax.scatter(
-                *places.T, color=GREY, label=f"other inputs, {len(kinds):,} outcomes", **small
-            )
+        self._draw_others(ax)
         ax.scatter(
             *zip(*self.found, strict=True),
             s=24,
@@ -143,14 +154,41 @@ class Map:
             label="found",
             zorder=3,
         )
-        ax.set_xlabel(_direction("where the outcome changes most", self.axes[0]))
-        ax.set_ylabel(_direction("across it", self.axes[1]))
+        across, along = self.axes
+        ax.set_xlabel(_x_label(across))
+        ax.set_ylabel(_y_label(along))
         ax.tick_params(labelbottom=False, labelleft=False, length=0)  # directions have no unit
         _finish(ax, self.title, pad=_legend(ax))
 
+    def _draw_others(self, ax: Any) -> None:
+        """Draw the points that are not hits, by their outcomes."""
+        outcomes = [outcome for *_, outcome in self.others]
+        kinds = sorted(set(outcomes), key=lambda outcome: (isinstance(outcome, str), outcome))
+        places = np.array([place[:2] for place in self.others], dtype=np.float64).reshape(-1, 2)
+        look = {"s": 18, "linewidths": 0, "alpha": 0.6, "zorder": 2}
+        if len(kinds) <= len(_OUTCOMES):
+            for kind, (colour, marker) in zip(kinds, _OUTCOMES, strict=False):
+                is_kind = [outcome == kind for outcome in outcomes]
+                shown = literal(str(kind), 20)
+                ax.scatter(
+                    *places[is_kind].T,
+                    color=colour,
+                    marker=marker,
+                    label=messages.OUTCOME_LEGEND.format(outcome=shown),
+                    **look,
+                )
+        elif not any(isinstance(kind, str) for kind in kinds):
+            numbers = np.array(outcomes, dtype=np.float64)
+            scale = ax.scatter(*places.T, c=numbers, cmap="cividis", **look)
+            ax.figure.colorbar(scale, ax=ax, label=messages.OTHER_OUTCOMES_SCALE)
+        else:
+            count = number_text.count(len(kinds))
+            label = messages.OTHER_OUTCOMES_LEGEND.format(outcomes=count)
+            ax.scatter(*places.T, color=GREY, label=label, **look)
+
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class ShareBar:
     """A share with its interval; `value` is None where nothing was observed."""
 
     label: str
@@ -160,18 +198,22 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Bars:
+class ShareBars:
     """Shares from top to bottom; the last may be what the others are compared with."""
 
     title: str
     axis: str
-    bars: tuple[Bar, ...]
+    bars: tuple[ShareBar, ...]
     compared: bool = False
 
     @property
     def _rows(self) -> list[float]:
         """Inches that each bar takes, as its label needs."""
-        return [_GAP + _LINE * (1 + bar.label.count("\n")) for bar in self.bars]
+        rows = []
+        for bar in self.bars:
+            lines = 1 + bar.label.count("\n")
+            rows.append(_GAP + _LINE * lines)
+        return rows
 
     @property
     def high(self) -> float:
@@ -195,18 +237,7 @@ class Bars:
             linewidth=0.6,
         )
         for place, bar in zip(places.tolist(), self.bars, strict=True):
-            if bar.value is None:
-                ax.text(0.0, place, " no data", va="center", fontsize="small", style="italic")
-            else:
-                below, over = max(0.0, bar.value - bar.low), max(0.0, bar.high - bar.value)
-                ax.errorbar(
-                    bar.value,
-                    place,
-                    xerr=[[below], [over]],
-                    color="black",
-                    capsize=3,
-                    linewidth=1.2,
-                )
+            _draw_interval(ax, place, bar)
         ax.set_yticks(places, [bar.label for bar in self.bars], fontsize=9)
         ax.set_ylim(sum(self._rows), 0)
         known = [bar.high for bar in self.bars if bar.value is not None]
@@ -219,7 +250,24 @@ class Bars:
         _finish(ax, self.title)
 
 
-Panel = Curve | Map | Bars
+def _draw_interval(ax: Any, place: float, bar: ShareBar) -> None:
+    """Draw the interval of a bar, or that there are no data."""
+    if bar.value is None:
+        ax.text(0.0, place, " no data", va="center", fontsize="small", style="italic")
+        return
+    below = max(0.0, bar.value - bar.low)
+    above = max(0.0, bar.high - bar.value)
+    ax.errorbar(
+        bar.value,
+        place,
+        xerr=[[below], [above]],
+        color="black",
+        capsize=3,
+        linewidth=1.2,
+    )
+
+
+Panel = ProgressCurve | OutcomeMap | ShareBars
 
 
 @dataclass
@@ -228,7 +276,8 @@ class SearchDisplay(Display):
 
     >>> from evenhand.statistics.estimate import Witnesses
     >>> from evenhand.results.evidence import Finding
-    >>> entry = {"found": 9, "curve": [[0, 0, 0], [40, 9, 3]], "regions": [], "drivers": [], "map": None}
+    >>> curve = [[0, 0, 0], [40, 9, 3]]
+    >>> entry = {"found": 9, "curve": curve, "regions": [], "drivers": [], "map": None}
     >>> found = Finding("found", ("sex",), Witnesses.of(9, 20, "adaptive"))
     >>> SearchDisplay(panels_of(found, entry)).panels[0].title
     'sex: 9 discriminatory inputs found'
@@ -240,99 +289,163 @@ class SearchDisplay(Display):
     @classmethod
     def from_result(cls, result: Result) -> SearchDisplay:
         """Compute what is drawn of a result of `search`."""
-        found = [(finding, entry) for finding, entry in searches_of(result) if entry is not None]
-        panels = [
-            panel for finding, entry in found[:MOST_SEARCHES] for panel in panels_of(finding, entry)
-        ]
-        return cls(tuple(panels), max(0, len(found) - MOST_SEARCHES))
+        panels: list[Panel] = []
+        drawn = 0
+        left_out = 0
+        for finding, entry in searches_of(result):
+            if entry is None:
+                continue
+            if drawn == MOST_SEARCHES:
+                left_out += 1
+                continue
+            panels.extend(panels_of(finding, entry))
+            drawn += 1
+        return cls(tuple(panels), left_out)
 
     def plot(self, ax: Any = None) -> SearchDisplay:
-        """Draw on axes given (the first panel), or all panels on a new figure, and return the
-        display.
+        """Draw the first panel on axes given, or all panels on a new figure.
+
+        Returns the display.
         """
         sizes = [(WIDTH, panel.high) for panel in self.panels]
         for axes, panel in zip(self._open(ax, sizes), self.panels, strict=False):
             panel.draw(axes)
         if self.left_out and ax is None:
             last = self.axes_[-1]
-            last.set_xlabel(f"{last.get_xlabel()}\n… {self.left_out:,} more findings")
+            number = number_text.count(self.left_out)
+            more = messages.MORE_FINDINGS.format(number=number)
+            last.set_xlabel(f"{last.get_xlabel()}\n{more}")
         return self
 
 
 def panels_of(finding: Finding, entry: Mapping[str, Any]) -> tuple[Panel, ...]:
-    """Return the panels of one finding of a search; the curve is always there, others where there
-    are data.
+    """Return the panels of one finding of a search.
+
+    The curve is always there, the others where there are data.
     """
     about = subject_of(finding)
-    queries, found, cells = zip(*entry["curve"] or [[0, 0, 0]], strict=True)
-    count = entry["found"]
-    many_found = (
-        f"{number_text.many(count, 'discriminatory input')} found" if count else "nothing found"
-    )
-    title = f"{about}: {many_found}"
-    panels: list[Panel] = [Curve(literal(title, 90), queries, found, cells)]
-    if (drawn := entry.get("map")) and drawn["found"]:
-        spots = tuple((x, y) for x, y in drawn["found"])
-        others = tuple((x, y, outcome) for x, y, outcome in drawn["others"])
-        axes = drawn["axes"][0], drawn["axes"][1]
-        panels.append(Map(literal(f"{about}: where the boundary lies", 90), axes, spots, others))
-    if (
-        len(regions := entry.get("regions") or ()) > 1
-    ):  # the last is everybody, to compare the others with
-        bars = [_bar(region["text"], region["estimate"]) for region in regions[-MOST_BARS:]]
-        axis = _axis(
-            "share of discriminatory inputs among uniform inputs that meet the rule", regions
-        )
-        panels.append(
-            Bars(literal(f"{about}: where they lie", 90), axis, tuple(bars), compared=True)
-        )
-    if drivers := entry.get("drivers"):
-        bars = [_bar(driver["feature"], driver["estimate"]) for driver in drivers[:MOST_BARS]]
-        axis = _axis(
-            "share of the inputs found whose discrimination another value of the feature ends",
-            drivers,
-        )
-        if len(drivers) > MOST_BARS:
-            axis += f"\n… {len(drivers) - MOST_BARS:,} more features"
-        panels.append(Bars(literal(f"{about}: what they rest on", 90), axis, tuple(bars)))
+    panels: list[Panel] = [_curve(about, entry)]
+    drawn = entry.get("map")
+    if drawn and drawn["found"]:
+        panels.append(_map(about, drawn))
+    regions = entry.get("regions") or ()
+    # The last region is everybody, to compare the others with.
+    if len(regions) > 1:
+        panels.append(_region_bars(about, regions))
+    drivers = entry.get("drivers")
+    if drivers:
+        panels.append(_driver_bars(about, drivers))
     return tuple(panels)
 
 
-def _bar(about: str, table: Mapping[str, Any]) -> Bar:
+def _curve(about: str, entry: Mapping[str, Any]) -> ProgressCurve:
+    queries, found, cells = zip(*entry["curve"] or [[0, 0, 0]], strict=True)
+    if entry["found"]:
+        inputs = number_text.many(entry["found"], "discriminatory input")
+        title = messages.CURVE_TITLE_FOUND.format(about=about, inputs=inputs)
+    else:
+        title = messages.CURVE_TITLE_NOTHING.format(about=about)
+    return ProgressCurve(literal(title, _TITLE_LETTERS), queries, found, cells)
+
+
+def _map(about: str, drawn: Mapping[str, Any]) -> OutcomeMap:
+    title = messages.MAP_TITLE.format(about=about)
+    across, along = drawn["axes"][:2]
+    return OutcomeMap(
+        title=literal(title, _TITLE_LETTERS),
+        axes=(across, along),
+        found=tuple((x, y) for x, y in drawn["found"]),
+        others=tuple((x, y, outcome) for x, y, outcome in drawn["others"]),
+    )
+
+
+def _region_bars(about: str, regions: Sequence[Mapping[str, Any]]) -> ShareBars:
+    levels = _levels(regions)
+    axis = messages.REGIONS_AXIS
+    if levels:
+        axis = messages.REGIONS_AXIS_WITH_LEVELS.format(levels=levels)
+    bars = [_bar(region["text"], region["estimate"]) for region in regions[-MOST_BARS:]]
+    title = messages.REGIONS_TITLE.format(about=about)
+    return ShareBars(literal(title, _TITLE_LETTERS), axis, tuple(bars), compared=True)
+
+
+def _driver_bars(about: str, drivers: Sequence[Mapping[str, Any]]) -> ShareBars:
+    levels = _levels(drivers)
+    axis = messages.DRIVERS_AXIS
+    if levels:
+        axis = messages.DRIVERS_AXIS_WITH_LEVELS.format(levels=levels)
+    if len(drivers) > MOST_BARS:
+        number = number_text.count(len(drivers) - MOST_BARS)
+        axis += "\n" + messages.MORE_FEATURES.format(number=number)
+    bars = [_bar(driver["feature"], driver["estimate"]) for driver in drivers[:MOST_BARS]]
+    title = messages.DRIVERS_TITLE.format(about=about)
+    return ShareBars(literal(title, _TITLE_LETTERS), axis, tuple(bars))
+
+
+def _bar(about: str, table: Mapping[str, Any]) -> ShareBar:
     estimate = Estimate.from_dict(table)
-    # A condition stays on one line where it fits, so that no number stands apart from its feature.
-    parts = [
-        part.replace(" ", _JOINED) if len(part) < _LABEL else part
-        for part in clip(about, 120).split(", ")
-    ]
-    wrapped = textwrap.wrap(", ".join(parts), _LABEL, break_on_hyphens=False) or [""]
-    lines = [line.replace(_JOINED, " ") for line in wrapped]
-    lines[-1] += f", n = {estimate.n:,}"
-    label = "\n".join(literal(line, 60) for line in lines)
-    return Bar(
-        label, None if math.isnan(estimate.value) else estimate.value, estimate.low, estimate.high
+    lines = _wrapped(about)
+    lines[-1] += f", n = {number_text.count(estimate.n)}"
+    value = None if math.isnan(estimate.value) else estimate.value
+    return ShareBar(
+        label="\n".join(literal(line, 60) for line in lines),
+        value=value,
+        low=estimate.low,
+        high=estimate.high,
     )
 
 
-def _axis(what: str, entries: Sequence[Mapping[str, Any]]) -> str:
-    levels = sorted(
-        {entry["estimate"]["level"] for entry in entries if entry["estimate"]["level"] < 1}
-    )
-    return f"{what},\nintervals at {number_text.percent_levels(levels)}" if levels else what
+def _wrapped(about: str) -> list[str]:
+    """Return the lines of a label.
+
+    A condition stays on one line where it fits, so that no number stands apart from its feature.
+    """
+    parts = []
+    for part in clip(about, 120).split(", "):
+        fits = len(part) < _LABEL_LETTERS
+        parts.append(part.replace(" ", _JOINED) if fits else part)
+    wrapped = textwrap.wrap(", ".join(parts), _LABEL_LETTERS, break_on_hyphens=False)
+    if not wrapped:
+        return [""]
+    return [line.replace(_JOINED, " ") for line in wrapped]
 
 
-def _direction(what: str, features: str) -> str:
-    return f"{what}: {literal(features, 50)}" if features else what
+def _levels(entries: Sequence[Mapping[str, Any]]) -> str:
+    """Return the levels of the intervals in one phrase, empty where all shares are exact."""
+    levels = {entry["estimate"]["level"] for entry in entries}
+    uncertain = sorted(level for level in levels if level < 1)
+    return number_text.percent_levels(uncertain) if uncertain else ""
+
+
+def _x_label(features: str) -> str:
+    if not features:
+        return messages.MAP_X_AXIS
+    return messages.MAP_X_AXIS_OF.format(features=literal(features, 50))
+
+
+def _y_label(features: str) -> str:
+    if not features:
+        return messages.MAP_Y_AXIS
+    return messages.MAP_Y_AXIS_OF.format(features=literal(features, 50))
 
 
 def _legend(ax: Any) -> float:
     """Put the legend between the axes and the title, and return the points that it takes there."""
     names = ax.get_legend_handles_labels()[1]
     columns = len(names)
-    if sum(6 + len(name) for name in names) > _ACROSS:
-        columns = max(1, _ACROSS // (6 + max(map(len, names))))
-    look = {"frameon": False, "fontsize": "small", "markerscale": 1.4, "borderaxespad": 0.2}
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, **look)
+    # A marker takes as much as six letters.
+    widths = [6 + len(name) for name in names]
+    if sum(widths) > _LEGEND_LETTERS:
+        columns = max(1, _LEGEND_LETTERS // max(widths))
+    ax.legend(
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=columns,
+        frameon=False,
+        fontsize="small",
+        markerscale=1.4,
+        borderaxespad=0.2,
+    )
     return 8.0 + 14 * math.ceil(len(names) / columns)
 
 

@@ -1,6 +1,4 @@
-"""A quest: one search for one set of features and one output, and all that is told of what it
-found.
-"""
+"""One search for one set of features and one output, and the report of what it found."""
 
 from __future__ import annotations
 
@@ -10,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.search import messages
 from evenhand.methods.search.explain.diversity import choose, order, spread, typical
 from evenhand.methods.search.explain.shrink import shrink, unusual
 from evenhand.methods.search.hits import Found, Watched
 from evenhand.methods.search.hits_table import pack
-from evenhand.methods.search.loop import hunt
+from evenhand.methods.search.loop import run_strategy
 from evenhand.methods.search.margins import Margins
 from evenhand.methods.search.probe import Probe
 from evenhand.methods.search.strategies.base import Setting
 from evenhand.methods.search.strategies.exhaustive import Everything
 from evenhand.results.evidence import Finding
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import NotDeterministic
 from evenhand.runtime.random_streams import stream
 from evenhand.scores.twins import case_of
@@ -30,9 +30,8 @@ from evenhand.subject.parallel_view import SharedView
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    from evenhand.methods.search.loop import Hunt
+    from evenhand.methods.search.explain.drivers import Driver
+    from evenhand.methods.search.loop import StrategyRun
     from evenhand.methods.search.probe import Tried
     from evenhand.methods.search.strategies.base import Strategy
     from evenhand.results.evidence import Case
@@ -41,126 +40,177 @@ if TYPE_CHECKING:
     from evenhand.space.feature import Points
     from evenhand.subject.view import View
 
-SHOWN, TRIED, EFFORT = 5, 20, 100
-"""Cases shown, how many are shrunk at most to choose them from, and what shrinking one takes,
-about.
-"""
+SHOWN = 5
+"""Cases shown."""
+TRIED = 20
+"""How many cases are shrunk at most to choose those shown from."""
+EFFORT = 100
+"""About how many inputs it takes to shrink a case."""
 SCORED = 64
 """Inputs on which labels are compared with what scores say."""
 LEAST_CHANGES = 10
 """Changes of each feature without which nothing is said of what drives."""
 CURVE = 200
 """The most points of the progress curve that a result keeps."""
-ASIDE, MOST_ASIDE = 0.15, 6000
-"""What is put aside of the budget to shrink cases and to explain where and why: a share, and no
-more inputs than.
-"""
+SET_ASIDE = 0.15
+"""The share of the budget that is set aside to shrink cases and to explain where and why."""
+MOST_SET_ASIDE = 6000
+"""The most inputs that are set aside."""
+LEAST_SET_ASIDE = 200
+"""The fewest inputs that are set aside, or a quarter of what is left."""
 
 
 @dataclass(frozen=True)
-class Terms:
-    """What every quest of a search has in common."""
+class SearchTerms:
+    """What all sets of features and outputs of a search have in common."""
 
     strategy: Strategy
     prefer: str
     rows: Points | None
+    """Real rows to start from."""
     seed: int
     limit: int | None
     explain: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What came of a quest."""
+class SearchReport:
+    """What came of a search for one set of features and one output."""
 
     finding: Finding
     entry: dict[str, Any]
+    """What the details of the result hold of it."""
     stop: StopReason
     notes: list[str]
 
 
-def quest(view: View, names: tuple[str, ...], terms: Terms, meter: Meter, workers: Workers) -> Told:
-    """Search, shrink, explain, and ask everything that was found once more; the meter counts all
-    but the last.
+@dataclass(frozen=True, slots=True)
+class _Searched:
+    """What a strategy found, whether it tried every input, and what is left to explain that."""
+
+    run: StrategyRun
+    complete: bool
+    plan: _Allowance
+
+
+def search_features(
+    view: View,
+    names: tuple[str, ...],
+    terms: SearchTerms,
+    meter: Meter,
+    workers: Workers,
+) -> SearchReport:
+    """Search, shrink, explain, and ask everything that was found once more.
+
+    The meter counts all but the last.
     """
     probe = Probe(SharedView.of(view, workers), names)
-    before = meter.queries
-    run, complete, plan = _searched(probe, terms, meter)
+    queries_before = meter.queries
+    searched = _searched(probe, terms, meter)
+    run = searched.run
     meter.queries += run.queries
     watched = Watched(probe.view, names, found=run.found)
-    entry, simple, stop = _NOTHING, None, run.stop
+    explanation = _NO_EXPLANATION
+    simple = None
+    stop = run.stop
     if stop is not StopReason.INTERRUPTED:
         try:
-            simple = _shrunk(watched, terms, plan, meter)
-            entry = _explained(watched, run.others, terms, plan, meter)
+            simple = _shrunk(watched, terms, searched.plan, meter)
+            explanation = _explained(watched, run.others, terms, searched.plan, meter)
         except KeyboardInterrupt:
             stop = StopReason.INTERRUPTED
     kept, notes = _verified(probe, run.found)
-    cases, doubts = _cases(probe, simple or _raw(kept), meter)
+    cases, doubts = _cases(probe, simple or _first_found(kept), meter)
+    # What does not hold any more is not known to be the only one of its kind.
+    complete = searched.complete and len(kept) == len(run.found)
     tried = run.tried + watched.classes.total()
-    complete = complete and len(kept) == len(run.found)
+    finding = _finding(kept, view.name, terms, cases, tried, complete=complete)
+    entry = {
+        "about": list(names),
+        "output": view.name,
+        "strategy": terms.strategy.name,
+        "prefer": terms.prefer,
+        "found": len(kept),
+        "cells": kept.cells,
+        "tried": tried,
+        "queries": meter.queries - queries_before,
+        "complete": complete,
+        "curve": _thinned(run.curve),
+        "spread": _spread(kept, terms),
+        **_counted_again(explanation, kept),
+        "inputs": _packed(kept, terms),
+    }
+    return SearchReport(finding, entry, stop, notes + doubts)
+
+
+def _finding(
+    kept: Found,
+    output: str,
+    terms: SearchTerms,
+    cases: tuple[Case, ...],
+    tried: int,
+    *,
+    complete: bool,
+) -> Finding:
     estimate = Witnesses.of(len(kept), tried, terms.strategy.name, complete=complete)
-    finding = Finding(
-        _claim(kept, view.name),
-        names,
+    return Finding(
+        _claim(kept, output),
+        kept.probe.names,
         estimate,
         terms.limit,
         cases,
-        output=view.name,
+        output=output,
         score="witnesses",
-    )
-    return Told(
-        finding,
-        {
-            "about": list(names),
-            "output": view.name,
-            "strategy": terms.strategy.name,
-            "prefer": terms.prefer,
-            "found": len(kept),
-            "cells": kept.cells,
-            "tried": tried,
-            "queries": meter.queries - before,
-            "complete": complete,
-            "curve": _thinned(run.curve),
-            "spread": (
-                spread(probe.space, probe.free, kept.points, terms.rows, terms.seed).to_dict()
-            ),
-            **_counted(entry, kept),
-            "inputs": pack(
-                kept,
-                order(probe.space, probe.free, kept.points, terms.prefer, terms.rows, terms.seed),
-            ),
-        },
-        stop,
-        notes + doubts,
     )
 
 
 def _claim(kept: Found, output: str) -> str:
-    about = " and ".join(kept.probe.names) + (f" for {output}" if output else "")
+    features = " and ".join(kept.probe.names)
+    found = number_text.count(len(kept))
+    if not len(kept) and output:
+        return messages.NOT_FOUND_FOR_OUTPUT.format(features=features, output=output)
     if not len(kept):
-        return f"no input was found whose outcome changes with only {about}"
-    return f"changing only {about} changes the outcome of {len(kept):,} inputs that were found"
+        return messages.NOT_FOUND.format(features=features)
+    if output:
+        return messages.FOUND_FOR_OUTPUT.format(features=features, output=output, found=found)
+    return messages.FOUND.format(features=features, found=found)
+
+
+def _spread(kept: Found, terms: SearchTerms) -> dict[str, Any]:
+    probe = kept.probe
+    measured = spread(probe.space, probe.free, kept.points, terms.rows, terms.seed)
+    return measured.to_dict()
+
+
+def _packed(kept: Found, terms: SearchTerms) -> dict[str, Any]:
+    """Return every input found, the most wanted first."""
+    probe = kept.probe
+    wanted = order(
+        probe.space,
+        probe.free,
+        kept.points,
+        terms.prefer,
+        terms.rows,
+        terms.seed,
+    )
+    return pack(kept, wanted)
 
 
 @dataclass(frozen=True, slots=True)
 class _Allowance:
-    """What may be asked to shrink, to tell where, and to tell why."""
+    """How many inputs may be asked to shrink cases, and to explain where and why."""
 
     shrink: int
     where: int
     why: int
 
     @classmethod
-    def of(cls, meter: Meter, terms: Terms) -> _Allowance:
-        left = meter.left
-        aside = (
-            MOST_ASIDE
-            if math.isinf(left)
-            else int(min(max(ASIDE * left, min(200, left / 4)), MOST_ASIDE))
-        )
-        part = aside // 20
-        return cls(5 * part, *((10 * part, 5 * part) if terms.explain else (0, 0)))
+    def of(cls, meter: Meter, terms: SearchTerms) -> _Allowance:
+        # In twentieths, so that the parts are whole numbers.
+        twentieth = _set_aside(meter.left) // 20
+        if terms.explain:
+            return cls(shrink=5 * twentieth, where=10 * twentieth, why=5 * twentieth)
+        return cls(shrink=5 * twentieth, where=0, why=0)
 
     @property
     def total(self) -> int:
@@ -169,45 +219,70 @@ class _Allowance:
     def within(self, queries: float) -> _Allowance:
         """Return the same parts of what may be asked at most."""
         share = min(1.0, queries / max(self.total, 1))
-        return _Allowance(*(int(share * part) for part in (self.shrink, self.where, self.why)))
-
-
-_NOTHING: dict[str, Any] = {"regions": [], "drivers": [], "map": None}
-
-
-def _searched(probe: Probe, terms: Terms, meter: Meter) -> tuple[Hunt, bool, _Allowance]:
-    """Return what the strategy found, whether it tried every input, and what is left to explain
-    that.
-    """
-    plan, begun = _Allowance.of(meter, terms), meter.seconds
-    setting = Setting(probe, terms.seed, terms.rows, meter.left - plan.total, terms.prefer)
-    everything = Everything.of(probe, setting.queries) if terms.strategy.enumerates else None
-    if everything is None and terms.strategy.wants_margins:
-        before = probe.view.subject.asked
-        sample = probe.space.draw(
-            int(min(SCORED, setting.queries // 8)), stream(terms.seed, "search", "margins")
+        return _Allowance(
+            shrink=int(share * self.shrink),
+            where=int(share * self.where),
+            why=int(share * self.why),
         )
-        probe = replace(probe, margins=Margins.of(probe.view, sample))
-        meter.queries += probe.view.subject.asked - before
-        setting = replace(setting, probe=probe, queries=meter.left - plan.total)
+
+
+def _set_aside(left: float) -> int:
+    """Return how many inputs are set aside of those that may still be asked."""
+    if math.isinf(left):
+        return MOST_SET_ASIDE
+    least = min(LEAST_SET_ASIDE, left / 4)
+    return int(min(max(SET_ASIDE * left, least), MOST_SET_ASIDE))
+
+
+_NO_EXPLANATION: dict[str, Any] = {"regions": [], "drivers": [], "map": None}
+
+
+def _searched(probe: Probe, terms: SearchTerms, meter: Meter) -> _Searched:
+    """Return what the strategy found, or what trying every input did where that is affordable."""
+    plan = _Allowance.of(meter, terms)
+    begun = meter.seconds
+    setting = Setting(probe, terms.seed, terms.rows, meter.left - plan.total, terms.prefer)
+    everything = None
+    if terms.strategy.enumerates:
+        everything = Everything.of(probe, setting.queries)
+    if everything is None and terms.strategy.wants_margins:
+        setting = _with_margins(setting, terms, meter, plan)
     strategy = everything or terms.strategy.started(setting)
     task = f"search {', '.join(probe.names)}"
-    run = hunt(strategy, probe, _bounded(meter, setting.queries), task=task)
-    if (
-        everything is not None
-        and everything.done
-        and run.stop in (StopReason.EXHAUSTED, StopReason.QUERIES)
-    ):
-        return replace(run, stop=StopReason.ENUMERATED), True, plan
+    allowed = _bounded(meter, setting.queries)
+    run = run_strategy(strategy, setting.probe, allowed, task=task)
+    if everything is not None and everything.done:
+        spent_in_full = run.stop in (StopReason.EXHAUSTED, StopReason.QUERIES)
+        if spent_in_full:
+            run = replace(run, stop=StopReason.ENUMERATED)
+            return _Searched(run, complete=True, plan=plan)
     if meter.budget.seconds is not None:
         # What can be asked in the time that is left, at the pace so far.
         pace = run.queries / max(meter.seconds - begun, 1e-9)
-        plan = plan.within(pace * max(0.0, meter.budget.seconds - meter.seconds))
+        seconds_left = max(0.0, meter.budget.seconds - meter.seconds)
+        plan = plan.within(pace * seconds_left)
     if not len(run.found) and run.stop is StopReason.QUERIES and plan.total > 1:
-        # There is nothing to explain, so that what was put aside for it goes on looking.
-        more = hunt(strategy, probe, _bounded(meter, plan.total), task=task)
-        return run.followed(more), False, plan.within(0)
-    return run, False, plan
+        # There is nothing to explain, so that what was set aside for it goes on looking.
+        allowed = _bounded(meter, plan.total)
+        more = run_strategy(strategy, setting.probe, allowed, task=task)
+        return _Searched(run.followed(more), complete=False, plan=plan.within(0))
+    return _Searched(run, complete=False, plan=plan)
+
+
+def _with_margins(
+    setting: Setting,
+    terms: SearchTerms,
+    meter: Meter,
+    plan: _Allowance,
+) -> Setting:
+    """Return the setting with the margins of the software, where it gives any."""
+    probe = setting.probe
+    asked_before = probe.view.subject.asked
+    size = int(min(SCORED, setting.queries // 8))
+    sample = probe.space.draw(size, stream(terms.seed, "search", "margins"))
+    probe = replace(probe, margins=Margins.of(probe.view, sample))
+    meter.queries += probe.view.subject.asked - asked_before
+    return replace(setting, probe=probe, queries=meter.left - plan.total)
 
 
 def _bounded(meter: Meter, queries: float) -> Meter:
@@ -216,54 +291,87 @@ def _bounded(meter: Meter, queries: float) -> Meter:
     if budget.queries is not None:
         budget = replace(budget, queries=max(1, int(queries)))
     if budget.seconds is not None:
-        budget = replace(budget, seconds=(1 - ASIDE) * budget.seconds)
+        budget = replace(budget, seconds=(1 - SET_ASIDE) * budget.seconds)
     return replace(meter, budget=budget, queries=0)
 
 
-def _shrunk(probe: Watched, terms: Terms, plan: _Allowance, meter: Meter) -> Found | None:
-    """Return the simplest of some found inputs, those first that are to be shown; None where none
-    can be shrunk.
+def _shrunk(
+    probe: Watched,
+    terms: SearchTerms,
+    plan: _Allowance,
+    meter: Meter,
+) -> Found | None:
+    """Return the simplest of some found inputs, those first that are to be shown.
+
+    None is returned where none can be shrunk.
     """
-    found, simple = probe.found, Found(probe)
-    again = 4 * SHOWN
-    many = min(TRIED, len(found), max((plan.shrink - again) // EFFORT, min(1, plan.shrink - again)))
+    found = probe.found
+    # Cases shown are asked again, twice for both of their members.
+    allowed = plan.shrink - 4 * SHOWN
+    most = max(allowed // EFFORT, min(1, allowed))
+    many = min(TRIED, len(found), most)
     if many < 1:
         return None
-    points, pairs, outcomes = found.points, found.pairs, found.outcomes
     wanted = "diverse" if terms.prefer == "many" else terms.prefer
-    picked = choose(probe.space, probe.free, points, many, wanted, terms.rows, terms.seed)
+    picked = choose(
+        probe.space,
+        probe.free,
+        found.points,
+        many,
+        wanted,
+        terms.rows,
+        terms.seed,
+    )
     toward = typical(probe.space, terms.rows)
-    allowed = plan.shrink - again - 2 * many
     small = shrink(
-        probe, points[picked], pairs[picked], toward, allowed, outcomes=outcomes[:, picked]
+        probe,
+        found.points[picked],
+        found.pairs[picked],
+        toward,
+        allowed - 2 * many,
+        outcomes=found.outcomes[:, picked],
     )
     tried = probe.ask(small.points, small.pairs)
     meter.queries += small.asked + int(tried.asked.sum())
-    if terms.prefer == "many":  # the simplest, then those that are least like it
-        tried = tried.take(
-            np.argsort(unusual(tried.points, probe.canonical(toward[None])[0]), kind="stable")
-        )
-        tried = tried.take(choose(probe.space, probe.free, tried.points, many, "diverse"))
+    if terms.prefer == "many":
+        tried = _simplest_then_diverse(probe, tried, toward)
+    simple = Found(probe)
     simple.add(tried)
     return simple
 
 
+def _simplest_then_diverse(probe: Probe, tried: Tried, toward: Points) -> Tried:
+    """Return the simplest case, then those that are least like it."""
+    typical_row = probe.canonical(toward[None])[0]
+    simplest_first = np.argsort(unusual(tried.points, typical_row), kind="stable")
+    tried = tried.take(simplest_first)
+    return tried.take(choose(probe.space, probe.free, tried.points, len(tried), "diverse"))
+
+
 def _explained(
-    probe: Watched, others: Sequence[Tried], terms: Terms, plan: _Allowance, meter: Meter
+    probe: Watched,
+    others: Sequence[Tried],
+    terms: SearchTerms,
+    plan: _Allowance,
+    meter: Meter,
 ) -> dict[str, Any]:
-    """Return where and why, told by inputs that are asked for it."""
+    """Return where the inputs found lie and why, by inputs that are asked for it."""
     if not terms.explain or not len(probe.found):
-        return _NOTHING
+        return _NO_EXPLANATION
     from evenhand.methods.search.explain.drivers import drivers  # imported where they are used
     from evenhand.methods.search.explain.projection import project
     from evenhand.methods.search.explain.regions import regions
 
-    meter.report("explain", None, "where and why")
-    points, pairs = probe.found.points, probe.found.pairs
-    where, asked = regions(probe, points, terms.seed, plan.where)
-    enough = plan.why >= 2 * LEAST_CHANGES * len(probe.free)
-    why, more = drivers(probe, points, pairs, terms.seed, plan.why) if enough else ([], 0)
-    meter.queries += asked + more
+    meter.report("explain", None, messages.EXPLAINING)
+    points = probe.found.points
+    pairs = probe.found.pairs
+    where, asked_where = regions(probe, points, terms.seed, plan.where)
+    why: Sequence[Driver] = []
+    asked_why = 0
+    # A change asks both members.
+    if plan.why >= 2 * LEAST_CHANGES * len(probe.free):
+        why, asked_why = drivers(probe, points, pairs, terms.seed, plan.why)
+    meter.queries += asked_where + asked_why
     return {
         "regions": [region.to_dict() for region in where],
         "drivers": [driver.to_dict() for driver in why],
@@ -272,31 +380,34 @@ def _explained(
 
 
 def _verified(probe: Probe, found: Found) -> tuple[Found, list[str]]:
-    """Return what still holds when it is asked again, of the software itself and not of its scores."""
+    """Return what still holds when the software itself, and not its scores, is asked again."""
     kept = Found(probe)
     if len(found):
         kept.add(probe.ask(found.points, found.pairs))
     if len(kept) == len(found):
         return kept, []
-    return kept, [
-        f"{len(found) - len(kept):,} of {len(found):,} inputs that were found did not hold when"
-        " they were asked again and are left out; the software does not answer alike each time"
-    ]
+    note = messages.NOT_REPRODUCED.format(
+        lost=number_text.count(len(found) - len(kept)),
+        found=number_text.count(len(found)),
+    )
+    return kept, [note]
 
 
-def _counted(entry: dict[str, Any], kept: Found) -> dict[str, Any]:
-    """Count again how many of the inputs found lie in each region: some came while the regions were
-    tested.
+def _counted_again(explanation: dict[str, Any], kept: Found) -> dict[str, Any]:
+    """Return the explanation with the number of inputs found that lie in each region.
+
+    Some of them were found only while the regions were tested.
     """
     space = kept.probe.space
-    told = [
-        {**region, "found": int(Rule.from_dict(region["rule"]).mask(kept.points, space).sum())}
-        for region in entry["regions"]
-    ]
-    return {**entry, "regions": told}
+    regions = []
+    for region in explanation["regions"]:
+        rule = Rule.from_dict(region["rule"])
+        inside = int(rule.mask(kept.points, space).sum())
+        regions.append({**region, "found": inside})
+    return {**explanation, "regions": regions}
 
 
-def _raw(kept: Found) -> Found:
+def _first_found(kept: Found) -> Found:
     """Return the first that were found, as they are."""
     simple = Found(kept.probe)
     if len(kept):
@@ -304,28 +415,35 @@ def _raw(kept: Found) -> Found:
     return simple
 
 
-def _cases(probe: Probe, simple: Found, meter: Meter) -> tuple[tuple[Case, ...], list[str]]:
-    """Return the cases to show, whose inputs are run once more even where their answers are
-    remembered.
+def _cases(
+    probe: Probe,
+    simple: Found,
+    meter: Meter,
+) -> tuple[tuple[Case, ...], list[str]]:
+    """Return the cases to show, and notes where the software does not answer alike.
+
+    Their inputs are run once more even where their answers are remembered.
     """
-    shown = slice(0, SHOWN)
-    one, other, outcomes = simple.individuals[shown], simple.twins[shown], simple.outcomes[:, shown]
+    individuals = simple.individuals[:SHOWN]
+    twins = simple.twins[:SHOWN]
+    outcomes = simple.outcomes[:, :SHOWN]
     notes = []
-    if len(one) and meter.left >= 4 * len(one):
+    if len(individuals) and meter.left >= 4 * len(individuals):
+        inputs = np.concatenate([individuals, twins])
         try:
-            probe.view.subject.need_deterministic(np.asfortranarray(np.concatenate([one, other])))
+            probe.view.subject.need_deterministic(np.asfortranarray(inputs))
         except NotDeterministic as error:
             notes.append(str(error))
-        meter.queries += 4 * len(one)
-    pairs = zip(one, other, outcomes.T, strict=True)
-    return (
-        tuple(case_of(probe.space, mine, twin, (told[0], told[1])) for mine, twin, told in pairs),
-        notes,
-    )
+        meter.queries += 4 * len(individuals)
+    cases = []
+    for individual, twin, (own, other) in zip(individuals, twins, outcomes.T, strict=True):
+        cases.append(case_of(probe.space, individual, twin, (own, other)))
+    return tuple(cases), notes
 
 
 def _thinned(curve: tuple[tuple[int, int, int], ...]) -> list[list[int]]:
-    places: NDArray[np.intp] = np.unique(
-        np.linspace(0, len(curve) - 1, min(CURVE, len(curve))).round().astype(np.intp)
-    )
-    return [list(curve[place]) for place in places.tolist()]
+    """Return the points of a curve that a result keeps, evenly from all of them."""
+    last = len(curve) - 1
+    kept = min(CURVE, len(curve))
+    places = np.linspace(0, last, kept).round().astype(np.intp)
+    return [list(curve[place]) for place in np.unique(places).tolist()]

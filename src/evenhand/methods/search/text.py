@@ -1,5 +1,7 @@
-"""What a search found, as text: how much, the simplest cases, where they lie, what they rest on,
-how widely.
+"""What a search found, as text.
+
+It is written in this order: how much, the simplest cases, where they lie, what they rest on, and
+how widely they are spread.
 """
 
 from __future__ import annotations
@@ -7,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from evenhand.methods.search import messages
 from evenhand.report.finding_text import searches_of, subject_of
 from evenhand.report.lines import LEAD, Line, indented, rates, twins
 from evenhand.report.terminal import closing, finding_lines, lines_of_findings
@@ -21,17 +24,11 @@ if TYPE_CHECKING:
 
 MOST_CASES = 3
 MOST_DRIVERS = 8
-NOT_A_RATE = "not a rate: a search goes where it finds; for the share of all inputs use prevalence"
-NO_PROOF = (
-    "this is no proof that there is none: a search can miss what is rare; prevalence bounds the"
-    " share of all inputs"
-)
-EVERY = "every input was tried, so there is no other"
 _DEEPER = LEAD + 2
 
 
 def lines(result: Result, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
-    """Tell each finding of a search, then what else there is to say."""
+    """Return the lines of each finding of a search, then those of the result as a whole."""
     searches = searches_of(result)
     if not searches:
         yield from lines_of_findings(result, cases=cases, width=width)
@@ -40,14 +37,17 @@ def lines(result: Result, *, cases: int = 1, width: int | None = None) -> Iterat
         if entry is None:
             yield from finding_lines(finding, cases, width)
         else:
-            yield from told_search(finding, entry, cases, width)
+            yield from search_lines(finding, entry, cases, width)
     yield from closing(result)
 
 
-def told_search(
-    finding: Finding, entry: Mapping[str, Any], cases: int, width: int | None
+def search_lines(
+    finding: Finding,
+    entry: Mapping[str, Any],
+    cases: int,
+    width: int | None,
 ) -> Iterator[Line]:
-    """Tell one finding of a search, with what the details hold of it.
+    """Return the lines of one finding of a search, with what the details hold of it.
 
     With one case, the first is a table, with the two inputs side by side, and two more are lines;
     more are all tables.
@@ -56,97 +56,147 @@ def told_search(
     >>> from evenhand.results.evidence import Finding
     >>> entry = {"found": 0, "cells": 0, "tried": 400, "queries": 800, "strategy": "adaptive"}
     >>> nothing = Finding("nothing was found", ("sex",), Witnesses.of(0, 400, "adaptive"), 0)
-    >>> print(next(told_search(nothing, entry, 1, None)))
+    >>> print(next(search_lines(nothing, entry, 1, None)))
     UNDECIDED sex: no discriminatory input found (adaptive, 400 inputs tried, 800 queries); limit 0
     """
     yield Line(_head(finding, entry), finding.verdict)
-    complete = finding.estimate.high == finding.estimate.value
+    yield Line(reservation(finding, entry), indent=LEAD)
     if not entry["found"]:
-        yield Line(EVERY if complete else NO_PROOF, indent=LEAD)
         return
-    yield Line(EVERY if complete else NOT_A_RATE, indent=LEAD)
     if cases:
         yield from _cases(finding.cases, cases, width)
     yield from _where(entry.get("regions") or ())
     yield from _why(entry.get("drivers") or (), width)
     if entry.get("spread"):
-        yield Line(f"how spread: {_spread(entry['spread'])}", indent=LEAD)
+        measures = ", ".join(_spread(entry["spread"]))
+        yield Line(messages.HOW_SPREAD.format(measures=measures), indent=LEAD)
+
+
+def reservation(finding: Finding, entry: Mapping[str, Any]) -> str:
+    """Return what the number of inputs found does not say."""
+    complete = finding.estimate.high == finding.estimate.value
+    if complete:
+        return messages.EVERY_INPUT_TRIED
+    if entry["found"]:
+        return messages.NOT_A_RATE
+    return messages.NO_PROOF
 
 
 def _head(finding: Finding, entry: Mapping[str, Any]) -> str:
-    found, cells = entry["found"], entry["cells"]
-    many = "no discriminatory input found"
-    if found:
-        inputs = number_text.many(found, "discriminatory input")
-        many = f"{inputs} found in {number_text.many(cells, 'coarse cell')}"
-    how = f"{entry['strategy']}, {finding.estimate.n:,} inputs tried, {entry['queries']:,} queries"
-    limit = "" if finding.limit is None else f"; limit {number_text.limit(finding.limit)}"
-    return f"{subject_of(finding)}: {many} ({how}){limit}"
+    """Return how many inputs were found, how they were sought, and the limit."""
+    about = subject_of(finding)
+    strategy = entry["strategy"]
+    tried = number_text.count(finding.estimate.n)
+    queries = number_text.count(entry["queries"])
+    inputs = number_text.many(entry["found"], "discriminatory input")
+    cells = number_text.many(entry["cells"], "coarse cell")
+    if finding.limit is None and entry["found"]:
+        return messages.HEAD_FOUND.format(
+            about=about,
+            inputs=inputs,
+            cells=cells,
+            strategy=strategy,
+            tried=tried,
+            queries=queries,
+        )
+    if finding.limit is None:
+        return messages.HEAD_NOT_FOUND.format(
+            about=about,
+            strategy=strategy,
+            tried=tried,
+            queries=queries,
+        )
+    limit = number_text.limit(finding.limit)
+    if entry["found"]:
+        return messages.HEAD_FOUND_WITH_LIMIT.format(
+            about=about,
+            inputs=inputs,
+            cells=cells,
+            strategy=strategy,
+            tried=tried,
+            queries=queries,
+            limit=limit,
+        )
+    return messages.HEAD_NOT_FOUND_WITH_LIMIT.format(
+        about=about,
+        strategy=strategy,
+        tried=tried,
+        queries=queries,
+        limit=limit,
+    )
 
 
 def _cases(cases: Sequence[Case], tables: int, width: int | None) -> Iterator[Line]:
-    if cases:
-        yield Line(f"the simplest {'case' if len(cases) == 1 else 'cases'}:", indent=LEAD)
+    """Return cases as tables, and as lines where one table is enough."""
+    if len(cases) == 1:
+        yield Line(messages.SIMPLEST_CASE, indent=LEAD)
+    elif cases:
+        yield Line(messages.SIMPLEST_CASES, indent=LEAD)
     for case in cases[:tables]:
         yield from indented(twins(case, width))
-    for case in cases[1:MOST_CASES] if tables == 1 else ():
-        yield Line(f"or {case}", indent=LEAD)
+    if tables == 1:
+        for case in cases[1:MOST_CASES]:
+            yield Line(messages.ANOTHER_CASE.format(case=case), indent=LEAD)
 
 
 def _where(regions: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
-    """Tell the rules, each with the share of discriminatory inputs among uniform draws that meet
-    it.
-    """
+    """Return the rules, each with its share of discriminatory inputs among uniform draws."""
     if not regions:
         return
-    yield Line(
-        "where: the share of discriminatory inputs among fresh uniform inputs that meet a rule",
-        indent=LEAD,
-    )
+    yield Line(messages.WHERE, indent=LEAD)
     for region in regions:
-        # The rule stands before it, so the population would say it twice.
-        inside = replace(Estimate.from_dict(region["estimate"]), population="")
-        yield Line(
-            f"{region['text']}: {inside}; {region['found']:,} of those found", indent=_DEEPER
+        estimate = Estimate.from_dict(region["estimate"])
+        # The rule stands before it, so the population would repeat it.
+        estimate = replace(estimate, population="")
+        line = messages.REGION.format(
+            rule=region["text"],
+            estimate=estimate,
+            found=number_text.count(region["found"]),
         )
+        yield Line(line, indent=_DEEPER)
+    # The last region is everybody.
     if len(regions) == 1:
-        yield Line(
-            "no rule was found that holds clearly more of them than everybody does", indent=_DEEPER
-        )
+        yield Line(messages.NO_RULE, indent=_DEEPER)
 
 
 def _why(drivers: Sequence[Mapping[str, Any]], width: int | None) -> Iterator[Line]:
-    """Tell how often another value of each feature ends the discrimination."""
+    """Return how often another value of each feature ends the discrimination."""
     if not drivers:
         return
-    yield Line(
-        "why: how often another value of one feature ends it, among the inputs found", indent=LEAD
-    )
-    rows: list[tuple[str, Estimate] | str] = [
-        (f"{driver['feature']}{_example(driver)}", Estimate.from_dict(driver["estimate"]))
-        for driver in drivers[:MOST_DRIVERS]
-    ]
+    yield Line(messages.WHY, indent=LEAD)
+    rows: list[tuple[str, Estimate] | str] = []
+    for driver in drivers[:MOST_DRIVERS]:
+        estimate = Estimate.from_dict(driver["estimate"])
+        rows.append((_driver_name(driver), estimate))
     if len(drivers) > MOST_DRIVERS:
-        rows.append(f"… {len(drivers) - MOST_DRIVERS:,} more")
+        number = number_text.count(len(drivers) - MOST_DRIVERS)
+        rows.append(messages.MORE.format(number=number))
     yield from indented(rates("feature", "ends it", rows, width))
 
 
-def _example(driver: Mapping[str, Any]) -> str:
+def _driver_name(driver: Mapping[str, Any]) -> str:
+    """Return a feature, with an example of a change of it where there is one."""
     change = driver.get("example")
-    return "" if change is None else f", as {change['before']} → {change['after']} did"
+    if change is None:
+        return str(driver["feature"])
+    return messages.FEATURE_WITH_EXAMPLE.format(
+        feature=driver["feature"],
+        before=change["before"],
+        after=change["after"],
+    )
 
 
-def _spread(spread: Mapping[str, Any]) -> str:
-    cells, clusters = spread["cells"], spread["clusters"]
-    told = [number_text.many(cells, "coarse cell"), number_text.many(clusters, "cluster")]
+def _spread(spread: Mapping[str, Any]) -> Iterator[str]:
+    """Return how widely found inputs lie, one phrase for each measure."""
+    yield number_text.many(spread["cells"], "coarse cell")
+    yield number_text.many(spread["clusters"], "cluster")
     if spread["distance"] is not None:
-        told.append(
-            f"two of them are {spread['distance']:.2f} apart on average (0 is equal, 1 is all"
-            " different)"
+        distance = number_text.decimal(spread["distance"], 2)
+        yield messages.MEAN_DISTANCE.format(distance=distance)
+    real = spread["real"]
+    if real:
+        yield messages.DISTANCE_TO_ROWS.format(
+            rows=number_text.count(real["rows"]),
+            median=number_text.decimal(real["median"], 2),
+            nearest=number_text.decimal(real["nearest"], 2),
         )
-    if real := spread["real"]:
-        told.append(
-            f"the nearest of {real['rows']:,} real rows is {real['median']:.2f} away from half of"
-            f" them, and {real['nearest']:.2f} from one"
-        )
-    return ", ".join(told)

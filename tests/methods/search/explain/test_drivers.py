@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenhand.methods.search.explain.drivers import POPULATION, Driver, drivers
+from evenhand.methods.search import messages
+from evenhand.methods.search.explain.drivers import Driver, drivers
 from evenhand.methods.search.probe import Probe
 from evenhand.space.feature import category, integer, real
 from evenhand.space.space import Space
@@ -59,7 +60,7 @@ def test_what_matters_comes_first_and_what_is_ignored_ends_nothing():
     for driver in found:
         assert driver.estimate.n == 500
         assert driver.estimate.method == "exact, simultaneous over 4 features"
-        assert driver.estimate.population == POPULATION
+        assert driver.estimate.population == messages.INPUTS_FOUND
 
 
 def test_the_example_is_the_smallest_change_that_was_seen_and_replays():

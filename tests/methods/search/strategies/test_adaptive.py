@@ -12,20 +12,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.methods.search.loop import hunt
+from evenhand.methods.search.loop import run_strategy
 from evenhand.methods.search.margins import Margins
 from evenhand.methods.search.probe import Probe
 from evenhand.methods.search.strategies import as_strategy
 from evenhand.methods.search.strategies.adaptive import Adaptive
 from evenhand.methods.search.strategies.aequitas import Aequitas, aequitas
-from evenhand.methods.search.strategies.archive import HEIRLOOM, RECENT, STALE, Archive, Kin
+from evenhand.methods.search.strategies.archive import INHERITED, RECENT, STALE, Archive, HitRecords
 from evenhand.methods.search.strategies.bandit import MEMORY, MOST_MOVES, Arms
 from evenhand.methods.search.strategies.base import Setting
 from evenhand.methods.search.strategies.boundary import EDGES, ENDS, MOST_OUTCOMES, Bisection, Edges
 from evenhand.methods.search.strategies.exhaustive import Everything
 from evenhand.methods.search.strategies.margin_slope import Slope
-from evenhand.methods.search.strategies.moves import Moves
-from evenhand.methods.search.strategies.start_points import Given, Near, Uniform, stirred
+from evenhand.methods.search.strategies.moves import FeatureMoves
+from evenhand.methods.search.strategies.start_points import RealRowSeeds, NearMissSeeds, UniformSeeds, stirred
 from evenhand.runtime.budget import Budget, Meter
 from evenhand.space.feature import category, integer, real
 from evenhand.space.space import Space
@@ -71,14 +71,14 @@ def inside(space: Space, points: Any) -> bool:
     return all(feature.inside(points[:, at]).all() for at, feature in enumerate(space.features))
 
 
-# Moves.
+# FeatureMoves.
 
 
 @settings(max_examples=examples(60), deadline=None)
 @given(spaces(continuous=True), st.integers(0, 99), st.data())
 def test_moves_stay_in_the_space_and_change_one_feature(space, seed, data):
     name = data.draw(st.sampled_from(space.names))
-    moves = Moves(probe_of(lambda people: np.zeros(len(people)), space, (name,)))
+    moves = FeatureMoves(probe_of(lambda people: np.zeros(len(people)), space, (name,)))
     if not moves.features:
         return
     rng = rng_of(seed)
@@ -114,7 +114,7 @@ def test_moves_stay_in_the_space_and_change_one_feature(space, seed, data):
 
 
 def test_arms_are_chosen_by_what_they_led_to():
-    arms, rng = Arms(Moves(probe_of())), rng_of()
+    arms, rng = Arms(FeatureMoves(probe_of())), rng_of()
     size = 3 * len(arms.moves.features)
     chosen = arms.choose(5000, rng)
     assert chosen.shape == (MOST_MOVES, 5000)
@@ -137,7 +137,7 @@ def test_arms_are_chosen_by_what_they_led_to():
 
 
 def test_arms_share_credit_and_forget():
-    arms = Arms(Moves(probe_of()))
+    arms = Arms(FeatureMoves(probe_of()))
     two = np.array([[0], [3], [-1], [-1]])
     arms.learn(two, np.array([True]))
     assert arms.tries[[0, 3, 5]].tolist() == [2.5, 2.5, 2.0]
@@ -150,7 +150,7 @@ def test_arms_share_credit_and_forget():
 
 
 def test_arms_move_inside_the_space_only():
-    arms, rng = Arms(Moves(probe_of())), rng_of()
+    arms, rng = Arms(FeatureMoves(probe_of())), rng_of()
     points = PEOPLE.draw(3000, rng)
     chosen = arms.choose(3000, rng)
     moved = arms.apply(points.copy(), chosen, rng)
@@ -166,11 +166,11 @@ def test_arms_move_inside_the_space_only():
 # Archive.
 
 
-def kin(points: Any, parents: Any = None, depth: float = 0.0) -> Kin:
+def kin(points: Any, parents: Any = None, depth: float = 0.0) -> HitRecords:
     n = len(points)
-    nobody, rest = np.full(n, -1), [np.zeros(n) for _ in fields(Kin)[5:]]
+    nobody, rest = np.full(n, -1), [np.zeros(n) for _ in fields(HitRecords)[5:]]
     born = nobody if parents is None else parents
-    return Kin(points, np.zeros((n, 2), np.intp), born, nobody, np.full(n, depth), *rest)
+    return HitRecords(points, np.zeros((n, 2), np.intp), born, nobody, np.full(n, depth), *rest)
 
 
 def test_an_archive_knows_its_cells():
@@ -212,7 +212,7 @@ def test_children_inherit_how_well_it_went():
     assert archive.robustness(np.array([2])) == pytest.approx([11 / 12])
     archive.learn(np.array([2]), np.array([False]))
     assert archive.robustness(np.array([2])) == pytest.approx(
-        [11 / 12 * HEIRLOOM / (HEIRLOOM + 1)]
+        [11 / 12 * INHERITED / (INHERITED + 1)]
     )  # soon its own
     promise = archive.promise(np.array([0, 1, 2]))
     assert np.argsort(promise).tolist() == [1, 2, 0]
@@ -237,9 +237,9 @@ def test_an_archive_that_grows_a_little_keeps_its_count_of_cells():
 
 
 def test_given_rows_come_each_once_and_then_changed():
-    moves = Moves(probe_of())
+    moves = FeatureMoves(probe_of())
     rows = PEOPLE.draw(30, rng_of(1))
-    source = Given(moves, rows, rng_of())
+    source = RealRowSeeds(moves, rows, rng_of())
     first, second = source.propose(20, rng_of()), source.propose(20, rng_of())
     asked = np.concatenate([first, second[:10]])
     assert sorted(map(tuple, asked.tolist())) == sorted(map(tuple, rows.tolist()))
@@ -253,7 +253,7 @@ def test_near_misses_are_kept_and_changed_a_little():
         return np.where(people["sex"] == "M", people["income"] / 1000, 0)
 
     probe = probe_of(pay, differs=0.9)
-    near = Near(Moves(probe))
+    near = NearMissSeeds(FeatureMoves(probe))
     assert not near.ready
     tried = probe.ask(PEOPLE.draw(3000, rng_of()))
     near.witness(tried)
@@ -273,7 +273,7 @@ def test_near_misses_are_kept_and_changed_a_little():
 
 def test_uniform_seeds_keep_the_constraints():
     space = Space(PEOPLE.features, constraints=["age > 30 or income < 500"])
-    points = Uniform(Moves(probe_of(space=space))).propose(500, rng_of())
+    points = UniformSeeds(FeatureMoves(probe_of(space=space))).propose(500, rng_of())
     assert space.valid(points).all()
 
 
@@ -284,7 +284,7 @@ def ways(
     decide: Any, space: Space = PEOPLE, waves: int = 40, n: int = 128
 ) -> tuple[Probe, Bisection, Edges, list[Any]]:
     probe = probe_of(decide, space)
-    moves, rng = Moves(probe), rng_of()
+    moves, rng = FeatureMoves(probe), rng_of()
     edges = Edges(moves)
     bisection = Bisection(moves, edges)
     bisection.witness(probe.ask(space.draw(400, rng)))
@@ -350,17 +350,17 @@ def test_bisection_meets_hits_and_leaves_them():
 
 def test_bisection_needs_two_outcomes_and_not_too_many():
     probe = probe_of(lambda people: np.ones(len(people), dtype=int))
-    bisection = Bisection(Moves(probe), Edges(Moves(probe)))
+    bisection = Bisection(FeatureMoves(probe), Edges(FeatureMoves(probe)))
     assert not bisection.ready
     bisection.witness(probe.ask(PEOPLE.draw(50, rng_of())))
     assert not bisection.ready
     many = probe_of(lambda people: people["age"])
-    bisection = Bisection(Moves(many), Edges(Moves(many)))
+    bisection = Bisection(FeatureMoves(many), Edges(FeatureMoves(many)))
     bisection.witness(many.ask(PEOPLE.draw(2000, rng_of())))
     assert len(bisection._ends) > MOST_OUTCOMES
     assert not bisection.ready
     two = probe_of(fair)
-    bisection = Bisection(Moves(two), Edges(Moves(two)))
+    bisection = Bisection(FeatureMoves(two), Edges(FeatureMoves(two)))
     for seed in range(4):
         bisection.witness(two.ask(PEOPLE.draw(2000, rng_of(seed))))
     assert {len(ends) for ends in bisection._ends.values()} == {ENDS}
@@ -457,7 +457,7 @@ def test_a_wave_may_be_cut_anywhere():
 def test_it_floods(seed):
     """Nearly every second question shows a new discriminatory input once some are known."""
     probe = probe_of()
-    run = hunt(
+    run = run_strategy(
         Adaptive().started(Setting(probe, seed, None, 10_000)), probe, Meter(Budget(queries=10_000))
     )
     assert run.stop is StopReason.QUERIES
@@ -475,7 +475,7 @@ def test_many_values_are_compared_as_hits_had_them():
         return (people["race"] == "c") & (people["income"] > 500)
 
     probe = probe_of(racist, space, ("race",))
-    run = hunt(
+    run = run_strategy(
         Adaptive().started(Setting(probe, 0, None, 4000)), probe, Meter(Budget(queries=4000))
     )
     assert len(run.found) > 1000
@@ -497,7 +497,7 @@ def test_scores_are_followed_where_there_are_any():
     assert margins.bounded
     counts = []
     for probe in (Probe(view, ("sex",), margins), Probe(view, ("sex",))):
-        run = hunt(
+        run = run_strategy(
             Adaptive().started(Setting(probe, 0, None, 3000)), probe, Meter(Budget(queries=3000))
         )
         counts.append(len(run.found))
@@ -538,7 +538,7 @@ def test_slopes_learnt_from_moves_tell_changes_and_how_to_make_up_for_them():
         ],
         protected=["sex"],
     )
-    moves = Moves(Probe(View(Subject(lambda people: people["age"] > 40, space)), ("sex",)))
+    moves = FeatureMoves(Probe(View(Subject(lambda people: people["age"] > 40, space)), ("sex",)))
 
     def middle(points):
         jobs = np.array([0.0, 5.0, -2.0])[points[:, 1].astype(int)]

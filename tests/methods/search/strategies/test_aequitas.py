@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from evenhand.methods.search.loop import hunt
+from evenhand.methods.search.loop import run_strategy
 from evenhand.methods.search.probe import Probe
 from evenhand.methods.search.strategies.aequitas import UPDATES, Aequitas
 from evenhand.methods.search.strategies.aequitas_walk import Chances
@@ -335,7 +335,7 @@ def test_chances_keep_their_bounds_however_long():
     assert max(chances.down) <= 1
     assert min(chances.down) == 0
     assert chances.shares.sum() == pytest.approx(1)
-    assert np.isfinite(chances.upto).all()
+    assert np.isfinite(chances.cumulative).all()
 
 
 def test_guidance_leads_to_the_hits():
@@ -374,7 +374,7 @@ def test_without_a_free_feature_one_trial_is_all():
 def test_what_a_hunt_finds_is_discriminatory_and_valid(update):
     space, names, judge, _ = CASES["constraints"]
     probe, plain = probe_of(space, names, judge), Plain(space, names, judge)
-    went = hunt(
+    went = run_strategy(
         Aequitas(update, global_trials=50).started(Setting(probe, 1)),
         probe,
         Meter(Budget(queries=1500)),

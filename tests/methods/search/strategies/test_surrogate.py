@@ -9,11 +9,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from evenhand.methods.search.loop import Hunt, hunt
+from evenhand.methods.search.loop import StrategyRun, run_strategy
 from evenhand.methods.search.probe import Probe
 from evenhand.methods.search.strategies.base import Setting
 from evenhand.methods.search.strategies.surrogate import FIRST, Surrogate
-from evenhand.methods.search.strategies.surrogate_model import Known, Screen, Targets, Weights
+from evenhand.methods.search.strategies.surrogate_model import KnownClasses, HitScreen, Targets, SignalWeights
 from evenhand.runtime.budget import Budget, Meter
 from evenhand.runtime.errors import EvenhandError
 from evenhand.space.feature import category, integer, real
@@ -36,8 +36,8 @@ def probe_of(space: Space, names: Sequence[str], judge: Judge, gamma: float | No
     return Probe(View(subject), tuple(names))
 
 
-def went(probe: Probe, queries: int, seed: int = 0, **more: Any) -> Hunt:
-    return hunt(
+def went(probe: Probe, queries: int, seed: int = 0, **more: Any) -> StrategyRun:
+    return run_strategy(
         Surrogate().started(Setting(probe, seed, queries=queries, **more)),
         probe,
         Meter(Budget(queries=queries)),
@@ -259,12 +259,12 @@ def test_any_space_can_be_searched(space, data, seed, start):
 
 def test_a_screen_ranks_what_it_was_not_fitted_to():
     probe = probe_of(SMOOTH, ("sex",), linear)
-    known = Known()
+    known = KnownClasses()
     known.add(probe.ask(SMOOTH.draw(1500, np.random.default_rng(0))))
-    screen = Screen.fitted(probe, known, 0)
+    screen = HitScreen.fitted(probe, known, 0)
     assert screen is not None
     others = SMOOTH.draw(2000, np.random.default_rng(1))
-    said = screen.said(others, np.tile([0, 1], (len(others), 1)))
+    said = screen.signals(others, np.tile([0, 1], (len(others), 1)))
     hits = probe.ask(others).hits
     for column in said.T:
         best = hits[np.argsort(-column, kind="stable")[:100]].mean()
@@ -283,15 +283,15 @@ def test_what_is_known_of_the_first_and_the_second_assignment_is_kept_apart():
     )
     points, rng = space.draw(600, np.random.default_rng(0)), np.random.default_rng(1)
     first = rng.integers(0, 3, len(points))
-    known = Known()
+    known = KnownClasses()
     known.add(
         probe.ask(points, np.stack([first, (first + rng.integers(1, 3, len(points))) % 3], axis=1))
     )
-    screen = Screen.fitted(probe, known, 0)
+    screen = HitScreen.fitted(probe, known, 0)
     assert screen is not None
     middle = np.array([[0.0, 45.0]])
     said = {
-        pair: screen.said(middle, np.array([pair]))[0] for pair in [(0, 1), (0, 2), (2, 0), (1, 2)]
+        pair: screen.signals(middle, np.array([pair]))[0] for pair in [(0, 1), (0, 2), (2, 0), (1, 2)]
     }
     assert said[0, 2][0] > said[0, 1][0] + 1
     assert said[1, 2][2] > said[0, 1][2] + 1
@@ -317,13 +317,13 @@ def test_outcomes_of_any_kind_can_be_learnt():
 def test_what_is_said_is_weighed_by_what_came_of_it():
     rng = np.random.default_rng(0)
     said = rng.normal(size=(400, 2))
-    right, wrong = Weights(2), Weights(2)
+    right, wrong = SignalWeights(2), SignalWeights(2)
     for part in np.split(np.arange(400), 8):
         right.learn(said[part], said[part, 0] > 0)
         wrong.learn(said[part], said[part, 0] < 0)
     both = np.array([[2.0, 0.0], [-2.0, 0.0]])
     assert right.chance(both)[0] > right.chance(both)[1] + 1
     assert wrong.chance(both)[0] < wrong.chance(both)[1] - 1
-    always = Weights(2)
+    always = SignalWeights(2)
     always.learn(said, np.ones(400, dtype=np.bool_))
     assert np.isfinite(always.chance(1e6 * both)).all()

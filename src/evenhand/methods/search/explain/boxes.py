@@ -1,10 +1,10 @@
-"""Boxes: the rule that holds most of some inputs in the least of the space, found without asking
-anything.
+"""Boxes: the rule that holds most of some inputs in the least of the space.
 
-The score of a rule is how many times more of the inputs it holds than its share of the space lets
-expect, times the square of the share of them that it holds. So part of a box never beats the box,
-an edge is left out where inputs are less than a third as dense as inside, and one of two boxes is
-taken where they fill less than a quarter of what holds both.
+It is found without asking anything. The score of a rule is how many times more of the inputs it
+holds than its share of the space lets expect, times the square of the share of them that it holds.
+So part of a box never beats the box, an edge is left out where inputs are less than a third as
+dense as inside, and one of two boxes is taken where they fill less than a quarter of what holds
+both.
 """
 
 from __future__ import annotations
@@ -35,22 +35,32 @@ LONGEST = 4
 _NAMED = 6
 """The most levels that a condition names or leaves out."""
 _WEIGHT = 3.0
-"""How much more it counts to hold twice the inputs than half the space: less would cut rules to
-chance clusters.
+"""How much more it counts to hold twice the inputs than half the space.
+
+Less would cut rules to chance clusters.
 """
 _WORTH = math.log(1.2)
 """What a condition must add to the score of its rule to be worth reading."""
-_SINGLE, _CUTS, _GAPS = 100, 64, 16
-"""Up to how many values have bins of their own; else how many cuts there are, and how many gaps are
-bins.
-"""
-_FEWEST, _LEAST = 5, 0.15
-"""A condition keeps so many inputs, and this share of those that meet the others: bins are cut
-where inputs are.
-"""
+_SINGLE = 100
+"""Up to how many values have bins of their own."""
+_CUTS = 64
+"""Into how many cuts more values are divided."""
+_GAPS = 16
+"""How many of the widest gaps between more values are bins."""
+_FEWEST = 5
+"""The fewest inputs that a condition keeps, since bins are cut where inputs are."""
+_LEAST = 0.15
+"""The least share that a condition keeps of the inputs that meet the others."""
 _NARROWEST = 0.01
 """The narrowest range of a feature of many values that counts, as a share of all of it."""
-_STARTS, _SWEEPS = 4, 6
+_STARTS = 4
+"""How many boxes around some input are improved."""
+_SWEEPS = 6
+"""How often each condition is set to its best, at most."""
+_TINY = 1e-12
+"""The least that a share counts for where it divides."""
+_CONFIDENCE = 0.01
+"""How likely chance may explain the best of all ranges."""
 
 
 def least_share(feature: Feature) -> float:
@@ -64,20 +74,24 @@ def least_share(feature: Feature) -> float:
 
 
 def score(hits: Any, share: Any) -> Any:
-    """Return the logarithm of the score of what holds so many of the inputs and this share of the
-    space.
+    """Return the logarithm of the score of a rule.
+
+    `hits` is the share of the inputs that it holds, `share` that of the space.
 
     >>> bool(score(0.5, 0.1) < score(1.0, 0.2)), bool(score(0.5, 0.1) > score(1.0, 0.9))
     (True, True)
     """
-    held = _WEIGHT * np.log(np.maximum(hits, 1e-300)) - np.log(np.maximum(share, 1e-300))
+    log_hits = np.log(np.maximum(hits, 1e-300))
+    log_share = np.log(np.maximum(share, 1e-300))
+    held = _WEIGHT * log_hits - log_share
     return np.where(np.asarray(hits) > 0, held, -np.inf)
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One feature in bins: a level or a value each, or where there are many, cut where the inputs
-    are.
+    """One feature in bins.
+
+    There is a bin for each level or value; where there are many, they are cut where the inputs are.
 
     >>> from evenhand.space.feature import integer
     >>> axis = Axis(integer("age", 0, 9), np.array([3.0, 4.0]))
@@ -94,12 +108,14 @@ class Axis:
         return math.isfinite(self.feature.size)
 
     def _scaled(self, column: Floats) -> Floats:
-        """Return values as their number among all values of the feature, or where those are no
-        list, as they are.
+        """Return values as their number among all values of the feature.
+
+        Where those cannot be listed, values stay as they are.
         """
         if not self._counted or self.feature.kind == "category":
             return column
-        return np.round((column - self.feature.low) / (self.feature.step or 1.0))
+        step = self.feature.step or 1.0
+        return np.round((column - self.feature.low) / step)
 
     @cached_property
     def edges(self) -> Floats:
@@ -109,8 +125,11 @@ class Axis:
         places = np.unique(self._scaled(self.values))
         after = places + 1.0 if self._counted else np.nextafter(places, np.inf)
         cuts = np.quantile(places, np.linspace(0, 1, _CUTS), method="nearest")
-        gaps = np.argsort(places[1:] - after[:-1], kind="stable")[-_GAPS:]
-        return np.unique(np.concatenate([cuts, after[-1:], after[gaps], places[gaps + 1]]))
+        gap_sizes = places[1:] - after[:-1]
+        widest = np.argsort(gap_sizes, kind="stable")[-_GAPS:]
+        gap_starts = after[widest]
+        gap_ends = places[widest + 1]
+        return np.unique(np.concatenate([cuts, after[-1:], gap_starts, gap_ends]))
 
     def of(self, column: Floats) -> Bins:
         """Return the bin of each value."""
@@ -119,12 +138,14 @@ class Axis:
     @cached_property
     def shares(self) -> Floats:
         """The share of the feature's values in each bin."""
-        low, high = (
-            (0.0, float(self.feature.size))
-            if self._counted
-            else (self.feature.low, self.feature.high)
-        )
-        return np.maximum(np.diff([low, *self.edges, high]), 0.0) / (high - low)
+        if self._counted:
+            low = 0.0
+            high = float(self.feature.size)
+        else:
+            low = self.feature.low
+            high = self.feature.high
+        widths = np.diff([low, *self.edges, high])
+        return np.maximum(widths, 0.0) / (high - low)
 
     @cached_property
     def _ranges(self) -> tuple[Bins, Bins]:
@@ -133,84 +154,149 @@ class Axis:
 
     @property
     def least(self) -> float:
-        """The smallest share that a condition counts for: inputs that share a rare value may do so
-        by descent.
+        """The smallest share that a condition counts for.
+
+        Inputs that share a rare value may do so by descent: one was made of the other.
         """
         return least_share(self.feature)
 
     def choose(self, counts: NDArray[Any], shares: Floats, doubt: float) -> Flags:
         """Return the bins with the highest score: any levels of a category, neighbours of a number.
 
-        All bins are returned where so many inputs in few of them are no more than chance and the
-        choice explain.
+        All bins are returned where chance, and the choice among many, explain that so many inputs
+        are in few of them.
         """
-        chosen = np.ones(len(counts), dtype=np.bool_)
-        if not (total := int(counts.sum())):
-            return chosen
+        total = int(counts.sum())
+        everything = np.ones(len(counts), dtype=np.bool_)
+        if not total:
+            return everything
+        choices: _LevelChoices | _RangeChoices
         if self.feature.kind == "category":
-            order = np.argsort(-counts / np.maximum(shares, 1e-12), kind="stable")
-            lengths = np.arange(1, len(order) + 1)
-            lengths = lengths[(lengths <= _NAMED) | (lengths >= len(order) - _NAMED)]
-            hits, size = (
-                np.cumsum(counts[order])[lengths - 1],
-                np.cumsum(shares[order])[lengths - 1],
-            )
+            choices = self._level_choices(counts, shares)
         else:
-            first, last = self._ranges
-            run, area = np.append(0, np.cumsum(counts)), np.append(0.0, np.cumsum(shares))
-            hits, size = run[last] - run[first], np.maximum(area[last] - area[first], self.least)
-        kept = np.flatnonzero(_surprise(hits, total, size) > doubt)
-        if not len(kept):
-            return chosen
-        best = int(kept[np.argmax(score(hits[kept], size[kept]))])
-        places = np.arange(len(counts))
-        if self.feature.kind == "category":
-            return np.isin(places, order[: lengths[best]])
-        return np.asarray((places >= first[best]) & (places < last[best]))
+            choices = self._range_choices(counts, shares)
+        surprising = np.flatnonzero(_surprise(choices.hits, total, choices.shares) > doubt)
+        if not len(surprising):
+            return everything
+        scores = score(choices.hits[surprising], choices.shares[surprising])
+        best = int(surprising[np.argmax(scores)])
+        return choices.bins(best)
+
+    def _level_choices(self, counts: NDArray[Any], shares: Floats) -> _LevelChoices:
+        """Return the sets of levels among which the best one is: the densest, the two densest, …"""
+        density = counts / np.maximum(shares, _TINY)
+        densest_first = np.argsort(-density, kind="stable")
+        lengths = np.arange(1, len(densest_first) + 1)
+        # A rule names few levels, or all but a few.
+        readable = (lengths <= _NAMED) | (lengths >= len(densest_first) - _NAMED)
+        lengths = lengths[readable]
+        return _LevelChoices(
+            hits=np.cumsum(counts[densest_first])[lengths - 1],
+            shares=np.cumsum(shares[densest_first])[lengths - 1],
+            order=densest_first,
+            lengths=lengths,
+        )
+
+    def _range_choices(self, counts: NDArray[Any], shares: Floats) -> _RangeChoices:
+        """Return every range of neighbouring bins."""
+        first, last = self._ranges
+        hits_before = np.append(0, np.cumsum(counts))
+        share_before = np.append(0.0, np.cumsum(shares))
+        range_shares = share_before[last] - share_before[first]
+        return _RangeChoices(
+            hits=hits_before[last] - hits_before[first],
+            shares=np.maximum(range_shares, self.least),
+            first=first,
+            last=last,
+            size=len(counts),
+        )
 
     def condition(self, chosen: Flags, inside: Flags) -> Condition:
-        """Return the chosen bins as a condition, whose ends are those of the inputs inside,
-        rounded.
+        """Return the chosen bins as a condition.
+
+        The ends of a range are those of the inputs inside, rounded.
         """
-        if self.feature.kind == "category":
-            levels = [
-                level
-                for level, kept in zip(self.feature.levels, chosen.tolist(), strict=True)
-                if kept
-            ]
-            return Condition(self.feature.name, levels=tuple(levels))
-        mine, step = self.values[inside], float(self.feature.step or 0.0)
-        low, high, first, last = (
-            float(mine.min()),
-            float(mine.max()),
-            self.feature.low,
-            self.feature.high,
-        )
+        if self.feature.kind != "category":
+            return self._range_condition(chosen, inside)
+        levels = []
+        for level, is_chosen in zip(self.feature.levels, chosen.tolist(), strict=True):
+            if is_chosen:
+                levels.append(level)
+        return Condition(self.feature.name, levels=tuple(levels))
+
+    def _range_condition(self, chosen: Flags, inside: Flags) -> Condition:
+        values = self.values[inside]
+        step = float(self.feature.step or 0.0)
+        low = float(values.min())
+        high = float(values.max())
+        first = self.feature.low
+        last = self.feature.high
         # The ends of a sample lie inside those of what it was drawn from, by the mean gap between
         # two of its values.
-        gap = max((high - low) / max(len(mine) - 1, 1) - step, 0.0)
+        gap = max((high - low) / max(len(values) - 1, 1) - step, 0.0)
         if not self._counted:
             gap = max(gap, (_NARROWEST * (last - first) - (high - low)) / 2)
-        low, high = max(low - gap, first), min(high + gap, last)
+        low = max(low - gap, first)
+        high = min(high + gap, last)
+        # An end that is near to that of the feature is no condition.
         near = (high - low) / 50
+        from_the_first = chosen[0] or low - first <= near
+        to_the_last = chosen[-1] or last - high <= near
         return Condition(
             self.feature.name,
-            None if chosen[0] or low - first <= near else _rounded(low, near, step),
-            None if chosen[-1] or last - high <= near else _rounded(high, near, step),
+            None if from_the_first else _rounded(low, near, step),
+            None if to_the_last else _rounded(high, near, step),
         )
+
+
+@dataclass(frozen=True)
+class _LevelChoices:
+    """Sets of levels to choose from: the first ones of an order, so many of them."""
+
+    hits: NDArray[Any]
+    shares: Floats
+    order: Bins
+    lengths: Bins
+
+    def bins(self, which: int) -> Flags:
+        """Return the bins of a choice."""
+        places = np.arange(len(self.order))
+        return np.isin(places, self.order[: self.lengths[which]])
+
+
+@dataclass(frozen=True)
+class _RangeChoices:
+    """Ranges of bins to choose from: the first bin of each, and the one after its last."""
+
+    hits: NDArray[Any]
+    shares: Floats
+    first: Bins
+    last: Bins
+    size: int
+
+    def bins(self, which: int) -> Flags:
+        """Return the bins of a choice."""
+        places = np.arange(self.size)
+        after_start = places >= self.first[which]
+        before_end = places < self.last[which]
+        return np.asarray(after_start & before_end)
 
 
 def _surprise(hits: NDArray[Any], total: int, share: Floats) -> Floats:
-    """Return how much likelier so many hits of all are by their own share than by that of the
-    space, as a logarithm.
+    """Return how much likelier so many hits are by their own share than by that of the space.
+
+    This is a logarithm: the binomial log likelihood ratio, for choices that hold more than their
+    share of the space lets expect, and enough to speak of.
     """
     gain = np.zeros(len(hits))
-    rows = np.flatnonzero(
-        (hits > share * total) & (hits >= min(total, max(_FEWEST, _LEAST * total)))
-    )
-    inside, share = hits[rows] / total, np.maximum(share[rows], 1e-12)
-    outside = np.maximum(1 - inside, 1e-12) / np.maximum(1 - share, 1e-12)
-    gain[rows] = total * (inside * np.log(inside / share) + (1 - inside) * np.log(outside))
+    enough = min(total, max(_FEWEST, _LEAST * total))
+    rows = np.flatnonzero((hits > share * total) & (hits >= enough))
+    inside = hits[rows] / total
+    expected = np.maximum(share[rows], _TINY)
+    outside_ratio = np.maximum(1 - inside, _TINY) / np.maximum(1 - expected, _TINY)
+    from_inside = inside * np.log(inside / expected)
+    from_outside = (1 - inside) * np.log(outside_ratio)
+    gain[rows] = total * (from_inside + from_outside)
     return gain
 
 
@@ -223,7 +309,10 @@ def _rounded(value: float, by: float, step: float) -> float:
     if 2 * by <= step or by <= 0:
         return value
     unit = 10.0 ** math.floor(math.log10(2 * by))
-    unit *= 5 if unit * 5 <= 2 * by else 2 if unit * 2 <= 2 * by else 1
+    if unit * 5 <= 2 * by:
+        unit *= 5
+    elif unit * 2 <= 2 * by:
+        unit *= 2
     return float(f"{round(value / unit) * unit:.12g}")
 
 
@@ -233,13 +322,13 @@ class Boxes:
     Parameters
     ----------
     positions
-        The features that rules may speak of.
+        The features that rules may have conditions on.
     points
         The inputs that rules should hold.
     background
         Uniform draws of the space, where it has constraints: what is valid is not evenly spread.
     repeats
-        How many of the points say no more than one, since they come from the same.
+        How many of the points count for one only, since they come from the same one.
 
     Examples
     --------
@@ -265,115 +354,149 @@ class Boxes:
         self.axes = [Axis(space.features[position], points[:, position]) for position in kept]
         self._bins = [axis.of(axis.values) for axis in self.axes]
         self._valid: dict[int, Bins] = {}
+        """The bins of valid draws, of each axis that constraints tie to others."""
         if background is not None:
-            blocks = space.blocks(space.features)
-            tied = {column for block in blocks if block.predicates for column in block.columns}
-            numbered = enumerate(zip(kept, self.axes, strict=True))
-            self._valid = {
-                at: axis.of(background[:, column])
-                for at, (column, axis) in numbered
-                if column in tied
-            }
+            constrained = _constrained(space)
+            for at, position in enumerate(kept):
+                if position in constrained:
+                    self._valid[at] = self.axes[at].of(background[:, position])
         # As many ranges are compared as there are pairs of ends, and as many conditions as there
-        # are features.
-        ranges = sum(len(axis.shares) * (len(axis.shares) + 1) / 2 for axis in self.axes)
-        self._doubt = repeats * math.log(max(ranges, 1.0) / 0.01)
+        # are features (Bonferroni).
+        ranges = 0.0
+        for axis in self.axes:
+            ends = len(axis.shares)
+            ranges += ends * (ends + 1) / 2
+        self._doubt = repeats * math.log(max(ranges, 1.0) / _CONFIDENCE)
 
     def best(self, rng: np.random.Generator, least: float = 1.0) -> Rule:
-        """Return the best rule that holds at least so many inputs, from several starts; everybody
-        where none is sure.
+        """Return the best rule that holds at least so many inputs; everybody where none is sure.
 
-        The starts are all inputs, and boxes around some.
+        Several starts are improved: all inputs, and boxes around some.
         """
         if not self.axes:
             return Rule()
-        found = [self._pruned(chosen) for chosen in (self._whole(), *self._around(rng))]
-        enough = [chosen for chosen in found if self._inside(chosen).all(axis=0).sum() >= least]
-        chosen = max([self._whole(), *enough], key=self._value)
-        inside = np.asarray(self._inside(chosen).all(axis=0))
-        parts = zip(self.axes, chosen, strict=True)
-        return Rule.of(
-            self.space, [axis.condition(mine, inside) for axis, mine in parts if not mine.all()]
-        )
+        best = self._whole()
+        for start in (self._whole(), *self._around(rng)):
+            chosen = self._pruned(start)
+            holds_enough = self._inside(chosen).all(axis=0).sum() >= least
+            if holds_enough and self._value(chosen) > self._value(best):
+                best = chosen
+        inside = np.asarray(self._inside(best).all(axis=0))
+        conditions = []
+        for axis, bins in zip(self.axes, best, strict=True):
+            if not bins.all():
+                conditions.append(axis.condition(bins, inside))
+        return Rule.of(self.space, conditions)
 
     def _whole(self) -> list[Flags]:
         return [np.ones(len(axis.shares), dtype=np.bool_) for axis in self.axes]
 
     def _around(self, rng: np.random.Generator) -> list[list[Flags]]:
         """Return boxes that each hold an input and those nearest to it."""
-        m, found = len(self._bins[0]), []
-        for centre in rng.choice(m, min(_STARTS, m), replace=False).tolist():
-            away = np.zeros(m)
+        inputs = len(self._bins[0])
+        near = max(20, inputs // 10)
+        boxes = []
+        for centre in rng.choice(inputs, min(_STARTS, inputs), replace=False).tolist():
+            distance = np.zeros(inputs)
             for axis, bins in zip(self.axes, self._bins, strict=True):
                 apart = np.abs(bins - bins[centre]) / (len(axis.shares) - 1)
-                away += apart > 0 if axis.feature.kind == "category" else apart
-            near = np.argsort(away, kind="stable")[: max(20, m // 10)]
-            found.append(
-                [
-                    _spanned(axis, bins[near])
-                    for axis, bins in zip(self.axes, self._bins, strict=True)
-                ]
-            )
-        return found
+                # Two levels of a category are the same or wholly different.
+                distance += apart > 0 if axis.feature.kind == "category" else apart
+            nearest = np.argsort(distance, kind="stable")[:near]
+            box = []
+            for axis, bins in zip(self.axes, self._bins, strict=True):
+                box.append(_spanned(axis, bins[nearest]))
+            boxes.append(box)
+        return boxes
 
     def _inside(self, chosen: Sequence[Flags]) -> Flags:
-        """Tell which condition (row) each input (column) meets."""
-        return np.stack([mine[bins] for mine, bins in zip(chosen, self._bins, strict=True)])
+        """Return which condition (row) each input (column) meets."""
+        met = []
+        for condition, bins in zip(chosen, self._bins, strict=True):
+            met.append(condition[bins])
+        return np.stack(met)
 
     def _climbed(self, chosen: Sequence[Flags], among: Sequence[int]) -> list[Flags]:
-        """Return what is chosen after one feature after the other was set to its best, until
-        nothing changes.
-        """
-        chosen, inside = list(chosen), self._inside(chosen)
+        """Return what is chosen after every feature was set to its best, until nothing changes."""
+        chosen = list(chosen)
+        inside = self._inside(chosen)
         missed = (~inside).sum(axis=0)
         for _ in range(_SWEEPS):
             before = list(chosen)
             for at in among:
-                rest = missed - ~inside[at] == 0
-                counts = np.bincount(self._bins[at][rest], minlength=len(self.axes[at].shares))
-                chosen[at] = self.axes[at].choose(counts, self._shares(at, chosen), self._doubt)
+                axis = self.axes[at]
+                bins = self._bins[at]
+                meets_others = missed - ~inside[at] == 0
+                counts = np.bincount(bins[meets_others], minlength=len(axis.shares))
+                chosen[at] = axis.choose(counts, self._shares(at, chosen), self._doubt)
                 missed += inside[at]
-                inside[at] = chosen[at][self._bins[at]]
+                inside[at] = chosen[at][bins]
                 missed -= inside[at]
-            if all((one == other).all() for one, other in zip(before, chosen, strict=True)):
+            changed = False
+            for old, new in zip(before, chosen, strict=True):
+                changed = changed or (old != new).any()
+            if not changed:
                 break
         return chosen
 
     def _shares(self, at: int, chosen: Sequence[Flags]) -> Floats:
-        """Return the share of each bin among valid inputs that meet the conditions on other
-        features.
-        """
+        """Return the share of each bin among valid inputs that meet the other conditions."""
+        axis = self.axes[at]
         if at not in self._valid:
-            return self.axes[at].shares
-        mine = self._valid[at]
-        rest = np.ones(len(mine), dtype=np.bool_)
-        for other, bins in self._valid.items():
+            return axis.shares
+        bins = self._valid[at]
+        meets_others = np.ones(len(bins), dtype=np.bool_)
+        for other, other_bins in self._valid.items():
             if other != at:
-                rest &= chosen[other][bins]
-        few = rest.sum() < len(mine) / 64
-        counts = np.bincount(mine if few else mine[rest], minlength=len(self.axes[at].shares))
+                meets_others &= chosen[other][other_bins]
+        # Too few draws would leave shares to chance; then those of all are better.
+        if meets_others.sum() >= len(bins) / 64:
+            bins = bins[meets_others]
+        counts = np.bincount(bins, minlength=len(axis.shares))
         return np.asarray(counts / counts.sum())
 
     def _value(self, chosen: Sequence[Flags]) -> float:
+        """Return the score of what is chosen."""
         share = 1.0
-        for at, (axis, mine) in enumerate(zip(self.axes, chosen, strict=True)):
-            if not mine.all():
-                share *= max(float(self._shares(at, chosen)[mine].sum()), axis.least)
-        return float(score(self._inside(chosen).all(axis=0).mean(), share))
+        for at, (axis, bins) in enumerate(zip(self.axes, chosen, strict=True)):
+            if not bins.all():
+                own_share = float(self._shares(at, chosen)[bins].sum())
+                share *= max(own_share, axis.least)
+        hits = self._inside(chosen).all(axis=0).mean()
+        return float(score(hits, share))
 
     def _pruned(self, chosen: list[Flags]) -> list[Flags]:
-        """Climb, then drop the condition that is worth least and climb again, until those that are
-        left matter.
+        """Return what is chosen after climbing, without conditions that are not worth reading.
+
+        The condition that is worth least is dropped, and the others climb again, until all that
+        are left matter.
         """
-        chosen, whole = self._climbed(chosen, range(len(self.axes))), self._whole()
-        while bounded := [at for at, mine in enumerate(chosen) if not mine.all()]:
-            without = [[*chosen[:at], whole[at], *chosen[at + 1 :]] for at in bounded]
+        chosen = self._climbed(chosen, range(len(self.axes)))
+        whole = self._whole()
+        while True:
+            bounded = [at for at, bins in enumerate(chosen) if not bins.all()]
+            if not bounded:
+                return chosen
+            without = []
+            for at in bounded:
+                others = list(chosen)
+                others[at] = whole[at]
+                without.append(others)
             worth = self._value(chosen) - np.array([self._value(other) for other in without])
-            last = int(np.argmin(worth))
-            if len(bounded) <= LONGEST and worth[last] >= _WORTH:
-                break
-            chosen = self._climbed(without[last], [at for at in bounded if at != bounded[last]])
-        return chosen
+            least = int(np.argmin(worth))
+            if len(bounded) <= LONGEST and worth[least] >= _WORTH:
+                return chosen
+            among = [at for at in bounded if at != bounded[least]]
+            chosen = self._climbed(without[least], among)
+
+
+def _constrained(space: Space) -> set[int]:
+    """Return the positions of features that constraints tie to others."""
+    positions: set[int] = set()
+    for block in space.blocks(space.features):
+        if block.predicates:
+            positions.update(block.columns)
+    return positions
 
 
 def _spanned(axis: Axis, bins: Bins) -> Flags:
@@ -381,5 +504,7 @@ def _spanned(axis: Axis, bins: Bins) -> Flags:
     chosen = np.zeros(len(axis.shares), dtype=np.bool_)
     chosen[bins] = True
     if axis.feature.kind != "category":
-        chosen[bins.min() : bins.max() + 1] = True
+        first = bins.min()
+        last = bins.max()
+        chosen[first : last + 1] = True
     return chosen

@@ -1,9 +1,8 @@
-"""Drivers: which other features a discrimination rests on, by the subject's own answers to changed
-inputs.
+"""Drivers: which other features a discrimination rests on.
 
 Inputs that a search found are changed in one feature at a time and their pair is asked again. The
 share of changes that end the discrimination speaks of the inputs that were found, with the values
-drawn: it is no rate of any population.
+drawn: it is not a rate of any population.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.search import messages
 from evenhand.results.evidence import Case
 from evenhand.runtime.random_streams import stream
 from evenhand.scores.twins import case_of
@@ -28,77 +28,105 @@ if TYPE_CHECKING:
     from evenhand.methods.search.probe import Probe, Tried
     from evenhand.space.feature import Feature, Label, Points
 
-POPULATION = "inputs found by the search, one other value drawn for each"
+    Indices = NDArray[np.intp]
+    Flags = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
+    Generator = np.random.Generator
+
 _TRIES = 32
 """How often another value is drawn where constraints refuse it, before an input is left out."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """A change of one feature that ended a discrimination: the value before and after, and the pair
-    as it is after.
-    """
+class EndingChange:
+    """A change of one feature that ended a discrimination."""
 
     before: Label
     after: Label
     pair: Case
+    """The pair as it is after the change."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the change as JSON holds it."""
-        return {"before": self.before, "after": self.after, "pair": self.pair.to_dict()}
+        return {
+            "before": self.before,
+            "after": self.after,
+            "pair": self.pair.to_dict(),
+        }
 
     @classmethod
-    def from_dict(cls, table: Mapping[str, Any]) -> Change:
+    def from_dict(cls, table: Mapping[str, Any]) -> EndingChange:
         """Rebuild a change from `to_dict`."""
         return cls(table["before"], table["after"], Case.from_dict(table["pair"]))
 
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """A feature, the share of changes of it that ended a discrimination, and the smallest such
-    change that was seen.
-    """
+    """A feature, and how often another value of it ends a discrimination."""
 
     feature: str
     estimate: Estimate
-    example: Change | None = None
+    """The share of changes that ended a discrimination."""
+    example: EndingChange | None = None
+    """The smallest such change that was seen."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the driver as JSON holds it."""
-        found = {"feature": self.feature, "estimate": self.estimate.to_dict()}
-        return found if self.example is None else found | {"example": self.example.to_dict()}
+        table: dict[str, Any] = {
+            "feature": self.feature,
+            "estimate": self.estimate.to_dict(),
+        }
+        if self.example is not None:
+            table["example"] = self.example.to_dict()
+        return table
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Driver:
         """Rebuild a driver from `to_dict`."""
-        example = Change.from_dict(table["example"]) if "example" in table else None
-        return cls(str(table["feature"]), Estimate.from_dict(table["estimate"]), example)
+        example = None
+        if "example" in table:
+            example = EndingChange.from_dict(table["example"])
+        estimate = Estimate.from_dict(table["estimate"])
+        return cls(str(table["feature"]), estimate, example)
 
     def __str__(self) -> str:
-        said = (
-            ""
-            if self.example is None
-            else f", as {self.example.before} → {self.example.after} does"
+        if self.example is None:
+            return messages.DRIVER.format(feature=self.feature, estimate=self.estimate)
+        return messages.DRIVER_WITH_EXAMPLE.format(
+            feature=self.feature,
+            estimate=self.estimate,
+            before=self.example.before,
+            after=self.example.after,
         )
-        return f"changing {self.feature} ends it in {self.estimate}{said}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    """Inputs found that were changed in one feature each, and what came of that."""
+
+    starts: Points
+    """The inputs before."""
+    which: Indices
+    """The feature of each change, as a place among those tried."""
+    tried: Tried
 
 
 def drivers(
     probe: Probe,
     points: Points,
-    pairs: NDArray[np.intp],
+    pairs: Indices,
     seed: int,
     queries: int,
     *,
     level: float = 0.95,
 ) -> tuple[list[Driver], int]:
-    """Return how often a change of each free feature ends the discrimination, most often first, and
-    the inputs asked.
+    """Return how often a change of each free feature ends the discrimination, most often first.
 
-    For each feature, inputs are drawn from those found, with replacement, and given another of the
-    feature's values, all as likely, that leaves both of the pair valid. All features are asked
-    about at once, two inputs for each change. The exact intervals hold together with probability
-    `level`. The share is about the inputs found, never a rate.
+    The second value is how many inputs were asked for that. For each feature, inputs are drawn from
+    those found, with replacement, and given another of the feature's values, all as likely, that
+    leaves both of the pair valid. All features are asked about at once, two inputs for each change.
+    The exact intervals hold together with probability `level`. The share is about the inputs found,
+    never a rate.
 
     Parameters
     ----------
@@ -112,17 +140,56 @@ def drivers(
     >>> from evenhand.space.space import Space
     >>> from evenhand.subject.subject import Subject
     >>> from evenhand.subject.view import View
-    >>> space = Space([category("sex", ["F", "M"]), integer("age", 1, 10), integer("shoe", 36, 48)])
+    >>> numbers = [integer("age", 1, 10), integer("shoe", 36, 48)]
+    >>> space = Space([category("sex", ["F", "M"]), *numbers])
     >>> loan = Subject(lambda people: (people["age"] > 9) & (people["sex"] == "M"), space)
-    >>> probe, found = Probe(View(loan), ("sex",)), space.encode([{"sex": "F", "age": 10, "shoe": 40}])
-    >>> [(driver.feature, driver.estimate.value) for driver in drivers(probe, found, np.array([[0, 1]]), 0, 100)[0]]
+    >>> probe = Probe(View(loan), ("sex",))
+    >>> found = space.encode([{"sex": "F", "age": 10, "shoe": 40}])
+    >>> why, asked = drivers(probe, found, np.array([[0, 1]]), 0, 100)
+    >>> [(driver.feature, driver.estimate.value) for driver in why]
     [('age', 1.0), ('shoe', 0.0)]
     """
     features = [position for position in probe.free if probe.space.features[position].size > 1]
     draws = queries // 2 // max(len(features), 1)
     if draws < 1 or not len(points) or not features:
         return [], 0
-    rng = stream(seed, "drivers")
+    changes = _changed(probe, points, pairs, features, draws, stream(seed, "drivers"))
+    tried = changes.tried
+    ended = np.bincount(changes.which[~tried.hits], minlength=len(features))
+    sizes = np.bincount(changes.which, minlength=len(features))
+    # The same inputs found are drawn for all features, so no independence is claimed: Bonferroni.
+    low, high = intervals.clopper_pearson(ended, sizes, 1 - (1 - level) / len(features))
+    method = "exact"
+    if len(features) > 1:
+        method = messages.SIMULTANEOUS_OVER_FEATURES.format(features=len(features))
+    found = []
+    for at, position in enumerate(features):
+        estimate = Estimate(
+            float(ended[at] / sizes[at]) if sizes[at] else math.nan,
+            float(low[at]),
+            float(high[at]),
+            int(sizes[at]),
+            level,
+            method,
+            messages.INPUTS_FOUND,
+        )
+        ends = np.flatnonzero((changes.which == at) & ~tried.hits)
+        example = _smallest(probe, changes, ends, position) if len(ends) else None
+        found.append(Driver(probe.space.names[position], estimate, example))
+    # What could not be changed comes last.
+    found.sort(key=lambda driver: -driver.estimate.value if driver.estimate.n else 1.0)
+    return found, int(tried.asked.sum())
+
+
+def _changed(
+    probe: Probe,
+    points: Points,
+    pairs: Indices,
+    features: list[int],
+    draws: int,
+    rng: Generator,
+) -> _Changes:
+    """Draw inputs for each feature, give them another value of it, and ask them."""
     chosen = rng.integers(0, len(points), len(features) * draws)
     starts: Points = np.asfortranarray(points[chosen])
     changed = starts.copy(order="F")
@@ -132,32 +199,22 @@ def drivers(
         possible[rows] = _redraw(probe, changed[rows], pairs[chosen[rows]], position, rng)
     kept = np.flatnonzero(possible)
     tried = probe.ask(np.asfortranarray(changed[kept]), pairs[chosen[kept]])
-    which = kept // draws
-    ended = np.bincount(which[~tried.hits], minlength=len(features))
-    sizes = np.bincount(which, minlength=len(features))
-    # The same inputs found are drawn for all features, so no independence is claimed.
-    low, high = intervals.clopper_pearson(ended, sizes, 1 - (1 - level) / len(features))
-    method = f"exact, simultaneous over {len(features)} features" if len(features) > 1 else "exact"
-    made = []
-    for at, position in enumerate(features):
-        value = float(ended[at] / sizes[at]) if sizes[at] else math.nan
-        estimate = Estimate(
-            value, float(low[at]), float(high[at]), int(sizes[at]), level, method, POPULATION
-        )
-        ends = np.flatnonzero((which == at) & ~tried.hits)
-        example = _smallest(probe, starts[kept], tried, ends, position) if len(ends) else None
-        made.append(Driver(probe.space.names[position], estimate, example))
-    made.sort(key=lambda driver: -driver.estimate.value if driver.estimate.n else 1.0)
-    return made, int(tried.asked.sum())
+    return _Changes(starts=starts[kept], which=kept // draws, tried=tried)
 
 
 def _redraw(
-    probe: Probe, points: Points, pairs: NDArray[np.intp], position: int, rng: np.random.Generator
-) -> NDArray[np.bool_]:
-    """Give each point another value of one feature, in place, and tell for which there was a valid
-    one.
+    probe: Probe,
+    points: Points,
+    pairs: Indices,
+    position: int,
+    rng: Generator,
+) -> Flags:
+    """Give each point another value of one feature, in place.
+
+    Returns for which of them there was a valid one.
     """
-    feature, own = probe.space.features[position], points[:, position].copy()
+    feature = probe.space.features[position]
+    own = points[:, position].copy()
     left = np.arange(len(points))
     for _ in range(_TRIES):
         points[left, position] = _another(feature, own[left], rng)
@@ -169,34 +226,36 @@ def _redraw(
     return done
 
 
-def _another(
-    feature: Feature, own: NDArray[np.float64], rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _another(feature: Feature, own: Floats, rng: Generator) -> Floats:
     """Draw a value of the feature for each of these, uniform over all others."""
-    found = np.empty(len(own))
     if math.isinf(feature.size):
+        found = np.empty(len(own))
         feature.draw(len(own), rng, found)
         return found
-    step = float(feature.step or 1.0) if feature.kind != "category" else 1.0
-    low = float(feature.low) if feature.kind != "category" else 0.0
-    place, size = np.round((own - low) / step), int(feature.size)
+    low = 0.0
+    step = 1.0
+    if feature.kind != "category":
+        low = float(feature.low)
+        step = float(feature.step or 1.0)
+    size = int(feature.size)
+    place = np.round((own - low) / step)
     other = (place + rng.integers(1, size, len(own))) % size
     return feature.snap(low + other * step)
 
 
-def _smallest(
-    probe: Probe, starts: Points, tried: Tried, rows: NDArray[np.intp], position: int
-) -> Change:
+def _smallest(probe: Probe, changes: _Changes, rows: Indices, position: int) -> EndingChange:
     """Return the change of a number by the least, or the first of a category."""
     feature = probe.space.features[position]
-    before, after = starts[rows, position], tried.points[rows, position]
-    at = 0 if feature.kind == "category" else int(np.argmin(np.abs(after - before)))
+    tried = changes.tried
+    before = changes.starts[rows, position]
+    after = tried.points[rows, position]
+    at = 0
+    if feature.kind != "category":
+        at = int(np.argmin(np.abs(after - before)))
     row = rows[at : at + 1]
-    individual, twin = (
-        probe.member(tried.points[row], tried.assigned[side, row])[0] for side in (0, 1)
-    )
-    pair = case_of(
-        probe.space, individual, twin, (tried.outcomes[0, row[0]], tried.outcomes[1, row[0]])
-    )
+    individual = probe.member(tried.points[row], tried.assigned[0, row])[0]
+    twin = probe.member(tried.points[row], tried.assigned[1, row])[0]
+    outcomes = (tried.outcomes[0, row[0]], tried.outcomes[1, row[0]])
+    pair = case_of(probe.space, individual, twin, outcomes)
     was, now = feature.labels(np.array([before[at], after[at]]))
-    return Change(was, now, pair)
+    return EndingChange(was, now, pair)

@@ -30,44 +30,58 @@ NAMED = 2
 def project(probe: Probe, found: Points, others: Sequence[Tried]) -> dict[str, Any] | None:
     """Return a map of found inputs among others that a search has tried, as JSON holds it.
 
-    The first axis is the direction in which the outcome changes most, told by least squares over
-    the others; the second is the one across it in which the inputs found differ most. None where
-    nothing is to be seen.
+    The first axis is the direction in which the outcome changes most, by least squares over the
+    others; the second is the one across it in which the inputs found differ most. None is returned
+    where nothing is to be seen.
     """
-    rest = np.concatenate([probe.canonical(found[:0]), *(part.points for part in others)])
-    if len(rest) < FEWEST or not len(found) or not probe.free:
+    # There may be no part at all.
+    nobody = probe.canonical(found[:0])
+    points = np.concatenate([nobody, *(part.points for part in others)])
+    if len(points) < FEWEST or not len(found) or not probe.free:
         return None
-    picked = _evenly(len(rest))
-    rest, outcomes = rest[picked], np.concatenate([part.side for part in others])[picked]
+    outcomes = np.concatenate([part.side for part in others])
+    picked = _evenly(len(points))
+    points = points[picked]
+    outcomes = outcomes[picked]
     shown = found[_evenly(len(found))]
-    matrix = columns(probe.space, np.concatenate([shown, rest]), probe.free)
+    matrix = columns(probe.space, np.concatenate([shown, points]), probe.free)
     centred = matrix - matrix.mean(axis=0)
     first = _direction(centred[len(shown) :], outcomes)
     if first is None:
         return None
-    across = centred[: len(shown)] - centred[: len(shown)].mean(axis=0)
-    across = across - np.outer(across @ first, first)
-    second = (
-        np.linalg.svd(across, full_matrices=False)[2][0]
-        if len(across) > 1
-        else np.zeros_like(first)
-    )
-    second = second * (1.0 if second[np.argmax(np.abs(second))] >= 0 else -1.0)
-    places = np.round(np.stack([centred @ first, centred @ second], axis=1), 4).tolist()
+    second = _across(centred[: len(shown)], first)
+    coordinates = np.stack([centred @ first, centred @ second], axis=1)
+    places = np.round(coordinates, 4).tolist()
+    other_places = []
+    for place, outcome in zip(places[len(shown) :], outcomes.tolist(), strict=True):
+        other_places.append([*place, plain(outcome)])
+    owner = owners(probe.space, probe.free)
     names = [probe.space.names[position] for position in probe.free]
     return {
-        "axes": [_named(axis, owners(probe.space, probe.free), names) for axis in (first, second)],
+        "axes": [_named(first, owner, names), _named(second, owner, names)],
         "found": places[: len(shown)],
-        "others": [
-            [*place, plain(outcome)]
-            for place, outcome in zip(places[len(shown) :], outcomes.tolist(), strict=True)
-        ],
+        "others": other_places,
     }
+
+
+def _across(found: NDArray[np.float64], first: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the direction across the first in which the inputs found differ most."""
+    if len(found) < 2:
+        return np.zeros_like(first)
+    centred = found - found.mean(axis=0)
+    along_first = np.outer(centred @ first, first)
+    principal = np.linalg.svd(centred - along_first, full_matrices=False)[2]
+    second = principal[0]
+    # A direction and its reverse explain the same; the largest weight is made positive.
+    largest = second[np.argmax(np.abs(second))]
+    sign = 1.0 if largest >= 0 else -1.0
+    return np.asarray(second * sign)
 
 
 def _evenly(size: int) -> NDArray[np.intp]:
     """Return places of so many, no more than a map shows."""
-    return np.linspace(0, size - 1, min(MOST, size)).round().astype(np.intp)
+    places = np.linspace(0, size - 1, min(MOST, size))
+    return places.round().astype(np.intp)
 
 
 def _direction(matrix: NDArray[np.float64], outcomes: NDArray[Any]) -> NDArray[np.float64] | None:
@@ -75,23 +89,34 @@ def _direction(matrix: NDArray[np.float64], outcomes: NDArray[Any]) -> NDArray[n
     if outcomes.dtype.kind in "biuf":
         target = outcomes.astype(np.float64)
     else:
-        target = np.unique(outcomes.astype(str), return_inverse=True)[1].astype(np.float64)
+        _, codes = np.unique(outcomes.astype(str), return_inverse=True)
+        target = codes.astype(np.float64)
+    centred = target - target.mean()
     ridge = np.eye(matrix.shape[1]) * (RIDGE * len(matrix))
-    slope = np.linalg.solve(matrix.T @ matrix + ridge, matrix.T @ (target - target.mean()))
+    slope = np.linalg.solve(matrix.T @ matrix + ridge, matrix.T @ centred)
     length = float(np.linalg.norm(slope))
-    return slope / length if length > 0 else None
+    if length <= 0:
+        return None
+    return slope / length
 
 
 def _named(axis: NDArray[np.float64], owner: NDArray[np.intp], names: list[str]) -> str:
-    """Name an axis by the features that weigh most in it, with the direction in which a number
-    grows.
+    """Return the name of an axis: the features that weigh most in it.
+
+    A number has a sign for the direction in which it grows.
     """
     weights = np.sqrt(np.bincount(owner, weights=axis**2, minlength=len(names)))
-    best = np.argsort(-weights, kind="stable")[:NAMED]
+    heaviest = np.argsort(-weights, kind="stable")[:NAMED]
     parts = []
-    for place in best.tolist():
-        mine = axis[owner == place]
-        sign = "" if len(mine) > 1 else ("+" if mine[0] >= 0 else "−")
-        if weights[place] > 0:
-            parts.append(f"{sign}{names[place]}")
+    for place in heaviest.tolist():
+        if weights[place] <= 0:
+            continue
+        own = axis[owner == place]
+        if len(own) > 1:  # a category has a column for each level
+            sign = ""
+        elif own[0] >= 0:
+            sign = "+"
+        else:
+            sign = "−"
+        parts.append(f"{sign}{names[place]}")
     return ", ".join(parts)

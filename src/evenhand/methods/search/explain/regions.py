@@ -1,5 +1,4 @@
-"""Regions: readable rules for where the discriminatory inputs of a search lie, tested on fresh
-draws.
+"""Regions: readable rules for where the discriminatory inputs of a search lie.
 
 A search goes where it has found something, so where it found most says little. Inputs that it found
 are therefore first spread by small changes that keep them discriminatory, rules are learnt from
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.search import messages
 from evenhand.methods.search.explain.boxes import Boxes, least_share, score
 from evenhand.population.samplers import Uniform
 from evenhand.runtime.errors import SpaceError
@@ -31,42 +31,50 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.methods.search.probe import Probe
-    from evenhand.space.feature import Points
+    from evenhand.space.feature import Feature, Points
     from evenhand.space.space import Space
 
-_SAMPLE, _BACKGROUND = 1024, 16_384
-"""The most inputs that rules are learnt from, and draws that tell what is valid."""
-_STEPS, _APART, _LOOKS = 24, 4, 3
-"""How often inputs are changed to spread them, and every how many of the last changes they are
-looked at.
-"""
-_COMMON, _LOOK = 30, 8
-"""So many discriminatory inputs among uniform draws tell how they lie; the share of a first look
-whether there are.
-"""
-_SCALES, _FINE = 8, 1 << 20
-"""The scales of a change of a number, each half of the one before; how many values a continuous
-feature counts for.
-"""
+    Flags = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
+    Generator = np.random.Generator
+
+_SAMPLE = 1024
+"""The most inputs that rules are learnt from."""
+_BACKGROUND = 16_384
+"""Draws that show what is valid."""
+_STEPS = 24
+"""How often inputs are changed to spread them."""
+_APART = 4
+"""Every how many changes inputs are looked at."""
+_LOOKS = 3
+"""How many of the last looks are kept."""
+_COMMON = 30
+"""So many discriminatory inputs among uniform draws show how they lie."""
+_LOOK = 8
+"""The share of a first look whether there are so many: one in eight."""
+_SCALES = 8
+"""The scales of a change of a number, each half of the one before."""
+_FINE = 1 << 20
+"""How many values a continuous feature counts for."""
 _SEVERAL = 3
 """The fewest inputs found that make a region, or one in a hundred of them."""
 _FEWEST = 25
 """Draws that a rule is worth; where the budget has fewer for each, fewer rules are tested."""
-_LEAST, _ENOUGH = 0.05, 10
-"""A rule holds at least this share of the inputs found, and so many of them, or half where there
-are few.
-"""
+_LEAST = 0.05
+"""The least share of the inputs found that a rule holds."""
+_ENOUGH = 10
+"""The fewest inputs found that a rule holds, or half of them where there are few."""
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A rule, how many of the inputs found meet it, and the share of discriminatory inputs among
-    fresh draws in it.
-    """
+    """A rule, and how many discriminatory inputs lie in it."""
 
     rule: Rule
     found: int
+    """How many of the inputs found meet the rule."""
     estimate: Estimate
+    """The share of discriminatory inputs among fresh draws in it."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the region as JSON holds it."""
@@ -91,14 +99,20 @@ class Region:
 
 
 def regions(
-    probe: Probe, found: Points, seed: int, queries: int, *, most: int = 5, level: float = 0.95
+    probe: Probe,
+    found: Points,
+    seed: int,
+    queries: int,
+    *,
+    most: int = 5,
+    level: float = 0.95,
 ) -> tuple[list[Region], int]:
-    """Return up to `most` regions in which discriminatory inputs lie, then everybody, and the
-    inputs asked for that.
+    """Return up to `most` regions in which discriminatory inputs lie, then everybody.
 
-    A drawn input counts where two members of its class differ. The intervals hold together with
-    probability `level`. Only rules whose whole interval is over everybody's are returned, those
-    that explain most first: the lower limit of the share times the number of inputs found inside.
+    The second value is how many inputs were asked for that. A drawn input counts where two members
+    of its class differ. The intervals hold together with probability `level`. Only rules whose
+    whole interval is over everybody's are returned, those that explain most first: the lower limit
+    of the share times the number of inputs found inside.
 
     >>> from evenhand.space.feature import category, integer
     >>> from evenhand.methods.search.probe import Probe
@@ -108,47 +122,59 @@ def regions(
     >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)])
     >>> loan = Subject(lambda people: (people["age"] > 60) & (people["sex"] == "M"), space)
     >>> probe = Probe(View(loan), ("sex",))
-    >>> found, asked = regions(probe, space.encode([{"sex": "F", "age": age} for age in range(61, 91)]), 0, 400)
+    >>> points = space.encode([{"sex": "F", "age": age} for age in range(61, 91)])
+    >>> found, asked = regions(probe, points, 0, 400)
     >>> [str(region.rule) for region in found], asked
     (['age at least 61', 'everybody'], 400)
     """
-    spread, repeats, spent = _evenly(probe, found, seed, queries // len(probe.table) // 2)
-    affordable = (queries - spent) // len(probe.table)
-    thinned = _thinned(probe, found, stream(seed, "regions", "thinned"), _SAMPLE)
-    learnt = [
-        *learn(probe, spread, seed, most, repeats=repeats),
-        *learn(probe, thinned, seed, most),
-    ]
-    # What a single input found started is no region of the search.
-    several = max(_SEVERAL, 0.01 * len(found))
-    rules = [
-        rule for rule in dict.fromkeys(learnt) if rule.mask(found, probe.space).sum() >= several
-    ]
+    affordable_classes = queries // len(probe.table)
+    even = _evenly_lying(probe, found, seed, affordable_classes // 2)
+    affordable = (queries - even.asked) // len(probe.table)
+    rules = _learnt_rules(probe, found, even, seed, most)
     rules = [*rules[: max(affordable // _FEWEST - 1, 0)], Rule()]
     draws = affordable // len(rules)
     if draws < 1:
-        return [], spent
-    (*made, everybody), asked = _tested(
-        probe, rules, found, stream(seed, "regions", "test"), draws, level
-    )
-    kept = [region for region in made if region.estimate.low > everybody.estimate.high]
-    kept.sort(key=lambda region: -region.estimate.low * region.found)
-    stories = _apart([region.rule for region in kept], found, probe.space)[:most]
-    return [*(region for region in kept if region.rule in stories), everybody], spent + asked
+        return [], even.asked
+    rng = stream(seed, "regions", "test")
+    (*tested, everybody), asked = _tested(probe, rules, found, rng, draws, level)
+    clear = [region for region in tested if region.estimate.low > everybody.estimate.high]
+    clear.sort(key=lambda region: -region.estimate.low * region.found)
+    distinct = _distinct([region.rule for region in clear], found, probe.space)[:most]
+    kept = [region for region in clear if region.rule in distinct]
+    return [*kept, everybody], even.asked + asked
+
+
+def _learnt_rules(
+    probe: Probe,
+    found: Points,
+    even: _EvenlyLying,
+    seed: int,
+    most: int,
+) -> list[Rule]:
+    """Return rules learnt from inputs that lie evenly, then from a sample of those found."""
+    thinned = _thinned(probe, found, stream(seed, "regions", "thinned"), _SAMPLE)
+    from_even = learn(probe, even.points, seed, most, repeats=even.repeats)
+    from_found = learn(probe, thinned, seed, most)
+    # What a single input found started is not a region of the search.
+    several = max(_SEVERAL, 0.01 * len(found))
+    distinct = dict.fromkeys([*from_even, *from_found])
+    return [rule for rule in distinct if rule.mask(found, probe.space).sum() >= several]
 
 
 def _tested(
     probe: Probe,
     rules: list[Rule],
     found: Points,
-    rng: np.random.Generator,
+    rng: Generator,
     draws: int,
     level: float,
 ) -> tuple[list[Region], int]:
-    """Draw inputs inside each rule and ask them; rules of which constraints leave next to nothing
-    are left out.
+    """Draw inputs inside each rule and ask them.
+
+    Rules of which constraints leave next to nothing are left out.
     """
-    tested, parts = [], []
+    tested = []
+    parts = []
     for rule in rules:
         try:
             parts.append(rule.draw(draws, rng, probe.space))
@@ -160,70 +186,91 @@ def _tested(
     tried = probe.ask(np.asfortranarray(np.concatenate(parts)))
     hits = tried.hits.reshape(len(tested), draws).sum(axis=1)
     low, high = intervals.by_group(hits, np.full(len(tested), draws), level)
-    method = f"exact, simultaneous over {len(tested)} rules" if len(tested) > 1 else "exact"
-    made = []
+    method = "exact"
+    if len(tested) > 1:
+        method = messages.SIMULTANEOUS_OVER_RULES.format(rules=len(tested))
+    regions = []
     for at, rule in enumerate(tested):
-        value, ends = float(hits[at] / draws), (float(low[at]), float(high[at]))
-        estimate = Estimate(value, *ends, draws, level, method, _speaks_of(rule, probe))
-        made.append(Region(rule, int(rule.mask(found, probe.space).sum()), estimate))
-    return made, int(tried.asked.sum())
+        estimate = Estimate(
+            float(hits[at] / draws),
+            float(low[at]),
+            float(high[at]),
+            draws,
+            level,
+            method,
+            _population(rule, probe),
+        )
+        inside = int(rule.mask(found, probe.space).sum())
+        regions.append(Region(rule, inside, estimate))
+    return regions, int(tried.asked.sum())
 
 
-def _speaks_of(rule: Rule, probe: Probe) -> str:
-    return f"uniform inputs with {rule}" if rule.conditions else Uniform().population(probe.space)
+def _population(rule: Rule, probe: Probe) -> str:
+    if not rule.conditions:
+        return Uniform().population(probe.space)
+    return messages.UNIFORM_INPUTS_IN_RULE.format(rule=rule)
 
 
-def _evenly(probe: Probe, found: Points, seed: int, asks: int) -> tuple[Points, int, int]:
-    """Return discriminatory inputs that lie evenly, how often each is among them, and the inputs
-    asked for that.
+@dataclass(frozen=True, slots=True)
+class _EvenlyLying:
+    """Discriminatory inputs that lie evenly."""
 
-    Where they are not rare, uniform draws tell best how they lie; else those found are spread.
+    points: Points
+    repeats: int
+    """How often each input found is among them."""
+    asked: int
+    """The inputs asked for that."""
+
+
+def _evenly_lying(probe: Probe, found: Points, seed: int, asks: int) -> _EvenlyLying:
+    """Return discriminatory inputs that lie evenly.
+
+    Where they are not rare, uniform draws show best how they lie; else those found are spread.
     """
-    draws, look = probe.space.draw(asks // 2, stream(seed, "regions", "even")), asks // _LOOK
+    draws = probe.space.draw(asks // 2, stream(seed, "regions", "even"))
+    look = asks // _LOOK
     tried = probe.ask(draws[:look])
-    even, spent = tried.points[tried.hits], int(tried.asked.sum())
-    if len(even) * len(draws) >= _COMMON * max(look, 1):
+    even = tried.points[tried.hits]
+    asked = int(tried.asked.sum())
+    # As many as the first look promises of all draws.
+    common = len(even) * len(draws) >= _COMMON * max(look, 1)
+    if common:
         more = probe.ask(np.asfortranarray(draws[look:]))
-        return np.concatenate([even, more.points[more.hits]]), 1, spent + int(more.asked.sum())
-    spread, asked = _spread(probe, found, seed, asks - look)
-    return spread, _LOOKS, spent + asked
+        points = np.concatenate([even, more.points[more.hits]])
+        return _EvenlyLying(points, repeats=1, asked=asked + int(more.asked.sum()))
+    spread, asked_to_spread = _spread(probe, found, seed, asks - look)
+    return _EvenlyLying(spread, repeats=_LOOKS, asked=asked + asked_to_spread)
 
 
 def _spread(probe: Probe, found: Points, seed: int, asks: int) -> tuple[Points, int]:
-    """Return discriminatory inputs that lie as evenly as few steps make them, and the inputs asked
-    for that.
+    """Return discriminatory inputs that lie as evenly as few steps make them.
 
-    Some of the inputs found are changed in several features at a time, by much or little, and keep
-    a change that leaves them discriminatory: a Metropolis walk, which in time is uniform over the
-    discriminatory inputs that it can reach. Features that hardly matter are changed several at
-    once, those that do one by one: the first asks tell them apart.
+    The second value is how many inputs were asked for that. Some of the inputs found are changed in
+    several features at a time, by much or little, and keep a change that leaves them
+    discriminatory: a Metropolis walk, which in time is uniform over the discriminatory inputs that
+    it can reach. Features that hardly matter are changed several at once, those that do one by one:
+    the first asks tell them apart.
     """
-    rng, features = stream(seed, "regions", "spread"), len(probe.free)
+    rng = stream(seed, "regions", "spread")
+    features = len(probe.free)
     walkers = min(asks // (_STEPS + 2), _SAMPLE)
     if walkers < _ENOUGH or not len(found) or not features:
         return found[:0], 0
     points = _thinned(probe, found, rng, walkers)
     points = points[np.arange(walkers) % len(points)]
-    each = max(1, 2 * walkers // features)
-    which = np.repeat(np.arange(features), each)[: 2 * walkers]
-    alone = np.arange(features) == which[:, None]
-    tried = probe.ask(_changed(probe, points[rng.integers(0, walkers, len(which))], alone, rng, 1))
-    survive = (np.bincount(which[tried.hits], minlength=features) + 0.5) / (
-        np.bincount(which, minlength=features) + 1
-    )
-    matters = np.cumsum(1 - survive) / (1 - survive).sum()
-    asked, kept = int(tried.asked.sum()), []
+    survival, asked = _survival(probe, points, rng)
+    mattering = 1 - survival
+    cumulative = np.cumsum(mattering) / mattering.sum()
+    kept = []
     for step in range(_STEPS):
         if step % 4:
-            change = np.arange(features) == np.searchsorted(matters, rng.random(walkers))[:, None]
+            which = np.searchsorted(cumulative, rng.random(walkers))
+            change = np.arange(features) == which[:, None]
+            scales = _SCALES
         else:
-            order = np.argsort(rng.random((walkers, features)), axis=1)
-            risk = np.cumsum(np.log(survive)[order], axis=1)
-            change = np.zeros((walkers, features), dtype=np.bool_)
-            np.put_along_axis(
-                change, order, risk >= np.log(rng.uniform(0.3, 1.0, (walkers, 1))), axis=1
-            )
-        tried = probe.ask(_changed(probe, points, change, rng, _SCALES if step % 4 else 1))
+            change = _several_features(survival, walkers, rng)
+            scales = 1
+        tried = probe.ask(_changed(probe, points, change, rng, scales))
         points = np.where(tried.hits[:, None], tried.points, points)
         asked += int(tried.asked.sum())
         if step % _APART == _APART - 1:
@@ -231,119 +278,182 @@ def _spread(probe: Probe, found: Points, seed: int, asks: int) -> tuple[Points, 
     return np.concatenate(kept[-_LOOKS:]), asked
 
 
-def _changed(
-    probe: Probe, points: Points, change: NDArray[np.bool_], rng: np.random.Generator, scales: int
-) -> Points:
-    """Return the points with other values of some free features (a row for each point), by a scale
-    drawn for each.
+def _survival(probe: Probe, points: Points, rng: Generator) -> tuple[Floats, int]:
+    """Return how often points stay discriminatory when one feature is changed.
 
-    Beyond one end a number goes on at its other, so that a change and its reverse are as likely.
+    The second value is how many inputs were asked for that.
+    """
+    features = len(probe.free)
+    walkers = len(points)
+    changes_of_each = max(1, 2 * walkers // features)
+    which = np.repeat(np.arange(features), changes_of_each)[: 2 * walkers]
+    only_one = np.arange(features) == which[:, None]
+    starts = points[rng.integers(0, walkers, len(which))]
+    tried = probe.ask(_changed(probe, starts, only_one, rng, 1))
+    survived = np.bincount(which[tried.hits], minlength=features)
+    changed = np.bincount(which, minlength=features)
+    # Jeffreys' prior keeps shares off 0 and 1.
+    return (survived + 0.5) / (changed + 1), int(tried.asked.sum())
+
+
+def _several_features(survival: Floats, walkers: int, rng: Generator) -> Flags:
+    """Return features to change at once, as many as a random risk allows, for each walker."""
+    features = len(survival)
+    order = np.argsort(rng.random((walkers, features)), axis=1)
+    log_survival = np.cumsum(np.log(survival)[order], axis=1)
+    least = np.log(rng.uniform(0.3, 1.0, (walkers, 1)))
+    change = np.zeros((walkers, features), dtype=np.bool_)
+    np.put_along_axis(change, order, log_survival >= least, axis=1)
+    return change
+
+
+def _changed(
+    probe: Probe,
+    points: Points,
+    change: Flags,
+    rng: Generator,
+    scales: int,
+) -> Points:
+    """Return the points with other values of some free features, by a scale drawn for each.
+
+    `change` has a row for each point. Beyond one end a number goes on at its other, so that a
+    change and its reverse are as likely.
     """
     found: Points = np.array(points, order="F")
     for at, position in enumerate(probe.free):
-        feature, rows = probe.space.features[position], np.flatnonzero(change[:, at])
-        counted, number = math.isfinite(feature.size), feature.kind != "category"
-        low, count = (
-            (float(feature.low) if number else 0.0),
-            (float(feature.size) if counted else float(_FINE)),
-        )
-        unit = float(feature.step or 1.0) if counted else float(feature.high - low) / _FINE
-        reach = count / 2 ** (rng.integers(0, scales, len(rows)) if number else 0)
-        by = np.ceil(rng.random(len(rows)) * reach) * rng.choice([-1, 1], len(rows))
-        here = (found[rows, position] - low) / unit
-        place = np.mod((np.round(here) if counted else here) + by, count)
-        found[rows, position] = feature.snap(low + place * unit)
+        rows = np.flatnonzero(change[:, at])
+        feature = probe.space.features[position]
+        found[rows, position] = _other_values(feature, found[rows, position], rng, scales)
     return found
 
 
-def learn(
-    probe: Probe, points: Points, seed: int, most: int = 5, *, repeats: int = 1
-) -> list[Rule]:
-    """Return up to `most` rules that hold many of these inputs in little of the space; nothing is
-    asked.
+def _other_values(feature: Feature, values: Floats, rng: Generator, scales: int) -> Floats:
+    """Return other values of a feature, by a scale drawn for each."""
+    is_counted = math.isfinite(feature.size)
+    is_number = feature.kind != "category"
+    low = float(feature.low) if is_number else 0.0
+    if is_counted:
+        count = float(feature.size)
+        unit = float(feature.step or 1.0)
+    else:
+        count = float(_FINE)
+        unit = float(feature.high - low) / _FINE
+    halvings = rng.integers(0, scales, len(values)) if is_number else 0
+    reach = count / 2**halvings
+    distance = np.ceil(rng.random(len(values)) * reach)
+    by = distance * rng.choice([-1, 1], len(values))
+    here = (values - low) / unit
+    if is_counted:
+        here = np.round(here)
+    place = np.mod(here + by, count)
+    return feature.snap(low + place * unit)
 
-    Rules are sought one after the other, among what those before do not hold.
+
+def learn(
+    probe: Probe,
+    points: Points,
+    seed: int,
+    most: int = 5,
+    *,
+    repeats: int = 1,
+) -> list[Rule]:
+    """Return up to `most` rules that hold many of these inputs in little of the space.
+
+    Nothing is asked. Rules are sought one after the other, among what those before do not hold.
     """
-    space, rules, left = probe.space, list[Rule](), points
-    least = max(_LEAST * len(points), min(_ENOUGH, len(points) / 2), 1.0)
-    background = (
-        space.draw(_BACKGROUND, stream(seed, "regions", "background"))
-        if space.constraints
-        else None
-    )
+    space = probe.space
+    rules: list[Rule] = []
+    left = points
+    enough = min(_ENOUGH, len(points) / 2)
+    least = max(_LEAST * len(points), enough, 1.0)
+    background = None
+    if space.constraints:
+        background = space.draw(_BACKGROUND, stream(seed, "regions", "background"))
     for turn in range(2 * most):
         if len(left) < least:
             break
-        rule = Boxes(space, probe.free, left, background, repeats=repeats).best(
-            stream(seed, "regions", "starts", turn), least
-        )
+        boxes = Boxes(space, probe.free, left, background, repeats=repeats)
+        rule = boxes.best(stream(seed, "regions", "starts", turn), least)
         if not rule.conditions:
             break
-        inside = rule.mask(left, space)
         rules.append(rule)
-        left = left[~inside]
-    return _apart(_merged(rules, points, space), points, space)[:most]
+        left = left[~rule.mask(left, space)]
+    return _distinct(_merged(rules, points, space), points, space)[:most]
 
 
-def _apart(rules: list[Rule], points: Points, space: Space) -> list[Rule]:
-    """Return the rules but those that speak mostly of the same inputs as one before: they would
-    tell a story twice.
-    """
-    kept: dict[Rule, NDArray[np.bool_]] = {}
+def _distinct(rules: list[Rule], points: Points, space: Space) -> list[Rule]:
+    """Return the rules but those that hold mostly the same inputs as one before."""
+    kept: dict[Rule, Flags] = {}
     for rule in rules:
         inside = rule.mask(points, space)
-        if all(
-            2 * (inside & other).sum() < min(inside.sum(), other.sum()) for other in kept.values()
-        ):
+        if not any(_mostly_same(inside, other) for other in kept.values()):
             kept[rule] = inside
     return list(kept)
 
 
-def _thinned(probe: Probe, found: Points, rng: np.random.Generator, most: int) -> Points:
-    """Return a sample of what was found that takes from all cells in turn: a search floods some and
-    skims others.
+def _mostly_same(first: Flags, second: Flags) -> bool:
+    """Return whether half of the smaller one of two sets of inputs is in the other."""
+    shared = (first & second).sum()
+    smaller = min(first.sum(), second.sum())
+    return bool(2 * shared >= smaller)
+
+
+def _thinned(probe: Probe, found: Points, rng: Generator, most: int) -> Points:
+    """Return a sample of what was found that takes from all cells in turn.
+
+    A search floods some cells and skims others.
     """
-    mixed = found[rng.permutation(len(found))]
-    cells = np.unique(Cells(probe.space, probe.free).of(mixed), return_inverse=True)[1]
-    order = np.argsort(cells, kind="stable")
-    starts = np.flatnonzero(np.diff(cells[order], prepend=-1))
-    turn = np.empty(len(mixed), dtype=np.intp)
-    turn[order] = np.arange(len(mixed)) - np.repeat(starts, np.diff(starts, append=len(mixed)))
-    return mixed[np.argsort(turn, kind="stable")[:most]]
+    shuffled = found[rng.permutation(len(found))]
+    grid = Cells(probe.space, probe.free)
+    _, cells = np.unique(grid.of(shuffled), return_inverse=True)
+    by_cell = np.argsort(cells, kind="stable")
+    starts = np.flatnonzero(np.diff(cells[by_cell], prepend=-1))
+    sizes = np.diff(starts, append=len(shuffled))
+    # The first of each cell comes first, then the second of each, and so on.
+    turn = np.empty(len(shuffled), dtype=np.intp)
+    turn[by_cell] = np.arange(len(shuffled)) - np.repeat(starts, sizes)
+    return shuffled[np.argsort(turn, kind="stable")[:most]]
 
 
 def _merged(rules: list[Rule], points: Points, space: Space) -> list[Rule]:
-    """Return the rules, best first, with one that holds both in place of two where it scores as
-    high as either.
+    """Return the rules, best first.
+
+    One that holds both takes the place of two where it scores as high as either.
     """
 
     def value(rule: Rule) -> float:
-        return float(score(rule.mask(points, space).mean(), _volume(rule, space)))
+        hits = rule.mask(points, space).mean()
+        return float(score(hits, _volume(rule, space)))
 
-    for one, other in combinations(rules, 2):
-        both = _hull(one, other, space)
-        if both.conditions and value(both) >= max(value(one), value(other)):
-            rest = [rule for rule in rules if rule not in (one, other, both)]
-            return _merged([both, *rest], points, space)
+    for first, second in combinations(rules, 2):
+        both = _hull(first, second, space)
+        if both.conditions and value(both) >= max(value(first), value(second)):
+            others = [rule for rule in rules if rule not in (first, second, both)]
+            return _merged([both, *others], points, space)
     return sorted(rules, key=value, reverse=True)
 
 
-def _hull(one: Rule, other: Rule, space: Space) -> Rule:
+def _hull(first: Rule, second: Rule, space: Space) -> Rule:
     """Return the least rule that holds both."""
-    theirs = {condition.feature: condition for condition in other.conditions}
-    return Rule.of(
-        space,
-        [
-            Condition(
-                mine.feature,
-                None if mine.low is None or its.low is None else min(mine.low, its.low),
-                None if mine.high is None or its.high is None else max(mine.high, its.high),
-                (*mine.levels, *its.levels),
-            )
-            for mine in one.conditions
-            if (its := theirs.get(mine.feature)) is not None
-        ],
-    )
+    of_second = {condition.feature: condition for condition in second.conditions}
+    conditions = []
+    for condition in first.conditions:
+        other = of_second.get(condition.feature)
+        # A feature of which either rule has no condition can have any value.
+        if other is not None:
+            conditions.append(_wider(condition, other))
+    return Rule.of(space, conditions)
+
+
+def _wider(first: Condition, second: Condition) -> Condition:
+    """Return the least condition that holds both."""
+    low = None
+    if first.low is not None and second.low is not None:
+        low = min(first.low, second.low)
+    high = None
+    if first.high is not None and second.high is not None:
+        high = max(first.high, second.high)
+    return Condition(first.feature, low, high, (*first.levels, *second.levels))
 
 
 def _volume(rule: Rule, space: Space) -> float:
@@ -357,7 +467,6 @@ def _volume(rule: Rule, space: Space) -> float:
         low = feature.low if condition.low is None else condition.low
         high = feature.high if condition.high is None else condition.high
         step = float(feature.step or 0.0)
-        share *= max(
-            (high - low + step) / (feature.high - feature.low + step), least_share(feature)
-        )
+        own_share = (high - low + step) / (feature.high - feature.low + step)
+        share *= max(own_share, least_share(feature))
     return share

@@ -1,9 +1,9 @@
-"""Shrink: make a discriminatory input the simplest of its kind, moving it towards a typical row
-while it stays one.
+"""Shrink: make a discriminatory input the simplest of its kind.
 
-Cases move in lock step: each round asks the candidates of all cases at once, so that a round costs
-one call of the software. A move is accepted only where the software itself was asked and still
-tells the two members of the candidate apart, in the same direction. Nothing here is random.
+An input is moved towards a typical row while it stays discriminatory. Cases move in lock step: each
+round asks the candidates of all cases at once, so that a round costs one call of the software. A
+move is accepted only where the software itself was asked and the two members of the candidate still
+differ, in the same direction. Nothing here is random.
 """
 
 from __future__ import annotations
@@ -22,21 +22,24 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.methods.search.probe import Probe
+    from evenhand.methods.search.probe import Probe, Tried
     from evenhand.space.feature import Points
 
+    Numbers = NDArray[np.float64]
     Indices = NDArray[np.intp]
     Flags = NDArray[np.bool_]
 
 COMBINATIONS = 100
 """Up to how many sets of a size are tried when a case is built up from a typical row."""
 NEEDED = 100
-"""What a case takes at least, or about; where not all can have it, the first do, rather than all be
-left half-way.
+"""About what a case takes at least.
+
+Where not all can have it, the first do, rather than all be left half-way.
 """
 FINE = 1000
-"""Into how many parts bisection divides the range of a number; what is finer is lost in rounding
-anyway.
+"""Into how many parts bisection divides the range of a number.
+
+What is finer is lost in rounding anyway.
 """
 DIGITS = (2, 3, 4, 6)
 """To how many significant digits numbers are rounded; one digit would move them too far."""
@@ -57,9 +60,7 @@ def unusual(points: Points, toward: Points) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True)
 class Shrunk:
-    """Simpler cases: a member of each class, the two assignments that differ in outcome, and their
-    outcomes.
-    """
+    """Simpler cases: a member of each class, the assignments that differ, and their outcomes."""
 
     points: Points
     pairs: Indices
@@ -78,13 +79,13 @@ def shrink(
     *,
     outcomes: NDArray[Any],
 ) -> Shrunk:
-    """Return each case as near to a typical row as it goes, asking no more than `queries` inputs in
-    all.
+    """Return each case as near to a typical row as it goes.
 
-    Features become typical where the case persists (delta debugging), or a few of them make a case
-    of a typical row. Numbers that cannot be typical come as near as bisection finds, then rounder,
-    and at last the two members differ in as few features at issue, and as little, as possible. No
-    feature ends further from typical than it was, and what is more favoured stays so.
+    No more than `queries` inputs are asked in all. Features become typical where the case persists
+    (delta debugging), or a few of them make a case of a typical row. Numbers that cannot be typical
+    come as near as bisection finds, then rounder, and at last the two members differ in as few
+    features at issue, and as little, as possible. No feature ends further from typical than it was,
+    and what is more favoured stays so.
 
     Parameters
     ----------
@@ -101,7 +102,8 @@ def shrink(
     >>> from evenhand.space.space import Space
     >>> from evenhand.subject.subject import Subject
     >>> from evenhand.subject.view import View
-    >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90), integer("hours", 0, 99)])
+    >>> numbers = [integer("age", 18, 90), integer("hours", 0, 99)]
+    >>> space = Space([category("sex", ["F", "M"]), *numbers])
     >>> loan = Subject(lambda people: (people["age"] > 61) & (people["sex"] == "M"), space)
     >>> probe = Probe(View(loan), ("sex",))
     >>> tried = probe.ask(space.encode([{"sex": "F", "age": 83, "hours": 7}]))
@@ -110,20 +112,33 @@ def shrink(
     [[0.0, 62.0, 50.0]]
     """
     toward = np.broadcast_to(toward, points.shape)
-    left, start = queries, 0
-    parts: list[_Cases] = []
+    left = queries
+    start = 0
+    parts: list[_ShrinkingCases] = []
     while start < len(points) or not parts:
-        batch = slice(start, start + max(1, left // NEEDED) if left > 1 else len(points))
-        cases = _Cases(probe, points[batch], pairs[batch], outcomes[:, batch], toward[batch], left)
+        # Without anything left to ask, all others stay as they are.
+        size = max(1, left // NEEDED) if left > 1 else len(points)
+        batch = slice(start, start + size)
+        cases = _ShrinkingCases(
+            probe,
+            points[batch],
+            pairs[batch],
+            outcomes[:, batch],
+            toward[batch],
+            left,
+        )
         cases.simplify()
-        left, start = cases.left, start + len(cases.points)
+        left = cases.left
+        start += len(cases.points)
         parts.append(cases)
-    settled = np.concatenate([cases.outcomes for cases in parts], axis=1)
+    shrunk_points = np.concatenate([cases.points for cases in parts])
+    shrunk_outcomes = np.concatenate([cases.outcomes for cases in parts], axis=1)
+    typed_outcomes = as_outcomes(shrunk_outcomes.ravel().tolist())
     return Shrunk(
-        np.asfortranarray(np.concatenate([cases.points for cases in parts])),
-        np.concatenate([cases.pairs for cases in parts]),
-        as_outcomes(settled.ravel().tolist()).reshape(settled.shape),
-        queries - left,
+        points=np.asfortranarray(shrunk_points),
+        pairs=np.concatenate([cases.pairs for cases in parts]),
+        outcomes=typed_outcomes.reshape(shrunk_outcomes.shape),
+        asked=queries - left,
     )
 
 
@@ -139,7 +154,7 @@ class _Round:
     outcomes: NDArray[Any]
 
 
-class _Cases:
+class _ShrinkingCases:
     """Cases on their way, and what may still be asked."""
 
     def __init__(
@@ -151,7 +166,8 @@ class _Cases:
         toward: Points,
         queries: int,
     ) -> None:
-        self.probe, self.left = probe, queries
+        self.probe = probe
+        self.left = queries
         self.points = probe.canonical(points)
         self.pairs = np.array(pairs, dtype=np.intp)
         self.outcomes = np.array(outcomes, dtype=object)
@@ -163,7 +179,8 @@ class _Cases:
         """Do all that makes a case simpler."""
         self.reset(self.odd.sum(axis=1))
         self.build()
-        moved = self.approach(np.ones(len(self.points), dtype=np.bool_))
+        every_case = np.ones(len(self.points), dtype=np.bool_)
+        moved = self.approach(every_case)
         while moved.any():  # where a number came nearer, another feature may now become typical
             moved = self.approach(self.reset(moved.astype(np.int64)))
         self.round_off()
@@ -175,65 +192,89 @@ class _Cases:
         return np.asarray(self.points != self.toward)
 
     def ask(self, rows: Indices, points: Points, pairs: Indices | None = None) -> _Round:
-        """Ask candidates for some cases, equal ones once, those that stand first where not all can
-        be afforded.
+        """Ask candidates for some cases, equal ones once.
 
-        Where the assignments are given, any two outcomes that differ will do; else they must do so
-        as before.
+        Where not all can be afforded, those are asked that stand first. Where the assignments are
+        given, any two outcomes that differ will do; else they must differ as before.
         """
         given = self.pairs[rows] if pairs is None else pairs
-        _, first, same = np.unique(
-            np.column_stack([points, given]), axis=0, return_index=True, return_inverse=True
-        )
+        candidates = np.column_stack([points, given])
+        _, first, same = np.unique(candidates, axis=0, return_index=True, return_inverse=True)
         wanted = np.sort(first)
-        wanted = wanted[self.probe.valid(points[wanted], given[wanted])]
-        wanted = wanted[: self.left // 2]
-        outcomes, kept = np.empty((2, len(rows)), dtype=object), np.zeros(len(rows), dtype=np.bool_)
+        is_valid = self.probe.valid(points[wanted], given[wanted])
+        wanted = wanted[is_valid][: self.left // 2]
         if not len(wanted):
-            return _Round(rows, points, kept, given, outcomes)
+            return _Round(
+                rows=rows,
+                points=points,
+                kept=np.zeros(len(rows), dtype=np.bool_),
+                pairs=given,
+                outcomes=np.empty((2, len(rows)), dtype=object),
+            )
         tried = self.probe.ask(np.asfortranarray(points[wanted]), given[wanted])
         self.left -= int(tried.asked.sum())
-        place = np.full(len(first), -1, dtype=np.intp)
-        place[same[wanted]] = np.arange(len(wanted))
-        known = np.flatnonzero(place[same] >= 0)
-        answer = place[same][known]
-        kept[known] = tried.hits[answer]
+        # Which of the answers each candidate has, -1 where it was not asked.
+        answer_of = np.full(len(first), -1, dtype=np.intp)
+        answer_of[same[wanted]] = np.arange(len(wanted))
+        answers = answer_of[same]
         if pairs is None:
-            outcomes[:, known] = tried.outcomes[:, answer]
-            hits = np.flatnonzero(kept)
-            kept[hits] = self._alike(outcomes[:, hits], self.outcomes[:, rows[hits]])
-            if self.probe.view.positive is not None:
-                kept[known] &= tried.first[answer] == given[known, 0]
-            return _Round(rows, points, kept, given, outcomes)
-        outcomes[:, known] = tried.pair[:, answer]
-        found = given.copy()
-        found[known] = np.stack([tried.first[answer], tried.second[answer]], axis=1)
-        return _Round(rows, points, kept, found, outcomes)
+            return self._same_kind(rows, points, given, tried, answers)
+        return _any_kind(rows, points, given, tried, answers)
+
+    def _same_kind(
+        self,
+        rows: Indices,
+        points: Points,
+        pairs: Indices,
+        tried: Tried,
+        answers: Indices,
+    ) -> _Round:
+        """Return what came of candidates that must differ in the same way as their cases."""
+        outcomes = np.empty((2, len(rows)), dtype=object)
+        kept = np.zeros(len(rows), dtype=np.bool_)
+        asked = np.flatnonzero(answers >= 0)
+        answer = answers[asked]
+        kept[asked] = tried.hits[answer]
+        outcomes[:, asked] = tried.outcomes[:, answer]
+        hits = np.flatnonzero(kept)
+        kept[hits] = self._alike(outcomes[:, hits], self.outcomes[:, rows[hits]])
+        if self.probe.view.positive is not None:
+            # The less favoured stays the same.
+            kept[asked] &= tried.first[answer] == pairs[asked, 0]
+        return _Round(rows, points, kept, pairs, outcomes)
 
     def _alike(self, now: NDArray[Any], before: NDArray[Any]) -> Flags:
-        """Tell which outcomes are of the same kind: the same texts, or numbers of which the same
-        one is larger.
+        """Return which outcomes are of the same kind.
+
+        These are the same texts, or numbers of which the same one is larger.
         """
         if self.probe.view.graded or not now.size:
             return np.ones(now.shape[1], dtype=np.bool_)
         if isinstance(now[0, 0], str):
             return np.asarray((now == before).all(axis=0))
-        return np.asarray((now[0] < now[1]) == (before[0] < before[1]), dtype=np.bool_)
+        grows_now = now[0] < now[1]
+        grew_before = before[0] < before[1]
+        return np.asarray(grows_now == grew_before, dtype=np.bool_)
 
     def accept(self, tried: _Round) -> Flags:
-        """Move each case to the first of its candidates that persists, and tell which cases moved."""
+        """Move each case to the first of its candidates that persists.
+
+        Returns which cases moved.
+        """
         kept = np.flatnonzero(tried.kept)
         rows, first = np.unique(tried.rows[kept], return_index=True)
         chosen = kept[first]
-        self.points[rows], self.pairs[rows] = tried.points[chosen], tried.pairs[chosen]
+        self.points[rows] = tried.points[chosen]
+        self.pairs[rows] = tried.pairs[chosen]
         self.outcomes[:, rows] = tried.outcomes[:, chosen]
         moved = np.zeros(len(self.points), dtype=np.bool_)
         moved[rows] = True
         return moved
 
     def reset(self, size: NDArray[np.int64]) -> Flags:
-        """Make features typical, so many of each case at once, then half as many, and so on; tell
-        which cases moved.
+        """Make features typical: so many of each case at once, then half as many, and so on.
+
+        This is delta debugging. Returns which cases moved.
         """
         ever = np.zeros(len(size), dtype=np.bool_)
         while self.left >= 2 and size.any():
@@ -245,22 +286,25 @@ class _Cases:
             joined = self._joined(parts, tried.kept)
             if joined and self.left >= 2:
                 self.accept(self._ask_typical(joined))
-            size = np.where(moved, np.minimum(size, self.odd.sum(axis=1)), size // 2)
+            still_odd = np.minimum(size, self.odd.sum(axis=1))
+            size = np.where(moved, still_odd, size // 2)
             ever |= moved
         return ever
 
     def _parts(self, size: NDArray[np.int64]) -> list[tuple[Indices, Flags]]:
-        """Return features to make typical, so many at once: the first part of each case, then the
-        second, and so on.
+        """Return features to make typical, so many at once.
+
+        The first part of each case comes first, then the second of each, and so on.
         """
         odd = self.odd
-        part = np.where(odd, (odd.cumsum(axis=1) - 1) // np.maximum(size, 1)[:, None], -1)
+        number_of_odd = odd.cumsum(axis=1) - 1
+        part = np.where(odd, number_of_odd // np.maximum(size, 1)[:, None], -1)
         part[size == 0] = -1
-        found = []
+        parts = []
         for number in range(int(part.max(initial=-1)) + 1):
             rows = np.flatnonzero((part == number).any(axis=1))
-            found.append((rows, part[rows] == number))
-        return found
+            parts.append((rows, part[rows] == number))
+        return parts
 
     def _joined(
         self, parts: list[tuple[Indices, Flags]], kept: Flags
@@ -268,141 +312,162 @@ class _Cases:
         """Return the parts that persist alone joined one after the other, the longest first."""
         union = np.zeros(self.points.shape, dtype=np.bool_)
         times = np.zeros(len(union), dtype=np.intp)
-        found, start = [], 0
+        joined = []
+        start = 0
         for rows, mask in parts:
-            good = kept[start : start + len(rows)]
+            persists = kept[start : start + len(rows)]
             start += len(rows)
-            union[rows[good]] |= mask[good]
-            times[rows[good]] += 1
-            several = rows[good & (times[rows] > 1)]
+            persisting = rows[persists]
+            union[persisting] |= mask[persists]
+            times[persisting] += 1
+            several = rows[persists & (times[rows] > 1)]
             if len(several):
-                found.append((several, union[several]))
-        return found[::-1]
+                joined.append((several, union[several]))
+        return joined[::-1]
 
     def _ask_typical(self, parts: list[tuple[Indices, Flags]]) -> _Round:
+        """Ask cases with some features made typical."""
         rows = np.concatenate([rows for rows, _ in parts])
         mask = np.concatenate([mask for _, mask in parts])
-        return self.ask(rows, np.where(mask, self.toward[rows], self.points[rows]))
+        candidates = np.where(mask, self.toward[rows], self.points[rows])
+        return self.ask(rows, candidates)
 
     def build(self) -> None:
-        """Begin again at a typical row, and take over as few features as make it a case: one, then
-        two, and so on.
+        """Begin again at a typical row, and take over as few features as make it a case.
+
+        One feature is tried first, then two, and so on.
         """
         odd = self.odd
-        place, count = np.where(odd, odd.cumsum(axis=1) - 1, -1), odd.sum(axis=1)
-        for size in range(
-            1, int(count.max(initial=0)) - 1
-        ):  # to leave out only one was tried before
-            most = max(
-                (n for n in range(odd.shape[1] + 1) if comb(n, size) <= COMBINATIONS), default=0
-            )
-            parts = []
-            for taken in combinations(range(most), size):
-                rows = np.flatnonzero((count > size + 1) & (count <= most) & (count > taken[-1]))
-                parts.append((rows, odd[rows] & ~np.isin(place[rows], taken)))
+        count = odd.sum(axis=1)
+        # To leave out only one feature was tried before.
+        for size in range(1, int(count.max(initial=0)) - 1):
+            parts = self._built(odd, count, size)
             if parts and self.left >= 2:
                 built = self.accept(self._ask_typical(parts))
                 count[built] = 0
 
+    def _built(
+        self,
+        odd: Flags,
+        count: NDArray[np.int64],
+        size: int,
+    ) -> list[tuple[Indices, Flags]]:
+        """Return what to make typical, so that so many features stay as they are."""
+        place = np.where(odd, odd.cumsum(axis=1) - 1, -1)
+        most = _most_features(odd.shape[1], size)
+        parts = []
+        for taken in combinations(range(most), size):
+            has_more = (count > size + 1) & (count <= most) & (count > taken[-1])
+            rows = np.flatnonzero(has_more)
+            others = odd[rows] & ~np.isin(place[rows], taken)
+            parts.append((rows, others))
+        return parts
+
     def _numbers(self, cases: Flags) -> Iterator[tuple[Indices, Indices]]:
-        """Give the first number that is not typical of each of these cases, then the second of
-        each, and so on.
-        """
-        odd = (
-            self.odd
-            & np.array([feature.kind != "category" for feature in self.features])
-            & cases[:, None]
-        )
+        """Return the first number that is not typical of each case, then the second, and so on."""
+        is_number = np.array([feature.kind != "category" for feature in self.features])
+        odd = self.odd & is_number & cases[:, None]
         nth = odd.cumsum(axis=1)
         for number in range(1, int(nth.max(initial=0)) + 1):
             rows, position = np.nonzero(odd & (nth == number))
             yield rows, position
 
-    def _ask_moved(self, rows: Indices, position: Indices, values: NDArray[np.float64]) -> _Round:
+    def _ask_moved(self, rows: Indices, position: Indices, values: Numbers) -> _Round:
+        """Ask cases with one number each set to another value."""
         points = self.points[rows]
         points[np.arange(len(rows)), position] = values
         return self.ask(rows, points)
 
-    def _placed(
-        self, values: NDArray[np.float64], position: Indices
-    ) -> tuple[NDArray[np.float64], Flags]:
-        """Return values exactly where their features have them, and which of them the features
-        have.
-        """
-        placed, inside = values.copy(), np.zeros(len(values), dtype=np.bool_)
+    def _placed(self, values: Numbers, position: Indices) -> tuple[Numbers, Flags]:
+        """Return values exactly where their features have them, and which are inside the domain."""
+        placed = values.copy()
+        inside = np.zeros(len(values), dtype=np.bool_)
         for at in np.unique(position):
-            mine = position == at
-            inside[mine] = self.features[at].inside(values[mine])
-            placed[mine] = self.features[at].snap(values[mine])
+            own = position == at
+            feature = self.features[at]
+            inside[own] = feature.inside(values[own])
+            placed[own] = feature.snap(values[own])
         return placed, inside
 
     def approach(self, cases: Flags) -> Flags:
-        """Move the numbers of these cases towards typical by bisection, and tell which cases moved."""
-        width = np.array([float(feature.high - feature.low) for feature in self.features]) / FINE
+        """Move the numbers of these cases towards typical by bisection.
+
+        Returns which cases moved.
+        """
+        ranges = np.array([float(feature.high - feature.low) for feature in self.features])
+        width = ranges / FINE
         ever = np.zeros(len(cases), dtype=np.bool_)
         for rows, position in self._numbers(cases):
-            near, far = self.toward[rows, position], self.points[rows, position]
+            near = self.toward[rows, position]
+            far = self.points[rows, position]
             while self.left >= 2:
                 middle, _ = self._placed((near + far) / 2, position)
-                going = np.flatnonzero(
-                    (np.abs(far - near) > width[position]) & (middle != near) & (middle != far)
-                )
+                wide_enough = np.abs(far - near) > width[position]
+                going = np.flatnonzero(wide_enough & (middle != near) & (middle != far))
                 if not len(going):
                     break
                 tried = self._ask_moved(rows[going], position[going], middle[going])
                 ever |= self.accept(tried)
-                far[going[tried.kept]] = middle[going[tried.kept]]
-                near[going[~tried.kept]] = middle[going[~tried.kept]]
+                persists = going[tried.kept]
+                ends = going[~tried.kept]
+                far[persists] = middle[persists]
+                near[ends] = middle[ends]
         return ever
 
     def round_off(self) -> None:
         """Give numbers fewer significant digits."""
-        for rows, position in self._numbers(np.ones(len(self.points), dtype=np.bool_)):
-            value, goal = self.points[rows, position], self.toward[rows, position]
-            limit = np.abs(self.found[rows, position] - goal)
-            open_ = np.arange(len(rows))
-            for digits in DIGITS:
-                sides = np.stack(_rounded(value, digits))
-                sides = np.take_along_axis(
-                    sides, np.abs(sides - goal).argsort(axis=0, kind="stable"), axis=0
-                )
-                open_ = open_[(sides[0] != sides[1])[open_]]  # others are as round as that already
-                both = np.concatenate([open_, open_])
-                tries = np.concatenate([sides[0, open_], sides[1, open_]])
-                placed, inside = self._placed(tries, position[both])
-                gap = np.abs(placed - goal[both])
-                fit = inside & (gap <= limit[both]) & (gap > 0)
-                if self.left < 2 or not len(open_):
-                    break
-                moved = self.accept(
-                    self._ask_moved(rows[both[fit]], position[both[fit]], placed[fit])
-                )
-                open_ = open_[~moved[rows[open_]]]
+        every_case = np.ones(len(self.points), dtype=np.bool_)
+        for rows, position in self._numbers(every_case):
+            self._round_off_numbers(rows, position)
+
+    def _round_off_numbers(self, rows: Indices, position: Indices) -> None:
+        """Give one number of each case the fewest digits with which it stays a case."""
+        value = self.points[rows, position]
+        goal = self.toward[rows, position]
+        # No number may end further from typical than it was found.
+        limit = np.abs(self.found[rows, position] - goal)
+        open_ = np.arange(len(rows))
+        for digits in DIGITS:
+            nearer, farther = _rounded_nearer_first(value, digits, goal)
+            open_ = open_[(nearer != farther)[open_]]  # others are as round as that already
+            both = np.concatenate([open_, open_])
+            candidates = np.concatenate([nearer[open_], farther[open_]])
+            placed, inside = self._placed(candidates, position[both])
+            gap = np.abs(placed - goal[both])
+            fit = inside & (gap <= limit[both]) & (gap > 0)
+            if self.left < 2 or not len(open_):
+                break
+            which = both[fit]
+            moved = self.accept(self._ask_moved(rows[which], position[which], placed[fit]))
+            open_ = open_[~moved[rows[open_]]]
 
     def change_least(self) -> None:
-        """Let the two members of each case differ in as few features, and numbers by as little, as
-        possible.
-        """
+        """Let the members of each case differ in as few features, and as little, as possible."""
         table = self.probe.table
         if not 2 < len(table) <= MOST_ASSIGNMENTS or not len(self.points):
             return
         pairs = np.stack(np.triu_indices(len(table), 1), axis=1)
-        cost, now = self._change(pairs), self._change(self.pairs)
-        rows = np.flatnonzero(now > cost.min())
+        cost = self._change(pairs)
+        cost_now = self._change(self.pairs)
+        rows = np.flatnonzero(cost_now > cost.min())
         points, same = np.unique(self.points[rows], axis=0, return_inverse=True)
         # What is chosen is asked once more, which tells the less favoured of the two.
         points = points[: self.left // (len(table) + 2)]
         if not len(points):
             return
         best = self._least(points, pairs, np.argsort(cost, kind="stable"))
-        rows, same = rows[same < len(points)], same[same < len(points)]
-        less = (best[same] >= 0) & (cost[best[same]] < now[rows])
-        rows, chosen = rows[less], pairs[best[same[less]]]
+        affordable = same < len(points)
+        rows = rows[affordable]
+        best = best[same[affordable]]
+        is_less = (best >= 0) & (cost[best] < cost_now[rows])
+        rows = rows[is_less]
+        chosen = pairs[best[is_less]]
         self.accept(self.ask(rows, self.points[rows], chosen))
 
     def _least(self, points: Points, pairs: Indices, order: Indices) -> Indices:
-        """Return the first pair of assignments, in this order, whose outcomes differ at each point,
-        -1 for none.
+        """Return the first pair of assignments, in this order, whose outcomes differ at each point.
+
+        -1 stands for none.
         """
         tried = self.probe.ask(np.asfortranarray(points))
         self.left -= int(tried.asked.sum())
@@ -410,47 +475,83 @@ class _Cases:
         for start in range(0, len(order), _PAIRS):
             open_ = np.flatnonzero(best < 0)
             block = order[start : start + _PAIRS]
-            one, other = np.ix_(pairs[block, 0], open_), np.ix_(pairs[block, 1], open_)
-            apart = self.probe.view.distance(tried.outcomes[one], tried.outcomes[other]) > 0
-            apart &= tried.valid[one] & tried.valid[other]
-            best[open_] = np.where(apart.any(axis=0), block[apart.argmax(axis=0)], -1)
+            first = np.ix_(pairs[block, 0], open_)
+            second = np.ix_(pairs[block, 1], open_)
+            distance = self.probe.view.distance(tried.outcomes[first], tried.outcomes[second])
+            apart = (distance > 0) & tried.valid[first] & tried.valid[second]
+            first_apart = block[apart.argmax(axis=0)]
+            best[open_] = np.where(apart.any(axis=0), first_apart, -1)
         return best
 
-    def _change(self, pairs: Indices) -> NDArray[np.float64]:
-        """Return how much pairs of assignments change: the number of features, then how far numbers
-        move.
+    def _change(self, pairs: Indices) -> Numbers:
+        """Return how much pairs of assignments change.
+
+        The number of features counts first, then how far numbers move.
         """
         table = self.probe.table
         total = np.zeros(len(pairs))
         for column, position in enumerate(self.probe.over):
-            feature, gap = (
-                self.features[position],
-                np.abs(table[pairs[:, 0], column] - table[pairs[:, 1], column]),
-            )
+            feature = self.features[position]
+            gap = np.abs(table[pairs[:, 0], column] - table[pairs[:, 1], column])
             total += gap > 0
             if feature.kind != "category":
-                total += (
-                    gap / (float(feature.high - feature.low) or 1.0) / (len(self.probe.over) + 1)
-                )
+                span = float(feature.high - feature.low) or 1.0
+                # All of them together count for less than one feature.
+                total += gap / span / (len(self.probe.over) + 1)
         return total
 
 
-def _rounded(
-    values: NDArray[np.float64], digits: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _any_kind(
+    rows: Indices,
+    points: Points,
+    pairs: Indices,
+    tried: Tried,
+    answers: Indices,
+) -> _Round:
+    """Return what came of candidates whose outcomes may differ in any way."""
+    outcomes = np.empty((2, len(rows)), dtype=object)
+    kept = np.zeros(len(rows), dtype=np.bool_)
+    asked = np.flatnonzero(answers >= 0)
+    answer = answers[asked]
+    kept[asked] = tried.hits[answer]
+    outcomes[:, asked] = tried.pair[:, answer]
+    found = pairs.copy()
+    found[asked] = np.stack([tried.first[answer], tried.second[answer]], axis=1)
+    return _Round(rows, points, kept, found, outcomes)
+
+
+def _most_features(features: int, size: int) -> int:
+    """Return of how many features all sets of a size can be tried."""
+    most = 0
+    for number in range(features + 1):
+        if comb(number, size) <= COMBINATIONS:
+            most = number
+    return most
+
+
+def _rounded_nearer_first(values: Numbers, digits: int, goal: Numbers) -> tuple[Numbers, Numbers]:
+    """Return numbers rounded down and up, first the one that is nearer to its goal."""
+    sides = np.stack(_rounded(values, digits))
+    nearer_first = np.abs(sides - goal).argsort(axis=0, kind="stable")
+    nearer, farther = np.take_along_axis(sides, nearer_first, axis=0)
+    return nearer, farther
+
+
+def _rounded(values: Numbers, digits: int) -> tuple[Numbers, Numbers]:
     """Return numbers rounded down and up to so many significant digits.
 
     >>> down, up = _rounded(np.array([7056.0, -0.123, 50.0, 0.0]), 2)
     >>> down.tolist(), up.tolist()
     ([7000.0, -0.13, 50.0, 0.0], [7100.0, -0.12, 50.0, 0.0])
     """
-    size = np.floor(np.log10(np.where(values == 0, 1.0, np.abs(values))))
-    power = size - digits + 1
+    magnitude = np.where(values == 0, 1.0, np.abs(values))
+    power = np.floor(np.log10(magnitude)) - digits + 1
     # Whole numbers times or over whole powers of ten are exact, so that 0.3 does not become
     # 0.30000000000000004.
-    times, over = 10.0 ** np.maximum(power, 0), 10.0 ** np.maximum(-power, 0)
+    times = 10.0 ** np.maximum(power, 0)
+    over = 10.0 ** np.maximum(-power, 0)
     scaled = values / times * over
-    scaled = np.where(
-        np.isclose(scaled, np.round(scaled), rtol=1e-12, atol=0), np.round(scaled), scaled
-    )
+    nearest = np.round(scaled)
+    is_whole = np.isclose(scaled, nearest, rtol=1e-12, atol=0)
+    scaled = np.where(is_whole, nearest, scaled)
     return np.floor(scaled) * times / over, np.ceil(scaled) * times / over

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from evenhand.methods.search import messages
 from evenhand.methods.search.strategies.base import Proposal, Setting, Strategy
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.runtime.registry import Registry
@@ -36,15 +37,13 @@ STRATEGIES: Registry[Strategy | Maker] = Registry(
 
 
 def as_strategy(strategy: str | Strategy | Maker) -> Strategy:
-    """Return the strategy that a name or a class stands for, and an object as it is; else say which
-    name is nearest.
+    """Return the strategy that a name or a class stands for, and an object as it is.
 
     >>> as_strategy("semi-directed").name
     'semi-directed'
     >>> as_strategy("adaptve")
     Traceback (most recent call last):
-    evenhand.runtime.errors.UsageError: strategy = 'adaptve' is unknown; did you mean 'adaptive'? Valid choices are \
-'adaptive', 'surrogate', 'random', 'semi-directed', 'fully-directed'
+    evenhand.runtime.errors.UsageError: strategy = 'adaptve' is unknown; did you mean 'adaptive'? ...
     """
     if isinstance(strategy, Strategy):
         return strategy
@@ -52,27 +51,24 @@ def as_strategy(strategy: str | Strategy | Maker) -> Strategy:
         return _made(strategy, STRATEGIES[strategy])
     if isinstance(strategy, type) and issubclass(strategy, Strategy):
         return strategy()
-    said = f"strategy = {clip(repr(strategy))}"
+    shown = clip(repr(strategy))
     if hasattr(strategy, "propose"):
-        raise UsageError(
-            f"{said} proposes inputs and is no evenhand.Strategy; derive its class from that"
-        )
-    raise UsageError(f"{said} is unknown; {nearest(strategy, STRATEGIES)}")
+        raise UsageError(messages.NOT_A_STRATEGY.format(strategy=shown))
+    choices = nearest(strategy, STRATEGIES)
+    raise UsageError(messages.UNKNOWN_STRATEGY.format(strategy=shown, choices=choices))
 
 
 def _made(name: str, entry: Strategy | Maker) -> Strategy:
     """Return the object that an entry is or makes."""
-    found = entry if isinstance(entry, Strategy) else entry()
-    if not isinstance(found, Strategy):
-        raise UsageError(
-            f"strategy {name!r} is {clip(repr(found))}; it must be an evenhand.Strategy"
-        )
-    return found
+    made = entry if isinstance(entry, Strategy) else entry()
+    if not isinstance(made, Strategy):
+        shown = clip(repr(made))
+        raise UsageError(messages.ENTRY_NOT_A_STRATEGY.format(name=repr(name), value=shown))
+    return made
 
 
 def __getattr__(name: str) -> object:
-    # What came of inputs is made of arrays, and the names of strategies must cost no import of
-    # NumPy.
+    # `Tried` is made of arrays, and to list the names of strategies must not import NumPy.
     if name == "Tried":
         from evenhand.methods.search.probe import Tried
 

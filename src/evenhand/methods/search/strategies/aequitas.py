@@ -1,11 +1,11 @@
-"""The three strategies of Aequitas (Udeshi, Arora and Chattopadhyay, ASE 2018), as in its
-Algorithms 1 to 4.
+"""The three strategies of Aequitas (Udeshi, Arora and Chattopadhyay, ASE 2018).
 
-A global phase draws inputs; a local phase walks from each discriminatory one in steps of -1 or +1.
-The walk is one step at a time by nature: what comes of a step moves the chances of the next. But
-its random numbers can be drawn before, so steps are laid out ahead on guessed outcomes, asked
-together, and followed again with the true outcomes up to the first step that would have gone
-elsewhere. What is accepted is the walk of the paper, however much was laid out.
+A global phase draws inputs (Algorithm 1); a local phase walks from each discriminatory one in steps
+of -1 or +1 (Algorithm 2), whose chances are updated by Algorithm 3 or 4. The walk is one step at a
+time by nature: what comes of a step moves the chances of the next. But its random numbers can be
+drawn before, so steps are laid out ahead on guessed outcomes, asked together, and followed again
+with the true outcomes up to the first step that would have gone elsewhere. What is accepted is the
+walk of the paper, however much was laid out.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from evenhand.methods.search.strategies.aequitas_walk import Chances, Ground
+from evenhand.methods.search import messages
+from evenhand.methods.search.strategies.aequitas_walk import Chances, Walkway
 from evenhand.methods.search.strategies.base import Proposal, Strategy
 from evenhand.population.samplers import Draws, Uniform
 from evenhand.runtime.errors import UsageError, clip, nearest
@@ -36,10 +37,12 @@ UPDATES: tuple[Update, ...] = get_args(Update)
 
 _BLOCK = 1024
 """Inputs of the global phase drawn at once."""
-_FIRST_REACH, _STRETCH, _MEMORY = 32.0, 1.5, 0.8
-"""Steps expected to be accepted at first, how many are laid out for each of those, and how slowly
-that is learnt.
-"""
+_FIRST_REACH = 32.0
+"""Steps expected to be accepted at first."""
+_STRETCH = 1.5
+"""How many steps are laid out for each that is expected to be accepted."""
+_MEMORY = 0.8
+"""How slowly it is learnt how many steps are accepted."""
 
 
 class Aequitas(Strategy):
@@ -92,28 +95,33 @@ class Aequitas(Strategy):
         ahead: bool | None = None,
     ) -> None:
         if update not in UPDATES:
-            raise UsageError(
-                f"update = {clip(repr(update))} is unknown; {nearest(update, UPDATES)}"
-            )
-        self.name = self.update = update
-        self._global_trials = _whole("global_trials", global_trials)
-        self._local_trials = _whole("local_trials", local_trials)
+            choices = nearest(update, UPDATES)
+            unknown = messages.UNKNOWN_UPDATE.format(update=clip(repr(update)), choices=choices)
+            raise UsageError(unknown)
+        self.update = update
+        self.name = update
+        self._global_trials = _positive_whole("global_trials", global_trials)
+        self._local_trials = _positive_whole("local_trials", local_trials)
         self._dv = _share("dv", dv)
+        # Only Algorithm 4 updates the chances of features.
         self._dpr = _share("dpr", dpr) if update == "fully-directed" else 0.0
         self._wanted_ahead = ahead
 
     def begin(self, setting: Setting) -> None:
-        """Begin with a global phase, and with no chance better than another."""
-        cheap = not setting.probe.view.subject.adapter.expensive
-        self.ahead = cheap if self._wanted_ahead is None else self._wanted_ahead
-        self._ground = Ground(setting.probe)
-        self.chances = Chances(len(self._ground), self._dv, self._dpr)
-        self._start = setting.start if setting.start is not None else np.empty((0, 0))
+        """Begin with a global phase, and with equal chances."""
+        self.ahead = self._wanted_ahead
+        if self.ahead is None:
+            self.ahead = not setting.probe.view.subject.adapter.expensive
+        self._walkway = Walkway(setting.probe)
+        self.chances = Chances(len(self._walkway), self._dv, self._dpr)
+        self._start = np.empty((0, 0)) if setting.start is None else setting.start
         self._order = stream(setting.seed, "aequitas", "start").permutation(len(self._start))
-        self._draws = Draws(
-            Uniform(), setting.probe.space, setting.seed, "aequitas", "global", block=_BLOCK
-        )
-        self._drawn, self._left = 0, self._global_trials
+        space = setting.probe.space
+        self._draws = Draws(Uniform(), space, setting.seed, "aequitas", "global", block=_BLOCK)
+        self._drawn = 0
+        """How many inputs of all global phases were drawn."""
+        self._left = self._global_trials
+        """How many inputs the global phase has left; none in a local phase."""
         self._rng = stream(setting.seed, "aequitas", "local")
         self._numbers: NDArray[np.float64] = np.empty((0, 2))
         self._reach = _FIRST_REACH
@@ -130,40 +138,47 @@ class Aequitas(Strategy):
         self._hit = True
 
     def propose(self, n: int) -> Proposal:
-        """Return inputs of the global phase, or the next steps of the local phase on guessed
-        outcomes.
-        """
-        if not len(self._ground) and self._drawn:  # there is only one class, and it was tried
+        """Return inputs of the global phase, or steps of the local phase on guessed outcomes."""
+        if not len(self._walkway) and self._drawn:  # there is only one class, and it was tried
             return Proposal(self._draws.take(0, 1)[:0])
         if self._left:
             return Proposal(self._next(min(n, self._left)))
-        n = min(n, len(self._seeds) * self._local_trials - self._step)
-        if self.update != "random":
-            n = min(n, max(1, round(_STRETCH * self._reach))) if self.ahead else 1
-        numbers = self._ahead(n)
+        numbers = self._ahead(self._steps_to_lay_out(n))
         if self.update == "random":
             self._laid = self.chances.still(numbers)
         else:
+            # Beyond the guesses, the outcome is guessed to stay what it was last.
             guesses = chain(self._guesses, repeat(self._hit))
             self._laid = self.chances.copy().course(numbers.tolist(), guesses)
         return Proposal(self._walked())
 
+    def _steps_to_lay_out(self, n: int) -> int:
+        """Return how many steps to propose at once."""
+        left = len(self._seeds) * self._local_trials - self._step
+        n = min(n, left)
+        if self.update == "random":
+            # Nothing is learnt from a step, so that all can be laid out.
+            return n
+        if not self.ahead:
+            return 1
+        return min(n, max(1, round(_STRETCH * self._reach)))
+
     def observe(self, tried: Tried) -> int:
-        """Learn from what was tried, and return how many of the inputs the paper's walk would have
-        come to.
-        """
+        """Learn from what was tried, and return how many inputs the paper's walk comes to."""
         if self._left:
             self._gather(tried)
             return len(tried)
         hits = tried.hits.tolist()
         accepted = len(hits)
         if self.update != "random":
-            accepted = len(self.chances.course(self._numbers[:accepted].tolist(), hits, self._laid))
+            numbers = self._numbers[:accepted].tolist()
+            accepted = len(self.chances.course(numbers, hits, self._laid))
             self._reach = _MEMORY * self._reach + (1 - _MEMORY) * accepted
         if accepted:
+            self._hit = hits[accepted - 1]
             # The rest of the walk lies a step or two beside what was laid out, so its outcomes are
             # good guesses.
-            self._hit, self._guesses = hits[accepted - 1], hits[accepted:]
+            self._guesses = hits[accepted:]
             self._at = tried.points[accepted - 1].copy()
             self._numbers = self._numbers[accepted:]
             self._step += accepted
@@ -173,7 +188,10 @@ class Aequitas(Strategy):
         return accepted
 
     def _next(self, n: int) -> Points:
-        """Return the next inputs of the global phase: real rows, each once, and then any."""
+        """Return the next inputs of the global phase: real rows, each once, and then any.
+
+        The paper selects all at random (Algorithm 1, line 5).
+        """
         rows = self._order[self._drawn : self._drawn + n]
         if len(rows):
             return np.asfortranarray(self._start[rows])
@@ -181,36 +199,50 @@ class Aequitas(Strategy):
         return self._draws.take(begin, begin + n)
 
     def _gather(self, tried: Tried) -> None:
-        """Keep the discriminatory inputs of the global phase, each class once (Algorithm 1, line
-        9).
+        """Keep the discriminatory inputs of the global phase (Algorithm 1, line 9).
+
+        Each class is kept once.
         """
         rows = np.flatnonzero(tried.hits)
-        self._seeds.extend(tried.points[rows[self._known.add(tried.keys[rows])]])
+        new = self._known.add(tried.keys[rows])
+        self._seeds.extend(tried.points[rows[new]])
         self._drawn += len(tried)
         self._left -= len(tried)
         if not self._left and not self._seeds:
+            # There is nothing to walk from, so another global phase follows.
             self._left = self._global_trials
 
     def _ahead(self, n: int) -> NDArray[np.float64]:
-        """Return the random numbers of the next steps, two each, the same however many are asked at
-        once.
+        """Return the random numbers of the next steps, two each.
+
+        They are the same however many are asked at once.
         """
         short = n - len(self._numbers)
         if short > 0:
-            self._numbers = np.concatenate([self._numbers, self._rng.random((short, 2))])
+            more = self._rng.random((short, 2))
+            self._numbers = np.concatenate([self._numbers, more])
         return self._numbers[:n]
 
     def _walked(self) -> Points:
-        """Return where the steps that are laid out lead, each input's own walk from that input."""
+        """Return where the steps that are laid out lead.
+
+        Each discriminatory input of the global phase starts a walk of its own (Algorithm 2, line
+        6).
+        """
         parts: list[Points] = []
-        at, done = self._at, 0
+        here = self._at
+        done = 0
         while done < len(self._laid):
             seed, taken = divmod(self._step + done, self._local_trials)
             choices = self._laid[done : done + self._local_trials - taken]
-            parts.append(self._ground.walked(at if taken else self._seeds[seed], choices))
-            at = parts[-1][-1]
+            start = here if taken else self._seeds[seed]
+            path = self._walkway.walked(start, choices)
+            parts.append(path)
+            here = path[-1]
             done += len(choices)
-        return parts[0] if len(parts) == 1 else np.asfortranarray(np.concatenate(parts))
+        if len(parts) == 1:
+            return parts[0]
+        return np.asfortranarray(np.concatenate(parts))
 
 
 @checked_keywords
@@ -222,8 +254,9 @@ def aequitas(
     global_trials: int = 1000,
     local_trials: int = 1000,
 ) -> Aequitas:
-    """Return a strategy of Aequitas with other parameters than the paper's, for
-    ``search(strategy=…)``.
+    """Return a strategy of Aequitas with other parameters than the paper's.
+
+    It is meant for ``search(strategy=…)``.
 
     Parameters
     ----------
@@ -234,6 +267,25 @@ def aequitas(
     global_trials, local_trials
         Inputs drawn in a global phase, and steps from each discriminatory one.
 
+    Returns
+    -------
+    Strategy
+        The strategy.
+
+    Raises
+    ------
+    UsageError
+        If `update` is unknown, `dv` or `dpr` is not a number from 0 to 1, or a number of trials is
+        not a whole number of 1 or more.
+
+    See Also
+    --------
+    evenhand.search : Runs it.
+
+    Notes
+    -----
+    See docs/how-to/search.md
+
     Examples
     --------
     >>> aequitas("semi-directed", dv=0.01).name
@@ -242,23 +294,24 @@ def aequitas(
     return Aequitas(update, dv=dv, dpr=dpr, global_trials=global_trials, local_trials=local_trials)
 
 
-def _whole(name: str, value: Any) -> int:
+def _positive_whole(name: str, value: Any) -> int:
+    """Return a whole number of 1 or more, or raise."""
     try:
+        # True and False count for Python as 1 and 0.
         number = 0 if isinstance(value, bool) else operator.index(value)
     except TypeError:
         number = 0
     if number < 1:
-        raise UsageError(f"{name} = {clip(repr(value))} must be a whole number of 1 or more")
+        shown = clip(repr(value))
+        raise UsageError(messages.NOT_A_POSITIVE_WHOLE_NUMBER.format(name=name, value=shown))
     return number
 
 
 def _share(name: str, value: Any) -> float:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float | np.number)
-        or not 0 <= value <= 1
-    ):
-        raise UsageError(f"{name} = {clip(repr(value))} must be a number from 0 to 1")
+    """Return a number from 0 to 1, or raise."""
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not is_number or not 0 <= value <= 1:
+        raise UsageError(messages.NOT_A_SHARE.format(name=name, value=clip(repr(value))))
     return float(value)
 
 

@@ -1,4 +1,4 @@
-"""The walk of Aequitas's local search: which feature to step in, which way, and where that leads."""
+"""The walk of Aequitas's local search: in which feature to step, which way, and where to."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.methods.search.strategies.moves import Moves
+from evenhand.methods.search.strategies.moves import FeatureMoves
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,52 +26,59 @@ _LEAST_STRETCH = 16
 
 
 class Chances:
-    """The chances σv of a step down and σpr of each feature (Algorithm 2), and their updates
-    (Algorithms 3 and 4).
+    """The chances σv of a step down and σpr of each feature, and their updates.
 
-    A choice is a number: the place of a feature for a step up in it, and the complement of that for
-    a step down.
+    Algorithm 2 of the paper makes the choices; Algorithms 3 and 4 update the chances. A choice is a
+    number: the place of a feature for a step up in it, and the complement of that for a step down.
 
     >>> chances = Chances(2, dv=0.1, dpr=0.5)
-    >>> chances.course([[0.0, 0.0], [0.9, 0.9]], [True, False])  # down in the first, a hit; up in the second, a miss
+    >>> # Down in the first, which is a hit; up in the second, which is not.
+    >>> chances.course([[0.0, 0.0], [0.9, 0.9]], [True, False])
     [-1, 1]
     >>> chances.down, chances.shares.tolist()
     ([0.6, 0.6], [0.6666666666666666, 0.3333333333333333])
     """
 
-    __slots__ = ("down", "dpr", "dv", "upto")
+    __slots__ = ("cumulative", "down", "dpr", "dv")
 
     def __init__(self, features: int, dv: float, dpr: float) -> None:
-        self.dv, self.dpr = dv, dpr
+        self.dv = dv
+        self.dpr = dpr
+        # Algorithm 2, line 5.
         self.down = [0.5] * features
         """The chance of each feature that a step in it goes down: σv."""
-        self.upto = [float(place) for place in range(1, features + 1)]
-        """Weights of the features, summed up to each: σpr but for a factor, which saves dividing
-        all at every hit.
+        # Algorithm 2, line 4.
+        self.cumulative = [float(place) for place in range(1, features + 1)]
+        """Weights of the features, summed up to each.
+
+        They are σpr but for a factor, which saves dividing all of them at every hit.
         """
 
     @property
     def shares(self) -> NDArray[np.float64]:
         """The chance of each feature to be the one to step in: σpr."""
-        return np.diff(self.upto, prepend=0.0) / self.upto[-1]
+        weights = np.diff(self.cumulative, prepend=0.0)
+        return weights / self.cumulative[-1]
 
     def copy(self) -> Chances:
         """Return chances that are updated apart from these."""
-        found = Chances(0, self.dv, self.dpr)
-        found.down, found.upto = self.down.copy(), self.upto.copy()
-        return found
+        copied = Chances(0, self.dv, self.dpr)
+        copied.down = self.down.copy()
+        copied.cumulative = self.cumulative.copy()
+        return copied
 
     def still(self, numbers: NDArray[np.float64]) -> list[int]:
-        """Return the choices of steps after which nothing is updated; each takes two random numbers
-        in [0, 1).
+        """Return the choices of steps after which nothing is updated (Aequitas random).
+
+        Each takes two random numbers in [0, 1).
         """
-        upto = np.array(self.upto)
-        place = np.minimum(
-            np.searchsorted(upto, numbers[:, 0] * upto[-1], side="right"), len(upto) - 1
-        )
-        back = numbers[:, 1] < np.array(self.down)[place]
-        found: list[int] = np.where(back, ~place, place).tolist()
-        return found
+        cumulative = np.array(self.cumulative)
+        last = len(cumulative) - 1
+        place = np.searchsorted(cumulative, numbers[:, 0] * cumulative[-1], side="right")
+        place = np.minimum(place, last)
+        goes_down = numbers[:, 1] < np.array(self.down)[place]
+        choices: list[int] = np.where(goes_down, ~place, place).tolist()
+        return choices
 
     def course(
         self,
@@ -79,90 +86,117 @@ class Chances:
         hits: Iterable[bool],
         laid: Iterable[int] | None = None,
     ) -> list[int]:
-        """Make choices, updating after each by whether it led to a hit; end before one that is not
-        as it was laid.
+        """Make choices, updating the chances after each by whether it led to a hit.
+
+        The course ends before a choice that is not as it was laid.
         """
-        down, upto, dv, dpr = self.down, self.upto, self.dv, self.dpr
-        last = len(upto) - 1
-        found = []
-        # One step at a time, since each choice rests on what came of the one before.
-        for (which, way), hit, wanted in zip(
-            numbers, hits, repeat(None) if laid is None else laid, strict=False
-        ):
-            place = bisect_right(upto, which * upto[last], 0, last)
-            back = way < down[place]
-            choice = ~place if back else place
+        down = self.down
+        cumulative = self.cumulative
+        dv = self.dv
+        last = len(cumulative) - 1
+        expected: Iterable[int | None] = repeat(None) if laid is None else laid
+        choices = []
+        # One step at a time, since each choice rests on what came of the one before. This is the
+        # inner loop of every directed search, so its names are local.
+        for (which, way), hit, wanted in zip(numbers, hits, expected, strict=False):
+            # Algorithm 2, lines 9 and 10.
+            place = bisect_right(cumulative, which * cumulative[last], 0, last)
+            goes_down = way < down[place]
+            choice = ~place if goes_down else place
             if wanted is not None and choice != wanted:
                 break
-            found.append(choice)
-            if hit == back:
+            choices.append(choice)
+            # Algorithm 3, lines 2 to 7: a hit down and a miss up both speak for down.
+            if hit == goes_down:
                 down[place] = min(down[place] + dv, 1.0)
             else:
                 down[place] = max(down[place] - dv, 0.0)
-            if hit and dpr:
-                more = dpr * upto[last]
-                for later in range(place, last + 1):
-                    upto[later] += more
-                if upto[last] > _LARGE:
-                    upto[:] = [weight / _LARGE for weight in upto]
-        return found
+            if hit and self.dpr:
+                self._prefer(place)
+        return choices
+
+    def _prefer(self, place: int) -> None:
+        """Choose a feature more often from now on (Algorithm 4, lines 8 to 11)."""
+        cumulative = self.cumulative
+        last = len(cumulative) - 1
+        more = self.dpr * cumulative[last]
+        for later in range(place, last + 1):
+            cumulative[later] += more
+        if cumulative[last] > _LARGE:
+            cumulative[:] = [weight / _LARGE for weight in cumulative]
 
 
-class Ground:
-    """Where steps lead: no further than the ends of a feature, and only to classes in which there
-    is a pair to compare.
+class Walkway:
+    """Where steps lead: no further than the ends of a feature, and only to comparable classes.
+
+    A class is comparable where constraints leave two of its members to compare.
 
     >>> from evenhand.space.feature import category, integer
     >>> from evenhand.space.space import Space
     >>> from evenhand.subject.subject import Subject
     >>> from evenhand.subject.view import View
     >>> from evenhand.methods.search.probe import Probe
-    >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)], constraints=["age != 21"])
-    >>> ground = Ground(Probe(View(Subject(lambda people: people["age"] > 30, space)), ("sex",)))
-    >>> ground.walked(np.array([0.0, 19.0]), [~0, ~0, 0, 0, 0])[:, 1].tolist()  # down twice, up three times
+    >>> features = [category("sex", ["F", "M"]), integer("age", 18, 90)]
+    >>> space = Space(features, constraints=["age != 21"])
+    >>> loan = Subject(lambda people: people["age"] > 30, space)
+    >>> walkway = Walkway(Probe(View(loan), ("sex",)))
+    >>> # Down twice, up three times.
+    >>> walkway.walked(np.array([0.0, 19.0]), [~0, ~0, 0, 0, 0])[:, 1].tolist()
     [18.0, 18.0, 19.0, 20.0, 20.0]
     """
 
     def __init__(self, probe: Probe) -> None:
         self.probe = probe
-        self._moves = Moves(probe)
-        self._ends = [
-            part.tolist() for part in (self._moves.low, self._moves.high, self._moves.size)
-        ]
+        self._moves = FeatureMoves(probe)
+        # As lists, which are read one number at a time much faster than arrays.
+        self._low = self._moves.low.tolist()
+        self._high = self._moves.high.tolist()
+        self._size = self._moves.size.tolist()
 
     def __len__(self) -> int:
         return len(self._moves.features)
 
     def walked(self, start: NDArray[np.float64], choices: Sequence[int]) -> Points:
-        """Return the points after each of these steps; one that cannot be taken stays where it is."""
+        """Return the points after each of these steps.
+
+        A step that cannot be taken stays where it is.
+        """
         if not self.probe.space.constraints:
             return self._path(start, choices)
         found: Points = np.empty((len(choices), len(start)), order="F")
-        done, stretch = 0, len(choices)
+        done = 0
+        # The path is laid out on the guess that all steps can be taken, up to the first that
+        # cannot; after that, no further than about twice as far as the guess held.
+        stretch = len(choices)
         while done < len(choices):
-            part = self._path(start, choices[done : done + stretch])
-            fine = self._comparable(part)
-            kept = len(part) if fine.all() else int(fine.argmin())
-            found[done : done + kept] = part[:kept]
+            path = self._path(start, choices[done : done + stretch])
+            comparable = self._comparable(path)
+            kept = len(path) if comparable.all() else int(comparable.argmin())
+            found[done : done + kept] = path[:kept]
             done += kept
-            start = part[kept - 1] if kept else start
-            if kept < len(part):
+            if kept:
+                start = path[kept - 1]
+            if kept < len(path):
                 found[done] = start
                 done += 1
             stretch = max(_LEAST_STRETCH, 2 * kept)
         return found
 
     def _path(self, start: NDArray[np.float64], choices: Sequence[int]) -> Points:
-        low, high, size = self._ends
+        """Return the points after each step, whatever constraints there are."""
+        low = self._low
+        high = self._high
+        size = self._size
         here = start[self._moves.positions].tolist()
         rows = []
         for choice in choices:
             if choice < 0:
-                value, end = here[~choice] - size[~choice], low[~choice]
-                here[~choice] = end if value < end else value
+                which = ~choice
+                value = here[which] - size[which]
+                here[which] = max(value, low[which])
             else:
-                value, end = here[choice] + size[choice], high[choice]
-                here[choice] = end if value > end else value
+                value = here[choice] + size[choice]
+                here[choice] = min(value, high[choice])
             rows.append(here.copy())
         found: Points = np.empty((len(rows), len(start)), order="F")
         found[:] = start
@@ -170,6 +204,8 @@ class Ground:
         return self._moves.snapped(found)
 
     def _comparable(self, points: Points) -> NDArray[np.bool_]:
+        """Return of which points two members of the class keep the constraints."""
         table = self.probe.table
         members = self.probe.space.under(points, self.probe.names, table)
-        return np.asarray(self.probe.space.valid(members).reshape(len(table), -1).sum(axis=0) > 1)
+        valid = self.probe.space.valid(members).reshape(len(table), -1)
+        return np.asarray(valid.sum(axis=0) > 1)

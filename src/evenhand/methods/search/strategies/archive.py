@@ -17,51 +17,77 @@ if TYPE_CHECKING:
 
 RECENT = 4096
 """How many of the newest hits count as recent."""
-HEIRLOOM = 6.0
+INHERITED = 6.0
 """How many tries of its parent a hit inherits at most: what went well there goes well next door."""
-
 STALE = 1.05
 """How much an archive may grow before its cells are counted anew, which takes sorting all of it."""
-DEEP, SHALLOW = 0.5, 0.1
-"""How much hits are preferred that margins tell to be far from being none, and what the shallowest
-count.
-"""
+DEEP = 0.5
+"""How much hits are preferred that are far from being none, where margins are known."""
+SHALLOW = 0.1
+"""What the shallowest hits count."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kin:
-    """Hits: where they are, which assignments differ, whose children they are and of which row; -1
-    stands for none.
+class HitRecords:
+    """Hits: where they are, which assignments differ, and whose children they are.
+
+    A parent or origin of -1 stands for none.
     """
 
     points: Points
     pairs: NDArray[np.intp]
     parents: NDArray[np.intp]
     origins: NDArray[np.intp]
+    """The real row that each hit comes from."""
     depths: NDArray[np.float64]
-    """How far each is from being none, from 0 to 1, where margins tell; 0 for all where they do
-    not.
-    """
+    """How far each is from being none, from 0 to 1; 0 for all where margins are not known."""
     middles: NDArray[np.float64]
+    """The middle between the margins of each."""
     gaps: NDArray[np.float64]
-    """The middle between the margins of each, and how far apart they are."""
+    """How far apart the margins of each are."""
+
+    @classmethod
+    def empty(cls, width: int) -> HitRecords:
+        """Return no hits of points with so many features."""
+        nobody = np.empty(0, dtype=np.intp)
+        nothing = np.empty(0)
+        return cls(
+            points=np.empty((0, width)),
+            pairs=np.empty((0, 2), np.intp),
+            parents=nobody,
+            origins=nobody,
+            depths=nothing,
+            middles=nothing,
+            gaps=nothing,
+        )
+
+    def followed_by(self, new: HitRecords) -> HitRecords:
+        """Return these hits, then others."""
+        return HitRecords(
+            points=np.concatenate([self.points, new.points]),
+            pairs=np.concatenate([self.pairs, new.pairs]),
+            parents=np.concatenate([self.parents, new.parents]),
+            origins=np.concatenate([self.origins, new.origins]),
+            depths=np.concatenate([self.depths, new.depths]),
+            middles=np.concatenate([self.middles, new.middles]),
+            gaps=np.concatenate([self.gaps, new.gaps]),
+        )
 
 
 class Archive:
     """Holds hits in the order in which they came, and finds parents for new inputs among them."""
 
     def __init__(self, probe: Probe) -> None:
-        self._of = Cells(probe.space, probe.free)
-        width = len(probe.space.features)
-        nobody, none = np.empty(0, dtype=np.intp), np.empty(0)
-        self.hits = Kin(
-            np.empty((0, width)), np.empty((0, 2), np.intp), nobody, nobody, none, none, none
-        )
+        self._grid = Cells(probe.space, probe.free)
+        self.hits = HitRecords.empty(len(probe.space.features))
         self._wins: NDArray[np.float64] = np.empty(0)
         self._tries: NDArray[np.float64] = np.empty(0)
         self._cells = np.empty(0, dtype=np.uint64)
-        self._known, self._counts = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.intp)
-        self._order, self._starts = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
+        # The hits sorted by cell; of each cell known, where its hits start and how many there are.
+        self._order = np.empty(0, dtype=np.intp)
+        self._known = np.empty(0, dtype=np.uint64)
+        self._starts = np.empty(0, dtype=np.intp)
+        self._counts = np.empty(0, dtype=np.intp)
 
     def __len__(self) -> int:
         return len(self.hits.points)
@@ -71,38 +97,33 @@ class Archive:
         """How many cells hold a hit."""
         return len(self._known)
 
-    def add(self, new: Kin) -> NDArray[np.bool_]:
-        """Add hits, and tell which of them lie in cells without one so far."""
-        came = new.parents >= 0
-        wins, tries = np.ones(len(came)), np.full(len(came), 2.0)
-        tries[came] = np.minimum(self._tries[new.parents[came]], HEIRLOOM)
-        wins[came] = self.robustness(new.parents[came]) * tries[came]
-        cells = self._of.of(new.points)
+    def add(self, new: HitRecords) -> NDArray[np.bool_]:
+        """Add hits, and return which of them lie in cells without one so far."""
+        is_child = new.parents >= 0
+        parents = new.parents[is_child]
+        tries = np.full(len(is_child), 2.0)
+        wins = np.ones(len(is_child))
+        tries[is_child] = np.minimum(self._tries[parents], INHERITED)
+        wins[is_child] = self.robustness(parents) * tries[is_child]
+        cells = self._grid.of(new.points)
         novel: NDArray[np.bool_] = self.crowd(cells) == 0
-        old = self.hits
-        self.hits = Kin(
-            np.concatenate([old.points, new.points]),
-            np.concatenate([old.pairs, new.pairs]),
-            np.concatenate([old.parents, new.parents]),
-            np.concatenate([old.origins, new.origins]),
-            np.concatenate([old.depths, new.depths]),
-            np.concatenate([old.middles, new.middles]),
-            np.concatenate([old.gaps, new.gaps]),
-        )
-        self._wins, self._tries = (
-            np.concatenate([self._wins, wins]),
-            np.concatenate([self._tries, tries]),
-        )
+        self.hits = self.hits.followed_by(new)
+        self._wins = np.concatenate([self._wins, wins])
+        self._tries = np.concatenate([self._tries, tries])
         self._cells = np.concatenate([self._cells, cells])
         if len(self) > STALE * len(self._order):
-            self._order = np.argsort(self._cells, kind="stable")
-            self._known, self._starts, self._counts = np.unique(
-                self._cells[self._order], return_index=True, return_counts=True
-            )
+            self._count_cells()
         return novel
 
+    def _count_cells(self) -> None:
+        """Sort all hits by their cells."""
+        self._order = np.argsort(self._cells, kind="stable")
+        self._known, self._starts, self._counts = np.unique(
+            self._cells[self._order], return_index=True, return_counts=True
+        )
+
     def learn(self, parents: NDArray[np.intp], hits: NDArray[np.bool_]) -> None:
-        """Take into account how inputs next to these parents fared."""
+        """Learn how inputs next to these parents fared."""
         self._tries += np.bincount(parents, minlength=len(self))
         self._wins += np.bincount(parents, weights=hits, minlength=len(self))
 
@@ -112,25 +133,31 @@ class Archive:
 
     def promise(self, parents: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return the logarithm of how likely inputs next to these hits are believed to be hits."""
-        return np.log(self.robustness(parents)) + DEEP * np.log(SHALLOW + self.hits.depths[parents])
+        depths = self.hits.depths[parents]
+        return np.log(self.robustness(parents)) + DEEP * np.log(SHALLOW + depths)
 
     def cell_of(self, points: Points) -> NDArray[np.uint64]:
         """Return the number of each point's cell."""
-        return self._of.of(points)
+        return self._grid.of(points)
 
     def crowd(self, cells: NDArray[np.uint64]) -> NDArray[np.intp]:
         """Return how many hits each cell holds."""
         if not len(self._known):
             return np.zeros(len(cells), dtype=np.intp)
-        place = np.minimum(np.searchsorted(self._known, cells), len(self._known) - 1)
-        return np.where(self._known[place] == cells, self._counts[place], 0)
+        last = len(self._known) - 1
+        place = np.minimum(np.searchsorted(self._known, cells), last)
+        is_known = self._known[place] == cells
+        return np.where(is_known, self._counts[place], 0)
 
     def parents(self, n: int, rng: np.random.Generator) -> NDArray[np.intp]:
-        """Draw parents: half of them from any cell alike, however many hits it holds, half from the
-        recent hits.
+        """Draw parents, half of them from the cells and half from the recent hits.
+
+        All cells are as likely, however many hits they hold.
         """
         half = n // 2
         cell = rng.integers(0, self.cells, half)
-        inside = np.floor(rng.random(half) * self._counts[cell]).astype(np.intp)
-        recent = rng.integers(max(0, len(self) - RECENT), len(self), n - half)
-        return np.concatenate([self._order[self._starts[cell] + inside], recent])
+        within = np.floor(rng.random(half) * self._counts[cell]).astype(np.intp)
+        from_cells = self._order[self._starts[cell] + within]
+        oldest_recent = max(0, len(self) - RECENT)
+        recent = rng.integers(oldest_recent, len(self), n - half)
+        return np.concatenate([from_cells, recent])

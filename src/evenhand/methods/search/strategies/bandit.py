@@ -1,5 +1,7 @@
-"""Arms: which moves lead from hit to hit, learnt as a bandit over feature × {one step down, one
-step up, jump}.
+"""Arms: which moves lead from hit to hit, learnt as a multi-armed bandit.
+
+The arms are feature × {one step down, one step up, jump}. Arms are chosen by Thompson sampling:
+each is believed to succeed with a Beta-distributed chance, and choices follow draws from that.
 """
 
 from __future__ import annotations
@@ -11,92 +13,130 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evenhand.methods.search.strategies.moves import Moves
+    from evenhand.methods.search.strategies.moves import FeatureMoves
     from evenhand.space.feature import Points
 
+KINDS = 3
+"""How many arms a feature has: one step down, one step up, and a jump to any value."""
+STEP_DOWN = 0
+JUMP = 2
 MOST_MOVES = 4
 """The most moves that lead from a hit to its child."""
 MEMORY = 0.98
-"""How much of what was learnt a wave later still counts: what can be reached changes as a search
-goes on.
+"""How much of what was learnt still counts one wave later.
+
+What can be reached changes as a search goes on.
 """
 POSTERIORS = 16
-"""Draws from what is believed of the arms that the candidates of a wave share (Thompson sampling).
-"""
+"""Draws from what is believed of the arms that the candidates of a wave share."""
 SHARPNESS = 2.0
-"""How strongly arms that are believed to do well are preferred; twice as strongly for a second
-move, and so on.
+"""How strongly arms that are believed to do well are preferred.
+
+The exponent is twice as large for a second move, three times for a third, and so on.
 """
+PRIOR_WINS = 1.0
+PRIOR_TRIES = 2.0
+"""Every arm starts with one win in two tries: the uniform distribution, Beta(1, 1)."""
 
 
 class Arms:
     """Chooses moves, applies them, and learns which of them ended at hits."""
 
-    def __init__(self, moves: Moves) -> None:
+    def __init__(self, moves: FeatureMoves) -> None:
         self.moves = moves
-        size = 3 * len(moves.features)
-        self.wins, self.tries = np.ones(size), np.full(size, 2.0)
-        self._many_wins, self._many_tries = np.ones(MOST_MOVES), np.full(MOST_MOVES, 2.0)
+        arms = KINDS * len(moves.features)
+        self.wins = np.full(arms, PRIOR_WINS)
+        self.tries = np.full(arms, PRIOR_TRIES)
+        # The same for the number of moves of a child, from one to MOST_MOVES.
+        self._length_wins = np.full(MOST_MOVES, PRIOR_WINS)
+        self._length_tries = np.full(MOST_MOVES, PRIOR_TRIES)
 
     def choose(self, n: int, rng: np.random.Generator) -> NDArray[np.intp]:
-        """Return the arms of each of `n` children, one row for each move; -1 where a child has no
-        more moves.
+        """Return the arms of each of `n` children, one row for each move.
+
+        An arm of -1 stands for a child that has no more moves.
         """
-        share = (self._many_wins / self._many_tries) ** 2
-        many = 1 + np.searchsorted(np.cumsum(share / share.sum())[:-1], rng.random(n), side="right")
-        believed = rng.beta(self.wins, self.tries - self.wins, (POSTERIORS, len(self.wins)))
+        lengths = self._drawn_lengths(n, rng)
+        table = self._cumulative_weights(rng)
+        arms = len(self.wins)
+        has_move = lengths > np.arange(MOST_MOVES)[:, None]
+        move, child = np.nonzero(has_move)
+        # Each move of each child follows one of the shared draws from the posterior.
+        posterior = rng.integers(0, POSTERIORS, len(move))
+        row = move * POSTERIORS + posterior
+        position = np.searchsorted(table, row + rng.random(len(row)), side="right")
+        arm = position - row * arms
+        chosen = np.full((MOST_MOVES, n), -1, dtype=np.intp)
+        chosen[move, child] = np.minimum(arm, arms - 1)
+        return chosen
+
+    def _drawn_lengths(self, n: int, rng: np.random.Generator) -> NDArray[np.intp]:
+        """Return how many moves each of `n` children makes, rather as many as went well."""
+        success_rates = self._length_wins / self._length_tries
+        weights = success_rates**2
+        cumulative = np.cumsum(weights / weights.sum())
+        return 1 + np.searchsorted(cumulative[:-1], rng.random(n), side="right")
+
+    def _cumulative_weights(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return one sorted table of cumulative arm weights, for every move and posterior draw.
+
+        Row i fills the numbers from i to i + 1, so that a single search finds arms for all rows.
+        """
+        arms = len(self.wins)
+        losses = self.tries - self.wins
+        believed = rng.beta(self.wins, losses, (POSTERIORS, arms))
         sharpness = SHARPNESS * np.arange(1, MOST_MOVES + 1)
         weights = believed ** sharpness[:, None, None]
-        totals = np.cumsum(weights / weights.sum(axis=2, keepdims=True), axis=2).reshape(
-            -1, len(self.wins)
-        )
-        totals[:, -1] = 1.0
-        # One sorted table of all draws for all moves: row i fills the numbers from i to i + 1.
-        table = (totals + np.arange(len(totals))[:, None]).ravel()
-        chosen = np.full((MOST_MOVES, n), -1, dtype=np.intp)
-        move, child = np.nonzero(many > np.arange(MOST_MOVES)[:, None])
-        row = move * POSTERIORS + rng.integers(0, POSTERIORS, len(move))
-        place = np.searchsorted(table, row + rng.random(len(row)), side="right")
-        chosen[move, child] = np.minimum(place - row * len(self.wins), len(self.wins) - 1)
-        return chosen
+        shares = weights / weights.sum(axis=2, keepdims=True)
+        cumulative = np.cumsum(shares, axis=2).reshape(-1, arms)
+        # Rounding may leave the last sum a little below one.
+        cumulative[:, -1] = 1.0
+        offsets = np.arange(len(cumulative))[:, None]
+        return np.asarray((cumulative + offsets).ravel())
 
     def apply(self, points: Points, chosen: NDArray[np.intp], rng: np.random.Generator) -> Points:
         """Return the points after these moves; they are changed in place."""
         moves = self.moves
         for arms in chosen:
             rows = np.flatnonzero(arms >= 0)
-            which, kind = np.divmod(arms[rows], 3)
+            which, kind = np.divmod(arms[rows], KINDS)
             column = moves.positions[which]
-            low, high, size = moves.low[which], moves.high[which], moves.size[which]
-            steps = np.where(kind == 0, -1.0, 1.0) * size
-            jumps = low + np.floor(rng.random(len(rows)) * moves.counts[which]) * size
-            values = np.where(kind == 2, jumps, points[rows, column] + steps)
+            low = moves.low[which]
+            high = moves.high[which]
+            size = moves.size[which]
+            direction = np.where(kind == STEP_DOWN, -1.0, 1.0)
+            stepped = points[rows, column] + direction * size
+            any_value = np.floor(rng.random(len(rows)) * moves.counts[which])
+            jumped = low + any_value * size
+            values = np.where(kind == JUMP, jumped, stepped)
             points[rows, column] = np.clip(values, low, high)
         return moves.snapped(points)
 
     def promise(self, chosen: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return the logarithm of how likely these moves are believed to end at a hit."""
-        rates = np.append(np.log(self.wins / self.tries), 0.0)  # -1 stands for no move
-        return np.asarray(rates[chosen].sum(axis=0))
+        log_rates = np.log(self.wins / self.tries)
+        # An arm of -1 finds the last entry: no move costs nothing.
+        log_rates = np.append(log_rates, 0.0)
+        return np.asarray(log_rates[chosen].sum(axis=0))
 
     def learn(self, chosen: NDArray[np.intp], hits: NDArray[np.bool_]) -> None:
-        """Take into account what these moves led to; several moves of one child share the credit."""
-        many = (chosen >= 0).sum(axis=0)
-        self._many_wins, self._many_tries = (
-            _faded(self._many_wins, 1.0),
-            _faded(self._many_tries, 2.0),
-        )
-        self._many_tries += np.bincount(many - 1, minlength=MOST_MOVES)
-        self._many_wins += np.bincount(many - 1, weights=hits, minlength=MOST_MOVES)
-        self.wins, self.tries = _faded(self.wins, 1.0), _faded(self.tries, 2.0)
+        """Learn from what these moves led to; several moves of one child share the credit."""
+        lengths = (chosen >= 0).sum(axis=0)
+        self._length_wins = _faded(self._length_wins, PRIOR_WINS)
+        self._length_tries = _faded(self._length_tries, PRIOR_TRIES)
+        self._length_tries += np.bincount(lengths - 1, minlength=MOST_MOVES)
+        self._length_wins += np.bincount(lengths - 1, weights=hits, minlength=MOST_MOVES)
+        self.wins = _faded(self.wins, PRIOR_WINS)
+        self.tries = _faded(self.tries, PRIOR_TRIES)
         for arms in chosen:
-            used = arms >= 0
-            credit = 1.0 / many[used]
-            self.tries += np.bincount(arms[used], weights=credit, minlength=len(self.tries))
-            self.wins += np.bincount(
-                arms[used], weights=credit * hits[used], minlength=len(self.wins)
-            )
+            moved = arms >= 0
+            used = arms[moved]
+            credit = 1.0 / lengths[moved]
+            won = credit * hits[moved]
+            self.tries += np.bincount(used, weights=credit, minlength=len(self.tries))
+            self.wins += np.bincount(used, weights=won, minlength=len(self.wins))
 
 
 def _faded(counts: NDArray[np.float64], prior: float) -> NDArray[np.float64]:
+    """Return counts moved towards what they were at first, as old evidence fades."""
     return prior + (counts - prior) * MEMORY

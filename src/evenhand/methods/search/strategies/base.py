@@ -1,5 +1,6 @@
-"""The protocol of a strategy: it proposes inputs and learns from what came of them, so its hits are
-no rate.
+"""The protocol of a strategy: it proposes inputs and learns from what came of them.
+
+Since what it proposes follows what it has found, the share of hits among its inputs is not a rate.
 """
 
 from __future__ import annotations
@@ -22,16 +23,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Inputs to try, one row each; no row at all says that there is nothing left to try.
+    """Inputs to try, one row each; no row at all means that there is nothing left to try.
 
     What stands in the columns of the features at issue does not matter, since these are varied. An
     input of which constraints leave no two members to compare is passed over.
+
+    See Also
+    --------
+    evenhand.Strategy : What proposes.
+
+    Notes
+    -----
+    See docs/how-to/search.md
     """
 
     points: Points
     pairs: NDArray[np.intp] | None = None
-    """For each input the two assignments to compare, as rows of `setting.probe.table`; None for all
-    of them.
+    """The two assignments to compare for each input, as rows of `setting.probe.table`.
+
+    None compares all of them.
     """
     asked: int = 0
     """Inputs that had to be asked to propose these."""
@@ -39,13 +49,12 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a strategy has to work with: the probe, the seed, real rows to begin at, and what may be
-    asked.
-    """
+    """What a strategy has to work with."""
 
     probe: Probe
-    """Knows the features at issue (`over`, `table`), and asks the software where a strategy must;
-    see `asked`.
+    """Knows the features at issue (`over`, `table`), and asks the software where a strategy must.
+
+    What a strategy asks itself is to be counted in the field `asked` of its proposal.
     """
     seed: int
     start: Points | None = None
@@ -62,8 +71,9 @@ class Setting:
 
     @property
     def free(self) -> tuple[int, ...]:
-        """The columns that a strategy may change: features that the software takes and that are not
-        at issue.
+        """The columns that a strategy may change.
+
+        These are the features that the software takes and that are not at issue.
         """
         return self.probe.free
 
@@ -85,12 +95,12 @@ class Strategy(ABC):
     3. `observe`, with what came of them; then `propose` again, until the budget is spent or nothing
        is proposed.
 
-    So one object can be used for any number of searches, and each of them begins anew. Inputs are
-    rows of numbers as the space encodes them: the place of a level for a category, else the number
-    itself; `space.encode` and `space.decode` translate. Take random numbers from `setting.random`
-    alone, and the same seed finds the same inputs.
+    So a single object can be used for any number of searches, and each of them begins anew. Inputs
+    are rows of numbers as the space encodes them: the place of a level for a category, else the
+    number itself; `space.encode` and `space.decode` translate. Take random numbers from
+    `setting.random` alone, and the same seed finds the same inputs.
 
-    What a strategy finds is no rate, since what it proposes depends on what it has observed.
+    What a strategy finds is not a rate, since what it proposes depends on what it has observed.
 
     Attributes
     ----------
@@ -116,7 +126,8 @@ class Strategy(ABC):
     ...         self.jumps = jumps  # the share of inputs from anywhere
     ...
     ...     def begin(self, setting):
-    ...         self.space, self.free = setting.space, setting.free
+    ...         self.space = setting.space
+    ...         self.free = setting.free
     ...         self.rng = setting.random("walk")
     ...         self.here = self.space.draw(10, self.rng)
     ...
@@ -134,12 +145,14 @@ class Strategy(ABC):
     ...         if tried.hits.any():
     ...             self.here = tried.points[tried.hits]
 
-    >>> space = eh.Space(
-    ...     [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90), eh.integer("income", 0, 999)], protected=["sex"]
-    ... )
+    >>> sex = eh.category("sex", ["F", "M"])
+    >>> numbers = [eh.integer("age", 18, 90), eh.integer("income", 0, 999)]
+    >>> space = eh.Space([sex, *numbers], protected=["sex"])
     >>> def loan(people):
     ...     return people["income"] > 500 + 10 * (people["sex"] == "F")
-    >>> found = eh.search(loan, space, strategy=Walk(jumps=0.2), budget=eh.Budget(queries=2000)).worst.estimate
+    >>> budget = eh.Budget(queries=2000)
+    >>> result = eh.search(loan, space, strategy=Walk(jumps=0.2), budget=budget)
+    >>> found = result.worst.estimate
     >>> found.method, found.value > 100
     ('walk', True)
 
@@ -151,6 +164,15 @@ class Strategy(ABC):
     >>> eh.search(loan, space, strategy="walk", budget=eh.Budget(queries=200)).worst.estimate.method
     'walk'
     >>> STRATEGIES.unregister("walk")
+
+    See Also
+    --------
+    evenhand.search : Runs a strategy.
+    evenhand.aequitas : The strategies of the paper.
+
+    Notes
+    -----
+    See docs/how-to/search.md
     """
 
     name: str = ""
@@ -158,33 +180,66 @@ class Strategy(ABC):
     wants_margins: bool = False
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Name a class that says no name of its own."""
+        """Name a class after itself where it has no name of its own."""
         super().__init_subclass__(**options)
         if "name" not in vars(cls):
             cls.name = cls.__name__
 
     def started(self, setting: Setting) -> Self:
-        """Return a copy that has begun, so that what it learns stays apart from this one."""
+        """Return a copy that has begun, so that what it learns stays apart from this object.
+
+        Parameters
+        ----------
+        setting
+            What the copy has to work with.
+
+        Returns
+        -------
+        Strategy
+            The copy, after `begin`.
+        """
         run = copy(self)
         run.begin(setting)
         return run
 
     def begin(self, setting: Setting) -> None:  # noqa: B027
-        """Make ready for a search: keep what is needed of the setting, and forget all searches
-        before.
+        """Make ready for a search, and forget all searches before.
+
+        Parameters
+        ----------
+        setting
+            What there is to work with; keep what is needed of it.
         """
 
     @abstractmethod
     def propose(self, n: int) -> Proposal:
-        """Return up to about `n` inputs to try next; none at all says that there is nothing left to
-        try.
+        """Return up to about `n` inputs to try next.
+
+        Parameters
+        ----------
+        n
+            How many inputs the search would try at once.
+
+        Returns
+        -------
+        Proposal
+            The inputs; no row at all means that there is nothing left to try.
         """
 
     def observe(self, tried: Tried) -> int | None:
-        """Learn from what was tried, and return how many of the inputs, from the first, count; None
-        for all of them.
+        """Learn from what was tried.
 
         What was tried is what was proposed, or its beginning where the budget ends. A strategy that
         proposes ahead of what it should have known takes back what it would not have proposed.
+
+        Parameters
+        ----------
+        tried
+            The inputs, and what came of them.
+
+        Returns
+        -------
+        int or None
+            How many of the inputs, from the first, count; None for all of them.
         """
         return len(tried)

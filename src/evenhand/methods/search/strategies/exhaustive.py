@@ -27,8 +27,7 @@ class Everything(Strategy):
 
     @classmethod
     def of(cls, probe: Probe, queries: float) -> Everything | None:
-        """Return the strategy where so many queries, and the memory at hand, suffice to try every
-        input, else None.
+        """Return the strategy, or None where queries or memory do not suffice for every input.
 
         >>> from evenhand.space.feature import category, integer
         >>> from evenhand.methods.search.probe import Probe
@@ -40,18 +39,18 @@ class Everything(Strategy):
         >>> Everything.of(probe, 145) is None, len(Everything.of(probe, 146).propose(1000).points)
         (True, 73)
         """
-        if not probe.free and not probe.space.constraints:
-            every = probe.space.draw(1, stream(0, "everything"))  # all inputs are one class
-        elif probe.space.size > min(queries, MOST_ASSIGNMENTS):
+        every = _every_input(probe, queries)
+        if every is None:
             return None
-        else:
-            every = probe.space.enumerate()
         every = probe.canonical(every)
         # What the software does not take may still decide which members constraints leave to
         # compare.
         keys = mixed(every.T, len(every)) if probe.space.constraints else probe.keys(every)
-        points = every[np.sort(np.unique(keys, return_index=True)[1])]
-        return cls(points) if len(points) * len(probe.table) <= queries else None
+        _, first = np.unique(keys, return_index=True)
+        points = every[np.sort(first)]
+        if len(points) * len(probe.table) > queries:
+            return None
+        return cls(points)
 
     @property
     def done(self) -> bool:
@@ -67,3 +66,13 @@ class Everything(Strategy):
     def observe(self, tried: Tried) -> int:
         """Count all of them."""
         return len(tried)
+
+
+def _every_input(probe: Probe, queries: float) -> Points | None:
+    """Return every input of the space, or one of each class; None where there are too many."""
+    if not probe.free and not probe.space.constraints:
+        # All inputs are one class, which any of them stands for.
+        return probe.space.draw(1, stream(0, "everything"))
+    if probe.space.size > min(queries, MOST_ASSIGNMENTS):
+        return None
+    return probe.space.enumerate()

@@ -1,5 +1,6 @@
-"""Moves: how a search changes an input, one step down or up in a feature, or a jump to any of its
-values.
+"""Moves: how a search changes an input.
+
+A move is one step down or up in a feature, or a jump to any of its values.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ CONTINUOUS_STEPS = 100
 
 
 @dataclass(frozen=True)
-class Moves:
-    """The moves of a probe's free features; `which` is a place among those, not a position in the
-    space.
+class FeatureMoves:
+    """The moves of a probe's free features.
+
+    `which` is a place among the free features, not a position in the space.
 
     >>> from evenhand.space.feature import category, integer
     >>> from evenhand.methods.search.probe import Probe
@@ -32,8 +34,10 @@ class Moves:
     >>> from evenhand.subject.subject import Subject
     >>> from evenhand.subject.view import View
     >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)])
-    >>> moves = Moves(Probe(View(Subject(lambda people: people["age"] > 30, space)), ("sex",)))
-    >>> moves.step(np.array([[0.0, 18.0], [0.0, 18.0]]), np.array([0, 0]), np.array([-1, 1])).tolist()
+    >>> loan = Subject(lambda people: people["age"] > 30, space)
+    >>> moves = FeatureMoves(Probe(View(loan), ("sex",)))
+    >>> points = np.array([[0.0, 18.0], [0.0, 18.0]])
+    >>> moves.step(points, np.array([0, 0]), np.array([-1, 1])).tolist()
     [[0.0, 18.0], [0.0, 19.0]]
     """
 
@@ -57,7 +61,7 @@ class Moves:
     @cached_property
     def low(self) -> NDArray[np.float64]:
         """The least encoded value of each."""
-        return np.array([0.0 if f.kind == "category" else f.low for f in self.features])
+        return np.array([_first(feature) for feature in self.features])
 
     @cached_property
     def high(self) -> NDArray[np.float64]:
@@ -66,7 +70,7 @@ class Moves:
 
     @cached_property
     def size(self) -> NDArray[np.float64]:
-        """How far one step goes: to the next level or value, or a hundredth of a continuous range."""
+        """How far one step goes: to the next value, or a hundredth of a continuous range."""
         return np.array([_step(feature) for feature in self.features])
 
     @cached_property
@@ -75,29 +79,34 @@ class Moves:
         return np.round((self.high - self.low) / self.size) + 1
 
     def step(self, points: Points, which: NDArray[np.intp], by: NDArray[np.int64]) -> Points:
-        """Return the points with one feature each moved by so many steps, no further than its ends."""
+        """Return the points with one feature each moved by some steps, no further than its ends.
+
+        This is the perturbation of Aequitas (Definition 2) for steps of -1 and +1.
+        """
         column = self.positions[which]
         rows = np.arange(len(points))
         moved = points[rows, column] + by * self.size[which]
-        return self._placed(points, which, np.clip(moved, self.low[which], self.high[which]))
+        values = np.clip(moved, self.low[which], self.high[which])
+        return self._placed(points, which, values)
 
     def jump(self, points: Points, which: NDArray[np.intp], rng: np.random.Generator) -> Points:
         """Return the points with one feature each set to any of its values, all as likely."""
         place = np.floor(rng.random(len(points)) * self.counts[which])
-        return self._placed(
-            points, which, np.minimum(self.low[which] + place * self.size[which], self.high[which])
-        )
+        values = self.low[which] + place * self.size[which]
+        return self._placed(points, which, np.minimum(values, self.high[which]))
 
     def _placed(
         self, points: Points, which: NDArray[np.intp], values: NDArray[np.float64]
     ) -> Points:
+        """Return the points with these values of one feature each."""
         found: Points = np.array(points, order="F")
         found[np.arange(len(points)), self.positions[which]] = values
         return self.snapped(found)
 
     def snapped(self, points: Points) -> Points:
-        """Return the points with values of broken steps exactly where the feature has them; changes
-        them in place.
+        """Return the points with fractional steps exactly on the feature's values.
+
+        The points are changed in place.
         """
         for feature, position in zip(self.features, self.probe.free, strict=True):
             if feature.kind == "real" and feature.step is not None:
@@ -105,14 +114,19 @@ class Moves:
         return points
 
 
+def _first(feature: Feature) -> float:
+    if feature.kind == "category":
+        return 0.0
+    return feature.low
+
+
 def _last(feature: Feature) -> float:
     if feature.kind == "category":
         return len(feature.levels) - 1.0
-    return (
-        float(feature.high)
-        if math.isinf(feature.size)
-        else float(feature.low + (feature.size - 1) * _step(feature))
-    )
+    if math.isinf(feature.size):
+        return float(feature.high)
+    # The upper limit itself need not be a value: steps are counted from the lower one.
+    return float(feature.low + (feature.size - 1) * _step(feature))
 
 
 def _step(feature: Feature) -> float:

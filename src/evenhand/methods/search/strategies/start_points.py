@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.methods.search.strategies.base import Proposal
-from evenhand.methods.search.strategies.moves import Moves
+from evenhand.methods.search.strategies.moves import FeatureMoves
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,12 +24,18 @@ NEAR = 1024
 """How many near misses are kept."""
 FADING = 0.999
 """How much of its nearness a miss keeps from wave to wave, so that new ones get their turn."""
+LEAST_CUT = 0.1
+MOST_CUT = 0.9
+"""Where false position may cut a line at the nearest to its ends.
+
+Cut by a tenth or more, a line gets shorter even where margins are flat, as those of trees are.
+"""
 
 
-class Source(ABC):
+class SeedSource(ABC):
     """Proposes seeds, and learns from all that was tried and from what came of its own."""
 
-    def __init__(self, moves: Moves) -> None:
+    def __init__(self, moves: FeatureMoves) -> None:
         self.moves = moves
         self.probe = moves.probe
         self.asked = 0
@@ -45,15 +51,13 @@ class Source(ABC):
         """Return up to `n` inputs to try."""
 
     def learn(self, tried: Tried) -> None:  # noqa: B027
-        """Take into account what came of the inputs that were proposed last, or of the first of
-        them.
-        """
+        """Learn from what came of the inputs proposed last, or of the first of them."""
 
     def witness(self, tried: Tried) -> None:  # noqa: B027
-        """Take into account what came of all inputs of a wave."""
+        """Learn from what came of all inputs of a wave."""
 
 
-class Uniform(Source):
+class UniformSeeds(SeedSource):
     """Inputs drawn uniformly from the space: blind, and never wrong about where to look."""
 
     def propose(self, n: int, rng: np.random.Generator) -> Points:
@@ -61,10 +65,10 @@ class Uniform(Source):
         return self.probe.space.draw(n, rng)
 
 
-class Given(Source):
+class RealRowSeeds(SeedSource):
     """Real rows, each once in a random order, then rows with one or two features changed."""
 
-    def __init__(self, moves: Moves, rows: Points, rng: np.random.Generator) -> None:
+    def __init__(self, moves: FeatureMoves, rows: Points, rng: np.random.Generator) -> None:
         super().__init__(moves)
         self.rows = rows
         self._order = rng.permutation(len(rows))
@@ -74,36 +78,33 @@ class Given(Source):
 
     def propose(self, n: int, rng: np.random.Generator) -> Points:
         """Return the next rows, and changed ones where they are used up."""
-        ahead = self._order[self._next : self._next + n]
-        self._next += len(ahead)
-        again = rng.integers(0, len(self.rows), n - len(ahead))
-        self.origins = np.concatenate([ahead, again])
+        unused = self._order[self._next : self._next + n]
+        self._next += len(unused)
+        again = rng.integers(0, len(self.rows), n - len(unused))
+        self.origins = np.concatenate([unused, again])
         found = np.asfortranarray(self.rows[self.origins])
-        found[len(ahead) :] = stirred(self.moves, self.rows[again], rng)
+        found[len(unused) :] = stirred(self.moves, self.rows[again], rng)
         return found
 
 
-class Slopes(Source):
-    """Uniform inputs moved to where members of their class lie on either side of zero, by margins
-    and gradients.
-    """
+class MarginSeeds(SeedSource):
+    """Uniform inputs moved to the boundary between outcomes by margins and gradients."""
 
-    def __init__(self, moves: Moves, margins: Margins) -> None:
+    def __init__(self, moves: FeatureMoves, margins: Margins) -> None:
         super().__init__(moves)
         self._margins = margins
 
     def propose(self, n: int, rng: np.random.Generator) -> Points:
-        """Return inputs at the boundary, fewer than asked for where too few lie on one side of it."""
-        found, self.asked = boundary_points(
-            self._margins, self.probe, self.probe.space.draw(n, rng)
-        )
+        """Return inputs at the boundary, fewer where too few lie on one side of it."""
+        draws = self.probe.space.draw(n, rng)
+        found, self.asked = boundary_points(self._margins, self.probe, draws)
         return found.points
 
 
-class Near(Source):
+class NearMissSeeds(SeedSource):
     """Near misses, a step or two changed: inputs whose members came close to differing."""
 
-    def __init__(self, moves: Moves) -> None:
+    def __init__(self, moves: FeatureMoves) -> None:
         super().__init__(moves)
         self._points = moves.nothing
         self._near = np.empty(0)
@@ -120,27 +121,38 @@ class Near(Source):
             return
         points = np.concatenate([self._points, tried.points[rows]])
         near = np.concatenate([self._near * FADING, tried.near[rows]])
-        best = np.sort(np.argsort(-near, kind="stable")[:NEAR])
-        self._points, self._near = points[best], near[best]
+        nearest = np.argsort(-near, kind="stable")[:NEAR]
+        kept = np.sort(nearest)
+        self._points = points[kept]
+        self._near = near[kept]
 
     def propose(self, n: int, rng: np.random.Generator) -> Points:
         """Return near misses with one or two features changed, rather the nearer ones."""
-        rank = np.argsort(-self._near, kind="stable")
-        place = np.floor(rng.random(n) ** 2 * len(rank)).astype(np.intp)
-        return np.asfortranarray(stirred(self.moves, self._points[rank[place]], rng))
+        nearest_first = np.argsort(-self._near, kind="stable")
+        # The square of a uniform number is rather small: the first half gets 71 % of the draws.
+        shares = rng.random(n) ** 2
+        rank = np.floor(shares * len(nearest_first)).astype(np.intp)
+        misses = self._points[nearest_first[rank]]
+        return np.asfortranarray(stirred(self.moves, misses, rng))
 
 
-def stirred(moves: Moves, points: Points, rng: np.random.Generator) -> Points:
-    """Return the points with one or two features changed, three in four times by a step and else by
-    a jump.
+def stirred(moves: FeatureMoves, points: Points, rng: np.random.Generator) -> Points:
+    """Return the points with one or two features changed.
+
+    Three in four changes are a step, the others a jump.
     """
     found: Points = np.array(points)
-    for share in (1.0, 0.5) if moves.features else ():
+    if not moves.features:
+        return found
+    # All points are changed once, and half of them a second time.
+    for share in (1.0, 0.5):
         rows = np.flatnonzero(rng.random(len(points)) < share)
         which = rng.integers(0, len(moves.features), len(rows))
-        steps = moves.step(found[rows], which, np.where(rng.random(len(rows)) < 0.5, -1, 1))
+        direction = np.where(rng.random(len(rows)) < 0.5, -1, 1)
+        steps = moves.step(found[rows], which, direction)
         jumps = moves.jump(found[rows], which, rng)
-        found[rows] = np.where((rng.random(len(rows)) < 0.75)[:, None], steps, jumps)
+        is_step = rng.random(len(rows)) < 0.75
+        found[rows] = np.where(is_step[:, None], steps, jumps)
     return found
 
 
@@ -151,12 +163,11 @@ def boundary_points(
     pairs: NDArray[np.intp] | None = None,
     steps: int = 3,
 ) -> tuple[Proposal, int]:
-    """Move points to where two members of their class get different outcomes; say also how many
-    questions that took.
+    """Move points to where two members of their class get different outcomes.
 
     What is moved to zero is the middle between the margins of both members: if they differ at all,
-    they then are on either side. Where the software tells gradients, each point goes to where the
-    middle would be zero if margins were linear (Newton's method); where it tells margins alone,
+    they then are on either side. Where the software gives gradients, each point goes to where the
+    middle would be zero if margins were linear (Newton's method); where it gives margins alone,
     points on one side go towards points on the other (false position), and there are as many as the
     smaller side has. Each step asks two questions for each point. The space's constraints are left
     to whoever asks what comes out.
@@ -166,104 +177,143 @@ def boundary_points(
     pairs
         The two assignments of each point that are compared; by default the first and the last of
         all.
+
+    Returns
+    -------
+    tuple of Proposal and int
+        The moved points, and how many inputs were asked to move them.
     """
-    moves = Moves(probe)
+    moves = FeatureMoves(probe)
     if pairs is None:
-        pairs = np.tile(np.array([0, len(probe.table) - 1], dtype=np.intp), (len(points), 1))
+        ends = np.array([0, len(probe.table) - 1], dtype=np.intp)
+        pairs = np.tile(ends, (len(points), 1))
     if not margins.bounded or not len(points) or not moves.features:
         return Proposal(moves.nothing, pairs[:0]), 0
     before = margins.view.subject.asked
-    found = Proposal(points, pairs)
-    found = (
-        _by_slope(margins, moves, found, steps)
-        if margins.sloped
-        else _between(margins, moves, found, steps)
-    )
+    start = Proposal(points, pairs)
+    if margins.sloped:
+        found = _by_gradients(margins, moves, start, steps)
+    else:
+        found = _by_false_position(margins, moves, start, steps)
     return found, margins.view.subject.asked - before
 
 
-def _both(probe: Probe, found: Proposal) -> Points:
+def _both_members(probe: Probe, proposal: Proposal) -> Points:
     """Return one member of each class, then the other."""
-    assert found.pairs is not None
-    return np.concatenate([probe.member(found.points, found.pairs[:, side]) for side in (0, 1)])
+    assert proposal.pairs is not None
+    first = probe.member(proposal.points, proposal.pairs[:, 0])
+    second = probe.member(proposal.points, proposal.pairs[:, 1])
+    return np.concatenate([first, second])
 
 
-def _by_slope(margins: Margins, moves: Moves, found: Proposal, steps: int) -> Proposal:
-    free = [margins.view.subject.space.passed.index(position) for position in moves.probe.free]
+def _mean_of_members(values: Numbers) -> Numbers:
+    """Return the mean of what was answered for one member of each class and for the other."""
+    return np.asarray(values.reshape(2, -1).mean(axis=0))
+
+
+def _by_gradients(
+    margins: Margins, moves: FeatureMoves, proposal: Proposal, steps: int
+) -> Proposal:
+    """Return the points after some of Newton's steps."""
+    passed = margins.view.subject.space.passed
+    free = [passed.index(position) for position in moves.probe.free]
     for _ in range(steps):
-        _, above, slopes = margins.gradients(_both(moves.probe, found))
-        middle = slopes[:, free].reshape(2, -1, len(free)).mean(axis=0)
-        found = replace(
-            found, points=_newton(moves, found.points, above.reshape(2, -1).mean(axis=0), middle)
-        )
-    return found
+        _, above, slopes = margins.gradients(_both_members(moves.probe, proposal))
+        middle = _mean_of_members(above)
+        slope = slopes[:, free].reshape(2, -1, len(free)).mean(axis=0)
+        points = _newton(moves, proposal.points, middle, slope)
+        proposal = replace(proposal, points=points)
+    return proposal
 
 
-def _newton(moves: Moves, points: Points, above: Numbers, slopes: Numbers) -> Points:
-    """Return the points moved along the gradient by what would take their margins to zero, onto the
-    features' values.
+def _newton(moves: FeatureMoves, points: Points, above: Numbers, slopes: Numbers) -> Points:
+    """Return the points moved along the gradient by what would take their margins to zero.
 
-    Distances are shares of the features' ranges. What rounding takes off, or the end of a range, is
-    made up for by the features after, in the order of what one step of theirs does to the margin,
-    the most first.
+    Distances are shares of the features' ranges, and the points stay on the features' values. What
+    rounding takes off, or the end of a range, is made up for by the features after, in the order of
+    what one step of theirs does to the margin, the most first.
     """
     span = moves.high - moves.low
     slopes = np.nan_to_num(slopes, posinf=0.0, neginf=0.0)
     rows = np.arange(len(points))
     found: Points = np.array(points, order="F")
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        steep = ((slopes * span) ** 2).sum(axis=1)
-        far = (
-            np.where((steep > 0) & np.isfinite(above), -above / steep, 0.0)[:, None]
-            * slopes
-            * span**2
-        )
+        effect_of_a_step = np.abs(slopes) * moves.size
+        most_effect_first = np.argsort(-effect_of_a_step, axis=1, kind="stable")
+        wanted_moves = _newton_moves(above, slopes, span)
         owed = np.zeros(len(points))
-        for which in np.argsort(-np.abs(slopes) * moves.size, axis=1, kind="stable").T:
-            column, slope, wanted = moves.positions[which], slopes[rows, which], far[rows, which]
+        for which in most_effect_first.T:
+            column = moves.positions[which]
+            slope = slopes[rows, which]
+            wanted = wanted_moves[rows, which]
             more = owed / slope
+            made_up = np.where(np.abs(more) <= span[which], more, 0.0)
             old = found[rows, column]
-            new = _nearest(
-                moves, old + wanted + np.where(np.abs(more) <= span[which], more, 0.0), which
-            )
+            new = _nearest_values(moves, old + wanted + made_up, which)
             found[rows, column] = new
             owed += slope * (wanted - (new - old))
     return moves.snapped(found)
 
 
-def _between(margins: Margins, moves: Moves, found: Proposal, steps: int) -> Proposal:
-    def middle(of: Proposal) -> Numbers:
-        return np.asarray(margins.decide(_both(moves.probe, of))[1].reshape(2, -1).mean(axis=0))
-
-    assert found.pairs is not None
-    above = middle(found)
-    sides = [np.flatnonzero(above > 0), np.flatnonzero(above <= 0)]
-    many = min(map(len, sides))
-    pairs = found.pairs[sides[0][:many]]
-    ends = [found.points[side[:many]][:, moves.positions] for side in sides]
-    at = [above[side[:many]] for side in sides]
-    line = np.asfortranarray(found.points[sides[0][:many]])
-    for _ in range(steps if many else 0):
-        # Cut by a tenth or more, a line gets shorter even where margins are flat, as those of trees
-        # are.
-        with np.errstate(invalid="ignore"):  # of infinite margins, which are cut in half
-            share = np.nan_to_num(np.clip(at[0] / (at[0] - at[1]), 0.1, 0.9), nan=0.5)[:, None]
-        line[:, moves.positions] = _nearest(
-            moves, ends[0] * (1 - share) + ends[1] * share, slice(None)
-        )
-        now = middle(Proposal(moves.snapped(line), pairs))
-        for side, here in enumerate((now > 0, now <= 0)):
-            ends[side] = np.where(here[:, None], line[:, moves.positions], ends[side])
-            at[side] = np.where(here, now, at[side])
-    line[:, moves.positions] = np.where((np.abs(at[0]) < np.abs(at[1]))[:, None], *ends)
-    return Proposal(line, pairs)
+def _newton_moves(above: Numbers, slopes: Numbers, span: Numbers) -> Numbers:
+    """Return how far each feature moves, so that a linear margin would be zero."""
+    steepness = ((slopes * span) ** 2).sum(axis=1)
+    solvable = (steepness > 0) & np.isfinite(above)
+    factor = np.where(solvable, -above / steepness, 0.0)
+    return np.asarray(factor[:, None] * slopes * span**2)
 
 
-def _nearest(moves: Moves, values: Numbers, which: NDArray[np.intp] | slice) -> Numbers:
+def _by_false_position(
+    margins: Margins, moves: FeatureMoves, proposal: Proposal, steps: int
+) -> Proposal:
+    """Return points on lines between both sides, cut where the margin should be zero."""
+
+    def middle_margins(of: Proposal) -> Numbers:
+        _, above = margins.decide(_both_members(moves.probe, of))
+        return _mean_of_members(above)
+
+    assert proposal.pairs is not None
+    positions = moves.positions
+    above = middle_margins(proposal)
+    positive = np.flatnonzero(above > 0)
+    negative = np.flatnonzero(above <= 0)
+    lines = min(len(positive), len(negative))
+    sides = [positive[:lines], negative[:lines]]
+    pairs = proposal.pairs[sides[0]]
+    ends = [proposal.points[side][:, positions] for side in sides]
+    at_ends = [above[side] for side in sides]
+    found = np.asfortranarray(proposal.points[sides[0]])
+    if not lines:
+        steps = 0
+    for _ in range(steps):
+        share = _cut(at_ends[0], at_ends[1])[:, None]
+        values = ends[0] * (1 - share) + ends[1] * share
+        found[:, positions] = _nearest_values(moves, values, slice(None))
+        here = middle_margins(Proposal(moves.snapped(found), pairs))
+        for side, is_end in enumerate((here > 0, here <= 0)):
+            ends[side] = np.where(is_end[:, None], found[:, positions], ends[side])
+            at_ends[side] = np.where(is_end, here, at_ends[side])
+    first_is_nearer = np.abs(at_ends[0]) < np.abs(at_ends[1])
+    found[:, positions] = np.where(first_is_nearer[:, None], ends[0], ends[1])
+    return Proposal(found, pairs)
+
+
+def _cut(positive: Numbers, negative: Numbers) -> Numbers:
+    """Return where to cut lines, as a share of their length, given the margins at their ends."""
+    with np.errstate(invalid="ignore"):  # infinite margins are cut in half
+        share = np.clip(positive / (positive - negative), LEAST_CUT, MOST_CUT)
+        return np.nan_to_num(share, nan=0.5)
+
+
+def _nearest_values(
+    moves: FeatureMoves, values: Numbers, which: NDArray[np.intp] | slice
+) -> Numbers:
     """Return the values that features have nearest to these."""
-    stepped = np.array(
+    has_steps = np.array(
         [feature.kind == "category" or feature.step is not None for feature in moves.features]
     )
-    low, size = moves.low[which], moves.size[which]
-    on_grid = np.where(stepped[which], low + np.round((values - low) / size) * size, values)
+    low = moves.low[which]
+    size = moves.size[which]
+    stepped = low + np.round((values - low) / size) * size
+    on_grid = np.where(has_steps[which], stepped, values)
     return np.clip(on_grid, low, moves.high[which])

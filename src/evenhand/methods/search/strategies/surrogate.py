@@ -1,9 +1,9 @@
-"""The surrogate strategy, for software whose every answer is expensive: models learn from each, and
-screen what to ask.
+"""The surrogate strategy, for software whose every answer is expensive.
 
-It looks where the adaptive strategy looks, and further: next to known hits, twice as far from them,
-and anywhere. Of many such candidates those are asked that models of what was answered hold to be
-hits, and where few were found.
+Models learn from each answer, and screen what to ask. The strategy looks where the adaptive one
+looks, and further: next to known hits, twice as far from them, and anywhere. Of many such
+candidates those are asked that models of what was answered hold to be hits, and where few were
+found.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from evenhand.methods.search.strategies.base import Proposal
 from evenhand.methods.search.strategies.surrogate_model import (
     DOUBT,
     FLIP,
-    SAID,
-    Known,
-    Screen,
-    Weights,
+    SIGNALS,
+    HitScreen,
+    KnownClasses,
+    SignalWeights,
 )
 
 if TYPE_CHECKING:
@@ -35,24 +35,28 @@ if TYPE_CHECKING:
 
 FIRST = 64
 """How many classes are tried before the first models are fitted."""
-GROWTH, SMALLEST = 1.3, 32
-"""How much more must be known for models to be fitted anew: this many times as much, and so many
-classes at least.
-"""
-CANDIDATES, MOST_CANDIDATES = 20, 8192
-"""Candidates for each input that is asked, and in all, though never fewer than four for each."""
+GROWTH = 1.3
+"""How many times as much must be known for models to be fitted anew."""
+SMALLEST = 32
+"""How many more classes must be known at least for models to be fitted anew."""
+CANDIDATES = 20
+"""Candidates for each input that is asked."""
+MOST_CANDIDATES = 8192
+"""Candidates in all, though never fewer than LEAST_CANDIDATES for each input that is asked."""
+LEAST_CANDIDATES = 4
 UNIFORM = 0.1
 """The share of uniform inputs among the candidates."""
 BLIND = 0.75
 """The share of what is screened while no hit is known."""
 DULL = 0.1
-"""An input that is no child promises as much as the worst tenth of children."""
+"""An input that is not a child promises as much as the worst tenth of children."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """Inputs to choose from; those that are no child of a hit have the parent -1, and so are their
-    moves.
+    """Inputs to choose from.
+
+    Those that are not a child of a hit have the parent -1, and so are their moves.
     """
 
     points: Points
@@ -64,11 +68,11 @@ class _Candidates:
     def take(self, rows: NDArray[np.intp]) -> _Candidates:
         """Return some of them."""
         return _Candidates(
-            self.points[rows],
-            self.pairs[rows],
-            self.parents[rows],
-            self.moves[:, rows],
-            self.origins[rows],
+            points=self.points[rows],
+            pairs=self.pairs[rows],
+            parents=self.parents[rows],
+            moves=self.moves[:, rows],
+            origins=self.origins[rows],
         )
 
 
@@ -77,135 +81,160 @@ class Surrogate(Adaptive):
 
     >>> from evenhand.runtime.budget import Budget, Meter
     >>> from evenhand.space.feature import category, integer
-    >>> from evenhand.methods.search.loop import hunt
+    >>> from evenhand.methods.search.loop import run_strategy
     >>> from evenhand.methods.search.probe import Probe
     >>> from evenhand.space.space import Space
     >>> from evenhand.methods.search.strategies.base import Setting
     >>> from evenhand.subject.subject import Subject
     >>> from evenhand.subject.view import View
     >>> space = Space([category("sex", ["F", "M"]), integer("age", 0, 99), integer("debt", 0, 99)])
-    >>> loan = Subject(lambda people: people["age"] > people["debt"] + 9 * (people["sex"] == "F"), space)
-    >>> probe = Probe(View(loan), ("sex",))
-    >>> len(hunt(Surrogate().started(Setting(probe, seed=0)), probe, Meter(Budget(queries=600))).found) > 100
+    >>> def loan(people):
+    ...     return people["age"] > people["debt"] + 9 * (people["sex"] == "F")
+    >>> probe = Probe(View(Subject(loan, space)), ("sex",))
+    >>> surrogate = Surrogate().started(Setting(probe, seed=0))
+    >>> len(run_strategy(surrogate, probe, Meter(Budget(queries=600))).found) > 100
     True
     """
 
     name = "surrogate"
 
     def begin(self, setting: Setting) -> None:
-        """Know no answer, and so have no models."""
+        """Start without an answer, and so without models."""
         super().begin(setting)
         self._seed = setting.seed
-        self._known = Known()
-        self._screen: Screen | None = None
-        self._next = FIRST
-        self._weights = Weights(SAID + 1)
-        self._said: Numbers = np.empty((0, SAID + 1))
-        self._asked_of = np.empty(0, dtype=np.intp)
+        self._known = KnownClasses()
+        self._screen: HitScreen | None = None
+        self._next_fit = FIRST
+        # The promise of moves and parents is one more signal.
+        self._weights = SignalWeights(SIGNALS + 1)
+        self._signals: Numbers = np.empty((0, SIGNALS + 1))
+        self._screened = np.empty(0, dtype=np.intp)
+        """Which inputs of the last wave the signals speak of."""
         # Who prefers what is near to real rows has no use for what is far from them.
         self._wide = not REALISM[self.prefer]
-        sizes = [feature.size for feature in self._moves.features]
         # With more than two assignments a class that was tried may still be tried with two others.
-        self._classes = float(np.prod(sizes)) if len(self.probe.table) == 2 else np.inf
+        self._classes = np.inf
+        if len(self.probe.table) == 2:
+            sizes = [feature.size for feature in self._moves.features]
+            self._classes = float(np.prod(sizes))
 
     def propose(self, n: int) -> Proposal:
         """Return the best of many candidates, and seeds; nothing once every class was tried."""
         if len(self._seen) >= self._classes:
             return Proposal(self._moves.nothing)
-        self._asked_of = self._asked_of[:0]
+        self._screened = self._screened[:0]
+        self._signals = self._signals[:0]
         blind = not len(self._archive)
-        screened = n - max(1, round((1 - BLIND if blind else self._seeding()) * n))
-        if (
-            self._screen is None
-            or not self.probe.free
-            or not screened
-            or (blind and not self._wide)
-        ):
+        seed_share = 1 - BLIND if blind else self._seeding()
+        screened = n - max(1, round(seed_share * n))
+        nowhere_to_look = not self.probe.free or (blind and not self._wide)
+        if self._screen is None or nowhere_to_look or not screened:
             return super().propose(n)
-        best, self._said = self._best(screened)
+        best, self._signals = self._best(screened)
+        return self._with_seeds(best, n)
+
+    def _with_seeds(self, best: _Candidates, n: int) -> Proposal:
+        """Return candidates, children first, with seeds between the children and the others."""
         children = int((best.parents >= 0).sum())
         parts, numbers = self._seeds(n - len(best.points))
+        # What is not a child comes last, where it is taken neither for a child nor for the seed of
+        # a source.
         points = np.concatenate([best.points[:children], *parts, best.points[children:]])
         seeds = len(points) - len(best.points)
-        pairs = np.concatenate([best.pairs[:children], self._pairs(seeds), best.pairs[children:]])
-        straight = np.zeros(children, dtype=np.bool_)
+        seed_pairs = self._pairs(seeds)
+        pairs = np.concatenate([best.pairs[:children], seed_pairs, best.pairs[children:]])
         self._wave = Wave(
-            best.parents[:children],
-            best.moves[:, :children],
-            best.origins[:children],
-            straight,
-            numbers,
+            parents=best.parents[:children],
+            moves=best.moves[:, :children],
+            origins=best.origins[:children],
+            mended=np.zeros(children, dtype=np.bool_),
+            seeds=numbers,
         )
-        # What is no child comes last, where it is taken neither for a child nor for the seed of a
-        # source.
-        self._asked_of = np.concatenate(
-            [np.arange(children), np.arange(children + seeds, len(points))]
-        )
-        asked = sum(source.asked for source in self._sources)
-        self._left -= asked
-        return Proposal(np.asfortranarray(points), pairs, asked)
+        others = np.arange(children + seeds, len(points))
+        self._screened = np.concatenate([np.arange(children), others])
+        return self._proposal(points, pairs)
 
     def _best(self, n: int) -> tuple[_Candidates, Numbers]:
-        """Return the best of many candidates, children of hits first, and what is said of them."""
+        """Return the best of many candidates, children of hits first, and their signals."""
         assert self._screen is not None
-        found = self._candidates(min(CANDIDATES * n, max(4 * n, MOST_CANDIDATES)))
-        fresh = np.flatnonzero(self._seen.fresh(self.probe.keys(found.points)))
-        fresh = fresh[self.probe.valid(found.points[fresh], found.pairs[fresh])]
-        found = found.take(fresh)
-        said = np.column_stack([self._screen.said(found.points, found.pairs), self._promise(found)])
-        # Before the first hit nothing is known but that hits lie where outcomes change.
-        score = self._weights.chance(said) if len(self._archive) else said[:, FLIP] + said[:, DOUBT]
+        most = max(LEAST_CANDIDATES * n, MOST_CANDIDATES)
+        found = self._candidates(min(CANDIDATES * n, most))
+        found = found.take(self._fresh(found.points, found.pairs))
+        predicted = self._screen.signals(found.points, found.pairs)
+        signals = np.column_stack([predicted, self._promise(found)])
+        if len(self._archive):
+            score = self._weights.chance(signals)
+        else:
+            # Before the first hit nothing is known but that hits lie where outcomes change.
+            score = signals[:, FLIP] + signals[:, DOUBT]
         score += self._appeal(found.points, found.origins)
         best = np.argsort(-score, kind="stable")[:n]
-        best = best[np.argsort(found.parents[best] < 0, kind="stable")]
-        return found.take(best), said[best]
+        is_other = found.parents[best] < 0
+        best = best[np.argsort(is_other, kind="stable")]
+        return found.take(best), signals[best]
 
     def _candidates(self, n: int) -> _Candidates:
         """Return children of hits, inputs twice as far from them, and uniform ones."""
-        rng, archive, arms = self._rng, self._archive, self._arms
-        uniform = round((UNIFORM if len(archive) else 1.0) * n) if self._wide else 0
-        parents = (
-            rng.permutation(archive.parents(n - uniform, rng))
-            if len(archive)
-            else np.empty(0, dtype=np.intp)
-        )
-        chosen = arms.choose(len(parents), rng)
-        points = arms.apply(archive.hits.points[parents], chosen, rng)
-        again = np.arange(len(parents) // 2 if self._wide else len(parents), len(parents))
-        points[again] = arms.apply(points[again], arms.choose(len(again), rng), rng)
-        pairs, origins = archive.hits.pairs[parents], archive.hits.origins[parents]
-        parents[again], chosen[:, again] = -1, -1
+        rng = self._rng
+        hits = self._archive.hits
+        uniform = self._uniform_candidates(n)
+        parents = np.empty(0, dtype=np.intp)
+        if len(self._archive):
+            parents = rng.permutation(self._archive.parents(n - uniform, rng))
+        moves = self._arms.choose(len(parents), rng)
+        points = self._arms.apply(hits.points[parents], moves, rng)
+        # The second half is moved again, where what is far from hits is of use.
+        children = len(parents) // 2 if self._wide else len(parents)
+        again = np.arange(children, len(parents))
+        more_moves = self._arms.choose(len(again), rng)
+        points[again] = self._arms.apply(points[again], more_moves, rng)
+        pairs = hits.pairs[parents]
+        origins = hits.origins[parents]
+        parents[again] = -1
+        moves[:, again] = -1
         nobody = np.full(uniform, -1, dtype=np.intp)
+        no_moves = np.tile(nobody, (len(moves), 1))
         return _Candidates(
-            np.concatenate([points, self.probe.space.draw(uniform, rng)]),
-            np.concatenate([pairs, self._pairs(uniform)]),
-            np.concatenate([parents, nobody]),
-            np.concatenate([chosen, np.tile(nobody, (len(chosen), 1))], axis=1),
-            np.concatenate([origins, nobody]),
+            points=np.concatenate([points, self.probe.space.draw(uniform, rng)]),
+            pairs=np.concatenate([pairs, self._pairs(uniform)]),
+            parents=np.concatenate([parents, nobody]),
+            moves=np.concatenate([moves, no_moves], axis=1),
+            origins=np.concatenate([origins, nobody]),
         )
 
+    def _uniform_candidates(self, n: int) -> int:
+        """Return how many of the candidates are uniform."""
+        if not self._wide:
+            return 0
+        share = UNIFORM if len(self._archive) else 1.0
+        return round(share * n)
+
     def _promise(self, found: _Candidates) -> Numbers:
-        """Return what the moves and the parents of children promise, and of others as much as of
-        poor children.
+        """Return what the moves and the parents of children promise.
+
+        Other candidates promise as much as poor children.
         """
         children = found.parents >= 0
         promise = np.zeros(len(children))
         if children.any():
-            mine = self._arms.promise(found.moves[:, children]) + self._archive.promise(
-                found.parents[children]
-            )
-            promise[:] = np.quantile(mine, DULL)
-            promise[children] = mine
+            by_moves = self._arms.promise(found.moves[:, children])
+            by_parents = self._archive.promise(found.parents[children])
+            of_children = by_moves + by_parents
+            promise[:] = np.quantile(of_children, DULL)
+            promise[children] = of_children
         return promise
 
     def observe(self, tried: Tried) -> int:
         """Learn from what was tried."""
-        rows = self._asked_of < len(tried)
+        # The budget may have ended within the wave.
+        rows = self._screened < len(tried)
         if len(self._archive):
-            self._weights.learn(self._said[rows], tried.hits[self._asked_of[rows]])
+            hits = tried.hits[self._screened[rows]]
+            self._weights.learn(self._signals[rows], hits)
         accepted = super().observe(tried)
         self._known.add(tried)
-        if len(self._known) >= self._next:
-            self._screen = Screen.fitted(self.probe, self._known, self._seed)
-            self._next = max(len(self._known) + SMALLEST, round(GROWTH * len(self._known)))
+        if len(self._known) >= self._next_fit:
+            self._screen = HitScreen.fitted(self.probe, self._known, self._seed)
+            growth = round(GROWTH * len(self._known))
+            self._next_fit = max(len(self._known) + SMALLEST, growth)
         return accepted

@@ -1,9 +1,8 @@
-"""Screens: models of what was answered, which tell of inputs that were never asked how likely they
-are hits.
+"""Screens: models of what was answered, which predict how likely untried inputs are hits.
 
 Two forests learn: one the outcome of every member, so that each answer counts, and one which
-classes are hits. What they say before a class is asked is kept beside what came of it, and weighed
-by that.
+classes are hits. What they predict before a class is asked is kept beside what came of it, and
+weighed by that.
 """
 
 from __future__ import annotations
@@ -24,11 +23,12 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
-SAID = 3
-"""How many things a screen says of a class."""
-FLIP, DOUBT = 0, 1
-"""Where among them stands how likely two members differ: by the model, and for all the model knows.
-"""
+SIGNALS = 3
+"""How many signals a screen gives of a class: flip, doubt and hit."""
+FLIP = 0
+"""The signal for how likely two members differ by the model."""
+DOUBT = 1
+"""The signal for how likely two members differ for all the model knows."""
 TREES = 32
 MOST_CLASSES = 3000
 """How many classes a model is fitted to: half of them the newest, half any others."""
@@ -36,11 +36,16 @@ MOST_LABELS = 8
 """With more labels than that only the commonest are told apart."""
 FLOOR = 0.02
 """What is added to a chance before its logarithm is taken."""
-RIDGE, PRIOR = 2.0, 0.5
-"""How strongly the weights of what is said are held to what they are at first, and that."""
+RIDGE = 2.0
+"""How strongly the weights of signals are held to their prior."""
+INTERCEPT_RIDGE = 0.1
+"""How strongly the intercept is held to zero."""
+PRIOR = 0.5
+"""What the weight of every signal is at first."""
 RECENT = 2000
-"""How many of the newest classes weigh what is said."""
+"""How many of the newest classes weigh the signals."""
 STEPS = 20
+"""The most steps of Newton's method."""
 
 
 class Targets:
@@ -56,116 +61,152 @@ class Targets:
 
     def __init__(self, outcomes: NDArray[Any], gap: object) -> None:
         self.gap = float(gap) if isinstance(gap, int | float) else None
-        many = outcomes.dtype.kind in "iuf" and len(np.unique(outcomes)) > MOST_LABELS
-        self.numeric = outcomes.dtype.kind in "iuf" and (self.gap is not None or many)
+        are_numbers = outcomes.dtype.kind in "iuf"
+        has_many_values = are_numbers and len(np.unique(outcomes)) > MOST_LABELS
+        self.numeric = are_numbers and (self.gap is not None or has_many_values)
         if self.numeric:
             values = _finite(outcomes)
-            self._middle, self._scale = float(values.mean()), float(values.std()) or 1.0
+            self._middle = float(values.mean())
+            self._scale = float(values.std()) or 1.0
         else:
             labels, counts = np.unique(outcomes.astype(str), return_counts=True)
-            self._labels = np.sort(labels[np.argsort(-counts, kind="stable")[:MOST_LABELS]])
+            commonest_first = np.argsort(-counts, kind="stable")
+            self._labels = np.sort(labels[commonest_first[:MOST_LABELS]])
 
     def of(self, outcomes: NDArray[Any]) -> Numbers:
         """Return one column for each label, or the scaled number."""
         if self.numeric:
-            return np.asarray((_finite(outcomes) - self._middle) / self._scale)[:, None]
-        return np.asarray(outcomes.astype(str)[:, None] == self._labels, dtype=np.float64)
+            scaled = (_finite(outcomes) - self._middle) / self._scale
+            return np.asarray(scaled)[:, None]
+        indicators = outcomes.astype(str)[:, None] == self._labels
+        return np.asarray(indicators, dtype=np.float64)
 
-    def apart(self, one: Numbers, other: Numbers) -> tuple[Numbers, Numbers]:
-        """Return how likely both differ, from 0 to 1, if what the model errs by is the same for
-        both, and if it is not.
+    def apart(self, first: Numbers, second: Numbers) -> tuple[Numbers, Numbers]:
+        """Return how likely both differ, from 0 to 1.
 
-        Numbers that are γ apart are as likely to differ as not; the second is 0 for them.
+        The first answer holds if the model errs by the same for both, the second if its errors are
+        independent. Numbers that are γ apart are as likely to differ as not; the second answer is
+        0 for them.
         """
         if not self.numeric:
-            return np.abs(one - other).sum(axis=1) / 2, np.clip(
-                1 - (one * other).sum(axis=1), 0.0, 1.0
-            )
-        ratio = (np.abs(one - other)[:, 0] / max((self.gap or 0.0) / self._scale, 1e-3)) ** 2
-        return ratio / (1 + ratio), np.zeros(len(one))
+            # The total variation distance, and the chance that two independent draws differ.
+            flip = np.abs(first - second).sum(axis=1) / 2
+            same = (first * second).sum(axis=1)
+            return flip, np.clip(1 - same, 0.0, 1.0)
+        distance = np.abs(first - second)[:, 0]
+        scaled_gap = max((self.gap or 0.0) / self._scale, 1e-3)
+        ratio = (distance / scaled_gap) ** 2
+        return ratio / (1 + ratio), np.zeros(len(first))
 
 
 def _finite(outcomes: NDArray[Any]) -> Numbers:
+    """Return numbers whose infinities are the largest and least known, and no NaN."""
     values = outcomes.astype(np.float64)
     known = values[np.isfinite(values)]
-    low, high = (known.min(), known.max()) if len(known) else (0.0, 0.0)
-    return np.clip(np.nan_to_num(values, nan=low, posinf=high, neginf=low), low, high)
+    low = 0.0
+    high = 0.0
+    if len(known):
+        low = known.min()
+        high = known.max()
+    filled = np.nan_to_num(values, nan=low, posinf=high, neginf=low)
+    return np.clip(filled, low, high)
 
 
 @dataclass(frozen=True)
-class Screen:
+class HitScreen:
     """The two models, fitted to what was answered."""
 
     probe: Probe
     targets: Targets
-    outcome: Any
-    hit: Any
+    outcome_model: Any
+    hit_model: Any
+    """None where all known classes are hits, or none is."""
 
     @classmethod
-    def fitted(cls, probe: Probe, known: Known, seed: int) -> Screen | None:
-        """Return a screen, or None where all outcomes are the same, so that there is nothing to
-        learn.
-        """
-        from sklearn.ensemble import ExtraTreesRegressor
-
-        rows = known.some(seed)
-        points, pairs, hits = known.points[rows], known.pairs[rows], known.hits[rows]
-        outcomes = np.concatenate([known.outcomes[rows, side] for side in (0, 1)])
+    def fitted(cls, probe: Probe, known: KnownClasses, seed: int) -> HitScreen | None:
+        """Return a screen, or None where all outcomes are the same and nothing can be learnt."""
+        rows = known.sample(seed)
+        points = known.points[rows]
+        pairs = known.pairs[rows]
+        hits = known.hits[rows]
+        outcomes = np.concatenate([known.outcomes[rows, 0], known.outcomes[rows, 1]])
         if len(np.unique(outcomes.astype(str))) < 2:
             return None
         targets = Targets(outcomes, probe.view.differs)
-        members = np.concatenate([_member(probe, points, pairs, side) for side in (0, 1)])
         state = int(stream(seed, "search", "surrogate", len(known)).integers(2**31))
-        # One job, whatever the user's joblib is set to: several would add up in any order.
-        wanted = targets.of(outcomes)
-        outcome = ExtraTreesRegressor(TREES, random_state=state, n_jobs=1)
-        outcome.fit(members, wanted[:, 0] if wanted.shape[1] == 1 else wanted)
+        members = _both_members(probe, points, pairs)
+        outcome_model = _fitted_outcome_model(members, targets.of(outcomes), state)
         if not hits.any() or hits.all():
-            return cls(probe, targets, outcome, None)
-        weights = np.where(hits, 0.5 / hits.mean(), 0.5 / (1 - hits.mean()))
-        hit = ExtraTreesRegressor(TREES, min_samples_leaf=2, random_state=state, n_jobs=1)
-        return cls(
-            probe,
-            targets,
-            outcome,
-            hit.fit(_classes(probe, points, pairs), hits.astype(np.float64), weights),
-        )
+            return cls(probe, targets, outcome_model, None)
+        hit_model = _fitted_hit_model(_classes(probe, points, pairs), hits, state)
+        return cls(probe, targets, outcome_model, hit_model)
 
-    def said(self, points: Points, pairs: NDArray[np.intp]) -> Numbers:
-        """Return what is said of classes, the more the likelier hits: flip and doubt of the
-        outcome, and the hit.
+    def signals(self, points: Points, pairs: NDArray[np.intp]) -> Numbers:
+        """Return the signals of classes, each the larger the likelier the class is a hit.
+
+        These are flip and doubt of the outcome, and the log odds of a hit.
         """
         if not len(points):
-            return np.empty((0, SAID))
-        members = np.concatenate([_member(self.probe, points, pairs, side) for side in (0, 1)])
-        predicted = self.outcome.predict(members).reshape(2, len(points), -1)
+            return np.empty((0, SIGNALS))
+        members = _both_members(self.probe, points, pairs)
+        predicted = self.outcome_model.predict(members).reshape(2, len(points), -1)
         flip, doubt = self.targets.apart(predicted[0], predicted[1])
         chance = np.full(len(points), 0.5)
-        if self.hit is not None:
-            chance = self.hit.predict(_classes(self.probe, points, pairs))
-        odds = np.log((chance + FLOOR) / (1 - chance + FLOOR))
-        return np.stack([np.log(flip + FLOOR), np.log(doubt + FLOOR), odds], axis=1)
+        if self.hit_model is not None:
+            chance = self.hit_model.predict(_classes(self.probe, points, pairs))
+        log_odds = np.log((chance + FLOOR) / (1 - chance + FLOOR))
+        return np.stack([np.log(flip + FLOOR), np.log(doubt + FLOOR), log_odds], axis=1)
 
 
-def _member(probe: Probe, points: Points, pairs: NDArray[np.intp], side: int) -> Numbers:
+def _fitted_outcome_model(members: Numbers, targets: Numbers, state: int) -> Any:
+    from sklearn.ensemble import ExtraTreesRegressor
+
+    # One job, whatever the user's joblib is set to: several would add up in any order.
+    model = ExtraTreesRegressor(TREES, random_state=state, n_jobs=1)
+    if targets.shape[1] == 1:
+        targets = targets[:, 0]
+    return model.fit(members, targets)
+
+
+def _fitted_hit_model(classes: Numbers, hits: NDArray[np.bool_], state: int) -> Any:
+    from sklearn.ensemble import ExtraTreesRegressor
+
+    # Hits and misses weigh the same in all, however rare one of them is.
+    share = hits.mean()
+    weights = np.where(hits, 0.5 / share, 0.5 / (1 - share))
+    model = ExtraTreesRegressor(TREES, min_samples_leaf=2, random_state=state, n_jobs=1)
+    return model.fit(classes, hits.astype(np.float64), weights)
+
+
+def _both_members(probe: Probe, points: Points, pairs: NDArray[np.intp]) -> Numbers:
+    """Return the design matrix of one member of each class, then of the other."""
     positions = tuple(sorted(probe.free + probe.over))
-    return columns(probe.space, probe.member(points, pairs[:, side]), positions)
+    first = columns(probe.space, probe.member(points, pairs[:, 0]), positions)
+    second = columns(probe.space, probe.member(points, pairs[:, 1]), positions)
+    return np.concatenate([first, second])
 
 
 def _classes(probe: Probe, points: Points, pairs: NDArray[np.intp]) -> Numbers:
-    """Return the free features, and the two assignments that are compared, whichever stands first."""
-    ends = [
-        columns(probe.space, probe.member(points, end), probe.over)
-        for end in (pairs.min(axis=1), pairs.max(axis=1))
-    ]
-    return np.concatenate([columns(probe.space, points, probe.free), *ends], axis=1)
+    """Return the design matrix of classes: the free features, and the two assignments compared.
+
+    The assignments are sorted, since a pair and its reverse are the same class.
+    """
+    free = columns(probe.space, points, probe.free)
+    first = probe.member(points, pairs.min(axis=1))
+    second = probe.member(points, pairs.max(axis=1))
+    first_assignment = columns(probe.space, first, probe.over)
+    second_assignment = columns(probe.space, second, probe.over)
+    return np.concatenate([free, first_assignment, second_assignment], axis=1)
 
 
-class Known:
+class KnownClasses:
     """What was answered: classes of which both members were asked."""
 
     def __init__(self) -> None:
-        self._parts: list[tuple[Any, ...]] = []
+        self._points: list[Points] = []
+        self._pairs: list[NDArray[np.intp]] = []
+        self._outcomes: list[NDArray[Any]] = []
+        self._hits: list[NDArray[np.bool_]] = []
         self._size = 0
 
     def __len__(self) -> int:
@@ -174,112 +215,125 @@ class Known:
     def add(self, tried: Tried) -> None:
         """Add classes."""
         rows = np.flatnonzero(tried.valid.all(axis=0))
-        self._parts.append(
-            (
-                tried.points[rows],
-                tried.assigned[:, rows].T,
-                tried.outcomes[:, rows].T,
-                tried.hits[rows],
-            )
-        )
+        self._points.append(tried.points[rows])
+        self._pairs.append(tried.assigned[:, rows].T)
+        self._outcomes.append(tried.outcomes[:, rows].T)
+        self._hits.append(tried.hits[rows])
         self._size += len(rows)
-
-    def _joined(self, field: int) -> Any:
-        return np.concatenate([part[field] for part in self._parts])
 
     @property
     def points(self) -> Points:
         """A member of each class."""
-        return np.asarray(self._joined(0))
+        return np.concatenate(self._points)
 
     @property
     def pairs(self) -> NDArray[np.intp]:
         """The two assignments that were asked."""
-        return np.asarray(self._joined(1))
+        return np.concatenate(self._pairs)
 
     @property
     def outcomes(self) -> NDArray[Any]:
         """The two outcomes."""
-        return np.asarray(self._joined(2))
+        return np.concatenate(self._outcomes)
 
     @property
     def hits(self) -> NDArray[np.bool_]:
         """Which of them are hits."""
-        return np.asarray(self._joined(3))
+        return np.concatenate(self._hits)
 
-    def some(self, seed: int) -> NDArray[np.intp]:
+    def sample(self, seed: int) -> NDArray[np.intp]:
         """Return the classes to learn from."""
         if len(self) <= MOST_CLASSES:
             return np.arange(len(self))
-        old = len(self) - MOST_CLASSES // 2
-        kept = stream(seed, "search", "known", len(self)).choice(
-            old, MOST_CLASSES - MOST_CLASSES // 2, replace=False
-        )
+        newest = MOST_CLASSES // 2
+        old = len(self) - newest
+        rng = stream(seed, "search", "known", len(self))
+        kept = rng.choice(old, MOST_CLASSES - newest, replace=False)
         return np.concatenate([np.sort(kept), np.arange(old, len(self))])
 
 
-class Weights:
-    """Weighs what is said of classes by what came of those that were asked: a logistic regression
-    held to a prior.
+class SignalWeights:
+    """Weighs the signals of classes by what came of those that were asked.
 
-    >>> weights = Weights(2)
-    >>> said = np.random.default_rng(0).normal(size=(500, 2))
-    >>> weights.learn(said, said[:, 0] > 0)  # the first is right, the second says nothing
-    >>> chance = np.exp(weights.chance(np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])))
+    This is a logistic regression held to a prior by a ridge.
+
+    >>> weights = SignalWeights(2)
+    >>> signals = np.random.default_rng(0).normal(size=(500, 2))
+    >>> weights.learn(signals, signals[:, 0] > 0)  # the first is right, the second is noise
+    >>> unseen = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    >>> chance = np.exp(weights.chance(unseen))
     >>> bool(chance[0] > 0.9), bool(chance[1] < 0.1), bool(abs(chance[2] - chance[3]) < 0.2)
     (True, True, True)
     """
 
     def __init__(self, width: int) -> None:
         self._prior = np.append(np.full(width, PRIOR), 0.0)
-        self._hold = np.append(np.full(width, RIDGE), 0.1)
+        self._hold = np.append(np.full(width, RIDGE), INTERCEPT_RIDGE)
         self._weights = self._prior
-        self._said, self._hits = np.empty((0, width)), np.empty(0)
-        self._middle, self._scale = np.zeros(width), np.ones(width)
+        self._signals = np.empty((0, width))
+        self._hits = np.empty(0)
+        self._middle = np.zeros(width)
+        self._scale = np.ones(width)
 
-    def chance(self, said: Numbers) -> Numbers:
+    def chance(self, signals: Numbers) -> Numbers:
         """Return the logarithm of how likely each class is a hit."""
-        if not len(self._said) and len(said):
-            self._scaled(said)
-        return np.asarray(-np.logaddexp(0.0, -self._raised(said)))
+        if not len(self._signals) and len(signals):
+            self._fit_scale(signals)
+        return np.asarray(-np.logaddexp(0.0, -self._log_odds(signals)))
 
-    def _scaled(self, said: Numbers) -> None:
-        self._middle, self._scale = said.mean(axis=0), said.std(axis=0) + 0.3
+    def _fit_scale(self, signals: Numbers) -> None:
+        self._middle = signals.mean(axis=0)
+        # Signals that hardly vary are not blown up.
+        self._scale = signals.std(axis=0) + 0.3
 
-    def _raised(self, said: Numbers) -> Numbers:
+    def _log_odds(self, signals: Numbers) -> Numbers:
         # Not by a matrix product, which may add up in another order with another number of threads.
-        rows = (said - self._middle) / self._scale
-        return np.asarray(np.einsum("ij,j->i", rows, self._weights[:-1]) + self._weights[-1])
+        scaled = (signals - self._middle) / self._scale
+        return np.asarray(np.einsum("ij,j->i", scaled, self._weights[:-1]) + self._weights[-1])
 
-    def learn(self, said: Numbers, hits: NDArray[np.bool_]) -> None:
-        """Take into account what came of classes of which this was said."""
-        self._said = np.concatenate([self._said, said])[-RECENT:]
+    def learn(self, signals: Numbers, hits: NDArray[np.bool_]) -> None:
+        """Learn from what came of classes with these signals."""
+        self._signals = np.concatenate([self._signals, signals])[-RECENT:]
         self._hits = np.concatenate([self._hits, hits])[-RECENT:]
-        if not len(self._said):
+        if not len(self._signals):
             return
-        self._scaled(self._said)
-        rows = np.column_stack(
-            [(self._said - self._middle) / self._scale, np.ones(len(self._said))]
-        )
-        at, cost = self._weights, self._cost(rows, self._weights)
-        for _ in range(STEPS):  # Newton's method, each step cut until it does not do harm
-            chance = 1 / (1 + np.exp(-np.clip(np.einsum("ij,j->i", rows, at), -30, 30)))
-            slope = np.einsum("ij,i->j", rows, chance - self._hits) + self._hold * (
-                at - self._prior
-            )
-            bend = np.einsum("ij,ik,i->jk", rows, rows, chance * (1 - chance)) + np.diag(self._hold)
-            step = np.linalg.solve(bend, slope)
-            lower = next(
-                (s for s in 0.5 ** np.arange(10) if self._cost(rows, at - s * step) < cost - 1e-6),
-                None,
-            )
-            if lower is None:
+        self._fit_scale(self._signals)
+        scaled = (self._signals - self._middle) / self._scale
+        rows = np.column_stack([scaled, np.ones(len(self._signals))])
+        weights = self._weights
+        cost = self._cost(rows, weights)
+        # Newton's method, each step cut until it does not do harm.
+        for _ in range(STEPS):
+            step = self._newton_step(rows, weights)
+            length = self._step_length(rows, weights, step, cost)
+            if length is None:
                 break
-            at = at - lower * step
-            cost = self._cost(rows, at)
-        self._weights = at
+            weights = weights - length * step
+            cost = self._cost(rows, weights)
+        self._weights = weights
+
+    def _newton_step(self, rows: Numbers, weights: Numbers) -> Numbers:
+        """Return the gradient of the cost, solved by its Hessian."""
+        log_odds = np.clip(np.einsum("ij,j->i", rows, weights), -30, 30)
+        chance = 1 / (1 + np.exp(-log_odds))
+        gradient = np.einsum("ij,i->j", rows, chance - self._hits)
+        gradient = gradient + self._hold * (weights - self._prior)
+        hessian = np.einsum("ij,ik,i->jk", rows, rows, chance * (1 - chance))
+        hessian = hessian + np.diag(self._hold)
+        return np.asarray(np.linalg.solve(hessian, gradient))
+
+    def _step_length(
+        self, rows: Numbers, weights: Numbers, step: Numbers, cost: float
+    ) -> float | None:
+        """Return the first of 1, a half, a quarter and so on that lowers the cost."""
+        for length in 0.5 ** np.arange(10):
+            if self._cost(rows, weights - length * step) < cost - 1e-6:
+                return float(length)
+        return None
 
     def _cost(self, rows: Numbers, weights: Numbers) -> float:
-        raised = np.einsum("ij,j->i", rows, weights)
-        missed = np.logaddexp(0.0, raised) - self._hits * raised
-        return float(missed.sum() + (self._hold * (weights - self._prior) ** 2).sum() / 2)
+        """Return the negative log likelihood with the penalty of the ridge."""
+        log_odds = np.einsum("ij,j->i", rows, weights)
+        missed = np.logaddexp(0.0, log_odds) - self._hits * log_odds
+        penalty = (self._hold * (weights - self._prior) ** 2).sum() / 2
+        return float(missed.sum() + penalty)
