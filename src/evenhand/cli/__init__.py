@@ -1,4 +1,4 @@
-"""The command line: what it can be asked, and what each command does."""
+"""The command line: its commands, their options, and the functions that run them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evenhand.formats import Format
 
 PURPOSES = ("Start", "Test software", "Test recorded decisions", "Improve a model", "Look closer")
-"""What a person wants to do; the headings of `evenhand --help`, in this order."""
+"""The headings of `evenhand --help`, in this order: what a person wants to do."""
 CONFIG = Option(
     "config",
     FILE,
@@ -67,9 +67,7 @@ RUNNERS = {
     "repair": Deferred("evenhand.cli.repair:run"),
     "study": Deferred("evenhand.cli.study:run"),
 }
-"""What runs the commands of verbs that neither work on the checks of a configuration nor on
-records.
-"""
+"""The functions of commands that work neither on checks of a configuration nor on records."""
 MORE = {
     "audit": Options.of(
         CONFIG,
@@ -257,50 +255,55 @@ OWN = (
 
 def commands() -> list[tuple[Command, Verb | None]]:
     """Return all commands, those of registered verbs with the verb that they belong to."""
-    found: list[tuple[Command, Verb | None]] = [(command, None) for command in OWN]
-    found += [(verb.command, verb) for verb in VERBS.values() if verb.command is not None]
-    return found
+    every: list[tuple[Command, Verb | None]] = [(command, None) for command in OWN]
+    every.extend((verb.command, verb) for verb in VERBS.values() if verb.command is not None)
+    return every
 
 
 def options_for(command: Command, verb: Verb | None) -> list[Option]:
     """Return everything that a command takes, in the order of its help, each name once."""
-    mine = [] if verb is None else [option for option in verb.options if option.command]
+    own = [] if verb is None else [option for option in verb.options if option.command]
     if command.source == "config" and verb is not None:
-        other = VERBS[verb.for_texts].options if verb.for_texts else Options()
-        texts = [option for option in other if option.command and option.name not in verb.options]
-        bounds = [option for option in verb.checks if option.name in verb.bounds]
-        files = [one.option for one in command.files]
-        parts = [CONFIG, *mine, *texts, *command.options, *bounds, SEED, N_JOBS, *files, RUNS]
+        options = _options_on_checks(command, verb, own)
     elif command.source == "records":
-        parts = [*RECORDS, *mine, *command.options, JSON]
+        options = [*RECORDS, *own, *command.options, JSON]
     else:
-        parts = [
-            *MORE.get(command.name, Options()),
-            *mine,
-            *command.options,
-            *_formats(command.name),
-        ]
-    return list({option.name: option for option in reversed(parts)}.values())[::-1]
+        more = MORE.get(command.name, Options())
+        options = [*more, *own, *command.options, *_formats(command.name)]
+    first_of: dict[str, Option] = {}
+    for option in options:
+        first_of.setdefault(option.name, option)
+    return list(first_of.values())
+
+
+def _options_on_checks(command: Command, verb: Verb, own: list[Option]) -> list[Option]:
+    """Return the options of a command that runs the checks of a configuration."""
+    for_texts: list[Option] = []
+    if verb.for_texts:
+        # Whether the software takes texts is known only once the configuration is read.
+        text_options = VERBS[verb.for_texts].options
+        others = [option for option in text_options if option.name not in verb.options]
+        for_texts = [option for option in others if option.command]
+    bounds = [option for option in verb.checks if option.name in verb.bounds]
+    files = [file.option for file in command.files]
+    return [CONFIG, *own, *for_texts, *command.options, *bounds, SEED, N_JOBS, *files, RUNS]
 
 
 def _formats(name: str) -> list[Option]:
-    """Return an option for each format that an audit can be written in, and for those that cannot
-    be loaded.
-    """
+    """Return an option for each format of an audit, and for each that cannot be loaded."""
     if name != "audit":
         return []
-    found = []
+    options = []
     for form in formats():
         short = "-o" if form.key == "output" else ""
-        found.append(Option(form.key, TEXT, form.help, metavar="FILE", short=short))
-    found += [Option(key, TEXT, why, metavar="FILE") for key, why in broken_formats().items()]
-    return found
+        options.append(Option(form.key, TEXT, form.help, metavar="FILE", short=short))
+    for key, reason in broken_formats().items():
+        options.append(Option(key, TEXT, reason, metavar="FILE"))
+    return options
 
 
 def formats() -> list[Format]:
-    """Return the formats that an audit can be written in; none of them can take an option that is
-    there already.
-    """
+    """Return the formats that an audit can be written in, without those whose option is taken."""
     from evenhand.formats import FORMATS
 
     return [form for form in FORMATS.values() if form.flag and form.key not in MORE["audit"]]
@@ -310,5 +313,9 @@ def broken_formats() -> dict[str, str]:
     """Return why formats of other packages cannot be loaded, by the option that each would have."""
     from evenhand.formats import FORMATS
 
-    found = {name.replace("-", "_"): why for name, why in FORMATS.broken.items()}
-    return {key: why for key, why in found.items() if key not in MORE["audit"]}
+    reasons = {}
+    for name, reason in FORMATS.broken.items():
+        key = name.replace("-", "_")
+        if key not in MORE["audit"]:
+            reasons[key] = reason
+    return reasons

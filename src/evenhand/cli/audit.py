@@ -1,6 +1,4 @@
-"""What the commands `audit`, `report` and `demo` do: run, print, and write every file that was
-asked for.
-"""
+"""The commands `audit`, `report` and `demo`: run, print, and write what was asked for."""
 
 from __future__ import annotations
 
@@ -33,14 +31,14 @@ def run_audit(options: Namespace) -> int:
 
     _check_files(options)
     old = None if options.baseline is None else Audit.from_json(options.baseline)
-    each = None if options.quiet else _told_each()
+    on_check = None if options.quiet else _progress_printer()
     config = Config.load(options.config)
     found = audit_config(
         config,
         given(options, ("queries", "seconds")),
         seed=options.seed,
         n_jobs=options.n_jobs,
-        each=each,
+        each=on_check,
     )
     if old is not None:
         found = found.against(old, name=Path(options.baseline).name)
@@ -57,7 +55,7 @@ def run_report(options: Namespace) -> int:
 
 
 def run_demo(options: Namespace) -> int:
-    """Audit the bundled loan program, and say what a gate would do."""
+    """Audit the bundled loan program, and print what a gate would do."""
     from evenhand.config.audit import audit_config
     from evenhand.demo import PROGRAM, loan_config
 
@@ -71,7 +69,7 @@ def run_demo(options: Namespace) -> int:
     print(
         "Question: is anybody treated differently for nothing but race or sex, how much, and who?\n"
     )
-    found = audit_config(config, {}, seed=options.seed, each=_told_each())
+    found = audit_config(config, {}, seed=options.seed, each=_progress_printer())
     found = replace(
         found,
         subject=PROGRAM.name,
@@ -87,53 +85,64 @@ def run_demo(options: Namespace) -> int:
 
 def _check_files(options: Namespace) -> None:
     """Refuse files that cannot be written before anything is run, not after."""
-    taken: dict[Path, str] = {}
-    for form, file in _wanted(options):
+    flag_of: dict[Path, str] = {}
+    for form, file in _requested(options):
+        path = Path(file)
         flag = "-o" if form.key == "output" else form.flag
-        other = taken.setdefault(Path(file).resolve(), flag)
-        if other != flag:
-            raise UsageError(f"{other} and {flag} both name {file}; give each a file of its own")
-        need_folder(flag, file)
-        if form.suffixes and Path(file).suffix.lower() not in form.suffixes:
-            near = Path(file).with_suffix(form.suffixes[0])
+        other_flag = flag_of.setdefault(path.resolve(), flag)
+        if other_flag != flag:
             raise UsageError(
-                f"{flag} {file}: a {form.what} is a {form.suffixes[0]} file; did you mean {near}?"
+                f"{other_flag} and {flag} both name {file}; give each a file of its own"
+            )
+        need_folder(flag, file)
+        if form.suffixes and path.suffix.lower() not in form.suffixes:
+            suffix = form.suffixes[0]
+            raise UsageError(
+                f"{flag} {file}: a {form.what} is a {suffix} file; did you mean"
+                f" {path.with_suffix(suffix)}?"
             )
 
 
-def _wanted(options: Namespace) -> list[tuple[Format, str]]:
+def _requested(options: Namespace) -> list[tuple[Format, str]]:
     """Return the formats that were asked for, each with its file."""
-    for key, why in broken_formats().items():
+    for key, reason in broken_formats().items():
         if getattr(options, key, None) is not None:
-            raise UsageError(why)
-    pairs = [(form, getattr(options, form.key, None)) for form in formats()]
-    return [(form, file) for form, file in pairs if file is not None]
+            raise UsageError(reason)
+    requested = []
+    for form in formats():
+        file = getattr(options, form.key, None)
+        if file is not None:
+            requested.append((form, file))
+    return requested
 
 
-def _told_each() -> Callable[[int, CheckResult], None]:
-    """Give what says on standard error that a check is done."""
+def _progress_printer() -> Callable[[int, CheckResult], None]:
+    """Return a function that prints each check that is done on standard error."""
     done = 0
 
-    def told(every: int, check: CheckResult) -> None:
+    def print_progress(total: int, check: CheckResult) -> None:
         nonlocal done
         done += 1
-        verdict = check.verdict if check.found is not None else f"not run ({check.error})"
-        print(
-            printable(f"{done} of {every} {check.name}: {verdict or 'no limit'}"),
-            file=sys.stderr,
-            flush=True,
-        )
+        line = f"{done} of {total} {check.name}: {_verdict_text(check)}"
+        print(printable(line), file=sys.stderr, flush=True)
 
-    return told
+    return print_progress
+
+
+def _verdict_text(check: CheckResult) -> str:
+    if check.found is None:
+        return f"not run ({check.error})"
+    return check.verdict or "no limit"
 
 
 def _finish(audit: Audit, options: Namespace, *, quiet: bool = False) -> int:
     """Write the files, print the verdicts, and return the exit code."""
-    wanted = _wanted(options)
-    for form, file in wanted:
+    requested = _requested(options)
+    for form, file in requested:
         json_file.write(file, form.render(audit), form.what or form.name)
     if not quiet:
-        render_audit(audit, [file for _, file in wanted])
+        files = [file for _, file in requested]
+        render_audit(audit, files)
     elif audit.exit_code:
         print(audit.story())
     if github.in_actions(os.environ):

@@ -1,6 +1,4 @@
-"""evenhand compare: recorded predictions, or the models of a configuration, against blind
-overwriting.
-"""
+"""evenhand compare: predictions, or models of a configuration, against blind overwriting."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def run(options: Namespace) -> int:
-    """Compare what a file of predictions holds, or what the checks of a configuration say."""
+    """Compare the predictions of a file, or the models of the checks of a configuration."""
     file = options.source
     if file is not None and str(file).lower().endswith(tuple(SUFFIXES)):
         return _recorded(options, file)
@@ -31,7 +29,9 @@ def run(options: Namespace) -> int:
         if key in settings:
             settings[key] = parse_outcome(settings[key])
     code = run_plans(Config.load(file), COMPARE, settings, options)
-    return code if options.gate or code not in (1, 3) else 0
+    if code in (1, 3) and not options.gate:
+        return 0
+    return code
 
 
 def _recorded(options: Namespace, file: str) -> int:
@@ -42,14 +42,11 @@ def _recorded(options: Namespace, file: str) -> int:
         if getattr(options, name) is None:
             raise UsageError(f"{file}: compare needs --{name}; see evenhand compare --help")
     frame = read_frame(file)
-    groups = list(dict.fromkeys(name for names in options.over for name in names))
+    groups: list[str] = []
+    for names in options.over:
+        groups.extend(name for name in names if name not in groups)
     need_columns(frame, [options.truth, *options.outcomes, *groups], Path(file))
-    named = [
-        option.name
-        for option in COMPARE.options
-        if option.command and option.python and option.name != "over"
-    ]
-    settings = given(options, named)
+    settings = given(options, _python_options())
     for key in ("positive", "label"):
         if key in settings:
             settings[key] = label_of(frame, options.truth, settings[key])
@@ -68,3 +65,9 @@ def _recorded(options: Namespace, file: str) -> int:
         raise DataError(f"{file}: {error}") from error
     code = finish(found, options.json)
     return code if options.gate else 0
+
+
+def _python_options() -> list[str]:
+    """Return the options of the command line that the function takes as they are."""
+    shared = [option for option in COMPARE.options if option.command and option.python]
+    return [option.name for option in shared if option.name != "over"]

@@ -26,8 +26,7 @@ def run(options: Namespace) -> int:
             f" {options.name}"
         )
     for info in datasets.available():
-        print(
-            f"{info.name:16} {number_text.count(info.rows):>7} rows "
-            f" {'here' if info.local else '-':5} {info.source}"
-        )
+        rows = number_text.count(info.rows)
+        place = "here" if info.local else "-"
+        print(f"{info.name:16} {rows:>7} rows  {place:5} {info.source}")
     return 0

@@ -1,6 +1,4 @@
-"""evenhand init: write a configuration file from a data file, and try it out where a model is
-named.
-"""
+"""evenhand init: write a configuration file from a data file, and try out the model."""
 
 from __future__ import annotations
 
@@ -20,14 +18,19 @@ TRIED = 5
 
 
 def run(options: Namespace) -> int:
-    """Write a configuration file, and say what comes next."""
+    """Write a configuration file, and print what comes next."""
     file = Path(options.output)
     if file.exists() and not options.force:
         raise UsageError(
             f"{file}: exists already; choose another name with -o, or overwrite it with --force"
         )
     space = write_config(
-        Path(options.data), options.target, options.protected, file, options.model, options.positive
+        data=Path(options.data),
+        target=options.target,
+        protected=options.protected,
+        file=file,
+        model=options.model,
+        positive=options.positive,
     )
     print(f"wrote {file}: {space}")
     if options.model is None:
@@ -44,19 +47,18 @@ def run(options: Namespace) -> int:
 
 
 def _try_out(file: Path) -> None:
-    """Ask the software about the first rows of the data, and say what it answers, or why it does
-    not.
-    """
+    """Ask the software about the first rows of the data, and print what it answers."""
     config = Config.load(file)
     try:
         real: Any = config.inferred().rows
+        first_rows = [] if real is None else real.head(TRIED)
         with config.subject() as subject:
-            outcomes = subject.decide(real.head(TRIED) if real is not None else [])
-        answers = ", ".join(dict.fromkeys(clip(str(outcome), 40) for outcome in outcomes.tolist()))
-        good = clip(repr(config.table["subject"]["positive"]), 40)
-        print(
-            f"The software answers {answers or 'nothing, since there is no row to ask'}; favourable"
-            f" is {good}."
-        )
+            outcomes = subject.decide(first_rows)
+        labels = [clip(str(outcome), 40) for outcome in outcomes.tolist()]
+        answers = ", ".join(dict.fromkeys(labels))
+        if not answers:
+            answers = "nothing, since there is no row to ask"
+        positive = clip(repr(config.table["subject"]["positive"]), 40)
+        print(f"The software answers {answers}; favourable is {positive}.")
     except EvenhandError as error:
         print(f"evenhand: the software could not be asked yet: {one_line(error)}", file=sys.stderr)

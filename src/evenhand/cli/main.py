@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
+    from evenhand.verbs import Command, Verb
+
 # Everything else is imported by the command that needs it, so that --help answers at once.
 
 
@@ -36,19 +38,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    given = sys.argv[1:] if argv is None else argv
-    if set(given) <= {"-h", "--help"} and all(VERBS.origin(name) == "evenhand" for name in VERBS):
-        print(overview([command for command, _ in commands()]), end="")
-        return 0 if given else 2
+    words = sys.argv[1:] if argv is None else argv
+    wants_help = set(words) <= {"-h", "--help"}
+    if wants_help and all(VERBS.origin(name) == "evenhand" for name in VERBS):
+        # No parser is built, so that the help answers at once.
+        known = [command for command, _ in commands()]
+        print(overview(known), end="")
+        return 0 if words else 2
     from evenhand.cli.parser import build
 
-    named = [word for word in given if not word.startswith("-")]
-    parser = build(named[0] if named else "")
+    names = [word for word in words if not word.startswith("-")]
+    parser = build(names[0] if names else "")
     try:
         options = parser.parse_args(argv)
-    except (
-        SystemExit
-    ) as stop:  # so that a caller in Python gets a code back, as from every other path
+    except SystemExit as stop:
+        # A caller in Python gets a code back, as from every other path.
         return int(stop.code or 0)
     if options.version:
         from evenhand import __version__
@@ -80,7 +84,7 @@ def _guarded(options: Namespace) -> int:
 
 def dispatch(options: Namespace) -> int:
     """Run the command that was named."""
-    command, verb = next((one, verb) for one, verb in commands() if one.name == options.command)
+    command, verb = _command_named(options.command)
     if command.run is not None:
         return int(command.run(options))
     if command.name in RUNNERS:
@@ -92,6 +96,13 @@ def dispatch(options: Namespace) -> int:
     else:
         from evenhand.cli.checks import run_checks as run
     return run(verb, options)
+
+
+def _command_named(name: str) -> tuple[Command, Verb | None]:
+    for command, verb in commands():
+        if command.name == name:
+            return command, verb
+    raise NotImplementedError(f"there is no command {name}")
 
 
 if __name__ == "__main__":

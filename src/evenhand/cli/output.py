@@ -1,4 +1,4 @@
-"""What commands share: printing evidence, writing it where asked, and the options that were given."""
+"""What commands share: printing and writing evidence, and the options that were given."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 
 def given(options: Namespace, names: Iterable[str]) -> dict[str, Any]:
     """Return the options that were given, so that all others keep the defaults of the function."""
-    return {
-        name: getattr(options, name) for name in names if getattr(options, name, None) is not None
-    }
+    values = {}
+    for name in names:
+        value = getattr(options, name, None)
+        if value is not None:
+            values[name] = value
+    return values
 
 
 def finish(found: Evidence, file: str | None) -> int:
@@ -33,13 +36,15 @@ def finish(found: Evidence, file: str | None) -> int:
 
 def label_of(frame: Any, column: str, text: str) -> Any:
     """Return the label of a column that is written like this."""
-    values = frame[column].unique().tolist() if column in frame.columns else []
-    return next((value for value in values if str(value) == text), parse_outcome(text))
+    if column in frame.columns:
+        for value in frame[column].unique().tolist():
+            if str(value) == text:
+                return value
+    return parse_outcome(text)
 
 
 def numbered(file: str | None, number: int) -> str | None:
-    """Return the file for the result of a run: the one that was named, then -2, -3 and so on before
-    its suffix.
+    """Return the file for the result of a run: its name, then with -2, -3 and so on added.
 
     >>> numbered("out.json", 1), numbered("tests.csv.gz", 2)
     ('out.json', 'tests-2.csv.gz')
@@ -48,13 +53,15 @@ def numbered(file: str | None, number: int) -> str | None:
         return file
     path = Path(file)
     suffix = ".csv.gz" if path.name.endswith(".csv.gz") else path.suffix
-    return str(path.with_name(f"{path.name.removesuffix(suffix)}-{number}{suffix}"))
+    stem = path.name.removesuffix(suffix)
+    return str(path.with_name(f"{stem}-{number}{suffix}"))
 
 
 def need_folder(flag: str, file: str) -> None:
     """Refuse a file that cannot be written, before hours of work and not after."""
-    folder = Path(file).parent
+    path = Path(file)
+    folder = path.parent
     if not folder.is_dir():
         raise UsageError(f"{flag} {file}: there is no folder '{folder}'; make it first")
-    if Path(file).is_dir():
+    if path.is_dir():
         raise UsageError(f"{flag} {file}: this is a folder; name a file in it")

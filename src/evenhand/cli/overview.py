@@ -19,30 +19,28 @@ CODES = (
 
 
 def overview(known: list[Command], broken: Sequence[str] = ()) -> str:
-    """Return the help of the whole program: its commands by what a person wants to do, with an
-    example each.
+    """Return the help of the whole program: its commands by purpose, each with an example.
 
     `broken` are sentences about commands of other packages that cannot be loaded.
     """
     lines = ["usage: evenhand [-h] [--version] COMMAND ...", "", DESCRIPTION, ""]
-    purposes = [
-        *PURPOSES,
-        *dict.fromkeys(command.purpose for command in known if command.purpose not in PURPOSES),
-    ]
+    # Commands of other packages may have purposes of their own, which come last.
+    purposes = dict.fromkeys([*PURPOSES, *(command.purpose for command in known)])
     for purpose in purposes:
-        mine = [command for command in known if command.purpose == purpose]
-        if not mine:
+        of_purpose = [command for command in known if command.purpose == purpose]
+        if not of_purpose:
             continue
         lines.append(f"{purpose}:")
-        for command in mine:
+        for command in of_purpose:
             lines.append(f"  {command.name:<12} {command.help}")
             lines.append(f"  {'':<12}   {command.example}")
         lines.append("")
     if broken:
-        wrapped = [
-            line for why in broken for line in textwrap.wrap(why, 98, subsequent_indent="  ")
-        ]
-        lines += ["Not available:", *(f"  {line}" for line in wrapped), ""]
+        lines.append("Not available:")
+        for reason in broken:
+            wrapped = textwrap.wrap(reason, 98, subsequent_indent="  ")
+            lines.extend(f"  {line}" for line in wrapped)
+        lines.append("")
     lines += [
         "options:",
         "  -h, --help   show this help message and exit",

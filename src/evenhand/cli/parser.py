@@ -1,4 +1,4 @@
-"""The argument parser, made of the options that commands declare; errors name the nearest choice."""
+"""The argument parser, made from the options of commands; errors name the nearest choice."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from evenhand.runtime.options import FEATURES, FLAG, NUMBER, TEXTS, WHOLE
 from evenhand.verbs import VERBS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from evenhand.runtime.options import Option
     from evenhand.verbs import Command, Verb
 
 _TYPES: dict[str, Any] = {NUMBER.name: float, WHOLE.name: int, "bins": int}
-"""How the command line reads kinds of values that are not texts."""
+"""The types of values that are not texts, by the name of their kind."""
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that says in one line what is wrong, and which choice is nearest."""
+    """An argument parser whose errors are one line, with the nearest choice."""
 
     overview: str = ""
-    """What stands in place of the usual help, where there is something better."""
+    """A help text that replaces the usual one."""
     refusal: str = ""
-    """Why a command cannot be run, where it belongs to a package that cannot be loaded."""
+    """Why a command of another package cannot be run."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse arguments; a command that cannot be run says why, whatever is asked of it.
+        """Parse arguments, or exit with the reason where the command cannot be run.
 
-        What a command does not know, it refuses itself: its own options are those that may have
-        been meant.
+        A command refuses unknown options itself and not through its parent, since the nearest
+        choice is one of its own options.
         """
         if self.refusal:
             self.exit(2, f"evenhand: {self.refusal}\n")
@@ -43,21 +43,26 @@ class Parser(argparse.ArgumentParser):
         return options, unknown
 
     def _refuse(self, unknown: Sequence[str]) -> NoReturn:
-        """Say which arguments are not known, and which option is nearest."""
-        wrong = unknown[0].partition("=")[0]
-        flags = {
-            flag.lstrip("-"): flag for action in self._actions for flag in action.option_strings
-        }
-        close = (
-            difflib.get_close_matches(wrong.lstrip("-"), flags, n=1)
-            if wrong.startswith("-")
-            else []
-        )
-        hint = f"; did you mean {flags[close[0]]}?" if close else ""
-        self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+        """Exit with the arguments that are unknown, and the nearest option."""
+        message = f"unrecognized arguments: {' '.join(unknown)}"
+        first = unknown[0].partition("=")[0]
+        nearest_flag = self._nearest_flag(first)
+        if nearest_flag is not None:
+            message += f"; did you mean {nearest_flag}?"
+        self.error(message)
+
+    def _nearest_flag(self, word: str) -> str | None:
+        if not word.startswith("-"):
+            return None
+        flag_of = {}
+        for action in self._actions:
+            for flag in action.option_strings:
+                flag_of[flag.lstrip("-")] = flag
+        close = difflib.get_close_matches(word.lstrip("-"), flag_of, n=1)
+        return flag_of[close[0]] if close else None
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong, and exit."""
+        """Print what is wrong, and exit."""
         self.exit(2, f"evenhand: {message}; see {self.prog} --help\n")
 
     def format_help(self) -> str:
@@ -65,32 +70,34 @@ class Parser(argparse.ArgumentParser):
         return self.overview or super().format_help()
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
-        if action.choices is not None and value not in action.choices:
-            choices = [str(choice) for choice in action.choices]
-            close = difflib.get_close_matches(str(value), choices, n=1)
-            hint = f"did you mean {close[0]!r}? " if close else ""
-            raise argparse.ArgumentError(
-                None, f"unknown {action.dest} {value!r}; {hint}choose from {', '.join(choices)}"
-            )
+        if action.choices is None or value in action.choices:
+            return
+        choices = [str(choice) for choice in action.choices]
+        close = difflib.get_close_matches(str(value), choices, n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise argparse.ArgumentError(
+            None, f"unknown {action.dest} {value!r}; {hint}choose from {', '.join(choices)}"
+        )
 
 
 def build(chosen: str | None = None) -> Parser:
-    """Return the parser of all commands; where one is chosen, evenhand's others have no options,
-    which take time.
+    """Return the parser of all commands.
+
+    Adding options takes time. Where a command is chosen, the other commands of evenhand have none.
     """
     parser = Parser(prog="evenhand", description=DESCRIPTION, epilog=CODES)
     parser.add_argument("--version", action="store_true", help="print the version and exit")
-    below = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
     known = []
     broken = VERBS.broken
     for command, verb in commands():
+        is_own = verb is None or VERBS.origin(verb.name) == "evenhand"
         try:
-            own = verb is None or VERBS.origin(verb.name) == "evenhand"
-            _add_command(below, command, verb, whole=chosen in (None, command.name) or not own)
-        except (
-            Exception
-        ) as error:  # a verb of somebody else: its mistake is not to take the other commands down
-            if verb is None or VERBS.origin(verb.name) == "evenhand":
+            is_chosen = chosen is None or chosen == command.name
+            _add_command(subparsers, command, verb, with_options=is_chosen or not is_own)
+        # A mistake in the verb of another package must not take the other commands down.
+        except Exception as error:
+            if is_own or verb is None:
                 raise
             package = VERBS.origin(verb.name)
             broken[command.name] = (
@@ -98,25 +105,33 @@ def build(chosen: str | None = None) -> Parser:
             )
         else:
             known.append(command)
-    names = [command.name for command in known]
-    for name, why in broken.items():
-        if name not in below.choices:
-            below.add_parser(name)
-        if name not in names:
-            below.choices[name].refusal = why
+    _add_broken(subparsers, broken, known)
     parser.overview = overview(known, list(broken.values()))
     return parser
 
 
-def _add_command(below: Any, command: Command, verb: Verb | None, *, whole: bool) -> None:
-    parser = below.add_parser(
+def _add_broken(subparsers: Any, broken: Mapping[str, str], known: Sequence[Command]) -> None:
+    """Add commands that cannot be run, which exit with the reason."""
+    names = [command.name for command in known]
+    for name, reason in broken.items():
+        if name not in subparsers.choices:
+            subparsers.add_parser(name)
+        if name not in names:
+            subparsers.choices[name].refusal = reason
+
+
+def _add_command(
+    subparsers: Any, command: Command, verb: Verb | None, *, with_options: bool
+) -> None:
+    parser = subparsers.add_parser(
         command.name,
         help=command.help,
         description=f"{command.help[:1].upper()}{command.help[1:]}",
         epilog=f"For example: {command.example}",
     )
-    for option in options_for(command, verb) if whole else ():
-        add(parser, option)
+    if with_options:
+        for option in options_for(command, verb):
+            add(parser, option)
 
 
 def add(parser: argparse.ArgumentParser, option: Option) -> None:
@@ -124,48 +139,58 @@ def add(parser: argparse.ArgumentParser, option: Option) -> None:
     if option.positional:
         _add_positional(parser, option)
         return
-    names = [option.short, option.flag] if option.short else [option.flag]
-    how: dict[str, Any] = {
+    flags = [option.short, option.flag] if option.short else [option.flag]
+    settings: dict[str, Any] = {
         "dest": option.name,
         "help": _plain(option.help),
         "default": option.default,
     }
     if option.required:
-        how["required"] = True
-    if option.kind is FLAG:
-        how["action"] = argparse.BooleanOptionalAction if option.default is None else "store_true"
-        parser.add_argument(*names, **how)
-        return
-    if option.metavar:
-        how["metavar"] = option.metavar
-    if option.choices:
-        how["choices"] = option.choices
+        settings["required"] = True
+    if option.kind is FLAG and option.default is None:
+        # --no-flag is the only way to say false where the function has a default of its own.
+        settings["action"] = argparse.BooleanOptionalAction
+    elif option.kind is FLAG:
+        settings["action"] = "store_true"
+    else:
+        settings |= _value_settings(option)
+    parser.add_argument(*flags, **settings)
+
+
+def _value_settings(option: Option) -> dict[str, Any]:
+    """Return how the value of an option is read."""
+    settings = _shown_value(option)
     if option.repeat:
-        how["action"] = "append"
+        settings["action"] = "append"
     if option.kind is FEATURES or (option.kind is TEXTS and not option.repeat):
-        how["type"] = names_of
+        settings["type"] = names_of
     elif option.kind.name in _TYPES:
-        how["type"] = _TYPES[option.kind.name]
-    parser.add_argument(*names, **how)
+        settings["type"] = _TYPES[option.kind.name]
+    return settings
 
 
 def _add_positional(parser: argparse.ArgumentParser, option: Option) -> None:
-    how: dict[str, Any] = {"help": _plain(option.help)}
-    if option.metavar:
-        how["metavar"] = option.metavar
-    if option.choices:
-        how["choices"] = option.choices
+    settings = _shown_value(option)
+    settings["help"] = _plain(option.help)
     if option.repeat:
-        how["nargs"] = "+"
+        settings["nargs"] = "+"
     elif not option.required:
-        how["nargs"] = "?"
-    parser.add_argument(option.name, **how)
+        settings["nargs"] = "?"
+    parser.add_argument(option.name, **settings)
+
+
+def _shown_value(option: Option) -> dict[str, Any]:
+    """Return how the help shows the value of an option."""
+    settings: dict[str, Any] = {}
+    if option.metavar:
+        settings["metavar"] = option.metavar
+    if option.choices:
+        settings["choices"] = option.choices
+    return settings
 
 
 def _plain(text: str) -> str:
-    """Return a help text as argparse wants it, which takes a percent sign for the beginning of a
-    name.
-    """
+    """Return a help text for argparse, which would replace names after a percent sign."""
     return text.replace("%", "%%")
 
 
@@ -175,4 +200,5 @@ def names_of(text: str) -> list[str]:
     >>> names_of("sex, race")
     ['sex', 'race']
     """
-    return [name.strip() for name in text.split(",") if name.strip()]
+    names = [name.strip() for name in text.split(",")]
+    return [name for name in names if name]

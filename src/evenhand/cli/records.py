@@ -1,4 +1,4 @@
-"""What the commands of verbs do that work on a file of recorded decisions."""
+"""Commands of verbs that work on a file of recorded decisions."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def run_records(verb: Verb, options: Namespace) -> int:
     """Run a verb on a file of recorded decisions, with the options that were given."""
     frame = read_frame(options.data)
-    named = [option.name for option in verb.options if option.command and option.name != "over"]
-    settings = given(options, named)
+    names = [option.name for option in verb.options if option.command and option.name != "over"]
+    settings = given(options, names)
     if options.positive is not None:
         settings["positive"] = label_of(frame, options.outcome, options.positive)
     sets = [tuple(columns) for columns in options.over]

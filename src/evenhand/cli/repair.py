@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 def run(options: Namespace) -> int:
     """Repair what the [repair] table of a configuration declares."""
     for name in ("json", "html"):
-        if getattr(options, name) is not None:
-            need_folder(f"--{name}", getattr(options, name))
+        file = getattr(options, name)
+        if file is not None:
+            need_folder(f"--{name}", file)
     names = [option.name for option in REPAIR.options if option.command]
-    declared = read_repair(Config.load(options.config), given(options, [*names, "output"]))
-    from evenhand.methods.repair.repair import (
-        repair,
-    )  # takes scikit-learn along, which a mistake need not wait for
+    settings = given(options, [*names, "output"])
+    declared = read_repair(Config.load(options.config), settings)
+    # Imported here, since scikit-learn comes with it, which a mistake above need not wait for.
+    from evenhand.methods.repair.repair import repair
     from evenhand.methods.repair.text import render_written
 
     common = {"seed": options.seed, "n_jobs": options.n_jobs}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def run(options: Namespace) -> int:
-    """Ask the software again, by the configuration that is named, or that the result was made with."""
+    """Ask the software again, of the configuration that is named or that made the result."""
     file = options.config
     if file is None and Path(options.file).suffix.lower() == ".json":
         file = gathered([options.file]).home

@@ -65,7 +65,10 @@ def plans_of_job(config: Config, job: str, given: Mapping[str, Any]) -> list[Pla
     sets = overrides.pop("over", None)
     checks = [check for check in checks_of(config) if check.job == job]
     if "kind" in overrides:
-        checks = _of_kind(checks, overrides["kind"], _usual_kind(config, job))
+        # A check that names no kind of score has the usual one of its verb.
+        usual_kind = verb_for(job, texts=config.of_texts).usual_kind
+        kind = overrides["kind"]
+        checks = [check for check in checks if check.settings.get("kind", usual_kind) == kind]
     if sets is not None:
         checks = _over_sets(checks, sets, job)
     if not checks:
@@ -76,17 +79,10 @@ def plans_of_job(config: Config, job: str, given: Mapping[str, Any]) -> list[Pla
         overridden.append(replace(check, settings=settings))
     plans = joined(overridden)
     for plan in plans:
-        _check_overrides(config, plan, overrides)
+        # Refuse options of the command line that cannot be combined with what the file declares.
+        applied = {key: value for key, value in overrides.items() if key in plan.settings}
+        _parsed(config, 1, {"job": job, **applied}, written=False)
     return plans
-
-
-def _usual_kind(config: Config, job: str) -> str:
-    return verb_for(job, texts=config.of_texts).usual_kind
-
-
-def _of_kind(checks: Sequence[Check], kind: str, usual_kind: str) -> list[Check]:
-    """Return the checks of a kind of score; a check that names none has the usual one."""
-    return [check for check in checks if check.settings.get("kind", usual_kind) == kind]
 
 
 def _over_sets(checks: Sequence[Check], sets: Sequence[Sequence[str]], job: str) -> list[Check]:
@@ -108,10 +104,3 @@ def _features(check: Check) -> set[str] | None:
     if not check.sets:
         return None
     return set(check.sets[0])
-
-
-def _check_overrides(config: Config, plan: Plan, overrides: Mapping[str, Any]) -> None:
-    """Refuse options of the command line that cannot be combined with what the file declares."""
-    applied = {key: value for key, value in overrides.items() if key in plan.settings}
-    table = {"job": plan.job, **applied}
-    _parsed(config, 1, table, written=False)

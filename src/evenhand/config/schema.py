@@ -1,4 +1,4 @@
-"""The JSON Schema of evenhand.toml, made of what verbs, adapters and tables say of their options.
+"""The JSON Schema of evenhand.toml, made from the options of verbs, adapters and tables.
 
 Editors complete and check a configuration with it. The file that is shipped holds what evenhand
 itself takes, and ``python -m evenhand.config.schema`` writes it again. With the name of a file, it
@@ -67,7 +67,7 @@ def config_schema(*, own: bool = False) -> Schema:
             "repair": {"type": "object", "description": "how a model is trained again"},
         },
         "additionalProperties": False,
-        # Software takes tables or texts; all that is said of it depends on which.
+        # Software takes tables or texts, and the options of other tables depend on which.
         "if": _has("texts"),
         "then": {
             "properties": {**_about(texts=True, own=own), "space": False, "population": False}
@@ -114,9 +114,10 @@ def _adapters(*, texts: bool, own: bool) -> Iterator[tuple[str, type[Adapter]]]:
 
 def _software(kind: str, adapter: type[Adapter], *, texts: bool) -> Schema:
     assert adapter.value is not None
-    options = (
-        SHARED.without("outputs") + text_options(adapter) if texts else SHARED + adapter.options
-    )
+    if texts:
+        options = SHARED.without("outputs") + text_options(adapter)
+    else:
+        options = SHARED + adapter.options
     return {
         "title": kind,
         "type": "object",
@@ -161,16 +162,22 @@ def _population() -> Schema:
 
 def _checks(*, texts: bool, own: bool) -> Schema:
     """Return checks, each with the options of its job."""
-    named = [job for job in jobs() if VERBS.origin(job) == "evenhand" or not own]
+    names = [job for job in jobs() if VERBS.origin(job) == "evenhand" or not own]
     if texts:
-        named = [job for job in named if VERBS[job].for_texts]
-    cases = [
-        _check(job, VERBS[VERBS[job].for_texts].checks if texts else VERBS[job].checks)
-        for job in named
-    ]
-    job = {"enum": named, "description": "the verb to run"}
+        names = [job for job in names if VERBS[job].for_texts]
+    cases = []
+    for job in names:
+        verb = VERBS[job]
+        if texts:
+            verb = VERBS[verb.for_texts]
+        cases.append(_check(job, verb.checks))
     return {
-        "items": {"type": "object", "properties": {"job": job}, "required": ["job"], "allOf": cases}
+        "items": {
+            "type": "object",
+            "properties": {"job": {"enum": names, "description": "the verb to run"}},
+            "required": ["job"],
+            "allOf": cases,
+        }
     }
 
 
@@ -181,16 +188,14 @@ def _check(job: str, options: Options) -> Schema:
 
 
 def _repair(*, texts: bool) -> Schema:
-    """Return how a model is repaired; of tables, the true outcomes are a column that the space
-    names.
-    """
+    """Return how a model is repaired; for tables, [space] names the column of true outcomes."""
     options = VERBS["repair"].options
-    known = (
-        options.only(*(name for name in options.toml if name in OF_TEXTS))
-        if texts
-        else options.without("target")
-    )
-    table = {**known.table_schema(), "not": _has("estimator", "fit")}
+    if texts:
+        names = [name for name in options.toml if name in OF_TEXTS]
+        options = options.only(*names)
+    else:
+        options = options.without("target")
+    table = {**options.table_schema(), "not": _has("estimator", "fit")}
     if texts:
         table["required"] = ["target"]
         table["properties"]["rule"] = {**table["properties"]["rule"], "type": "object"}
@@ -207,11 +212,10 @@ def written(schema: Schema) -> str:
 
 
 def main(words: Sequence[str]) -> None:
-    """Write the schema that is shipped, or to the file that is named one with what other packages
-    bring.
-    """
+    """Write the schema that is shipped, or to a file one with what other packages bring."""
     file = Path(words[0]) if words else Path(__file__).parent / "schema" / FILE
-    file.write_text(written(config_schema(own=not words)), encoding="utf-8")
+    schema = config_schema(own=not words)
+    file.write_text(written(schema), encoding="utf-8")
     print(f"wrote {file}")
 
 
