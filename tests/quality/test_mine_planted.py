@@ -13,9 +13,9 @@ import pytest
 from scipy.stats import binom
 
 import evenhand as eh
-from evenhand.methods.mine.findings import Part, Words, rank, tell
+from evenhand.methods.mine.findings import MiningPart, OutcomeWords, rank, write_findings
 from evenhand.methods.mine.ranking import Ranking
-from evenhand.methods.mine.rule_sets import Forming, Mining, Treated
+from evenhand.methods.mine.rule_sets import Mining, RuleSetOptions, Treated
 from evenhand.space.rule import Rule
 
 SPACE = eh.Space(
@@ -129,9 +129,9 @@ def told(
     if graded:  # the mean of a row's neighbours: some of them are treated otherwise
         values = (values + rng.binomial(3, rates[cell])) / 4
     treated = Treated(CELLS[cell], values, "people", "rows")
-    mining = Mining.of(SMALL, SMALL.names, treated, Forming(support=0.2))
-    (ranked,) = rank([Part(mining, Words("yes"))], level=0.95, limit=limit, top=top)
-    findings, (entry,) = tell([ranked], [[()] * len(ranked.stories)])
+    mining = Mining.of(SMALL, SMALL.names, treated, RuleSetOptions(support=0.2))
+    (ranked,) = rank([MiningPart(mining, OutcomeWords("yes"))], level=0.95, limit=limit, top=top)
+    findings, (entry,) = write_findings([ranked], [[()] * len(ranked.stories)])
     return findings, entry, mining
 
 
@@ -199,7 +199,7 @@ def holds(rates: Any, entry: Any, mining: Mining) -> bool:
         rule
         for block in mining.ranking.blocks
         for at in range(len(block.index))
-        if (rule := mining.rule(mining.ranking._told(block, at))) not in leads
+        if (rule := mining.rule(block.rule_set(at))) not in leads
     ]
     worst = max(abs(one - other) for one, other in (true_rates(rule, rates) for rule in others))
     return bool(entry["rest"]["low"] - slack <= worst <= entry["rest"]["high"] + slack)

@@ -11,7 +11,7 @@ import pytest
 
 from evenhand.methods.mine.findings import Place
 from evenhand.methods.mine.plot.display import MineDisplay, display_of
-from evenhand.methods.mine.table import entries_of, lines_of
+from evenhand.methods.mine.table import entries_of, mined_findings
 from evenhand.results.reading import evidence_of
 from evenhand.results.result import Result
 from tests.support.format_1 import OLD, read_old, runs_of
@@ -21,7 +21,7 @@ from tests.support.format_1 import OLD, read_old, runs_of
 def test_it_is_told_and_laid_out_as_it_was(name):
     result = read_old(name)
     assert isinstance(result, Result)
-    assert [line.finding for line in lines_of(result)] == list(result.findings)
+    assert [line.finding for line in mined_findings(result)] == list(result.findings)
     assert all(isinstance(finding.detail, Place) for finding in result.findings)
     assert result.stop.name.lower() == "enumerated"
     assert isinstance(display_of(result), MineDisplay)

@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import evenhand as eh
-from evenhand.methods.mine.rule_sets import Forming, Mining, Treated
+from evenhand.methods.mine.rule_sets import Mining, RuleSetOptions, Treated
 from evenhand.methods.mine.treatment import MOST_EXPENSIVE
 from evenhand.results.result import schema
 from evenhand.runtime.errors import BadOutcome, DataError, SpaceError, SubjectCrashed, UsageError
@@ -320,11 +320,11 @@ def test_compas_with_race_as_one_feature():
     treated = Treated(
         points, Neighbours.of(View(tested), space.protected).means(points), "", "neighbours"
     )
-    mining = Mining.of(space, space.protected, treated, Forming())
+    mining = Mining.of(space, space.protected, treated, RuleSetOptions())
     scores: dict[str, float] = {}
     for block in mining.ranking.blocks:
         for at in range(len(block.index)) if 1 in block.family and 2 in block.family else ():
-            rule = mining.rule(mining.ranking._told(block, at))
+            rule = mining.rule(block.rule_set(at))
             if len(rule.conditions[-1].levels) in (1, 2, 5):
                 scores[rule.text] = abs(block.inside[at] - block.outside[at])
     worst = max(scores, key=lambda text: scores[text])
@@ -977,15 +977,15 @@ def test_what_is_wrong_is_said_in_a_sentence_before_anything_is_asked():
     no(UsageError, "needs true outcomes", score="tpr")
     no(
         UsageError,
-        "treatment = 'paper' does not go with true outcomes",
+        "treatment = 'paper' cannot be combined with true outcomes",
         score="tpr",
         truth=np.ones(1500),
         treatment="paper",
     )
-    no(DataError, "truth = 'paid' is no column of data", score="tpr", truth="paid")
+    no(DataError, "truth = 'paid' is not a column of data", score="tpr", truth="paid")
     no(UsageError, "3 outcomes for 1,500 rows", score="fpr", truth=[1, 0, 1])
     no(UsageError, "shape (1500, 2)", score="fpr", truth=np.ones((1500, 2)))
-    no(UsageError, "data is no dataframe", score="fpr", truth="paid", data=eh.rows(PEOPLE))
+    no(UsageError, "data is not a dataframe", score="fpr", truth="paid", data=eh.rows(PEOPLE))
     no(DataError, "no outcome in row 0", score="fpr", truth=[None] * 1500)
     no(DataError, "no outcome in row 1", score="fpr", truth=["yes", float("nan")] * 750)
     no(DataError, "no outcome in row 2", score="fpr", truth=pd.Series([1, 0, None] * 500))

@@ -29,7 +29,7 @@ from evenhand.methods.mine.plot.display import (
     TermsDisplay,
     display_of,
 )
-from evenhand.methods.mine.plot.heat_cells import Cells
+from evenhand.methods.mine.plot.heat_cells import HeatCells
 from evenhand.methods.mine.plot.heat_map import Heat
 from evenhand.report.ranked_bars import LABEL, Bar, Bars, Rest, flowed, wrapped
 from evenhand.runtime.errors import UsageError
@@ -209,9 +209,9 @@ def test_the_heat_map_beside_the_bars_is_over_features_of_the_worst_rule_set():
             assert heat.rows[down][across] == len(cell)
             assert heat.rates[down][across] == pytest.approx(cell["granted"].mean(), abs=1e-6)
     assert heat.centre == pytest.approx(frame["granted"].mean())
-    inside = Cells.of(next(one for one in entry["maps"] if one["axes"] == ["sex", "age"])).covered(
-        Rule.from_dict(entry["stories"][0]["rule"])
-    )
+    inside = HeatCells.of(
+        next(one for one in entry["maps"] if one["axes"] == ["sex", "age"])
+    ).covered(Rule.from_dict(entry["stories"][0]["rule"]))
     assert np.array_equal(np.array(heat.inside), inside)
 
 
@@ -295,7 +295,7 @@ def test_cells_of_a_number_that_a_rule_takes_are_found_by_where_they_start_whate
     labels, starts = ("a bin",) * len(bins), tuple(low for low, _ in bins)
     low = None if first == 0 else bins[first][0]
     high = None if last == len(bins) - 1 else bins[last][1]
-    cells = Cells(("x",), (labels,), (starts,), np.ones(len(bins)), np.ones(len(bins)))
+    cells = HeatCells(("x",), (labels,), (starts,), np.ones(len(bins)), np.ones(len(bins)))
     met = cells.covered(
         Rule((Condition("x", low, high, below=None if high is None else high + 1),))
     )

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.methods.mine import ranking as module
-from evenhand.methods.mine.ranking import LIKE, OVERLAP, WITHIN, Told
-from evenhand.methods.mine.rule_sets import Forming, Mining, Treated, check_rules
+from evenhand.methods.mine.ranking import LIKE, OVERLAP, WITHIN, RuleSet
+from evenhand.methods.mine.rule_sets import Mining, RuleSetOptions, Treated, check_rules
 from evenhand.runtime.errors import DataError, SpaceError, UsageError
 from evenhand.space.feature import category, integer, real
 from evenhand.space.rule import Condition, Rule
 from evenhand.space.space import Space
-from evenhand.statistics.simultaneous import Sure, absolute
+from evenhand.statistics.simultaneous import SimultaneousIntervals, absolute
 from tests.support.helpers import examples, refused
 
 SPACE = Space(
@@ -38,9 +38,9 @@ SPACE = Space(
 class Case:
     names: tuple[str, ...]
     treated: Treated
-    forming: Forming
+    forming: RuleSetOptions
     mining: Mining
-    sure: Sure
+    sure: SimultaneousIntervals
 
     @property
     def size(self) -> Any:
@@ -73,9 +73,11 @@ def mined(
         weights[0] = 1
     names = tuple(names)
     treated = Treated(points, values, "people", "rows", weights)
-    made = Forming(**{"bins": 4, **forming})
+    made = RuleSetOptions(**{"bins": 4, **forming})
     mining = Mining.of(SPACE, names, treated, made)
-    sure = Sure(1.0 if how == "weights" else level, mining.ranking.examined, graded=treated.graded)
+    sure = SimultaneousIntervals(
+        1.0 if how == "weights" else level, mining.ranking.examined, graded=treated.graded
+    )
     return Case(names, treated, made, mining, sure)
 
 
@@ -151,11 +153,11 @@ def all_masks(case: Case, *, merged: bool) -> list[tuple[tuple[int, ...], Any]]:
     ]
 
 
-def told(case: Case) -> list[tuple[Told, float, Any]]:
+def told(case: Case) -> list[tuple[RuleSet, float, Any]]:
     """Every rule set that is examined, with its strength and its mask, in order."""
     return [
         (
-            case.mining.ranking._told(block, at),
+            block.rule_set(at),
             float(block.strength[at]),
             case.mining.inside(_told(block, at)),
         )
@@ -164,8 +166,8 @@ def told(case: Case) -> list[tuple[Told, float, Any]]:
     ]
 
 
-def _told(block: Any, at: int) -> Told:
-    return Told(block.family, block.place(at), 0, 0, 0, 0)
+def _told(block: Any, at: int) -> RuleSet:
+    return RuleSet(block.family, block.place(at), 0, 0, 0, 0)
 
 
 @settings(max_examples=examples(25), deadline=None)
@@ -328,7 +330,7 @@ def test_whole_weights_are_repeated_rows():
     )
     both = [case.mining.ranking, repeated.ranking]
     for ranking in both:
-        ranking.rank(Sure(1.0))
+        ranking.rank(SimultaneousIntervals(1.0))
     for one, other in zip(*(ranking.stories(5) for ranking in both), strict=True):
         assert (one.lead.family, one.lead.place, one.rules) == (
             other.lead.family,
@@ -347,8 +349,8 @@ def stories_of(
     space = Space(features, protected=[feature.name for feature in features])
     records = [dict(zip(frame, row, strict=True)) for row in zip(*frame.values(), strict=True)]
     treated = Treated(space.encode(records), np.array(values, dtype=float), "people", "rows")
-    mining = Mining.of(space, space.names, treated, Forming(**forming))
-    mining.ranking.rank(Sure(0.95, mining.ranking.examined))
+    mining = Mining.of(space, space.names, treated, RuleSetOptions(**forming))
+    mining.ranking.rank(SimultaneousIntervals(0.95, mining.ranking.examined))
     return mining, mining.ranking.stories(10)
 
 
@@ -363,7 +365,7 @@ def test_two_complements_are_one_story_and_the_smaller_group_leads(few, many):
         assert mining.rule(found[0].lead).text == f"sex {few}"
         assert found[0].rules == 2
         assert [mining.rule(one).text for one in found[0].like] == [f"sex {many}"]
-        rest = mining.ranking.rest(Sure(0.95, 2))
+        rest = mining.ranking.rest(SimultaneousIntervals(0.95, 2))
         assert (rest.rules, rest.value) == (1, 1)
 
 
@@ -426,7 +428,7 @@ def test_sums_of_weights_that_meet_the_support_but_for_rounding_are_frequent():
     points = np.array([[0.0]] * 10 + [[1.0]] * 30)
     space = Space([category("sex", ["F", "M"])], protected=["sex"])
     treated = Treated(points, np.zeros(40), "", "rows", np.array([0.1] * 10 + [0.1] * 30))
-    mining = Mining.of(space, ["sex"], treated, Forming(support=0.25))
+    mining = Mining.of(space, ["sex"], treated, RuleSetOptions(support=0.25))
     assert (mining.candidates, mining.frequent, mining.ranking.examined) == (2, 2, 2)
 
 
@@ -452,12 +454,12 @@ def test_depth_is_bounded_by_the_number_of_rule_sets(monkeypatch):
 
 def test_what_cannot_be_mined_is_said_before_anybody_is_asked():
     points = SPACE.draw(100, np.random.default_rng(0))
-    check_rules(SPACE, ["sex", "age"], points, None, Forming())
+    check_rules(SPACE, ["sex", "age"], points, None, RuleSetOptions())
     for forming, said in (
-        (Forming(support=0.7), "at least 70 % of the 100 rows"),
-        (Forming(binning="quantile"), "did you mean 'quantiles'"),
-        (Forming(bins={"rate": 4}), "bins names 'rate'"),
-        (Forming(levels=0), "levels = 0"),
+        (RuleSetOptions(support=0.7), "at least 70 % of the 100 rows"),
+        (RuleSetOptions(binning="quantile"), "did you mean 'quantiles'"),
+        (RuleSetOptions(bins={"rate": 4}), "bins names 'rate'"),
+        (RuleSetOptions(levels=0), "levels = 0"),
     ):
         kind = DataError if "rows" in said else UsageError
         refused(
@@ -467,9 +469,12 @@ def test_what_cannot_be_mined_is_said_before_anybody_is_asked():
         )  # type: ignore[misc]
     # No single feature has a rule set, since all leave too few, but two of them together do.
     rows = np.array([[0.0, 0, 0, 0]] * 60 + [[1.0, 0, 0, 0]] * 20 + [[0.0, 0, 1, 0]] * 20)
-    forming = Forming(support=0.55, complement=0.3)
+    forming = RuleSetOptions(support=0.55, complement=0.3)
     assert not Mining.of(
-        SPACE, ["race", "sex"], Treated(rows, np.zeros(100), "", ""), Forming(0.55, 0.3, depth=1)
+        SPACE,
+        ["race", "sex"],
+        Treated(rows, np.zeros(100), "", ""),
+        RuleSetOptions(0.55, 0.3, depth=1),
     ).ranking.examined
     check_rules(SPACE, ["race", "sex"], rows, None, forming)
 

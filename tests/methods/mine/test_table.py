@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
-from evenhand.methods.mine.table import OTHERS, entries_of, lines_of
+from evenhand.methods.mine.table import OTHERS, entries_of, mined_findings
 from evenhand.runtime.errors import UsageError
 from tests.support.helpers import SAID, TERMS, refused
 
@@ -164,7 +164,7 @@ def test_scores_and_sets_that_share_a_rule_set_are_told_apart():
         assert (mine["n"] == taken.sum()).all()
         assert mine["population"].nunique() == 1
     sets = mined("sets")
-    shared = [line for line in lines_of(sets) if line.about == "sex F"]
+    shared = [line for line in mined_findings(sets) if line.about == "sex F"]
     assert {tuple(line.entry["over"]) for line in shared} <= {("sex",), ("sex", "age")}
     table = sets.to_frame()
     assert set(table["over"]) == {"sex", "sex, age"}

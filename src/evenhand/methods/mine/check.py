@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from evenhand.methods.mine import messages
 from evenhand.runtime.errors import ConfigError, DataError, UsageError
 
 if TYPE_CHECKING:
@@ -27,10 +28,11 @@ def mine(
 
     real = source.real(data)
     if real.rows is None:
-        why = real.notes[0] if real.notes else "there are no rows to find rules in"
-        raise ConfigError(
-            f"{source.where}: {why}; name a file of rows with --data, or with data in a check"
-        )
+        where = source.where
+        if real.notes:
+            reason = real.notes[0]
+            raise ConfigError(messages.NO_ROWS_BECAUSE.format(where=where, reason=reason))
+        raise ConfigError(messages.NO_ROWS_DECLARED.format(where=where))
     try:
         result = rows.mine(subject, data=real.rows, truth=real.truth(truth), **settings)
     except DataError as error:
@@ -45,13 +47,13 @@ def mine_text(
     from evenhand.methods.mine.texts import mine_text as texts
 
     if n_jobs != 1:
-        raise UsageError(
-            f"--n-jobs {n_jobs} does not go with [texts], which are asked about in one process"
-        )
+        raise UsageError(messages.JOBS_WITH_TEXTS.format(n_jobs=n_jobs))
     declared = source.texts
     given = declared.read()
-    every = list(dict.fromkeys([*declared.without, *without]))
+    left_out = list(dict.fromkeys([*declared.without, *without]))
     try:
-        return texts.mine_text(subject, given, lexicon=declared.lexicon, without=every, **settings)
+        return texts.mine_text(
+            subject, given, lexicon=declared.lexicon, without=left_out, **settings
+        )
     except DataError as error:
         raise DataError(f"{declared.file}: {error}") from error

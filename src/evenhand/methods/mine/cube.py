@@ -1,5 +1,6 @@
-"""Cube: sums over the cells of sensitive features, from which those of every rule set follow
-(TestSGD, section 4).
+"""Cube: sums over the cells of sensitive features, from which those of every rule set follow.
+
+With it all rule sets of TestSGD's section 4 are scored without another look at the rows.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.methods.mine import messages
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import SpaceError, clip
 from evenhand.space.feature import count
 
@@ -22,7 +25,10 @@ if TYPE_CHECKING:
     from evenhand.methods.mine.conditions import Choices
     from evenhand.space.rule import Condition
 
+    Flags = NDArray[np.bool_]
     Floats = NDArray[np.float64]
+    Indices = NDArray[np.intp]
+    Integers = NDArray[np.int64]
     Family = tuple[int, ...]
 
 MOST_ENTRIES = 50_000_000
@@ -30,12 +36,14 @@ MOST_ENTRIES = 50_000_000
 _NARROW = 1 << 22
 """So many possible cells are counted in a table; more are sorted."""
 _WIDEST = 1 << 62
+"""The most possible cells that fit into one 64-bit key."""
+_SLACK = 1e-12
+"""The part by which a sum of weights may miss a threshold, for rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cube:
-    """Sums over the cells of sensitive features, for every rule set without another look at the
-    rows (Algorithm 1).
+    """Sums over the cells of sensitive features, for every rule set of Algorithm 1 at once.
 
     A rule set takes one choice of each feature of a family, that is a set of positions in
     `choices`; its place is the number of each choice.
@@ -63,22 +71,31 @@ class Cube:
     """
 
     choices: tuple[Choices, ...]
-    codes: NDArray[np.intp]
-    index: NDArray[np.intp]
+    codes: Indices
+    index: Indices
 
     @classmethod
     def of(cls, choices: Sequence[Choices], columns: Sequence[Floats]) -> Cube:
         """Put rows into cells; `columns` are the encoded values of each feature."""
-        cells = [choice.cells(column) for choice, column in zip(choices, columns, strict=True)]
-        key, wide = np.zeros(len(columns[0]), dtype=np.int64), 1
-        for choice, column in zip(choices, cells, strict=True):
-            width = choice.picks.shape[1]
-            if wide * width > _WIDEST:
-                values, key = np.unique(key, return_inverse=True)
-                wide = len(values)
-            key, wide = key * width + column, wide * width
-        first, index = _numbered(key, wide)
-        return cls(tuple(choices), np.column_stack(cells)[first], index)
+        cells: list[Indices] = []
+        for feature, column in zip(choices, columns, strict=True):
+            cells.append(feature.cells(column))
+        # One key for the cells of all features, in mixed radix: each feature adds a digit.
+        rows = len(columns[0])
+        key = np.zeros(rows, dtype=np.int64)
+        possible = 1
+        for feature, cell in zip(choices, cells, strict=True):
+            width = feature.width
+            if possible * width > _WIDEST:
+                # Only keys that occur are numbered anew, so that the next digit fits again.
+                distinct, key = np.unique(key, return_inverse=True)
+                possible = len(distinct)
+            key = key * width + cell
+            possible *= width
+        first_rows, index = _numbered(key, possible)
+        cells_of_rows = np.column_stack(cells)
+        codes = cells_of_rows[first_rows]
+        return cls(tuple(choices), codes, index)
 
     def totals(self, values: Floats | None = None) -> Floats:
         """Return the sum of values over the rows of each cell; without values, the number of rows.
@@ -90,35 +107,45 @@ class Cube:
         """
         cells = len(self.codes)
         if values is None:
-            return np.bincount(self.index, minlength=cells).astype(np.float64)
-        found = np.empty((*values.shape[:-1], cells))
-        for row, sums in zip(np.atleast_2d(values), np.atleast_2d(found), strict=True):
+            rows = np.bincount(self.index, minlength=cells)
+            return rows.astype(np.float64)
+        several_shape = values.shape[:-1]
+        totals = np.empty((*several_shape, cells))
+        # Views as tables of rows, whether one row of values is given or several.
+        value_rows = np.atleast_2d(values)
+        total_rows = np.atleast_2d(totals)
+        for row, sums in zip(value_rows, total_rows, strict=True):
             sums[:] = np.bincount(self.index, weights=row, minlength=cells)
-        return found
+        return totals
 
     def families(self, depth: int | None = None) -> list[Family]:
         """Return every set of at most `depth` features that have choices, small ones first."""
-        usable = [position for position, choices in enumerate(self.choices) if len(choices)]
-        most = len(usable) if depth is None else min(depth, len(usable))
-        return [
-            family for size in range(1, most + 1) for family in itertools.combinations(usable, size)
-        ]
+        usable = []
+        for position, choices in enumerate(self.choices):
+            if len(choices):
+                usable.append(position)
+        largest = len(usable)
+        if depth is not None:
+            largest = min(depth, largest)
+        families: list[Family] = []
+        for size in range(1, largest + 1):
+            families.extend(itertools.combinations(usable, size))
+        return families
 
     def size(self, family: Family) -> int:
         """Return the number of rule sets of a family."""
-        return math.prod(len(self.choices[position]) for position in family)
+        return math.prod(map(len, self._features(family)))
 
-    def copies(self, family: Family) -> NDArray[np.int64]:
+    def copies(self, family: Family) -> Integers:
         """Return how many rules each rule set of a family stands for."""
-        self._fits(family)
-        found = np.ones((), dtype=np.int64)
-        for position in family:
-            found = np.multiply.outer(found, self.choices[position].copies)
-        return np.asarray(found)
+        self._check_size(family)
+        copies = np.ones((), dtype=np.int64)
+        for feature in self._features(family):
+            copies = np.multiply.outer(copies, feature.copies)
+        return np.asarray(copies)
 
     def sums(self, family: Family, totals: Floats) -> Floats:
-        """Return sums over the rows that each rule set of a family covers: one axis for each of its
-        features.
+        """Return sums over the rows that each rule set covers: an axis for each feature.
 
         Parameters
         ----------
@@ -126,69 +153,95 @@ class Cube:
             Sums over cells as `totals` returns them; of several rows, the first axis of the result
             is theirs.
         """
-        self._fits(family)
-        shape = [self.choices[position].picks.shape[1] for position in family]
-        place = np.ravel_multi_index(tuple(self.codes[:, position] for position in family), shape)
+        self._check_size(family)
+        features = self._features(family)
+        shape = [feature.width for feature in features]
+        codes = tuple(self.codes[:, position] for position in family)
+        place = np.ravel_multi_index(codes, shape)
         several = np.atleast_2d(totals)
-        dense = np.array(
-            [np.bincount(place, weights=row, minlength=math.prod(shape)) for row in several]
-        ).T
+        cells = math.prod(shape)
+        cell_sums = np.empty((len(several), cells))
+        for row, sums_of_row in zip(several, cell_sums, strict=True):
+            sums_of_row[:] = np.bincount(place, weights=row, minlength=cells)
+        dense = cell_sums.T
         # The feature in front is multiplied away and its choices come last, so no axis is ever
         # copied to another place.
-        for position, cells in zip(family, shape, strict=True):
-            dense = dense.reshape(cells, -1).T @ self.choices[position].weights
-        sums = dense.reshape(len(several), *(len(self.choices[position]) for position in family))
-        return sums if totals.ndim > 1 else sums[0]
+        for feature in features:
+            front = dense.reshape(feature.width, -1)
+            dense = front.T @ feature.weights
+        choice_counts = map(len, features)
+        sums: Floats = dense.reshape(len(several), *choice_counts)
+        if totals.ndim > 1:
+            return sums
+        return np.asarray(sums[0])
 
-    def mask(self, family: Family, place: Sequence[int]) -> NDArray[np.bool_]:
-        """Tell which cells a rule set covers."""
-        met = np.ones(len(self.codes), dtype=np.bool_)
+    def mask(self, family: Family, place: Sequence[int]) -> Flags:
+        """Return which cells a rule set covers."""
+        covered = np.ones(len(self.codes), dtype=np.bool_)
         for position, choice in zip(family, place, strict=True):
-            met &= self.choices[position].picks[choice][self.codes[:, position]]
-        return met
+            feature = self.choices[position]
+            picked = feature.picks[choice]
+            codes = self.codes[:, position]
+            covered &= picked[codes]
+        return covered
 
-    def covers(self, family: Family, place: Sequence[int]) -> NDArray[np.bool_]:
-        """Tell which rows a rule set covers."""
+    def covers(self, family: Family, place: Sequence[int]) -> Flags:
+        """Return which rows a rule set covers."""
         return self.mask(family, place)[self.index]
 
     def conditions(self, family: Family, place: Sequence[int]) -> list[Condition]:
         """Return the conditions of a rule set."""
-        return [
-            self.choices[position].condition(choice)
-            for position, choice in zip(family, place, strict=True)
-        ]
+        conditions = []
+        features = self._features(family)
+        for feature, choice in zip(features, place, strict=True):
+            conditions.append(feature.condition(choice))
+        return conditions
 
     def pruned(self, sizes: Floats, least: float) -> Cube:
-        """Return the cube with choices that cover the same rows merged, and without those of less
-        than `least`.
+        """Return the cube with equal choices merged, and without those of less than `least`.
+
+        Choices are equal where they cover the same rows.
 
         Parameters
         ----------
         sizes
             The rows of each cell, or their weight, as `totals` returns them.
         """
-        return self._kept(sizes, least, merge=True)
+        merged = []
+        for position, choices in enumerate(self.choices):
+            cell_sizes = self._cell_sizes(position, sizes)
+            distinct = choices.merged(cell_sizes)
+            merged.append(distinct.frequent(cell_sizes, least))
+        return replace(self, choices=tuple(merged))
 
     def candidates(self, depth: int | None = None) -> int:
-        """Return how many rules of at most `depth` features there are, those that cover the same
-        rows included.
+        """Return how many rules of at most `depth` features there are.
+
+        Rules that cover the same rows are counted each.
         """
-        return sum(_by_size([int(choices.copies.sum()) for choices in self.choices])[:depth])
+        rules = []
+        for choices in self.choices:
+            copies = choices.copies.sum()
+            rules.append(int(copies))
+        by_size = _by_size(rules)
+        return sum(by_size[:depth])
 
     def rule_sets(self) -> list[int]:
         """Return how many rule sets take one, two and more features.
 
         >>> from evenhand.methods.mine.conditions import Choices
         >>> from evenhand.space.feature import category
-        >>> sex, race = (Choices.of(category(name, ["a", "b"]), np.array([])) for name in ("sex", "race"))
+        >>> sex = Choices.of(category("sex", ["a", "b"]), np.array([]))
+        >>> race = Choices.of(category("race", ["a", "b"]), np.array([]))
         >>> Cube.of([sex, race], [np.zeros(1), np.zeros(1)]).rule_sets()
         [4, 4]
         """
-        return _by_size([len(choices) for choices in self.choices])
+        return _by_size(list(map(len, self.choices)))
 
     def frequent(self, sizes: Floats, least: float, depth: int | None = None) -> int:
-        """Return how many rules of at most `depth` features cover at least so many rows, or so much
-        of their weight.
+        """Return how many rules of at most `depth` features cover at least so many rows.
+
+        Where rows have weights, `sizes` and `least` are weights.
 
         >>> from evenhand.methods.mine.conditions import Choices
         >>> from evenhand.space.feature import category
@@ -197,53 +250,84 @@ class Cube:
         >>> cube.frequent(cube.totals(), 2)
         1
         """
-        kept = self._kept(sizes, least, merge=False)
-        found = 0
-        for family in kept.families(depth):
-            enough = kept.sums(family, sizes) >= least * (1 - 1e-12)
-            found += int(kept.copies(family)[enough].sum())
-        return found
-
-    def _kept(self, sizes: Floats, least: float, *, merge: bool) -> Cube:
+        # A rule set with an infrequent condition is infrequent itself (Equation 2): those go first.
         kept = []
         for position, choices in enumerate(self.choices):
-            cells = choices.picks.shape[1]
-            mine = np.bincount(self.codes[:, position], weights=sizes, minlength=cells).astype(
-                np.float64
-            )
-            kept.append((choices.merged(mine) if merge else choices).frequent(mine, least))
-        return replace(self, choices=tuple(kept))
+            cell_sizes = self._cell_sizes(position, sizes)
+            kept.append(choices.frequent(cell_sizes, least))
+        cube = replace(self, choices=tuple(kept))
+        rules = 0
+        for family in cube.families(depth):
+            covered = cube.sums(family, sizes)
+            enough = covered >= least * (1 - _SLACK)
+            copies = cube.copies(family)
+            rules += int(copies[enough].sum())
+        return rules
 
-    def _fits(self, family: Family) -> None:
-        cells = math.prod(self.choices[position].picks.shape[1] for position in family)
-        for number, what in ((self.size(family), "rule sets"), (cells, "cells")):
-            if number > MOST_ENTRIES:
-                names = clip(
-                    ", ".join(self.choices[position].feature.name for position in family), 300
+    def _features(self, family: Family) -> list[Choices]:
+        """Return the choices of each feature of a family."""
+        return [self.choices[position] for position in family]
+
+    def _cell_sizes(self, position: int, sizes: Floats) -> Floats:
+        """Return the rows, or their weight, in each cell of one feature."""
+        cells = self.choices[position].width
+        codes = self.codes[:, position]
+        cell_sizes = np.bincount(codes, weights=sizes, minlength=cells)
+        return cell_sizes.astype(np.float64)
+
+    def _check_size(self, family: Family) -> None:
+        """Refuse a family of more rule sets or cells than memory holds."""
+        rule_sets = self.size(family)
+        choices = self._features(family)
+        cells = math.prod(feature.width for feature in choices)
+        if max(rule_sets, cells) <= MOST_ENTRIES:
+            return
+        names = [feature.feature.name for feature in choices]
+        features = clip(", ".join(names), 300)
+        most = number_text.count(MOST_ENTRIES)
+        if rule_sets > MOST_ENTRIES:
+            raise SpaceError(
+                messages.TOO_MANY_RULE_SETS.format(
+                    features=features,
+                    count=count(rule_sets),
+                    most=most,
                 )
-                raise SpaceError(
-                    f"{names} have {count(number)} {what} together, over the {MOST_ENTRIES:,} that"
-                    " are summed at once; take fewer features at a time (depth), fewer bins, or"
-                    " more support"
-                )
+            )
+        raise SpaceError(
+            messages.TOO_MANY_CELLS.format(
+                features=features,
+                count=count(cells),
+                most=most,
+            )
+        )
 
 
 def _by_size(choices: Sequence[int]) -> list[int]:
     """Return how many ways there are to take one of the choices of one, two and more features."""
-    found = [1] + [0] * len(choices)
+    # The coefficients of the product of (1 + number · x) over the features, lowest power first.
+    ways = [1] + [0] * len(choices)
     for number in choices:
-        found = [1] + [found[size] + found[size - 1] * number for size in range(1, len(found))]
-    return found[1:]
+        more = [1]
+        for size in range(1, len(ways)):
+            without_feature = ways[size]
+            with_feature = ways[size - 1] * number
+            more.append(without_feature + with_feature)
+        ways = more
+    return ways[1:]
 
 
-def _numbered(key: NDArray[np.int64], wide: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return a row of each value of a key, and for every row the number of its value; keys are less
-    than `wide`.
+def _numbered(key: Integers, possible: int) -> tuple[Indices, Indices]:
+    """Return a row of each value of a key, and for every row the number of its value.
+
+    All keys are less than `possible`.
     """
-    if wide > _NARROW:
-        _, first, index = np.unique(key, return_index=True, return_inverse=True)
-        return first, index
-    first = np.full(wide, -1, dtype=np.intp)
-    first[key] = np.arange(len(key))
-    there = first >= 0
-    return first[there], (np.cumsum(there) - 1)[key]
+    if possible > _NARROW:
+        distinct = np.unique(key, return_index=True, return_inverse=True)
+        _, first_rows, index = distinct
+        return first_rows, index
+    # A table of all possible keys is much faster than sorting, as long as it is small.
+    row_of = np.full(possible, -1, dtype=np.intp)
+    row_of[key] = np.arange(len(key))
+    occurs = row_of >= 0
+    numbers = np.cumsum(occurs) - 1
+    return row_of[occurs], numbers[key]

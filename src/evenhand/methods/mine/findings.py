@@ -1,6 +1,4 @@
-"""What was mined, told: a sentence, an estimate and numbers for each story, and for all rule sets
-in none.
-"""
+"""Findings of a mining: a claim, an estimate and numbers for each story, and for the rest."""
 
 from __future__ import annotations
 
@@ -9,41 +7,40 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.mine import messages
+from evenhand.methods.mine.conditions import is_whole
 from evenhand.results.evidence import Finding, Group
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.space.rule import Rule
 from evenhand.statistics.estimate import Estimate, check_limit
 from evenhand.statistics.intervals import check_level
-from evenhand.statistics.simultaneous import Sure, absolute
+from evenhand.statistics.simultaneous import SimultaneousIntervals, absolute
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from evenhand.methods.mine.ranking import Story, Told
+    from evenhand.methods.mine.ranking import RuleSet, Story
     from evenhand.methods.mine.rule_sets import Mining
-    from evenhand.methods.mine.testsgd_score import ByPaper
+    from evenhand.methods.mine.testsgd_score import PaperScores
     from evenhand.results.evidence import Case
 
 SCORES = ("rate", "tpr", "fpr")
 """What is compared: how often people are favoured, of all, of those who should be, and of those who
 should not.
 """
-AMONG = {
-    "rate": "",
-    "tpr": "of those whose true outcome is favourable, ",
-    "fpr": "of those whose true outcome is not favourable, ",
+OTHERS = messages.EVERYONE_ELSE
+"""Whom people are compared with."""
+OTHER_TEXTS = {
+    "terms": messages.SAME_TEXTS_OTHER_TERMS,
+    "rest": messages.ALL_OTHER_TEXTS,
 }
-OTHERS = "everyone else"
-OTHER_TEXTS = {"terms": "the same texts with other terms", "rest": "all other texts"}
-"""Whom people are compared with, and what texts are compared with."""
+"""What texts are compared with."""
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """What the sentences are about: which outcome counts as favourable, of which output, and which
-    score.
-    """
+class OutcomeWords:
+    """What claims are about: which outcome is favourable, of which output, in which score."""
 
     favoured: str
     output: str = ""
@@ -52,19 +49,45 @@ class Words:
     named: bool = True
     """Whether the favourable outcome is a label, rather than a phrase that describes it."""
 
-    def sentence(self, who: str, inside: float, outside: float, difference: str) -> str:
-        """Say who is treated how, against everyone else."""
-        treated = treated_so(
-            self.favoured, inside, OTHERS, outside, counts=self.counts, named=self.named
-        )
-        return f"{AMONG[self.score]}people with {who} {treated} ({difference})"
+    def claim(self, rule: str, inside: float, outside: float, difference: str) -> str:
+        """Return the sentence that compares the people of a rule with everyone else.
+
+        >>> words = OutcomeWords("approve")
+        >>> words.claim("sex F", 0.382, 0.109, "difference 27.3 points")[:60]
+        'people with sex F get the outcome approve 38.2 % of the time'
+        """
+        if self.counts:
+            sentence = messages.PEOPLE_RATES.format(
+                rule=rule,
+                outcome=outcome_text(self.favoured, named=self.named),
+                rate=number_text.percent(inside),
+                others=OTHERS,
+                other_rate=number_text.percent(outside),
+                difference=difference,
+            )
+        else:
+            sentence = messages.PEOPLE_MEANS.format(
+                rule=rule,
+                mean=number_text.decimal(inside),
+                others=OTHERS,
+                other_mean=number_text.decimal(outside),
+                difference=difference,
+            )
+        return among(self.score, sentence)
+
+    def claim_of_others(self, rules: int, difference: str) -> str:
+        """Return the sentence about all rule sets that lead no story."""
+        if rules > 1:
+            count = number_text.count(rules)
+            sentence = messages.OTHER_RULES_CLOSER.format(count=count, difference=difference)
+        else:
+            sentence = messages.OTHER_RULE_CLOSER.format(difference=difference)
+        return among(self.score, sentence)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the details of a result tell of a finding: in which mining, as a story, a change of
-    terms, or the rest.
-    """
+    """Where details describe a finding: in which mining, as a story, a change of terms, or rest."""
 
     mining: int
     part: str
@@ -85,156 +108,213 @@ def read_place(table: Mapping[str, Any]) -> Place:
 
 
 @dataclass(frozen=True, eq=False)
-class Telling:
-    """Tells the stories of one mining, in findings and as JSON holds them."""
+class RankedStory:
+    """A story, and what the details of a result hold of it."""
+
+    story: Story
+    entry: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class RankedStories:
+    """The stories of one mining that are reported, best evidence first."""
+
+    writer: FindingWriter
+    stories: Sequence[RankedStory]
+
+    @property
+    def leads(self) -> list[RuleSet]:
+        """The rule set that leads each story, for which cases can be shown."""
+        return [ranked.story.lead for ranked in self.stories]
+
+
+@dataclass(frozen=True, eq=False)
+class _Comparison:
+    """The limits of a difference, and the two rates that it is of."""
+
+    low: float
+    high: float
+    rate: Estimate
+    other: Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class FindingWriter:
+    """Writes the stories of one mining, as findings and as the details of a result."""
 
     mining: Mining
-    sure: Sure
-    words: Words
+    intervals: SimultaneousIntervals
+    words: OutcomeWords
     limit: float | None = None
-    paper: ByPaper | None = None
+    paper: PaperScores | None = None
     number: int = 0
     """Which mining of the result this is."""
 
-    def ranked(self, most: int) -> Ranked:
-        """Return the stories to tell, best evidence first, with what is known of them."""
+    def ranked(self, most: int) -> RankedStories:
+        """Return the stories to report, best evidence first, with what is known of them."""
         ranking = self.mining.ranking
-        ranking.rank(self.sure)
-        stories = [self._story(story) for story in ranking.stories(most)]
-        stories.sort(key=lambda entry: (-entry[1]["low"], -abs(entry[1]["difference"])))
-        return Ranked(self, stories)
+        ranking.rank(self.intervals)
+        stories = [RankedStory(story, self._story_entry(story)) for story in ranking.stories(most)]
+        stories.sort(key=_evidence)
+        return RankedStories(self, stories)
 
-    def told(
-        self, ranked: Ranked, cases: Sequence[tuple[Case, ...]]
+    def write(
+        self, ranked: RankedStories, cases: Sequence[tuple[Case, ...]]
     ) -> tuple[list[Finding], dict[str, Any]]:
-        """Return a finding for each story with its cases, one for all other rule sets, and what
-        else is to be told.
-        """
-        findings = [
-            self._finding(story, entry, Place(self.number, "story", at), shown)
-            for at, ((story, entry), shown) in enumerate(zip(ranked.stories, cases, strict=True))
-        ]
-        entries = [entry for _, entry in ranked.stories]
-        rest = self.mining.ranking.rest(self.sure)
-        left = None if rest is None else self._behind(asdict(rest), entries)
-        if left is not None:
-            findings.append(self._others(left))
-        return findings, self._entry(entries, left)
+        """Return a finding for each story, one for all other rule sets, and the details."""
+        findings = []
+        stories = zip(ranked.stories, cases, strict=True)
+        for number, (story, cases_of_story) in enumerate(stories):
+            place = Place(self.number, "story", number)
+            findings.append(self._finding(story, place, cases_of_story))
+        entries = [story.entry for story in ranked.stories]
+        rest = self._rest_entry(entries)
+        if rest is not None:
+            findings.append(self._finding_of_others(rest))
+        return findings, self._mining_entry(entries, rest)
 
-    def _behind(self, rest: dict[str, Any], stories: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """Return what is known of the rule sets that lead no story: nothing is surer of them than
-        of the best story.
-        """
+    def _rest_entry(self, stories: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+        """Return what is known of the rule sets that lead no story; None where there are none."""
+        rest = self.mining.ranking.rest(self.intervals)
+        if rest is None:
+            return None
+        entry = asdict(rest)
         if self.paper is not None:
-            return rest | self.paper.around(rest["value"])
-        return rest | {"low": min(rest["low"], max(entry["low"] for entry in stories))}
+            return entry | self.paper.around(entry["value"])
+        # Stories are chosen by an approximation of their lower limits, so that a limit of the
+        # others may come out higher; no more is claimed of them than of the best story.
+        best_low = max(story["low"] for story in stories)
+        entry["low"] = min(entry["low"], best_low)
+        return entry
 
-    def _story(self, story: Story) -> tuple[Story, dict[str, Any]]:
-        lead, total = story.lead, self.mining.ranking.total
+    def _story_entry(self, story: Story) -> dict[str, Any]:
+        """Return what the details hold of a story."""
+        lead = story.lead
         rows = int(self.mining.inside(lead).sum())
-        low, high, rate, other = (
-            self._limits(lead, rows) if self.paper is None else self._by_paper(lead, self.paper)
-        )
-        rule, difference = self.mining.rule(lead), lead.inside - lead.outside
-        return story, {
+        if self.paper is None:
+            compared = self._compared(lead, rows)
+        else:
+            compared = self._compared_by_paper(lead, self.paper)
+        rule = self.mining.rule(lead)
+        difference = lead.inside - lead.outside
+        return {
             "rule": rule.to_dict(),
             "text": rule.text,
             "rows": rows,
-            "support": lead.size / total,
+            "support": lead.size / self.mining.ranking.total,
             "difference": difference,
-            "low": min(low, abs(difference)),
-            "high": max(high, abs(difference)),
-            "rate": rate.to_dict(),
-            "other": other.to_dict(),
-            "ratio": ratio(rate, other),
+            "low": min(compared.low, abs(difference)),
+            "high": max(compared.high, abs(difference)),
+            "rate": compared.rate.to_dict(),
+            "other": compared.other.to_dict(),
+            "ratio": ratio(compared.rate, compared.other),
             "rules": story.rules,
-            "like": [self._like(told) for told in story.like],
+            "like": [self._like_entry(rule_set) for rule_set in story.like],
         }
 
-    def _limits(self, lead: Told, rows: int) -> tuple[float, float, Estimate, Estimate]:
-        """Return the limits of the difference, and the rates of those inside and of everyone else."""
-        hits, size, missed, others = map(
-            float, self.mining.ranking.sides(np.array([lead.hits, lead.size]))
-        )
-        low, high = absolute(*map(np.asarray, self.sure.difference(hits, size, missed, others)))
-        rate, other = self._rate(hits, size, rows), self._rate(missed, others, self._rows - rows)
-        return float(low), float(high), rate, other
+    def _compared(self, lead: RuleSet, rows: int) -> _Comparison:
+        """Return the limits of the difference and the rates of both sides (Definition 4.1)."""
+        counts = np.array([lead.hits, lead.size])
+        sides = self.mining.ranking.sides(counts)
+        hits, size, missed, others = map(float, sides)
+        lows, highs = self.intervals.difference(hits, size, missed, others)
+        low, high = absolute(np.asarray(lows), np.asarray(highs))
+        rate = self._rate(hits, size, rows)
+        other = self._rate(missed, others, self._rows - rows)
+        return _Comparison(float(low), float(high), rate, other)
 
     @property
     def _rows(self) -> int:
         return len(self.mining.treated.points)
 
-    def _by_paper(self, lead: Told, paper: ByPaper) -> tuple[float, float, Estimate, Estimate]:
-        score, population = paper.scores[lead.family, lead.place], self.mining.treated.population
-        rate, other = (
-            paper.rate(value, score.n, population) for value in (score.inside, score.outside)
-        )
-        return max(score.value - score.half, 0.0), min(score.value + score.half, 1.0), rate, other
+    def _compared_by_paper(self, lead: RuleSet, paper: PaperScores) -> _Comparison:
+        """Return the limits of the difference and the rates that Algorithm 2 drew."""
+        score = paper.scores[lead.family, lead.place]
+        population = self.mining.treated.population
+        rate = paper.rate(score.inside, score.n, population)
+        other = paper.rate(score.outside, score.n, population)
+        low = max(score.value - score.half, 0.0)
+        high = min(score.value + score.half, 1.0)
+        return _Comparison(low, high, rate, other)
 
-    def _like(self, told: Told) -> dict[str, Any]:
+    def _like_entry(self, rule_set: RuleSet) -> dict[str, Any]:
+        """Return what the details hold of a rule set about nearly the same people as a story."""
         return {
-            "text": self.mining.rule(told).text,
-            "difference": told.inside - told.outside,
-            "support": told.size / self.mining.ranking.total,
+            "text": self.mining.rule(rule_set).text,
+            "difference": rule_set.inside - rule_set.outside,
+            "support": rule_set.size / self.mining.ranking.total,
         }
 
     def _rate(self, hits: float, size: float, n: int) -> Estimate:
-        low, high = (float(end) for end in self.sure.rate(hits, size))
+        lows, highs = self.intervals.rate(hits, size)
         value = hits / size
-        return self._estimate(value, min(low, value), max(high, value), n, "exact")
+        # Hits that are sums of shares are rounded outwards; a limit must still not pass the rate.
+        low = min(float(lows), value)
+        high = max(float(highs), value)
+        return self._estimate(value, low, high, n, "exact")
 
     def _estimate(self, value: float, low: float, high: float, n: int, method: str) -> Estimate:
         population = self.mining.treated.population
         if self.paper is not None:
-            return Estimate(value, low, high, n, self.paper.level**2, "wald", population)
-        if self.sure.exact:
+            # Theorem 4.2: where each of two rates has a level, their difference has the product.
+            level = self.paper.level**2
+            return Estimate(value, low, high, n, level, "wald", population)
+        if self.intervals.exact:
             return Estimate(value, value, value, n, 1.0, "enumerated", population)
-        said = f"{method}, simultaneous over {self.sure.among:,} rule sets"
-        return Estimate(value, low, min(high, 1.0), n, self.sure.level, said, population)
+        examined = number_text.count(self.intervals.among)
+        simultaneous = messages.METHOD_OVER_RULE_SETS.format(method=method, count=examined)
+        level = self.intervals.level
+        return Estimate(value, low, min(high, 1.0), n, level, simultaneous, population)
 
-    def _finding(
-        self, story: Story, entry: dict[str, Any], place: Place, cases: tuple[Case, ...]
-    ) -> Finding:
-        lead, value = story.lead, abs(entry["difference"])
-        n = self._rows if self.paper is None else 2 * self.paper.scores[lead.family, lead.place].n
+    def _finding(self, ranked: RankedStory, place: Place, cases: tuple[Case, ...]) -> Finding:
+        """Return the finding of a story."""
+        lead = ranked.story.lead
+        entry = ranked.entry
+        n = self._rows
+        if self.paper is not None:
+            n = 2 * self.paper.scores[lead.family, lead.place].n
+        value = abs(entry["difference"])
         estimate = self._estimate(value, entry["low"], entry["high"], n, "melded")
-        claim = self.words.sentence(
-            entry["text"], lead.inside, lead.outside, points_apart(estimate)
-        )
-        groups = both_sides(entry, OTHERS)
+        difference = points_apart(estimate)
+        claim = self.words.claim(entry["text"], lead.inside, lead.outside, difference)
         return Finding(
             claim,
             self.mining.rule(lead),
             estimate,
             self.limit,
             cases,
-            groups,
+            both_sides(entry, OTHERS),
             self.words.output,
             score=self.words.score,
             detail=place,
         )
 
-    def _others(self, rest: dict[str, Any]) -> Finding:
+    def _finding_of_others(self, rest: dict[str, Any]) -> Finding:
+        """Return the finding that bounds all rule sets that lead no story."""
         estimate = self._estimate(rest["value"], rest["low"], rest["high"], self._rows, "melded")
-        said = (
-            f"{none_of(rest['rules'])}, variations of these included, is further from everyone else"
-            " than this"
-        )
-        claim = f"{AMONG[self.words.score]}{said} ({points_apart(estimate)})"
-        place = Place(self.number, "rest")
-        words = self.words
         return Finding(
-            claim,
+            self.words.claim_of_others(rest["rules"], points_apart(estimate)),
             Rule(()),
             estimate,
             self.limit,
-            output=words.output,
-            score=words.score,
-            detail=place,
+            output=self.words.output,
+            score=self.words.score,
+            detail=Place(self.number, "rest"),
         )
 
-    def _entry(self, stories: list[dict[str, Any]], rest: dict[str, Any] | None) -> dict[str, Any]:
-        mining, treated = self.mining, self.mining.treated
+    def _mining_entry(
+        self, stories: list[dict[str, Any]], rest: dict[str, Any] | None
+    ) -> dict[str, Any]:
+        """Return what the details of a result hold of this mining."""
+        mining = self.mining
+        treated = mining.treated
+        queries = treated.queries
+        maps: list[dict[str, Any]] = []
+        if self.paper is None:
+            maps = mining.maps()
+        else:
+            # Algorithm 2 draws for each rule set by itself, so that single cells have no rates.
+            queries = self.paper.queries
         return {
             "over": list(mining.names),
             "output": self.words.output,
@@ -244,56 +324,52 @@ class Telling:
             "score": self.words.score,
             "method": treated.method,
             "rows": self._rows,
-            "queries": treated.queries if self.paper is None else self.paper.queries,
+            "queries": queries,
             "population": treated.population,
-            "support": mining.forming.support,
-            "complement": mining.forming.other,
+            "support": mining.options.support,
+            "complement": mining.options.other,
             "depth": mining.depth,
             "candidates": mining.candidates,
             "frequent": mining.frequent,
             "examined": mining.ranking.examined,
             "stories": stories,
             "rest": rest,
-            "maps": [] if self.paper is not None else mining.maps(),
+            "maps": maps,
         }
 
 
+def _evidence(ranked: RankedStory) -> tuple[float, float]:
+    """Return the sort key that is least for the story with the best evidence."""
+    return -ranked.entry["low"], -abs(ranked.entry["difference"])
+
+
 @dataclass(frozen=True, eq=False)
-class Part:
-    """One mining to tell of, in which words, and by which scores of the paper."""
+class MiningPart:
+    """One mining to report, in which words, and by which scores of the paper."""
 
     mining: Mining
-    words: Words
-    paper: ByPaper | None = None
+    words: OutcomeWords
+    paper: PaperScores | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Ranked:
-    """The stories of one mining that are to be told, best evidence first."""
-
-    telling: Telling
-    stories: Sequence[tuple[Story, dict[str, Any]]]
-
-    @property
-    def leads(self) -> list[Told]:
-        """The rule set that leads each story, for which cases can be shown."""
-        return [story.lead for story, _ in self.stories]
-
-
-def rank(parts: Sequence[Part], *, level: float, limit: float | None, top: int) -> list[Ranked]:
-    """Return the stories of each mining; what is said of all of them holds together."""
+def rank(
+    parts: Sequence[MiningPart], *, level: float, limit: float | None, top: int
+) -> list[RankedStories]:
+    """Return the stories of each mining, with intervals that hold for all of them together."""
     for part in parts:
         part.mining.need_rules()
     examined = sum(part.mining.ranking.examined for part in parts)
-    sure = Sure(level, examined, graded=any(part.mining.treated.graded for part in parts))
-    return [
-        Telling(part.mining, sure, part.words, limit, part.paper, number).ranked(top)
-        for number, part in enumerate(parts)
-    ]
+    graded = any(part.mining.treated.graded for part in parts)
+    intervals = SimultaneousIntervals(level, examined, graded=graded)
+    ranked = []
+    for number, part in enumerate(parts):
+        writer = FindingWriter(part.mining, intervals, part.words, limit, part.paper, number)
+        ranked.append(writer.ranked(top))
+    return ranked
 
 
-def tell(
-    minings: Sequence[Ranked], cases: Sequence[Sequence[tuple[Case, ...]]]
+def write_findings(
+    minings: Sequence[RankedStories], cases: Sequence[Sequence[tuple[Case, ...]]]
 ) -> tuple[list[Finding], list[dict[str, Any]]]:
     """Return the findings of all minings, best evidence first, and an entry for each mining.
 
@@ -304,18 +380,19 @@ def tell(
     """
     findings: list[Finding] = []
     entries: list[dict[str, Any]] = []
-    for ranked, shown in zip(minings, cases, strict=True):
-        told, entry = ranked.telling.told(ranked, shown)
-        findings += told
+    for ranked, cases_of_mining in zip(minings, cases, strict=True):
+        findings_of_mining, entry = ranked.writer.write(ranked, cases_of_mining)
+        findings += findings_of_mining
         entries.append(entry)
-    findings.sort(
-        key=lambda finding: (
-            not finding.about.conditions,
-            -finding.estimate.low,
-            -finding.estimate.value,
-        )
-    )
+    findings.sort(key=_stories_first)
     return findings, entries
+
+
+def _stories_first(finding: Finding) -> tuple[bool, float, float]:
+    """Return the sort key that puts stories by their evidence, and then what bounds the others."""
+    rule: Any = finding.about
+    bounds_others = not rule.conditions
+    return bounds_others, -finding.estimate.low, -finding.estimate.value
 
 
 def scores_of(score: Any, truth: Any) -> tuple[str, ...]:
@@ -323,16 +400,29 @@ def scores_of(score: Any, truth: Any) -> tuple[str, ...]:
     scores = tuple(score) if isinstance(score, list | tuple) else (score,)
     for name in scores:
         if name not in SCORES:
-            raise UsageError(f"score = {clip(repr(name))} is unknown; {nearest(name, SCORES)}")
+            raise unknown_option("score", name, SCORES)
+    shown = clip(repr(score))
     if not scores or len(set(scores)) < len(scores):
-        raise UsageError(
-            f"score = {clip(repr(score))} must name one or more of {', '.join(SCORES)}, each once"
-        )
+        valid = ", ".join(SCORES)
+        raise UsageError(messages.SCORES_NOT_DISTINCT.format(score=shown, scores=valid))
     if scores != ("rate",) and truth is None:
-        raise UsageError(
-            f"score = {clip(repr(score))} needs true outcomes; name their column with truth=…"
-        )
+        raise UsageError(messages.SCORE_NEEDS_TRUTH.format(score=shown))
     return scores
+
+
+def unknown_option(option: str, value: Any, valid: Sequence[str]) -> UsageError:
+    """Return the error for the value of an option that is none of the valid ones.
+
+    >>> print(unknown_option("kind", "groups", ["group", "causal"]))
+    kind = 'groups' is unknown; did you mean 'group'? Valid choices are 'group', 'causal'
+    """
+    return UsageError(
+        messages.UNKNOWN_OPTION.format(
+            option=option,
+            value=clip(repr(value)),
+            choices=nearest(value, valid),
+        )
+    )
 
 
 def check_terms(level: float, limit: float | None, top: int) -> None:
@@ -340,55 +430,47 @@ def check_terms(level: float, limit: float | None, top: int) -> None:
     check_level(level)
     if limit is not None:
         check_limit(limit)
-    if isinstance(top, bool) or not isinstance(top, int) or top < 1:
-        raise UsageError(f"top = {clip(repr(top))} must be a whole number of 1 or more")
+    if not is_whole(top, least=1):
+        raise UsageError(messages.TOP_NOT_WHOLE.format(top=clip(repr(top))))
 
 
-def treated_so(
-    favoured: str, inside: float, others: str, outside: float, *, counts: bool, named: bool = True
-) -> str:
-    """Say how some are treated, against others: how often, or with which scores.
+def among(score: str, sentence: str) -> str:
+    """Return a sentence with the people that a score is about: all, or some by true outcomes.
 
-    >>> treated_so("approve", 0.382, "everyone else", 0.109, counts=True)
-    'get the outcome approve 38.2 % of the time, everyone else 10.9 %'
+    >>> among("tpr", "people are treated alike")
+    'of those whose true outcome is favourable, people are treated alike'
     """
-    if not counts:
-        return (
-            f"score {number_text.decimal(inside)} on average, {others}"
-            f" {number_text.decimal(outside)}"
-        )
-    often, others_often = number_text.percent(inside), number_text.percent(outside)
-    return f"get {outcome_said(favoured, named=named)} {often} of the time, {others} {others_often}"
+    if score == "tpr":
+        return messages.AMONG_FAVOURABLE.format(sentence=sentence)
+    if score == "fpr":
+        return messages.AMONG_UNFAVOURABLE.format(sentence=sentence)
+    return sentence
 
 
-def outcome_said(favoured: str, *, named: bool = True) -> str:
-    """Name the favourable outcome in a sentence.
+def outcome_text(favoured: str, *, named: bool = True) -> str:
+    """Return the favourable outcome as sentences name it.
 
-    >>> outcome_said(">50K"), outcome_said("the favourable outcome", named=False)
+    >>> outcome_text(">50K"), outcome_text("the favourable outcome", named=False)
     ('the outcome >50K', 'the favourable outcome')
     """
-    return f"the outcome {favoured}" if named else favoured
-
-
-def none_of(rules: int) -> str:
-    """Begin a sentence about all rule sets that lead no story.
-
-    >>> none_of(2011)
-    'none of the 2,011 other rule sets'
-    """
-    return f"none of the {rules:,} other rule sets" if rules > 1 else "not even the other rule set"
+    if named:
+        return messages.NAMED_OUTCOME.format(label=favoured)
+    return favoured
 
 
 def both_sides(entry: Mapping[str, Any], others: str) -> tuple[Group, Group]:
     """Return the two groups that a story compares, with their rates."""
-    sides = ((entry["text"], entry["rate"]), (others, entry["other"]))
-    first, second = (Group({"rule": text}, Estimate.from_dict(rate)) for text, rate in sides)
-    return first, second
+    rate = Estimate.from_dict(entry["rate"])
+    other_rate = Estimate.from_dict(entry["other"])
+    group = Group({"rule": entry["text"]}, rate)
+    other_group = Group({"rule": others}, other_rate)
+    return group, other_group
 
 
 def ratio(rate: Estimate, other: Estimate) -> dict[str, float | None]:
-    """Return a rate divided by another, with limits that hold where theirs do; None where one
-    divides by 0.
+    """Return a rate divided by another, with limits that hold where theirs do.
+
+    None stands for a division by 0.
 
     >>> ratio(Estimate.exact(1, 4), Estimate.exact(1, 2))
     {'value': 0.5, 'low': 0.5, 'high': 0.5}
@@ -401,13 +483,14 @@ def ratio(rate: Estimate, other: Estimate) -> dict[str, float | None]:
 
 
 def points_apart(estimate: Estimate) -> str:
-    """Say how far apart two rates are, in points.
+    """Return how far apart two rates are, in points.
 
     >>> points_apart(Estimate(0.273, 0.251, 0.294, 100, 0.95, "melded"))
     'difference 27.3 points, 25.1 to 29.4'
     """
     digits = number_text.percent_decimals(estimate.low, estimate.high, most=4)
-    difference = f"difference {number_text.points(estimate.value, digits)}"
+    points = number_text.points(estimate.value, digits)
     if estimate.level >= 1:
-        return difference
-    return f"{difference}, {number_text.points_between(estimate.low, estimate.high, digits)}"
+        return messages.DIFFERENCE.format(points=points)
+    interval = number_text.points_between(estimate.low, estimate.high, digits)
+    return messages.DIFFERENCE_BETWEEN.format(points=points, interval=interval)

@@ -1,4 +1,4 @@
-"""mine: which readable subgroups does the software treat differently? (TestSGD, Zhang et al. 2022)."""
+"""mine: which readable subgroups does the software treat differently? (TestSGD)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.mine import MINE
-from evenhand.methods.mine.findings import Part, check_terms, rank, scores_of, tell
-from evenhand.methods.mine.rule_sets import BINS, Forming, Mining, check_rules
-from evenhand.methods.mine.treatment import Asking, compared, true_outcomes, truly_favourable
+from evenhand.methods.mine import MINE, messages
+from evenhand.methods.mine.findings import (
+    MiningPart,
+    check_terms,
+    rank,
+    scores_of,
+    unknown_option,
+    write_findings,
+)
+from evenhand.methods.mine.rule_sets import BINS, Mining, RuleSetOptions, check_rules
+from evenhand.methods.mine.treatment import (
+    TreatmentRun,
+    compared,
+    true_outcomes,
+    truly_favourable,
+)
 from evenhand.population.rows import Rows, rows
 from evenhand.results.result import Result
 from evenhand.runtime.budget import Budget, Meter, Spent, checked_budget, progress_bar
-from evenhand.runtime.errors import DataError, UsageError, clip, nearest
+from evenhand.runtime.errors import DataError, UsageError
 from evenhand.runtime.random_streams import stream
 from evenhand.runtime.workers import Workers
 from evenhand.scores.twins import case_of
@@ -25,16 +37,22 @@ from evenhand.subject.subject import as_subject
 from evenhand.subject.view import views_for
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from evenhand.methods.mine.findings import Words
-    from evenhand.methods.mine.ranking import Told
+    from numpy.typing import NDArray
+
+    from evenhand.methods.mine.findings import OutcomeWords
+    from evenhand.methods.mine.ranking import RuleSet
     from evenhand.methods.mine.rule_sets import Bins
-    from evenhand.methods.mine.testsgd_score import ByPaper
+    from evenhand.methods.mine.testsgd_score import PaperScores
+    from evenhand.methods.mine.treatment import TreatedView
     from evenhand.results.evidence import Case
+    from evenhand.space.feature import Points
     from evenhand.space.feature_sets import Over
     from evenhand.space.space import Space
     from evenhand.subject.view import View
+
+    Flags = NDArray[np.bool_]
 
 METHODS = ("neighbours", "drawn", "rows", "paper")
 TRIED, CASES = 32, 3
@@ -67,8 +85,9 @@ def mine(
     n_jobs: int = 1,
     progress: bool | None = None,
 ) -> Result:
-    """Find readable subgroups that the software treats differently from everyone else (TestSGD,
-    Algorithms 1 and 2).
+    """Find readable subgroups that the software treats differently from everyone else.
+
+    Implements Algorithms 1 and 2 of TestSGD (Zhang et al. 2022).
 
     Every rule set over the sensitive features that covers and leaves enough people is scored by how
     much more, or less, often its people get the favourable outcome than everyone else (Definition
@@ -103,160 +122,266 @@ def mine(
         The column of true outcomes in data, or a sequence. The score is then ``"rate"``, or the gap
         in true or false positive rates (``"tpr"``, ``"fpr"``), or a list of those; equalized odds
         is ``["tpr", "fpr"]``.
+    limit, level
+        The engineering threshold for the difference of rates, which gives each finding a verdict
+        (the ξ of Definition 2.3), and the confidence level of all intervals together.
     top
         The most rule sets to report.
+    budget, seed, n_jobs, progress
+        How much may be asked, the seed of all draws, the number of workers, and whether a progress
+        bar is shown.
+
+    Returns
+    -------
+    Result
+        A finding for each reported rule set, worst first, and a last one that bounds all others.
+
+    Raises
+    ------
+    UsageError
+        If an option is not valid, if options cannot be combined, or if the budget is too small for
+        them.
+    DataError
+        If rows are missing or do not fit the space, or if no rule set covers enough of them.
+    SpaceError
+        If there are more rule sets than can be looked at.
+
+    See Also
+    --------
+    mine_log : The same for decisions that are already recorded.
+    mine_text : The same for sensitive terms in texts.
+
+    Notes
+    -----
+    See docs/how-to/mine.md.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from evenhand.space.feature import category, integer
     >>> from evenhand.space.space import Space
-    >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 57), integer("income", 0, 9)], ["sex", "age"])
-    >>> people = pd.DataFrame(
-    ...     [{"sex": s, "age": a, "income": i} for s in "FM" for a in range(18, 58) for i in range(10)]
+    >>> features = [category("sex", ["F", "M"]), integer("age", 18, 57), integer("income", 0, 9)]
+    >>> space = Space(features, ["sex", "age"])
+    >>> every = pd.MultiIndex.from_product(
+    ...     [["F", "M"], range(18, 58), range(10)], names=["sex", "age", "income"]
     ... )
-    >>> found = mine(lambda x: (x["income"] >= 5) & ~((x["sex"] == "F") & (x["age"] >= 38)), space, people)
+    >>> people = every.to_frame(index=False)
+    >>> def decide(x):
+    ...     older_women = (x["sex"] == "F") & (x["age"] >= 38)
+    ...     return (x["income"] >= 5) & ~older_women
+    >>> found = mine(decide, space, people)
     >>> print(found.worst.about)
     sex F, age at least 38
     """
     tested = as_subject(subject, space)
-    forming = Forming(support, complement, bins, binning, levels, depth)
+    options = RuleSetOptions(support, complement, bins, binning, levels, depth)
     check_terms(level, limit, top)
     if treatment is not None and treatment not in METHODS:
-        raise UsageError(
-            f"treatment = {clip(repr(treatment))} is unknown; {nearest(treatment, METHODS)}"
-        )
-    sets, scores = _sets(tested.space, over), scores_of(score, truth)
-    if scores != ("rate",) and treatment not in (None, "rows"):
-        raise UsageError(
-            f"treatment = {treatment!r} does not go with true outcomes, which only the rows"
-            " themselves have"
-        )
+        raise unknown_option("treatment", treatment, METHODS)
+    sets = _sets(tested.space, over)
+    scores = scores_of(score, truth)
+    if scores != ("rate",):
+        treatment = _treatment_with_truth(treatment)
     given = _given(data, tested.space)
     views = views_for(tested, "group")
-    # All that can be wrong is said before anything is asked.
+    # Whatever is wrong is refused before anything is asked.
+    points = given.points(tested.space)
     for names in sets:
-        check_rules(tested.space, names, given.points(tested.space), given.weights, forming)
+        check_rules(tested.space, names, points, given.weights, options)
     labels = None if scores == ("rate",) else true_outcomes(truth, data, len(given))
-    everybody = np.ones(len(given), dtype=np.bool_)
-    good = [
-        everybody if labels is None else truly_favourable(view, labels, scores) for view in views
-    ]
-    sensitive = tuple(dict.fromkeys(name for names in sets for name in names))
+    good = _truly_favourable(views, labels, scores, len(given))
+    plan = _MiningPlan(tested.space, sets, scores, options)
     before = tested.executed
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(checked_budget(budget), hook)
-        asking = Asking(
-            tested,
-            given,
-            "rows" if scores != ("rate",) else treatment,
-            seed,
-            sensitive,
-            2 * TRIED * top,
-        )
-        jobs = [
-            _Job(
-                view,
-                Mining.of(tested.space, names, people, forming, partial(_report, meter, names)),
-                words,
-            )
-            for (view, treated, done), those in zip(
-                asking.parts(views, meter, workers), good, strict=True
-            )
-            for words, people in compared(view, treated, done, scores, those)
-            for names in sets
-        ]
-        papers = [
-            _by_paper(job, asking, level, meter) if asking.method == "paper" else None
-            for job in jobs
-        ]
-        parts = [Part(job.mined, job.words, paper) for job, paper in zip(jobs, papers, strict=True)]
-        ranked = rank(parts, level=asking.level(level), limit=limit, top=top)
-        shown = [
-            [job.cases(seed, meter, lead) for lead in mining.leads]
-            for job, mining in zip(jobs, ranked, strict=True)
-        ]
-        findings, entries = tell(ranked, shown)
-    return Result(
-        "mine",
-        findings,
-        seed,
-        Spent(meter.queries, tested.executed - before, meter.seconds),
-        asking.stop or StopReason.ENUMERATED,
-        tested.space.to_dict(),
-        list(dict.fromkeys(asking.notes + [note for job in jobs for note in job.mined.notes])),
-        details={"mine": entries},
-    )
+        run = TreatmentRun(tested, given, treatment, seed, plan.sensitive, 2 * TRIED * top)
+        treated = run.treated_views(views, meter, workers)
+        jobs = plan.jobs(treated, good, meter)
+        parts = _parts(jobs, run, level, meter)
+        ranked = rank(parts, level=run.level(level), limit=limit, top=top)
+        cases = []
+        for job, stories in zip(jobs, ranked, strict=True):
+            cases.append([job.cases(seed, meter, lead) for lead in stories.leads])
+        findings, entries = write_findings(ranked, cases)
+    spent = Spent(meter.queries, tested.executed - before, meter.seconds)
+    stop = run.stop or StopReason.ENUMERATED
+    notes = _notes(run, jobs)
+    details = {"mine": entries}
+    space_entry = tested.space.to_dict()
+    return Result("mine", findings, seed, spent, stop, space_entry, notes, details=details)
 
 
 def _sets(space: Space, over: Over | None) -> list[tuple[str, ...]]:
-    """Return the sets of features that rules are formed of; by default all protected features
-    together.
+    """Return the sets of features that rules are formed of.
+
+    By default these are all protected features together.
     """
-    return feature_sets(space, list(space.protected) if over is None and space.protected else over)
+    if over is None and space.protected:
+        over = list(space.protected)
+    return feature_sets(space, over)
+
+
+def _treatment_with_truth(treatment: str | None) -> str:
+    """Return the treatment where true outcomes are given, which are those of the rows alone."""
+    if treatment not in (None, "rows"):
+        raise UsageError(messages.TREATMENT_WITH_TRUTH.format(treatment=repr(treatment)))
+    return "rows"
 
 
 def _given(data: Any, space: Space) -> Rows:
+    """Return the rows to mine, checked against the space."""
     if data is None:
-        raise UsageError(
-            "data is None; give the rows that rules are to be found in, as a dataframe"
-        )
-    given = data if isinstance(data, Rows) else rows(data, sample_of="people like the given rows")
+        raise UsageError(messages.DATA_MISSING)
+    sample_of = messages.PEOPLE_LIKE_ROWS
+    given = data if isinstance(data, Rows) else rows(data, sample_of=sample_of)
     if not len(given):
-        raise DataError("data has no rows; rules are found in real rows")
+        raise DataError(messages.DATA_EMPTY)
     given.points(space)  # so that a row that does not fit is reported before anything is asked
     return given
 
 
-def _report(meter: Meter, names: Sequence[str], share: float) -> None:
-    meter.report(f"rules over {', '.join(names)}", share, "")
+def _truly_favourable(
+    views: Sequence[View], labels: NDArray[Any] | None, scores: Sequence[str], rows: int
+) -> list[Flags]:
+    """Return for each output whose true outcome is favourable; without true outcomes, everybody."""
+    good = []
+    for view in views:
+        if labels is None:
+            good.append(np.ones(rows, dtype=np.bool_))
+        else:
+            good.append(truly_favourable(view, labels, scores))
+    return good
 
 
-def _by_paper(job: _Job, asking: Asking, level: float, meter: Meter) -> ByPaper:
+def _parts(
+    jobs: Sequence[_MiningJob], run: TreatmentRun, level: float, meter: Meter
+) -> list[MiningPart]:
+    """Return the minings to report, with the scores of Algorithm 2 where these are asked for."""
+    parts = []
+    for job in jobs:
+        paper = None
+        if run.method == "paper":
+            paper = _paper_scores(job, run, level, meter)
+        parts.append(MiningPart(job.mined, job.words, paper))
+    return parts
+
+
+def _paper_scores(job: _MiningJob, run: TreatmentRun, level: float, meter: Meter) -> PaperScores:
     """Score every rule set by itself with the paper's Algorithm 2."""
     from evenhand.methods.mine.testsgd_score import score_all  # imported where it is used
 
-    return score_all(
-        asking.neighbours(job.view), job.mined, level=level, seed=asking.seed, meter=meter
-    )
+    neighbours = run.neighbours(job.view)
+    return score_all(neighbours, job.mined, level=level, seed=run.seed, meter=meter)
+
+
+def _notes(run: TreatmentRun, jobs: Sequence[_MiningJob]) -> list[str]:
+    """Return the notes of the run and of each mining, each once."""
+    notes = list(run.notes)
+    for job in jobs:
+        notes += job.mined.notes
+    return list(dict.fromkeys(notes))
+
+
+def _report(meter: Meter, names: Sequence[str], share: float) -> None:
+    task = messages.PROGRESS_RULES.format(features=", ".join(names))
+    meter.report(task, share, "")
 
 
 @dataclass(frozen=True, eq=False)
-class _Job:
-    """One output, one set of features and one score to tell of."""
+class _MiningPlan:
+    """What is mined: which sets of features, in which scores, by which rule sets."""
+
+    space: Space
+    sets: Sequence[tuple[str, ...]]
+    scores: Sequence[str]
+    options: RuleSetOptions
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The features of all sets, each once."""
+        names: list[str] = []
+        for several in self.sets:
+            names += several
+        return tuple(dict.fromkeys(names))
+
+    def jobs(
+        self, treated: Iterable[TreatedView], good: Iterable[Flags], meter: Meter
+    ) -> list[_MiningJob]:
+        """Mine each output, score and set of features; `good` is whose true outcome is good."""
+        jobs = []
+        for part, good_rows in zip(treated, good, strict=True):
+            for words, people in compared(part, self.scores, good_rows):
+                for names in self.sets:
+                    report = partial(_report, meter, names)
+                    mined = Mining.of(self.space, names, people, self.options, report)
+                    jobs.append(_MiningJob(part.view, mined, words))
+        return jobs
+
+
+@dataclass(frozen=True, eq=False)
+class _MiningJob:
+    """One output, one set of features and one score to report."""
 
     view: View
     mined: Mining
-    words: Words
+    words: OutcomeWords
 
-    def cases(self, seed: int, meter: Meter, told: Told) -> tuple[Case, ...]:
-        """Give some people inside the sensitive features of somebody outside, and show whose
-        outcome changes.
+    def cases(self, seed: int, meter: Meter, rule_set: RuleSet) -> tuple[Case, ...]:
+        """Return people inside whose outcome changes with the sensitive features of others.
+
+        Some people inside are given the sensitive features of somebody outside, at random.
         """
-        space, names = self.view.subject.space, self.mined.names
-        if (
-            not self.view.counts
-            or meter.left < 2 * TRIED
-            or not any(space.feature(name).passed for name in names)
-        ):
+        if not self._has_cases(meter):
             return ()
-        points, inside = self.mined.treated.points, self.mined.inside(told)
-        rng = stream(seed, "mine", "cases", self.view.title, *names, *told.family, *told.place)
-        mine = rng.choice(np.flatnonzero(inside), min(TRIED, int(inside.sum())), replace=False)
-        donors = rng.choice(np.flatnonzero(~inside), len(mine))
-        own, twins = points[mine], points[mine]
-        for name in names:
-            twins[:, space.index(name)] = points[donors, space.index(name)]
-        valid = space.valid(twins)
-        own, twins = np.asfortranarray(own[valid]), np.asfortranarray(twins[valid])
+        own, twins = self._pairs(seed, rule_set)
         if not len(own):
             return ()
-        before, after = self.view.decide(own), self.view.decide(twins)
+        before = self.view.decide(own)
+        after = self.view.decide(twins)
         meter.queries += 2 * len(own)
-        gains = told.inside < told.outside
-        flips = (self.view.favourable(before) != gains) & (self.view.favourable(after) == gains)
+        # A case must show what the rule set shows: who is worse off inside gains by the change.
+        gains = rule_set.inside < rule_set.outside
+        differs_before = self.view.favourable(before) != gains
+        agrees_after = self.view.favourable(after) == gains
+        flipped = np.flatnonzero(differs_before & agrees_after)
         changed = (own != twins).sum(axis=1)
-        first = sorted(np.flatnonzero(flips).tolist(), key=lambda row: int(changed[row]))[:CASES]
-        return tuple(
-            case_of(space, own[row], twins[row], (before[row], after[row])) for row in first
-        )
+        # Those with the fewest changed features first, which are the easiest to read.
+        fewest = sorted(flipped.tolist(), key=lambda row: int(changed[row]))
+        space = self.view.subject.space
+        cases = []
+        for row in fewest[:CASES]:
+            outcomes = (before[row], after[row])
+            cases.append(case_of(space, own[row], twins[row], outcomes))
+        return tuple(cases)
+
+    def _has_cases(self, meter: Meter) -> bool:
+        """Return whether a change of outcome can be looked for.
+
+        It needs outcomes that are favourable or not, a budget, and a sensitive feature that the
+        software sees.
+        """
+        if not self.view.counts or meter.left < 2 * TRIED:
+            return False
+        space = self.view.subject.space
+        return any(space.feature(name).passed for name in self.mined.names)
+
+    def _pairs(self, seed: int, rule_set: RuleSet) -> tuple[Points, Points]:
+        """Return people inside, and the same with the sensitive features of people outside."""
+        space = self.view.subject.space
+        names = self.mined.names
+        points = self.mined.treated.points
+        inside = self.mined.inside(rule_set)
+        title = self.view.title
+        rng = stream(seed, "mine", "cases", title, *names, *rule_set.family, *rule_set.place)
+        insiders = np.flatnonzero(inside)
+        outsiders = np.flatnonzero(~inside)
+        tried = min(TRIED, len(insiders))
+        chosen = rng.choice(insiders, tried, replace=False)
+        donors = rng.choice(outsiders, len(chosen))
+        own = points[chosen]
+        twins = points[chosen]
+        for name in names:
+            column = space.index(name)
+            twins[:, column] = points[donors, column]
+        valid = space.valid(twins)
+        return np.asfortranarray(own[valid]), np.asfortranarray(twins[valid])

@@ -1,6 +1,4 @@
-"""Stories: all rule sets ranked, and those that tell of nearly the same people gathered under the
-worst of them.
-"""
+"""Stories: all rule sets ranked, and those about nearly the same people under the worst."""
 
 from __future__ import annotations
 
@@ -9,15 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.statistics.simultaneous import Sure, absolute
+from evenhand.statistics.simultaneous import SimultaneousIntervals, absolute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from evenhand.methods.mine.cube import Cube
+    from evenhand.methods.mine.cube import Cube, Family
     from evenhand.statistics.intervals import Floats
+
+    Flags = NDArray[np.bool_]
 
 OVERLAP = 0.5
 """Rule sets tell the same story if a side of one, they or everyone else, shares this part with the
@@ -42,32 +42,51 @@ _TIE = 1e-10
 
 
 @dataclass(eq=False)
-class Block:
+class FamilyRuleSets:
     """The rule sets of one family that are frequent on both sides, and what is known of each."""
 
-    family: tuple[int, ...]
+    family: Family
     shape: tuple[int, ...]
     index: NDArray[np.int64]
     size: Floats
     hits: Floats
     inside: Floats
     outside: Floats
-    strength: Floats = field(default_factory=lambda: np.empty(0))
-    alive: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
+    strength: Floats = field(init=False)
+    alive: Flags = field(init=False)
     """Rule sets that are in no story yet."""
     leads: list[int] = field(default_factory=list)
     """Rule sets that lead a story."""
 
     def place(self, number: int) -> tuple[int, ...]:
         """Return which choice of each feature a rule set takes."""
-        return tuple(int(at) for at in np.unravel_index(self.index[number], self.shape))
+        choices = np.unravel_index(self.index[number], self.shape)
+        return tuple(int(choice) for choice in choices)
+
+    def rule_set(self, number: int) -> RuleSet:
+        """Return one of the rule sets."""
+        return RuleSet(
+            self.family,
+            self.place(number),
+            size=float(self.size[number]),
+            hits=float(self.hits[number]),
+            inside=float(self.inside[number]),
+            outside=float(self.outside[number]),
+        )
+
+    def strongest(self, among: Flags, most: int) -> list[int]:
+        """Return the strongest of some of the rule sets, strongest first."""
+        strength = np.where(among, self.strength, -np.inf)
+        order = np.argsort(-strength, kind="stable")
+        kept = min(most, int(among.sum()))
+        return [int(number) for number in order[:kept]]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RuleSet:
     """One rule set: who it covers, and their rate and that of everyone else."""
 
-    family: tuple[int, ...]
+    family: Family
     place: tuple[int, ...]
     size: float
     hits: float
@@ -77,25 +96,44 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """The rule set that leads, how many rule sets tell of nearly the same people, and the worst of
-    those.
-    """
+    """The rule set that leads, how many are about nearly the same people, and their worst."""
 
-    lead: Told
+    lead: RuleSet
     rules: int
-    like: tuple[Told, ...]
+    like: tuple[RuleSet, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
-    """The rule sets that lead no story: how many, and the largest difference among them with its
-    limits.
-    """
+class OtherRuleSets:
+    """The rule sets that lead no story: how many, and the largest difference with its limits."""
 
     rules: int
     value: float
     low: float
     high: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A rule set that may lead a story: its strength, its family, and its number there."""
+
+    strength: float
+    block: FamilyRuleSets
+    number: int
+
+    @property
+    def features(self) -> int:
+        """The number of features that it has conditions on."""
+        return len(self.block.family)
+
+    @property
+    def rule_set(self) -> RuleSet:
+        """The rule set itself."""
+        return self.block.rule_set(self.number)
+
+    def is_same(self, other: _Candidate) -> bool:
+        """Return whether another candidate is the same rule set."""
+        return self.block is other.block and self.number == other.number
 
 
 @dataclass(eq=False)
@@ -117,7 +155,7 @@ class Ranking:
     hits: Floats
     least: float
     least_other: float
-    blocks: list[Block] = field(default_factory=list)
+    blocks: list[FamilyRuleSets] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -129,15 +167,15 @@ class Ranking:
         least: float,
         least_other: float,
         depth: int | None = None,
-        told: Callable[[float], None] | None = None,
+        report: Callable[[float], None] | None = None,
     ) -> Ranking:
-        """Sum up all rule sets of up to `depth` features; `told` hears how far it is."""
+        """Sum up all rule sets of up to `depth` features; `report` gets the share that is done."""
         ranking = cls(cube, size, hits, least, least_other)
         families = cube.families(depth)
         for number, family in enumerate(families, start=1):
             ranking._add(family)
-            if told is not None:
-                told(number / len(families))
+            if report is not None:
+                report(number / len(families))
         return ranking
 
     @property
@@ -150,145 +188,220 @@ class Ranking:
         """Rule sets that are frequent on both sides."""
         return sum(len(block.index) for block in self.blocks)
 
-    def _add(self, family: tuple[int, ...]) -> None:
-        size, hits = self.cube.sums(family, np.stack([self.size, self.hits]))
-        shape, size, hits = size.shape, size.ravel(), hits.ravel()
-        others = self.total - size
-        index = np.flatnonzero(
-            (size >= self.least * (1 - SLACK))
-            & (others >= self.least_other * (1 - SLACK))
-            & (others > 0)
-        )
+    def _add(self, family: Family) -> None:
+        """Add the frequent rule sets of a family (lines 7 and 8 of Algorithm 1)."""
+        totals = np.stack([self.size, self.hits])
+        size_table, hits_table = self.cube.sums(family, totals)
+        shape = size_table.shape
+        size = size_table.ravel()
+        hits = hits_table.ravel()
+        index = np.flatnonzero(self._frequent(size))
         if not len(index):
             return
-        size, hits = size[index], np.minimum(hits[index], size[index])
+        size = size[index]
+        # Rounding must not make a rate over 1.
+        hits = np.minimum(hits[index], size)
         others = self.total - size
-        outside = np.clip((self.hits.sum() - hits) / others, 0.0, 1.0)
-        self.blocks.append(Block(family, shape, index, size, hits, hits / size, outside))
+        missed = self.hits.sum() - hits
+        inside = hits / size
+        outside = np.clip(missed / others, 0.0, 1.0)
+        block = FamilyRuleSets(family, shape, index, size, hits, inside, outside)
+        self.blocks.append(block)
 
-    def rank(self, sure: Sure) -> None:
+    def _frequent(self, size: Floats) -> Flags:
+        """Return which rule sets cover and leave enough people.
+
+        The paper asks for the support alone (Equation 2). A rule set that leaves nearly nobody
+        compares everybody with a few, so both sides must be large.
+        """
+        others = self.total - size
+        covers_enough = size >= self.least * (1 - SLACK)
+        leaves_enough = others >= self.least_other * (1 - SLACK)
+        return np.asarray(covers_enough & leaves_enough & (others > 0))
+
+    def rank(self, intervals: SimultaneousIntervals) -> None:
         """Rank the rule sets by how far apart their rates and everyone else's are at least."""
         for block in self.blocks:
             others = self.total - block.size
-            strength = sure.strength(block.inside, block.size, block.outside, others)
+            strength = intervals.strength(block.inside, block.size, block.outside, others)
             # Sums in another order differ in their last digits, and the simpler of two equal rule
             # sets is to lead.
-            block.strength = np.round(strength, 12) - _TIE * (block.size > others)
+            covers_most = block.size > others
+            block.strength = np.round(strength, 12) - _TIE * covers_most
             block.alive = np.ones(len(block.index), dtype=np.bool_)
             block.leads = []
 
     def stories(self, most: int) -> list[Story]:
-        """Return the worst rule sets that tell of different people, each with those that tell of
-        nearly the same.
-        """
-        found: list[Story] = []
-        while len(found) < most and (strongest := self._strongest()) is not None:
-            found.append(self._story(*strongest))
-        return found
+        """Return the worst rule sets about different people, each with those like it."""
+        stories: list[Story] = []
+        while len(stories) < most:
+            strongest = self._strongest()
+            if strongest is None:
+                break
+            stories.append(self._story(strongest))
+        return stories
 
-    def _strongest(self) -> tuple[Block, int] | None:
-        best: tuple[float, Block, int] | None = None
+    def _alive(self) -> Iterator[FamilyRuleSets]:
+        """Return the families with rule sets that are in no story yet."""
         for block in self.blocks:
-            if not block.alive.any():
-                continue
-            at = int(np.argmax(np.where(block.alive, block.strength, -np.inf)))
-            if best is None or block.strength[at] > best[0]:
-                best = float(block.strength[at]), block, at
-        return None if best is None else best[1:]
+            if block.alive.any():
+                yield block
 
-    def _told(self, block: Block, at: int) -> Told:
-        numbers = (block.size[at], block.hits[at], block.inside[at], block.outside[at])
-        return Told(block.family, block.place(at), *map(float, numbers))
+    def _strongest(self) -> _Candidate | None:
+        """Return the strongest rule set that is in no story yet; None where all are."""
+        best: _Candidate | None = None
+        for block in self._alive():
+            open_strength = np.where(block.alive, block.strength, -np.inf)
+            number = int(np.argmax(open_strength))
+            strength = float(block.strength[number])
+            if best is None or strength > best.strength:
+                best = _Candidate(strength, block, number)
+        return best
 
-    def _story(self, best: Block, number: int) -> Story:
-        strongest = self._told(best, number)
-        rules, tops = 0, []
-        # Of two sides the smaller one is whom a story is about; nearly everybody is in nearly every
-        # large group.
-        large, covered = (
-            2 * strongest.size > self.total,
-            self.cube.mask(strongest.family, strongest.place),
-        )
-        shared = self.size * (~covered if large else covered)
-        people = self.total - strongest.size if large else strongest.size
-        for block in self.blocks:
-            if not block.alive.any():
+    def _story(self, strongest: _Candidate) -> Story:
+        """Take the rule sets about nearly the same people as the strongest out of the ranking."""
+        rules, candidates = self._join(strongest.rule_set)
+        lead = _leading(strongest, candidates)
+        lead.block.leads.append(lead.number)
+        others = [candidate for candidate in candidates if not candidate.is_same(lead)]
+        like = tuple(candidate.rule_set for candidate in others[:LIKE])
+        return Story(lead.rule_set, rules, like)
+
+    def _join(self, strongest: RuleSet) -> tuple[int, list[_Candidate]]:
+        """Return how many rule sets join a story, and the strongest of them, strongest first."""
+        people, cell_people = self._smaller_side(strongest)
+        rules = 0
+        candidates: list[_Candidate] = []
+        for block in self._alive():
+            sums = self.cube.sums(block.family, cell_people)
+            shared = sums.ravel()[block.index]
+            overlap = self._overlap(shared, block.size, people)
+            joins = block.alive & (overlap >= OVERLAP)
+            if not joins.any():
                 continue
-            same = self.cube.sums(block.family, shared).ravel()[block.index]
-            joins = block.alive & (self._overlap(same, block.size, people) >= OVERLAP)
             rules += int(joins.sum())
             block.alive &= ~joins
-            if joins.any():
-                strength = np.where(joins, block.strength, -np.inf)
-                top = np.argsort(-strength, kind="stable")[: min(LIKE + 1, int(joins.sum()))]
-                tops += [(float(block.strength[at]), block, int(at)) for at in top]
-        tops.sort(key=lambda top: -top[0])
-        # Conditions that add nothing beyond chance make a rule harder to read, and are mostly
-        # chance themselves.
-        error = abs(strongest.inside - strongest.outside) - best.strength[number]
-        enough = [top for top in tops if top[0] >= best.strength[number] - WITHIN * error]
-        fewest = min((len(block.family) for _, block, _ in enough), default=len(best.family))
-        if fewest < len(best.family):
-            _, best, number = next(top for top in enough if len(top[1].family) == fewest)
-        best.leads.append(number)
-        others = [
-            self._told(block, at) for _, block, at in tops if block is not best or at != number
-        ]
-        return Story(self._told(best, number), rules, tuple(others[:LIKE]))
+            for number in block.strongest(joins, LIKE + 1):
+                strength = float(block.strength[number])
+                candidates.append(_Candidate(strength, block, number))
+        candidates.sort(key=lambda candidate: -candidate.strength)
+        return rules, candidates
 
-    def _overlap(self, same: Floats, size: Floats, people: float) -> Floats:
-        """Return the larger of two parts that are shared with these people: by groups, and by
-        everyone else.
+    def _smaller_side(self, rule_set: RuleSet) -> tuple[float, Floats]:
+        """Return the people of the smaller side of a rule set, all of them and by cell.
+
+        The smaller side is whom a story is about: nearly everybody is in nearly every large group.
         """
-        other, outside = people - same, self.total - size
-        return np.maximum(same / (size + people - same), other / (outside + people - other))
+        covered = self.cube.mask(rule_set.family, rule_set.place)
+        people = rule_set.size
+        if 2 * people > self.total:
+            covered = ~covered
+            people = self.total - people
+        return people, self.size * covered
 
-    def rest(self, sure: Sure) -> Rest | None:
-        """Return what can be said of all rule sets that lead no story."""
-        rules, value = 0, 0.0
-        likely, highest = _Top(STRONGEST), _Top(BOXED)
+    def _overlap(self, shared: Floats, size: Floats, people: float) -> Floats:
+        """Return the part that groups share with some people, or everyone else does if larger.
+
+        Each part is a Jaccard index: what two sets share over what they are together.
+        """
+        shared_by_others = people - shared
+        others = self.total - size
+        group_union = size + people - shared
+        others_union = others + people - shared_by_others
+        of_group = shared / group_union
+        of_others = shared_by_others / others_union
+        return np.maximum(of_group, of_others)
+
+    def rest(self, intervals: SimultaneousIntervals) -> OtherRuleSets | None:
+        """Return what is known of all rule sets that lead no story; None where all lead one."""
+        rules = 0
+        value = 0.0
+        likely = _TopRuleSets(STRONGEST)
+        highest = _TopRuleSets(BOXED)
         for block in self.blocks:
-            left = np.delete(np.arange(len(block.index)), block.leads)
+            every = np.arange(len(block.index))
+            left = np.delete(every, block.leads)
             if not len(left):
                 continue
-            size, inside, outside = block.size[left], block.inside[left], block.outside[left]
+            size = block.size[left]
+            inside = block.inside[left]
+            outside = block.outside[left]
             rules += len(left)
-            value = max(value, float(np.abs(inside - outside).max()))
+            apart = np.abs(inside - outside)
+            value = max(value, float(apart.max()))
             counts = np.stack([block.hits[left], size])
             likely.add(block.strength[left], counts)
-            highest.add(sure.ceiling(inside, size, outside, self.total - size), counts)
+            # Closed bounds of millions of rule sets first; only those that may be the highest of
+            # all are computed, which takes an integral each.
+            others = self.total - size
+            ceilings = intervals.ceiling(inside, size, outside, others)
+            highest.add(ceilings, counts)
         if not rules:
             return None
-        low, high = self._limits(sure, likely.counts)[0], self._highest(sure, highest)
-        return Rest(rules, value, min(low, value), max(high, value))
+        low, _ = self._limits(intervals, likely.counts)
+        high = self._highest(intervals, highest)
+        return OtherRuleSets(
+            rules,
+            value,
+            low=min(low, value),
+            high=max(high, value),
+        )
 
     def sides(self, counts: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Return hits and size inside and outside of rule sets."""
         hits, size = counts
         others = self.total - size
-        return hits, size, np.clip(self.hits.sum() - hits, 0.0, others), others
+        missed = self.hits.sum() - hits
+        missed = np.clip(missed, 0.0, others)
+        return hits, size, missed, others
 
-    def _limits(self, sure: Sure, counts: Floats) -> tuple[float, float]:
+    def _limits(self, intervals: SimultaneousIntervals, counts: Floats) -> tuple[float, float]:
         """Return the largest lower and the largest upper limit of rule sets."""
-        low, high = absolute(*map(np.asarray, sure.difference(*self.sides(counts))))
+        sides = self.sides(counts)
+        lows, highs = intervals.difference(*sides)
+        low, high = absolute(np.asarray(lows), np.asarray(highs))
         return float(low.max()), float(high.max())
 
-    def _highest(self, sure: Sure, top: _Top) -> float:
-        """Return the highest upper limit of all, or a bound on it: those with the highest bounds
-        have it.
+    def _highest(self, intervals: SimultaneousIntervals, top: _TopRuleSets) -> float:
+        """Return the highest upper limit of all, or a bound on it.
+
+        It is one of those with the highest bounds: in their order, none needs to be computed after
+        a limit that the next bound does not exceed.
         """
-        boxed = _Top(REFINED)
-        boxed.add(sure.box(*self.sides(top.counts)), top.counts)
-        bound, best = max(top.over, boxed.over), 0.0
+        boxed = _TopRuleSets(REFINED)
+        boxes = intervals.box(*self.sides(top.counts))
+        boxed.add(boxes, top.counts)
+        bound = max(top.over, boxed.over)
+        best = 0.0
         for start in range(0, len(boxed.keys), AT_ONCE):
             if boxed.keys[start] <= best:
                 break
-            best = max(best, self._limits(sure, boxed.counts[:, start : start + AT_ONCE])[1])
+            counts = boxed.counts[:, start : start + AT_ONCE]
+            _, high = self._limits(intervals, counts)
+            best = max(best, high)
         return max(best, bound)
 
 
+def _leading(strongest: _Candidate, candidates: list[_Candidate]) -> _Candidate:
+    """Return the rule set that leads a story: of the strong ones, one of fewest features.
+
+    Conditions that add nothing beyond chance make a rule harder to read, and are mostly chance
+    themselves.
+    """
+    rule_set = strongest.rule_set
+    apart = abs(rule_set.inside - rule_set.outside)
+    error = apart - strongest.strength
+    least = strongest.strength - WITHIN * error
+    strong = [candidate for candidate in candidates if candidate.strength >= least]
+    lead = strongest
+    for candidate in strong:
+        if candidate.features < lead.features:
+            lead = candidate
+    return lead
+
+
 @dataclass(eq=False)
-class _Top:
+class _TopRuleSets:
     """The rule sets with the largest keys, largest first, and a bound on the keys of all others."""
 
     most: int
@@ -299,14 +412,18 @@ class _Top:
     def add(self, keys: Floats, counts: Floats) -> None:
         """Take more rule sets into account."""
         if len(self.keys) == self.most:
+            # Most of millions are no larger than the least that is kept; they need no sorting.
             new = keys > self.keys[-1]
-            self.over = max(self.over, float(keys.max(initial=0.0, where=~new)))
-            keys, counts = keys[new], counts[:, new]
-        every, both = (
-            np.concatenate([self.keys, keys]),
-            np.concatenate([self.counts, counts], axis=1),
-        )
-        order = np.argsort(-every, kind="stable")
+            largest_left_out = keys.max(initial=0.0, where=~new)
+            self.over = max(self.over, float(largest_left_out))
+            keys = keys[new]
+            counts = counts[:, new]
+        all_keys = np.concatenate([self.keys, keys])
+        all_counts = np.concatenate([self.counts, counts], axis=1)
+        order = np.argsort(-all_keys, kind="stable")
         if len(order) > self.most:
-            self.over = max(self.over, float(every[order[self.most]]))
-        self.keys, self.counts = every[order[: self.most]], both[:, order[: self.most]]
+            first_left_out = order[self.most]
+            self.over = max(self.over, float(all_keys[first_left_out]))
+        kept = order[: self.most]
+        self.keys = all_keys[kept]
+        self.counts = all_counts[:, kept]

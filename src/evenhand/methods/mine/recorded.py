@@ -1,6 +1,4 @@
-"""mine_log: which readable subgroups were treated differently in decisions that are already
-recorded?
-"""
+"""mine_log: which readable subgroups did decisions that are recorded treat differently?"""
 
 from __future__ import annotations
 
@@ -9,11 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.mine import MINE_LOG
-from evenhand.methods.mine.findings import Part, Words, check_terms, rank, scores_of, tell
-from evenhand.methods.mine.rule_sets import BINS, Forming, Mining, Treated
+from evenhand.methods.mine import MINE_LOG, messages
+from evenhand.methods.mine.findings import (
+    MiningPart,
+    OutcomeWords,
+    check_terms,
+    rank,
+    scores_of,
+    write_findings,
+)
+from evenhand.methods.mine.rule_sets import BINS, Mining, RuleSetOptions, Treated
 from evenhand.population.recorded import favourable_of, label_of, table_of
 from evenhand.results.result import Result
+from evenhand.runtime import number_text
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.space.feature_sets import sets_of
@@ -26,9 +32,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.methods.mine.rule_sets import Bins
+    from evenhand.results.evidence import Case
     from evenhand.space.feature_sets import Over
 
-POPULATION = "decisions like the recorded ones"
+    Flags = NDArray[np.bool_]
+
+POPULATION = messages.DECISIONS_LIKE_RECORDED
 
 
 @MINE_LOG.options.checked
@@ -51,10 +60,10 @@ def mine_log(
     top: int = 10,
     seed: int = 0,
 ) -> Result:
-    """Find readable subgroups that recorded decisions treated differently from everyone else
-    (TestSGD, Def. 4.1).
+    """Find readable subgroups that recorded decisions treated differently from everyone else.
 
-    No software is asked. All else is as for `mine`, with the rows as they are.
+    Subgroups are scored as in Definition 4.1 of TestSGD. No software is asked. All else is as for
+    `mine`, with the rows as they are.
 
     Parameters
     ----------
@@ -67,6 +76,28 @@ def mine_log(
     seed
         Kept with the result, so that all verbs take it alike; nothing is drawn here.
 
+    Returns
+    -------
+    Result
+        A finding for each reported rule set, worst first, and a last one that bounds all others.
+
+    Raises
+    ------
+    UsageError
+        If an option is not valid, or if `over` names no columns.
+    DataError
+        If a column is missing, if no row is complete, or if no rule set covers enough rows.
+    SpaceError
+        If there are more rule sets than can be looked at.
+
+    See Also
+    --------
+    mine : The same for software that can be asked.
+
+    Notes
+    -----
+    See docs/how-to/recorded-decisions.md.
+
     Examples
     --------
     >>> import pandas as pd
@@ -76,71 +107,95 @@ def mine_log(
     sex F, age at least 56
     """
     start = time.monotonic()
-    forming = Forming(support, complement, bins, binning, levels, depth)
+    options = RuleSetOptions(support, complement, bins, binning, levels, depth)
     check_terms(level, limit, top)
     scores = scores_of(score, truth)
     table = table_of(frame)
     columns = list(table.collect_schema())
     sets = _sets(over, outcome, truth, columns)
-    names = list(dict.fromkeys(name for several in sets for name in several))
-    kept, notes = _complete(table, [*names, outcome, *([truth] if truth else [])])
+    names = _names(sets)
+    needed = [*names, outcome]
+    if truth:
+        needed.append(truth)
+    kept, notes = _complete(table, needed)
     favoured = favourable_of(kept.select(outcome).unique(), outcome, positive)
-    space = Space.from_frame(kept.select(names).to_native(), protected=names)
-    decided = _favourable(kept, outcome, favoured)
-    treated = Treated(
-        space.encode(kept.select(names).to_native()), decided.astype(float), POPULATION, "recorded"
-    )
-    parts = [
-        Part(Mining.of(space, several, people, forming), Words(str(favoured), score=name))
-        for name in scores
-        for people in [_people(treated, kept, truth, favoured, name)]
-        for several in sets
-    ]
+    features = kept.select(names).to_native()
+    space = Space.from_frame(features, protected=names)
+    decided = _favourable(kept, outcome, favoured).astype(float)
+    treated = Treated(space.encode(features), decided, POPULATION, "recorded")
+    parts = []
+    for name in scores:
+        words = OutcomeWords(str(favoured), score=name)
+        people = _people(treated, kept, truth, favoured, name)
+        for several in sets:
+            mining = Mining.of(space, several, people, options)
+            parts.append(MiningPart(mining, words))
+            notes += mining.notes
     ranked = rank(parts, level=level, limit=limit, top=top)
-    findings, entries = tell(ranked, [[()] * len(mining.stories) for mining in ranked])
-    return Result(
-        "mine_log",
-        findings,
-        seed,
-        Spent(0, 0, time.monotonic() - start),
-        StopReason.ENUMERATED,
-        space.to_dict(),
-        list(dict.fromkeys(notes + [note for part in parts for note in part.mining.notes])),
-        details={"mine": entries},
-    )
+    no_cases: list[list[tuple[Case, ...]]] = [[()] * len(mined.stories) for mined in ranked]
+    findings, entries = write_findings(ranked, no_cases)
+    spent = Spent(0, 0, time.monotonic() - start)
+    stop = StopReason.ENUMERATED
+    notes = list(dict.fromkeys(notes))
+    details = {"mine": entries}
+    return Result("mine_log", findings, seed, spent, stop, space.to_dict(), notes, details=details)
+
+
+def _names(sets: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return the columns of all sets, each once."""
+    names: list[str] = []
+    for several in sets:
+        names += several
+    return list(dict.fromkeys(names))
 
 
 def _sets(over: Any, outcome: str, truth: str | None, columns: list[str]) -> list[tuple[str, ...]]:
-    for option, name in {"outcome": outcome, **({} if truth is None else {"truth": truth})}.items():
-        if name not in columns:
-            raise DataError(
-                f"{option} = {clip(repr(name))} is no column of the frame; {nearest(name, columns)}"
-            )
+    """Return the sets of columns that rules are formed of, checked."""
+    _check_column("outcome", outcome, columns)
+    if truth is not None:
+        _check_column("truth", truth, columns)
     if truth == outcome:
-        raise UsageError(
-            f"truth = {truth!r} is the column of outcomes itself; name what they should have been"
-        )
+        raise UsageError(messages.TRUTH_IS_OUTCOME.format(truth=repr(truth)))
     others = [name for name in columns if name not in (outcome, truth)]
     try:
         sets = sets_of(over or ())
     except TypeError:
         sets = []
-    if not all(sets) or not sets:
-        raise UsageError(
-            f"over = {clip(repr(over))} names no columns to form rules of; {nearest(over, others)}"
-        )
-    for number, names in enumerate(sets):
-        for name in names:
-            if name not in others:
-                raise DataError(
-                    f"over names {clip(repr(name))}, which is no such column;"
-                    f" {nearest(name, others)}"
-                )
-        if len(set(names)) < len(names):
-            raise UsageError(f"over names a column twice in {clip(repr(names))}; name each once")
-        if set(names) in [set(other) for other in sets[:number]]:
-            raise UsageError(f"over names the set {', '.join(names)} twice; name each set once")
+    if not sets or not all(sets):
+        shown = clip(repr(over))
+        choices = nearest(over, others)
+        raise UsageError(messages.OVER_NAMES_NOTHING.format(over=shown, choices=choices))
+    before: list[set[str]] = []
+    for names in sets:
+        _check_set(names, others)
+        if set(names) in before:
+            raise UsageError(messages.OVER_SET_TWICE.format(names=", ".join(names)))
+        before.append(set(names))
     return sets
+
+
+def _check_column(option: str, name: str, columns: list[str]) -> None:
+    """Refuse an option that names a column which is not there."""
+    if name not in columns:
+        raise DataError(
+            messages.NOT_A_COLUMN.format(
+                option=option,
+                name=clip(repr(name)),
+                choices=nearest(name, columns),
+            )
+        )
+
+
+def _check_set(names: tuple[str, ...], columns: list[str]) -> None:
+    """Refuse a set of columns with an unknown one, or with one of them twice."""
+    for name in names:
+        if name not in columns:
+            shown = clip(repr(name))
+            choices = nearest(name, columns)
+            raise DataError(messages.OVER_NOT_A_COLUMN.format(name=shown, choices=choices))
+    if len(set(names)) < len(names):
+        shown = clip(repr(names))
+        raise UsageError(messages.OVER_COLUMN_TWICE.format(names=shown))
 
 
 def _complete(table: Any, names: list[str]) -> tuple[Any, list[str]]:
@@ -148,48 +203,58 @@ def _complete(table: Any, names: list[str]) -> tuple[Any, list[str]]:
     import narwhals as nw
 
     every = table.select(names).lazy().collect()
-    if not len(every):
-        raise DataError("the frame has no rows; there is no decision to mine")
-    known = np.ones(len(every), dtype=np.bool_)
+    rows = len(every)
+    if not rows:
+        raise DataError(messages.FRAME_EMPTY)
+    known = np.ones(rows, dtype=np.bool_)
     notes = []
     for name in names:
-        column = every[name]
-        missing = column.is_null().to_numpy()
-        if column.dtype.is_float():
-            missing = missing | np.isnan(column.to_numpy().astype(float))
+        missing = _missing(every[name])
         if missing.any():
-            notes.append(
-                f"{int(missing.sum()):,} of {len(every):,} rows have no {name}; they are left out"
+            note = messages.ROWS_LEFT_OUT.format(
+                missing=number_text.count(int(missing.sum())),
+                rows=number_text.count(rows),
+                column=name,
             )
+            notes.append(note)
         known &= ~missing
     if not known.any():
-        raise DataError(f"no row has all of {', '.join(names)}; there is no decision to mine")
-    return (
-        every.filter(nw.new_series("known", known, nw.Boolean, backend=every.implementation)),
-        notes,
-    )
+        raise DataError(messages.NO_COMPLETE_ROW.format(names=", ".join(names)))
+    flags = nw.new_series("known", known, nw.Boolean, backend=every.implementation)
+    return every.filter(flags), notes
 
 
-def _favourable(kept: Any, name: str, favoured: Any) -> NDArray[np.bool_]:
-    """Tell which rows of a column hold the favourable outcome; each of its values is looked at
-    once.
-    """
+def _missing(column: Any) -> Flags:
+    """Return in which rows a column is missing; some dataframes hold NaN instead of a null."""
+    missing = column.is_null().to_numpy()
+    if column.dtype.is_float():
+        numbers = column.to_numpy().astype(float)
+        missing = missing | np.isnan(numbers)
+    return np.asarray(missing)
+
+
+def _favourable(kept: Any, name: str, favoured: Any) -> Flags:
+    """Return which rows of a column hold the favourable outcome; each value is looked at once."""
     import pandas as pd
 
-    codes, values = pd.factorize(np.fromiter(kept[name].to_list(), dtype=object, count=len(kept)))
-    return np.asarray([label_of(value) == favoured for value in values], dtype=np.bool_)[
-        np.asarray(codes, dtype=np.intp)
-    ]
+    labels = np.fromiter(kept[name].to_list(), dtype=object, count=len(kept))
+    codes, values = pd.factorize(labels)
+    favourable = np.asarray([label_of(value) == favoured for value in values], dtype=np.bool_)
+    return favourable[np.asarray(codes, dtype=np.intp)]
 
 
 def _people(treated: Treated, kept: Any, truth: str | None, favoured: Any, score: str) -> Treated:
-    """Return who is compared: everybody, or those whose true outcome is favourable, or is not."""
+    """Return who is compared: everybody, or those with a favourable or other true outcome."""
     if score == "rate" or truth is None:
         return treated
     good = _favourable(kept, truth, favoured)
     if not good.any():
-        there = nearest(favoured, kept[truth].unique().to_list())
+        outcomes = kept[truth].unique().to_list()
         raise DataError(
-            f"truth = {truth!r} has no outcome that is favourable ({favoured}); {there}"
+            messages.TRUTH_COLUMN_NEVER_FAVOURABLE.format(
+                truth=repr(truth),
+                favoured=favoured,
+                choices=nearest(favoured, outcomes),
+            )
         )
     return treated.truly(good, score)

@@ -1,5 +1,6 @@
-"""Mining a table: the rule sets that people form, and how each is treated against everyone else
-(TestSGD).
+"""Mining a table: the rule sets that people form, and how each is treated against everyone else.
+
+Algorithm 1 of TestSGD (Zhang et al. 2022), over the cells of a cube instead of the rows.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.mine.conditions import Choices
+from evenhand.methods.mine import messages
+from evenhand.methods.mine.conditions import Choices, is_whole
 from evenhand.methods.mine.cube import Cube
 from evenhand.methods.mine.ranking import Ranking
 from evenhand.runtime import number_text
@@ -24,26 +26,28 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.methods.mine.ranking import Told
+    from evenhand.methods.mine.ranking import RuleSet
     from evenhand.space.feature import Points
     from evenhand.space.space import Space
     from evenhand.statistics.intervals import Floats
 
     Bins = int | Sequence[float] | Mapping[str, int | Sequence[float]]
+    Flags = NDArray[np.bool_]
+    Report = Callable[[float], None]
 
 BINS = 10
+"""The paper's number of bins (section 4.1)."""
 DEEP_RULES = 10_000_000
 """Rule sets take as many features as this many allow, where no depth is given."""
 MOST_RULES = 60_000_000
 """The most rule sets that are ever looked at, for memory."""
 MOST_MAPS = 15
+"""The most pairs of features whose rates are kept for heat maps."""
 
 
 @dataclass(frozen=True, slots=True)
-class Forming:
-    """How rule sets are formed: which choices each feature has, and how many people they must cover
-    and leave.
-    """
+class RuleSetOptions:
+    """Which choices each feature has, and how many people a rule set must cover and leave."""
 
     support: float = 0.05
     complement: float | None = None
@@ -54,60 +58,73 @@ class Forming:
 
     def __post_init__(self) -> None:
         check_support(self.support)
-        if self.complement is not None and not _share(self.complement, least=0.0):
-            raise UsageError(
-                f"complement is {clip(repr(self.complement))}; it must be from 0 to under 1, as"
-                " 0.05"
-            )
-        depth = plain(self.depth)
-        if depth is not None and (
-            isinstance(depth, bool) or not isinstance(depth, int) or depth < 1
-        ):
-            raise UsageError(
-                f"depth is {clip(repr(self.depth))}; it must be a whole number of 1 or more"
-            )
+        check_depth(self.depth)
+        if self.complement is not None and not _is_share(self.complement, least=0.0):
+            shown = clip(repr(self.complement))
+            raise UsageError(messages.COMPLEMENT_NOT_SHARE.format(complement=shown))
 
     @property
     def other(self) -> float:
         """The share of people that a rule set must leave outside."""
-        return self.support if self.complement is None else self.complement
+        if self.complement is None:
+            return self.support
+        return self.complement
 
     def choices(self, space: Space, names: Sequence[str], points: Points) -> list[Choices]:
         """Return the choices of each feature."""
-        given = dict(self.bins) if isinstance(self.bins, Mapping) else {}
-        for name in given:
-            if name not in names:
-                raise UsageError(
-                    f"bins names {clip(repr(name))}, which rules are not formed of;"
-                    f" {nearest(name, names)}"
-                )
-        whole = BINS if isinstance(self.bins, Mapping) else self.bins
-        return [
-            Choices.of(
+        bins_of: Mapping[str, Any] = {}
+        default: Any = self.bins
+        if isinstance(self.bins, Mapping):
+            bins_of = dict(self.bins)
+            default = BINS
+        _check_binned(bins_of, names)
+        choices = []
+        for name in names:
+            column = points[:, space.index(name)]
+            choices_of_feature = Choices.of(
                 space.feature(name),
-                points[:, space.index(name)],
-                bins=given.get(name, whole),
+                column,
+                bins=bins_of.get(name, default),
                 binning=self.binning,
                 levels=self.levels,
             )
-            for name in names
-        ]
+            choices.append(choices_of_feature)
+        return choices
+
+
+def _check_binned(bins_of: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Refuse bins of features that rules are not formed of."""
+    for name in bins_of:
+        if name not in names:
+            shown = clip(repr(name))
+            choices = nearest(name, names)
+            raise UsageError(messages.BINS_OF_OTHER_FEATURE.format(name=shown, choices=choices))
 
 
 def check_support(support: Any) -> None:
-    """Refuse a support that is no share over 0 and under 1.
+    """Refuse a support that is not a share over 0 and under 1.
 
     >>> check_support(0.05)
     """
-    if not _share(support, least=1e-12):
-        raise UsageError(
-            f"support is {clip(repr(support))}; it must be over 0 and under 1, for example 0.05"
-        )
+    if not _is_share(support, least=1e-12):
+        shown = clip(repr(support))
+        raise UsageError(messages.SUPPORT_NOT_SHARE.format(support=shown))
 
 
-def _share(value: Any, *, least: float) -> bool:
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    return bool(number and least <= value < 1)
+def check_depth(depth: Any) -> None:
+    """Refuse a depth that is not a whole number of 1 or more; None stands for any depth.
+
+    >>> check_depth(2)
+    """
+    if depth is not None and not is_whole(plain(depth), least=1):
+        shown = clip(repr(depth))
+        raise UsageError(messages.DEPTH_NOT_WHOLE.format(depth=shown))
+
+
+def _is_share(value: Any, *, least: float) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        return False
+    return bool(least <= value < 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,28 +142,38 @@ class Treated:
     @property
     def graded(self) -> bool:
         """Whether anybody is treated neither favourably nor unfavourably."""
-        return bool(((self.values > 0) & (self.values < 1)).any())
+        partly = (self.values > 0) & (self.values < 1)
+        return bool(partly.any())
 
-    def only(self, taken: NDArray[np.bool_], population: str) -> Treated:
+    def only(self, taken: Flags, population: str) -> Treated:
         """Return some of the people, as a population of their own."""
         weights = None if self.weights is None else self.weights[taken]
         return Treated(
-            self.points[taken], self.values[taken], population, self.method, weights, self.queries
+            self.points[taken],
+            self.values[taken],
+            population,
+            self.method,
+            weights,
+            self.queries,
         )
 
-    def truly(self, good: NDArray[np.bool_], score: str) -> Treated:
-        """Return those whom a score compares: all, or those whose true outcome is good ("tpr"), or
-        is not ("fpr").
+    def truly(self, good: Flags, score: str) -> Treated:
+        """Return those whom a score compares.
+
+        They are all people ("rate"), or those whose true outcome is good ("tpr"), or is not
+        ("fpr").
         """
         if score == "rate":
             return self
-        taken, whose = (good, "favourable") if score == "tpr" else (~good, "not favourable")
-        if not taken.any():
-            raise DataError(
-                f"score = {score!r}: no row has a true outcome that is {whose}; there is nobody to"
-                " compare"
-            )
-        return self.only(taken, f"{self.population}, whose true outcome is {whose}")
+        if score == "tpr":
+            if not good.any():
+                raise DataError(messages.NO_TRUE_FAVOURABLE)
+            population = messages.TRULY_FAVOURABLE.format(population=self.population)
+            return self.only(good, population)
+        if good.all():
+            raise DataError(messages.NO_TRUE_UNFAVOURABLE)
+        population = messages.TRULY_UNFAVOURABLE.format(population=self.population)
+        return self.only(~good, population)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +183,7 @@ class Mining:
     space: Space
     names: tuple[str, ...]
     treated: Treated
-    forming: Forming
+    options: RuleSetOptions
     cube: Cube
     ranking: Ranking
     depth: int
@@ -171,111 +198,122 @@ class Mining:
         space: Space,
         names: Sequence[str],
         treated: Treated,
-        forming: Forming,
-        told: Callable[[float], None] | None = None,
+        options: RuleSetOptions,
+        report: Report | None = None,
     ) -> Mining:
-        """Form all rule sets over features of the space, and sum up how the people are treated whom
-        each covers.
-        """
-        weights = treated.weights
-        cube, size, pruned = _formed(space, names, treated.points, weights, forming)
-        hits = cube.totals(treated.values if weights is None else treated.values * weights)
-        total = float(size.sum())
-        depth, notes = _depth(pruned, forming.depth, names)
-        ranking = _ranked(pruned, size, hits, forming, depth, told)
+        """Form all rule sets over features, and sum up how the people of each are treated."""
+        cube, size, pruned = _formed(space, names, treated.points, treated.weights, options)
+        values = treated.values
+        if treated.weights is not None:
+            values = values * treated.weights
+        hits = cube.totals(values)
+        depth, notes = _depth(pruned, options.depth, names)
+        ranking = _ranked(pruned, size, hits, options, depth, report)
+        least = options.support * float(size.sum())
         try:
-            frequent = cube.frequent(size, forming.support * total, depth)
+            frequent = cube.frequent(size, least, depth)
         except SpaceError:  # with all that cover the same, they may be too many to count
-            frequent = pruned.frequent(size, forming.support * total, depth)
-        candidates = cube.candidates(depth)
+            frequent = pruned.frequent(size, least, depth)
         return cls(
             space,
             tuple(names),
             treated,
-            forming,
+            options,
             pruned,
             ranking,
             depth,
-            candidates,
-            frequent,
-            notes,
+            candidates=cube.candidates(depth),
+            frequent=frequent,
+            notes=notes,
         )
 
     def need_rules(self) -> None:
-        """Refuse where no rule set is frequent, and say what would be."""
+        """Refuse where no rule set is frequent, with the support that would do."""
         if not self.ranking.examined:
-            raise _none(self.names, len(self.treated.points), self.forming)
+            rows = len(self.treated.points)
+            raise _none_frequent(self.names, rows, self.options)
 
-    def rule(self, told: Told) -> Rule:
+    def rule(self, rule_set: RuleSet) -> Rule:
         """Return a rule set as a rule in its one form."""
-        return Rule.of(self.space, self.cube.conditions(told.family, told.place))
+        conditions = self.cube.conditions(rule_set.family, rule_set.place)
+        return Rule.of(self.space, conditions)
 
-    def inside(self, told: Told) -> NDArray[np.bool_]:
-        """Tell which of the people a rule set covers."""
-        return self.cube.covers(told.family, told.place)
+    def inside(self, rule_set: RuleSet) -> Flags:
+        """Return which of the people a rule set covers."""
+        return self.cube.covers(rule_set.family, rule_set.place)
 
     def maps(self) -> list[dict[str, Any]]:
         """Return the people and rates of the cells of each pair of features, or of the only one."""
-        rows, hits = self.cube.totals(), self.ranking.hits
-        size = self.ranking.size
-        shapes = [len(choices.labels()) for choices in self.cube.choices]
-        pairs: list[tuple[int, ...]] = [*itertools.combinations(range(len(self.names)), 2)] or [
-            (0,)
-        ]
-        return [
-            self._map(pair, [shapes[at] for at in pair], (rows, size, hits))
-            for pair in pairs[:MOST_MAPS]
-        ]
+        positions = range(len(self.names))
+        pairs: list[tuple[int, ...]] = list(itertools.combinations(positions, 2))
+        if not pairs:
+            pairs = [(0,)]
+        totals = (self.cube.totals(), self.ranking.size, self.ranking.hits)
+        return [self._map(pair, totals) for pair in pairs[:MOST_MAPS]]
 
-    def _map(
-        self, pair: tuple[int, ...], shape: Sequence[int], totals: Sequence[Floats]
-    ) -> dict[str, Any]:
-        place = np.ravel_multi_index(tuple(self.cube.codes[:, at] for at in pair), tuple(shape))
+    def _map(self, pair: tuple[int, ...], totals: Sequence[Floats]) -> dict[str, Any]:
+        """Return the people and rates of the cells of some features; a rate is None of no one."""
+        choices = [self.cube.choices[position] for position in pair]
+        labels = [feature.labels() for feature in choices]
+        shape = tuple(map(len, labels))
+        codes = tuple(self.cube.codes[:, position] for position in pair)
+        place = np.ravel_multi_index(codes, shape)
         cells = int(np.prod(shape))
-        rows, size, hits = (
-            np.bincount(place, weights=each, minlength=cells).reshape(shape) for each in totals
-        )
-        rates = np.divide(hits, size, out=np.full(size.shape, np.nan), where=size > 0)
-        known = np.round(rates, 6).astype(object)
-        known[np.isnan(rates)] = None
+        sums = []
+        for total in totals:
+            by_cell = np.bincount(place, weights=total, minlength=cells)
+            sums.append(by_cell.reshape(shape))
+        rows, size, hits = sums
+        unknown = np.full(size.shape, np.nan)
+        rates = np.divide(hits, size, out=unknown, where=size > 0)
+        known_rates = np.round(rates, 6).astype(object)
+        known_rates[np.isnan(rates)] = None
         return {
-            "axes": [self.names[at] for at in pair],
-            "labels": [self.cube.choices[at].labels() for at in pair],
-            "values": [self.cube.choices[at].values() for at in pair],
+            "axes": [self.names[position] for position in pair],
+            "labels": labels,
+            "values": [feature.values() for feature in choices],
             "rows": np.asarray(rows, dtype=int).tolist(),
-            "rates": known.tolist(),
+            "rates": known_rates.tolist(),
         }
 
 
 def check_rules(
-    space: Space, names: Sequence[str], points: Points, weights: Floats | None, forming: Forming
+    space: Space,
+    names: Sequence[str],
+    points: Points,
+    weights: Floats | None,
+    options: RuleSetOptions,
 ) -> None:
     """Refuse what no rule set can be formed of, before anybody is asked how they are treated.
 
     >>> from evenhand.space.feature import category
     >>> from evenhand.space.space import Space
-    >>> check_rules(Space([category("sex", ["F", "M"])]), ["sex"], np.array([[0.0], [1.0]]), None, Forming())
+    >>> space = Space([category("sex", ["F", "M"])])
+    >>> check_rules(space, ["sex"], np.array([[0.0], [1.0]]), None, RuleSetOptions())
     """
-    _, size, pruned = _formed(space, names, points, weights, forming)
-    depth, _ = _depth(pruned, forming.depth, names)
+    _, size, pruned = _formed(space, names, points, weights, options)
+    depth, _ = _depth(pruned, options.depth, names)
+    nobody_hit = np.zeros(len(size))
     # Where single features have a rule set, which is nearly always, there is no need to look at the
     # others.
-    if not any(
-        _ranked(pruned, size, np.zeros(len(size)), forming, deep).examined for deep in (1, depth)
-    ):
-        raise _none(names, len(points), forming)
+    for deep in (1, depth):
+        ranking = _ranked(pruned, size, nobody_hit, options, deep)
+        if ranking.examined:
+            return
+    raise _none_frequent(names, len(points), options)
 
 
-def _none(names: Sequence[str], rows: int, forming: Forming) -> DataError:
-    """Say that no rule set is frequent, and what would be."""
-    least = min(forming.support, forming.other or forming.support)
-    support, other = (
-        number_text.percent_plain(forming.support),
-        number_text.percent_plain(forming.other),
-    )
+def _none_frequent(names: Sequence[str], rows: int, options: RuleSetOptions) -> DataError:
+    """Return the error where no rule set is frequent, with a support that may do."""
+    least = min(options.support, options.other or options.support)
     return DataError(
-        f"no rule set over {clip(', '.join(names), 300)} covers at least {support} of the {rows:,} "
-        f"rows and leaves at least {other}; try a smaller support, as support={least / 5:.2g}"
+        messages.NO_FREQUENT_RULE_SET.format(
+            features=clip(", ".join(names), 300),
+            support=number_text.percent_plain(options.support),
+            rows=number_text.count(rows),
+            complement=number_text.percent_plain(options.other),
+            smaller=number_text.figures(least / 5, 2),
+        )
     )
 
 
@@ -283,49 +321,65 @@ def _ranked(
     cube: Cube,
     size: Floats,
     hits: Floats,
-    forming: Forming,
+    options: RuleSetOptions,
     depth: int,
-    told: Callable[[float], None] | None = None,
+    report: Report | None = None,
 ) -> Ranking:
     """Return all rule sets of up to `depth` features that cover and leave enough people."""
     total = float(size.sum())
-    least, least_other = forming.support * total, forming.other * total
     return Ranking.of(
-        cube, size, hits, least=least, least_other=least_other, depth=depth, told=told
+        cube,
+        size,
+        hits,
+        least=options.support * total,
+        least_other=options.other * total,
+        depth=depth,
+        report=report,
     )
 
 
 def _formed(
-    space: Space, names: Sequence[str], points: Points, weights: Floats | None, forming: Forming
+    space: Space,
+    names: Sequence[str],
+    points: Points,
+    weights: Floats | None,
+    options: RuleSetOptions,
 ) -> tuple[Cube, Floats, Cube]:
-    """Return the cube of all rules, the people in its cells, and the cube of the rules that cover
-    enough of them.
-    """
-    every = forming.choices(space, names, points)
-    cube = Cube.of(every, [points[:, space.index(name)] for name in names])
+    """Return the cube of all rules, the people in its cells, and the cube of frequent rules."""
+    choices = options.choices(space, names, points)
+    columns = [points[:, space.index(name)] for name in names]
+    cube = Cube.of(choices, columns)
     size = cube.totals(weights)
-    return cube, size, cube.pruned(size, forming.support * float(size.sum()))
+    least = options.support * float(size.sum())
+    return cube, size, cube.pruned(size, least)
 
 
 def _depth(cube: Cube, wanted: int | None, names: Sequence[str]) -> tuple[int, list[str]]:
-    """Return how many features a rule set takes at most, and a note where that is fewer than there
-    are.
-    """
-    most, wanted_depth = (
-        (DEEP_RULES if wanted is None else MOST_RULES),
-        min(len(names), wanted or len(names)),
-    )
-    totals = list(itertools.accumulate(cube.rule_sets()[:wanted_depth]))
-    depth = max(sum(total <= most for total in totals), 1)
+    """Return how many features a rule set takes at most, and a note where it could be more."""
+    features = len(names)
+    most = DEEP_RULES if wanted is None else MOST_RULES
+    wanted_depth = min(features, wanted or features)
+    by_size = cube.rule_sets()[:wanted_depth]
+    totals = list(itertools.accumulate(by_size))
+    affordable = sum(total <= most for total in totals)
+    depth = max(affordable, 1)
     if depth == wanted_depth:
         return depth, []
-    deeper, said = depth + 1, count(totals[depth])
+    deeper_rule_sets = count(totals[depth])
     if wanted is not None:
         raise SpaceError(
-            f"depth = {deeper} over {len(names)} features makes {said} rule sets, over the {most:,}"
-            f" that are looked at; take depth={depth}, fewer bins, or more support"
+            messages.TOO_DEEP.format(
+                deeper=depth + 1,
+                features=features,
+                rule_sets=deeper_rule_sets,
+                most=number_text.count(most),
+                depth=depth,
+            )
         )
-    return depth, [
-        f"rule sets take up to {depth} of the {len(names)} features: {deeper} would make {said}"
-        f" rule sets; depth={deeper} asks for them"
-    ]
+    note = messages.DEPTH_REDUCED.format(
+        depth=depth,
+        features=features,
+        deeper=depth + 1,
+        rule_sets=deeper_rule_sets,
+    )
+    return depth, [note]

@@ -1,14 +1,13 @@
-"""The section of a mining: the subgroups, or terms, that are treated most differently, and all of
-them in a table.
-"""
+"""The section of a mining: the worst subgroups, or terms, as cards, and all of them in a table."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from evenhand.methods.mine import messages
 from evenhand.methods.mine.plot.display import display_of
 from evenhand.methods.mine.table import entries_of
-from evenhand.report.html_page import drawn
+from evenhand.report.html_page import drawn, headed
 from evenhand.report.html_section import cards
 from evenhand.report.html_tables import Column, long_sheet
 
@@ -21,74 +20,87 @@ if TYPE_CHECKING:
 MOST_RULES = 4
 """The most rule sets that get a card; all of them are in a table."""
 SHOWN = (
-    *(
-        "rule",
-        "about",
-        "verdict",
-        "value",
-        "low",
-        "high",
-        "difference",
-        "rate",
-        "other",
-        "ratio",
-        "rows",
-        "texts",
-    ),
-    *("support", "rules", "changed", "most", "most_changed", "score", "over", "against", "output"),
+    "rule",
+    "about",
+    "verdict",
+    "value",
+    "low",
+    "high",
+    "difference",
+    "rate",
+    "other",
+    "ratio",
+    "rows",
+    "texts",
+    "support",
+    "rules",
+    "changed",
+    "most",
+    "most_changed",
+    "score",
+    "over",
+    "against",
+    "output",
 )
 """The columns of a mining that the report has."""
-CALLED = {
+HEADINGS = {
     "rule": "rule set",
     "about": "terms of",
     "value": "difference",
     "difference": "signed",
     "rate": "their rate",
-    "other": "everyone else",
+    "other": messages.EVERYONE_ELSE,
     "support": "share",
-    "rules": "rules in it",
+    "rules": messages.COLUMN_RULES_IN_IT,
     "most": "most with",
-    "most_changed": "changed with it",
+    "most_changed": messages.COLUMN_CHANGED_WITH_IT,
 }
 """What some of them are called there."""
 PICTURES = {
-    "mine": "The subgroups that are treated most differently, with their intervals.",
-    "mine_log": "The subgroups that are treated most differently, with their intervals.",
-    "mine_text": "The terms with which texts are treated most differently, with their intervals.",
+    "mine": messages.PICTURE_OF_SUBGROUPS,
+    "mine_log": messages.PICTURE_OF_SUBGROUPS,
+    "mine_text": messages.PICTURE_OF_TERMS,
 }
 
 
-def section(result: Result, told: Sequence[Statement], name: str, room: int) -> Iterator[str]:
+def section(result: Result, statements: Sequence[Statement], name: str, room: int) -> Iterator[str]:
     """Return what was mined as parts of a page."""
-    yield from cards(told, name, MOST_RULES)
+    yield from cards(statements, name, MOST_RULES)
     if not entries_of(result):
         return
     yield "<h3>Picture</h3>"
     yield drawn(display_of(result), f"{name}-picture", PICTURES[result.job])
-    yield _mined(result, name, room)
+    yield _rule_sets(result, name, room)
 
 
-def _mined(result: Result, name: str, room: int) -> str:
+def _rule_sets(result: Result, name: str, room: int) -> str:
+    """Return the table of all findings."""
     frame = result.to_frame()
-    columns = [
-        Column(CALLED.get(one, one), [_rounded(value) for value in frame[one]])
-        for one in SHOWN
-        if one in frame
-    ]
-    columns = [one for one in columns if any(value not in (None, "") for value in one.values)]
-    said = "; ".join(dict.fromkeys(str(entry["population"]) for entry in entries_of(result)))
-    says = (
-        "Rule sets: how much their people's rate differs from that of everyone else. They speak"
-        f" of: {said}."
-    )
-    return "<h3>Rule sets</h3>" + long_sheet(f"{name}-rules", says, columns, room=room)
+    columns = []
+    for key in SHOWN:
+        if key not in frame:
+            continue
+        values = [_rounded(value) for value in frame[key]]
+        if any(value not in (None, "") for value in values):
+            columns.append(Column(HEADINGS.get(key, key), values))
+    populations = [str(entry["population"]) for entry in entries_of(result)]
+    distinct = "; ".join(dict.fromkeys(populations))
+    caption = messages.RULE_SETS_TABLE.format(population=distinct)
+    sheet = long_sheet(f"{name}-rules", caption, columns, room=room)
+    return headed("Rule sets", sheet)
 
 
 def _rounded(value: Any) -> Any:
-    """Return a number with as many digits as anybody reads, None where it is missing, and anything
-    else as it is.
+    """Return a number with as many digits as anybody reads; None stands for a missing one.
+
+    Anything else stays as it is.
     """
     if value is None or isinstance(value, str):
         return value
-    known = str(value) != "<NA>" and value == value  # pandas' NA is no truth value
-    return (round(float(value), 4) if isinstance(value, float) else value) if known else None
+    if str(value) == "<NA>":  # pandas' NA is no truth value
+        return None
+    if value != value:  # NaN
+        return None
+    if isinstance(value, float):
+        return round(float(value), 4)
+    return value

@@ -1,4 +1,4 @@
-"""What was mined as a table: each finding beside what the details tell of its rule set."""
+"""What was mined as a table: each finding beside what the details hold of its rule set."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evenhand.methods.mine import messages
 from evenhand.runtime.errors import UsageError, clip
 from evenhand.space.rule import Rule
 
@@ -17,16 +18,14 @@ if TYPE_CHECKING:
     from evenhand.results.evidence import Finding
     from evenhand.results.result import Result
 
-OTHERS = "all other rule sets"
+OTHERS = messages.ALL_OTHER_RULE_SETS
 _PARTS = {"story": "stories", "change": "changes"}
 """Under which key the details hold each part."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A finding, the mining that it is from, and what that tells of it: a story, a change of terms,
-    or the rest.
-    """
+class MinedFinding:
+    """A finding, the mining that it is from, and the story, change of terms or rest it reports."""
 
     finding: Finding
     entry: Mapping[str, Any]
@@ -35,12 +34,15 @@ class Line:
     @property
     def others(self) -> bool:
         """Whether this is about all rule sets that lead no story, rather than about one."""
-        return isinstance(self.finding.about, Rule) and not self.finding.about.conditions
+        rule = self.finding.about
+        return isinstance(rule, Rule) and not rule.conditions
 
     @property
     def about(self) -> str:
         """The rule set or the categories in words."""
-        return OTHERS if self.others else _name(self.finding)
+        if self.others:
+            return OTHERS
+        return _name(self.finding)
 
 
 def entries_of(result: Result) -> list[Mapping[str, Any]]:
@@ -49,7 +51,7 @@ def entries_of(result: Result) -> list[Mapping[str, Any]]:
 
 
 def scores(entry: Mapping[str, Any]) -> bool:
-    """Tell whether outcomes are scores, whose means are compared, rather than favourable or not.
+    """Return whether outcomes are scores, whose means are compared, rather than favourable or not.
 
     >>> scores({"counts": False}), scores({"counts": True})
     (True, False)
@@ -57,49 +59,54 @@ def scores(entry: Mapping[str, Any]) -> bool:
     return not entry["counts"]
 
 
-def lines_of(result: Result) -> list[Line]:
-    """Return each finding of a mining with what the details tell of it, best evidence first, and
-    the rest last.
-    """
+def mined_findings(result: Result) -> list[MinedFinding]:
+    """Return each finding with what the details hold of it, best evidence first, the rest last."""
     entries = entries_of(result)
-    lines = [_line(finding, entries) for finding in result.findings]
-    return sorted(lines, key=lambda line: line.others)
+    mined = [_mined_finding(finding, entries) for finding in result.findings]
+    return sorted(mined, key=lambda line: line.others)
 
 
-def _line(finding: Finding, entries: Sequence[Mapping[str, Any]]) -> Line:
-    """Return a finding beside what the details tell of it, at the place that it names."""
+def _mined_finding(finding: Finding, entries: Sequence[Mapping[str, Any]]) -> MinedFinding:
+    """Return a finding beside what the details hold of it, at the place that it names."""
     place: Any = finding.detail
     try:
         entry = entries[place.mining]
-        story = entry["rest"] if place.part == "rest" else entry[_PARTS[place.part]][place.number]
-        known = _tells_of(story, finding)
+        if place.part == "rest":
+            story = entry["rest"]
+        else:
+            stories = entry[_PARTS[place.part]]
+            story = stories[place.number]
+        known = _describes(story, finding)
     except (AttributeError, IndexError, KeyError, TypeError):
         known = False
     if not known:
         name = clip(_name(finding))
-        raise UsageError(f"this evenhand result is damaged: its details do not tell of {name}")
-    return Line(finding, entry, story)
+        raise UsageError(messages.RESULT_DAMAGED.format(rule=name))
+    return MinedFinding(finding, entry, story)
 
 
-def _tells_of(story: Mapping[str, Any], finding: Finding) -> bool:
-    """Tell whether details are those of a finding: details of another result would show the wrong
-    numbers.
+def _describes(story: Mapping[str, Any], finding: Finding) -> bool:
+    """Return whether details are those of a finding.
+
+    Details of another result would show the wrong numbers.
     """
     if "categories" in story:
-        name, value = ", ".join(story["categories"]), story["estimate"]["value"]
+        name = ", ".join(story["categories"])
+        value = story["estimate"]["value"]
     elif "difference" in story:
-        name, value = story["text"], abs(story["difference"])
+        name = story["text"]
+        value = abs(story["difference"])
     else:
-        name, value = Rule(()).text, story["value"]
+        name = Rule(()).text
+        value = story["value"]
     return bool(name == _name(finding) and value == finding.estimate.value)
 
 
 def frame(result: Result) -> pd.DataFrame:
-    """Return one row per finding of `mine`, `mine_log` or `mine_text`, with all that is known of
-    its rule set.
+    """Return one row per finding of a mining, with all that is known of its rule set.
 
     Of the rule sets that lead no story, which are the last row, only the largest difference is
-    known. Numbers are missing where there is nothing to tell, as a ratio is to a rate of 0.
+    known. Numbers are missing where there are none, as a ratio to a rate of 0.
 
     >>> import pandas as pd
     >>> from evenhand.methods.mine.recorded import mine_log
@@ -110,21 +117,34 @@ def frame(result: Result) -> pd.DataFrame:
     """
     import pandas as pd
 
-    lines = lines_of(result)
-    table = pd.DataFrame(
-        [_changes(line) if "changed" in line.story else _row(line) for line in lines]
-    )
+    rows = []
+    for line in mined_findings(result):
+        if "changed" in line.story:
+            rows.append(_row_of_change(line))
+        else:
+            rows.append(_row_of_rule(line))
+    table = pd.DataFrame(rows)
     # A missing number would make a number with decimals of every count.
-    return table.astype({name: "Int64" for name in ("rows", "texts") if name in table})
+    counts = {name: "Int64" for name in ("rows", "texts") if name in table}
+    return table.astype(counts)
 
 
 def _name(finding: Finding) -> str:
-    return ", ".join(finding.about) if isinstance(finding.about, tuple) else str(finding.about)
+    if isinstance(finding.about, tuple):
+        return ", ".join(finding.about)
+    return str(finding.about)
 
 
-def _row(line: Line) -> dict[str, Any]:
-    finding, entry, story = line.finding, line.entry, line.story
-    estimate, unit = finding.estimate, "texts" if "texts" in entry else "rows"
+def _row_of_rule(line: MinedFinding) -> dict[str, Any]:
+    """Return the row of a rule set, or of all that lead no story."""
+    estimate = line.finding.estimate
+    entry = line.entry
+    story = line.story
+    unit = "texts" if "texts" in entry else "rows"
+    if "against" in entry:
+        compared = {"against": entry["against"]}
+    else:
+        compared = {"score": entry["score"], "over": ", ".join(entry["over"])}
     return {
         "rule": line.about,
         "value": estimate.value,
@@ -138,15 +158,15 @@ def _row(line: Line) -> dict[str, Any]:
         "support": story.get("support", math.nan),
         "rules": story["rules"],
         **_terms(line),
-        **({"against": entry["against"]} if "against" in entry else {"score": entry["score"]}),
-        **({} if "against" in entry else {"over": ", ".join(entry["over"])}),
-        "claim": finding.claim,
+        **compared,
+        "claim": line.finding.claim,
     }
 
 
-def _changes(line: Line) -> dict[str, Any]:
+def _row_of_change(line: MinedFinding) -> dict[str, Any]:
     """Return how often outcomes change with the term, and the terms that change the most."""
-    estimate, story = line.finding.estimate, line.story
+    estimate = line.finding.estimate
+    story = line.story
     most = max(story["terms"], key=lambda term: float(term["changed"]))
     return {
         "about": line.about,
@@ -162,9 +182,10 @@ def _changes(line: Line) -> dict[str, Any]:
     }
 
 
-def _terms(line: Line) -> dict[str, Any]:
+def _terms(line: MinedFinding) -> dict[str, Any]:
     """Return the terms on which a finding holds, and what it is held against."""
-    finding, estimate = line.finding, line.finding.estimate
+    finding = line.finding
+    estimate = finding.estimate
     return {
         "n": estimate.n,
         "level": estimate.level,
@@ -177,9 +198,10 @@ def _terms(line: Line) -> dict[str, Any]:
 
 
 def _limits(name: str, table: Mapping[str, Any] | None) -> dict[str, float]:
-    """Return a number and its limits as columns."""
-    numbers = {name: "value", f"{name}_low": "low", f"{name}_high": "high"}
-    return {
-        column: math.nan if table is None or table[key] is None else float(table[key])
-        for column, key in numbers.items()
-    }
+    """Return a number and its limits as columns; NaN where they are not known."""
+    keys = {name: "value", f"{name}_low": "low", f"{name}_high": "high"}
+    columns = {}
+    for column, key in keys.items():
+        number = None if table is None else table[key]
+        columns[column] = math.nan if number is None else float(number)
+    return columns

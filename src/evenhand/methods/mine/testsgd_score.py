@@ -1,6 +1,4 @@
-"""The paper's own group fairness score, by name: Algorithm 2 (Zhang et al. 2022); its level does
-not hold.
-"""
+"""The paper's own group fairness score: Algorithm 2 of TestSGD, whose level does not hold."""
 
 from __future__ import annotations
 
@@ -10,7 +8,9 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from evenhand.methods.mine import messages
 from evenhand.population.samplers import Draws
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError
 from evenhand.statistics.estimate import Estimate
 from evenhand.statistics.intervals import wald, z_score
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from evenhand.space.feature import Points
     from evenhand.space.space import Space
 
+    Flags = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
+    Key = tuple[tuple[int, ...], tuple[int, ...]]
+
 MARGIN, LEAST = 0.05, 1000
 """The paper's error_thr and sample_thr."""
 BLOCK = 1024
@@ -37,10 +41,10 @@ LEAST_MORE = 64
 
 
 @dataclass(frozen=True)
-class Score:
+class PaperScore:
     """How favourably rows inside and outside a rule set are treated, by n draws from each.
 
-    >>> Score(inside=0.5, outside=0.25, n=1001, half=0.045).value
+    >>> PaperScore(inside=0.5, outside=0.25, n=1001, half=0.045).value
     0.25
     """
 
@@ -57,12 +61,10 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class ByPaper:
-    """The scores of the paper's Algorithm 2, by family and place; a pair of rates has the level
-    squared.
-    """
+class PaperScores:
+    """The scores of Algorithm 2 by family and place; a pair of rates has the level squared."""
 
-    scores: Mapping[tuple[tuple[int, ...], tuple[int, ...]], Score]
+    scores: Mapping[Key, PaperScore]
     level: float
 
     @property
@@ -71,27 +73,26 @@ class ByPaper:
         return sum(2 * score.n for score in self.scores.values())
 
     def around(self, value: float) -> dict[str, float]:
-        """Return between what a score lies that was drawn until the margin was reached."""
-        return {"low": max(value - MARGIN, 0.0), "high": min(value + MARGIN, 1.0)}
+        """Return the limits of a score that was drawn until the margin was reached."""
+        low = max(value - MARGIN, 0.0)
+        high = min(value + MARGIN, 1.0)
+        return {"low": low, "high": high}
 
     def rate(self, value: float, n: int, population: str) -> Estimate:
-        """Return a rate with Wald's interval."""
-        low, high = wald(round(value * n), n, self.level)
-        return Estimate(
-            value,
-            min(float(low), value),
-            max(float(high), value),
-            n,
-            self.level,
-            "wald",
-            population,
-        )
+        """Return a rate with Wald's interval (Equation 7)."""
+        hits = round(value * n)
+        lower, upper = wald(hits, n, self.level)
+        # Amounts need not be whole numbers of hits; a limit must still not pass the rate.
+        low = min(float(lower), value)
+        high = max(float(upper), value)
+        return Estimate(value, low, high, n, self.level, "wald", population)
 
 
 @dataclass(frozen=True, eq=False)
 class Perturbed:
-    """Some of the rows as a population: drawn with replacement, and each a random neighbour
-    (section 4.3).
+    """Some of the rows as a population: drawn with replacement, each a random neighbour.
+
+    Section 4.3: a perturbation of one attribute that is not sensitive, by one step.
     """
 
     neighbours: Neighbours
@@ -100,8 +101,11 @@ class Perturbed:
 
     def draw(self, n: int, rng: np.random.Generator, space: Space) -> Points:
         """Draw `n` neighbours of rows."""
-        chosen = self.rows[rng.integers(0, len(self.rows), n)]
-        return self.neighbours.drawn(self.points.T.take(chosen, axis=1).T, rng)
+        numbers = rng.integers(0, len(self.rows), n)
+        chosen = self.rows[numbers]
+        # Taken by columns, since points are stored by columns.
+        columns = self.points.T.take(chosen, axis=1)
+        return self.neighbours.drawn(columns.T, rng)
 
 
 def group_score(
@@ -114,9 +118,8 @@ def group_score(
     least: int = LEAST,
     seed: int,
     name: tuple[str | int, ...],
-) -> Score:
-    """Draw from rows inside and outside a rule set until the margin of error is small (Algorithm
-    2).
+) -> PaperScore:
+    """Draw rows inside and outside a rule set until the margin of error is small (Algorithm 2).
 
     The margin is looked at after every draw beyond the first `least`, and ends the drawing as soon
     as it is reached. It is the sum of Wald's margins of the two rates, each of which is 0 where its
@@ -141,81 +144,131 @@ def group_score(
     >>> from evenhand.subject.subject import Subject
     >>> from evenhand.subject.view import View
     >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)], protected=["sex"])
-    >>> neighbours = Neighbours.of(View(Subject(lambda people: people["sex"] == "M", space, positive=True)), ["sex"])
+    >>> subject = Subject(lambda people: people["sex"] == "M", space, positive=True)
+    >>> neighbours = Neighbours.of(View(subject), ["sex"])
     >>> rows = np.array([[0.0, 30.0], [1.0, 40.0]])
     >>> group_score(neighbours, rows, rows[:, 0] == 0, seed=0, name=("F",))
-    Score(inside=0.0, outside=1.0, n=1001, half=0.0)
+    PaperScore(inside=0.0, outside=1.0, n=1001, half=0.0)
     """
     z = z_score(level)
     if not margin > 0:
-        raise UsageError(f"margin = {margin!r} must be over 0, for example 0.05")
-    sides = [np.flatnonzero(inside), np.flatnonzero(~inside)]
-    if not all(len(rows) for rows in sides):
-        raise UsageError(
-            f"the rule set covers {len(sides[0]):,} of {len(points):,} rows; nobody is left to"
-            " compare"
-        )
-    draws = [
-        Draws(cast("Sampler", Perturbed(neighbours, points, rows)), neighbours.view.subject.space, seed, *name, side,
-              block=BLOCK)
-        for side, rows in enumerate(sides)
-    ]  # fmt: skip
-    sums, n, upto = np.zeros((2, 1)), 0, least + 1
+        raise UsageError(messages.MARGIN_NOT_POSITIVE.format(margin=repr(margin)))
+    inside_draws, outside_draws = _draws(neighbours, points, inside, seed, name)
+    sums = np.zeros((2, 1))
+    n = 0
+    upto = least + 1
     while True:
-        asked = np.asfortranarray(np.concatenate([side.take(n, upto) for side in draws]))
-        amounts = neighbours.view.amount(neighbours.view.decide(asked)).reshape(2, upto - n)
-        sums = np.cumsum(np.concatenate([sums[:, -1:], amounts], axis=1), axis=1)[:, 1:]
+        # Lines 3 to 7, for all draws up to where the margin may be reached.
+        drawn_inside = inside_draws.take(n, upto)
+        drawn_outside = outside_draws.take(n, upto)
+        inputs = np.asfortranarray(np.concatenate([drawn_inside, drawn_outside]))
+        outcomes = neighbours.view.decide(inputs)
+        amounts = neighbours.view.amount(outcomes).reshape(2, upto - n)
+        sums = _running_sums(sums[:, -1:], amounts)
         sizes = np.arange(n + 1, upto + 1)
-        rates = sums / sizes
-        halves = (z * np.sqrt(rates * (1 - rates) / sizes)).sum(axis=0)
+        rates = sums / sizes  # lines 9 and 10
+        halves = _margins(rates, sizes, z)
+        # Lines 8 and 12: the first draw after which the margin is small enough.
         reached = np.flatnonzero((sizes > least) & (halves <= margin))
         if len(reached):
             at = reached[0]
-            return Score(
-                float(rates[0, at]), float(rates[1, at]), int(sizes[at]), float(halves[at])
-            )
-        n, enough = upto, math.ceil(upto * (halves[-1] / margin) ** 2)
+            rate, other_rate = rates[:, at].tolist()
+            return PaperScore(rate, other_rate, int(sizes[at]), float(halves[at]))
+        n = upto
+        # The margin shrinks with the square root of the draws: that many would reach it.
+        shrink = halves[-1] / margin
+        enough = math.ceil(upto * shrink**2)
         upto += int(np.clip(enough - n, LEAST_MORE, ROWS_AT_ONCE // 2))
+
+
+def _draws(
+    neighbours: Neighbours, points: Points, inside: Flags, seed: int, name: tuple[str | int, ...]
+) -> tuple[Draws, Draws]:
+    """Return the draws of neighbours of the rows inside a rule set, and of those outside."""
+    rows_inside = np.flatnonzero(inside)
+    rows_outside = np.flatnonzero(~inside)
+    if not len(rows_inside) or not len(rows_outside):
+        covered = number_text.count(len(rows_inside))
+        rows = number_text.count(len(points))
+        raise UsageError(messages.NOBODY_OUTSIDE.format(covered=covered, rows=rows))
+    space = neighbours.view.subject.space
+    draws = []
+    for side, rows_of_side in enumerate((rows_inside, rows_outside)):
+        population = cast("Sampler", Perturbed(neighbours, points, rows_of_side))
+        draws.append(Draws(population, space, seed, *name, side, block=BLOCK))
+    return draws[0], draws[1]
+
+
+def _running_sums(before: Floats, amounts: Floats) -> Floats:
+    """Return the sums of amounts up to each draw, beginning with those before."""
+    every = np.concatenate([before, amounts], axis=1)
+    return np.cumsum(every, axis=1)[:, 1:]
+
+
+def _margins(rates: Floats, sizes: NDArray[np.int64], z: float) -> Floats:
+    """Return the margin of error after each draw: line 11 of Algorithm 2.
+
+    It is the sum of the margins of both rates (Theorem 4.2), each of which is Wald's (Equation 7).
+    """
+    variances = rates * (1 - rates) / sizes
+    margins = z * np.sqrt(variances)
+    return np.asarray(margins.sum(axis=0))
 
 
 def score_all(
     neighbours: Neighbours, mined: Mining, *, level: float, seed: int, meter: Meter
-) -> ByPaper:
-    """Score every rule set by itself, and note in the ranking how its people and all others are
-    treated.
+) -> PaperScores:
+    """Score every rule set by itself, and note the rates of both its sides in the ranking.
+
+    Section 4.2: rule sets are then ranked by these scores.
     """
-    found: dict[tuple[tuple[int, ...], tuple[int, ...]], Score] = {}
-    ranking, points, done = mined.ranking, mined.treated.points, 0
-    # Wald's margins are widest where both rates are a half.
-    most = 2 * ranking.examined * max(LEAST + 1, math.ceil((z_score(level) / MARGIN) ** 2))
-    if meter.left < most:
-        raise UsageError(
-            f"budget: {int(meter.left):,} queries are left, but treatment = 'paper' may take"
-            f" {most:,} for {ranking.examined:,} rule sets; raise queries, or take another"
-            " treatment"
-        )
+    scores: dict[Key, PaperScore] = {}
+    ranking = mined.ranking
+    _check_budget(ranking.examined, level, meter)
+    name: tuple[str | int, ...] = ("mine", "paper", neighbours.view.title, *mined.names)
     for block in ranking.blocks:
-        for at in range(len(block.index)):
+        for number in range(len(block.index)):
             if meter.late:
-                raise UsageError(
-                    f"budget: the time was up after {done:,} of {ranking.examined:,} rule sets, and"
-                    " treatment = 'paper' tells nothing before the last; raise seconds, or take"
-                    " another treatment"
-                )
-            place = block.place(at)
-            name: tuple[str | int, ...] = ("mine", "paper", neighbours.view.title, *mined.names)
-            inside = mined.cube.covers(block.family, place)
+                raise _too_late(len(scores), ranking.examined)
+            place = block.place(number)
             score = group_score(
                 neighbours,
-                points,
-                inside,
+                mined.treated.points,
+                mined.cube.covers(block.family, place),
                 level=level,
                 seed=seed,
                 name=(*name, *block.family, *place),
             )
-            found[block.family, place] = score
-            block.inside[at], block.outside[at] = score.inside, score.outside
+            scores[block.family, place] = score
+            block.inside[number] = score.inside
+            block.outside[number] = score.outside
             meter.queries += 2 * score.n
-            done += 1
-            meter.report("rule sets by Algorithm 2", done / ranking.examined, f"{done:,} rule sets")
-    return ByPaper(found, level)
+            done = len(scores)
+            progress = messages.PROGRESS_PAPER_DONE.format(count=number_text.count(done))
+            meter.report(messages.PROGRESS_PAPER, done / ranking.examined, progress)
+    return PaperScores(scores, level)
+
+
+def _check_budget(rule_sets: int, level: float, meter: Meter) -> None:
+    """Refuse a budget under the most that Algorithm 2 may draw."""
+    # Wald's margins are widest where both rates are a half.
+    draws = math.ceil((z_score(level) / MARGIN) ** 2)
+    most = 2 * rule_sets * max(LEAST + 1, draws)
+    if meter.left < most:
+        raise UsageError(
+            messages.PAPER_OVER_QUERIES.format(
+                left=number_text.count(int(meter.left)),
+                most=number_text.count(most),
+                rule_sets=number_text.count(rule_sets),
+            )
+        )
+
+
+def _too_late(done: int, rule_sets: int) -> UsageError:
+    """Return the error where the time is up before every rule set is scored."""
+    return UsageError(
+        messages.PAPER_OVER_SECONDS.format(
+            done=number_text.count(done),
+            rule_sets=number_text.count(rule_sets),
+        )
+    )

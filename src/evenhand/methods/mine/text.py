@@ -1,13 +1,13 @@
-"""What was mined, as text: what was compared and how, the stories as a table, and the worst of them
-in full.
-"""
+"""A mining as text: what was compared and how, the stories as a table, and the worst in full."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from evenhand.methods.mine.findings import AMONG, OTHER_TEXTS, outcome_said
-from evenhand.methods.mine.table import entries_of, lines_of, scores
+from evenhand.methods.mine import messages
+from evenhand.methods.mine.findings import OTHER_TEXTS, among, outcome_text
+from evenhand.methods.mine.table import entries_of, mined_findings, scores
 from evenhand.report.lines import LEAD, Line, shown_cases, table_of
 from evenhand.report.terminal import closing, lines_of_findings, spent_text
 from evenhand.runtime import number_text
@@ -16,226 +16,316 @@ from evenhand.statistics.estimate import StopReason
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from evenhand.methods.mine.table import Line as Found
+    from evenhand.methods.mine.table import MinedFinding
     from evenhand.results.result import Result
 
 METHODS = {
-    "neighbours": "each row with all its one-step neighbours",
-    "drawn": "each row with some of its one-step neighbours",
-    "rows": "each row as it is",
-    "paper": "by Algorithm 2 of TestSGD",
-    "recorded": "as recorded",
+    "neighbours": messages.BY_NEIGHBOURS,
+    "drawn": messages.BY_DRAWN_NEIGHBOURS,
+    "rows": messages.BY_ROWS,
+    "paper": messages.BY_PAPER,
+    "recorded": messages.AS_RECORDED,
 }
+"""How rows were treated, in words."""
 MOST_TERMS = 3
+"""The most terms that are named below a category."""
 
 
 def lines(result: Result, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
-    """Tell each mining with its findings, then what else there is to say."""
+    """Return each mining with its findings, then the notes and the costs."""
     minings = entries_of(result)
     if not minings:
         yield from lines_of_findings(result, cases=cases, width=width)
         return
-    found = lines_of(result)
+    findings = mined_findings(result)
     for number, entry in enumerate(minings):
         if number:
             yield Line("")
-        yield from told_mined(entry, [line for line in found if line.entry is entry], cases, width)
+        own = [finding for finding in findings if finding.entry is entry]
+        yield from mining_lines(entry, own, cases, width)
     yield from closing(result, _spent(result))
 
 
 def _spent(result: Result) -> str:
     """Return what a mining took, and why it ended."""
     if result.job == "mine_log":
-        return f"no software was asked, {number_text.seconds(result.spent.seconds)}"
-    what = "texts" if result.job == "mine_text" else "inputs"
-    every = "every rule set was compared" if result.stop is StopReason.ENUMERATED else ""
-    return spent_text(result, what, every)
+        seconds = number_text.seconds(result.spent.seconds)
+        return messages.NOTHING_ASKED.format(seconds=seconds)
+    unit = "texts" if result.job == "mine_text" else "inputs"
+    reason = ""
+    if result.stop is StopReason.ENUMERATED:
+        reason = messages.EVERY_RULE_SET_COMPARED
+    return spent_text(result, unit, reason)
 
 
-def told_mined(
-    entry: Mapping[str, Any], found: Sequence[Found], cases: int, width: int | None
+def mining_lines(
+    entry: Mapping[str, Any], findings: Sequence[MinedFinding], cases: int, width: int | None
 ) -> Iterator[Line]:
-    """Tell one mining, of a table or of texts, with its findings.
+    """Return one mining, of a table or of texts, with its findings.
 
-    >>> entry = {"over": ["sex"], "output": "", "favoured": "1", "score": "rate", "method": "recorded", "rows": 90}
-    >>> entry |= {"counts": True, "named": True}
-    >>> entry |= {"support": 0.05, "complement": 0.05, "depth": 1, "candidates": 2, "frequent": 2, "examined": 2}
-    >>> print(*told_mined(entry | {"population": "decisions"}, (), 1, None), sep="\\n")
+    >>> entry = {"over": ["sex"], "output": "", "favoured": "1", "score": "rate", "rows": 90}
+    >>> entry |= {"counts": True, "named": True, "method": "recorded", "support": 0.05}
+    >>> entry |= {"complement": 0.05, "depth": 1, "candidates": 2, "frequent": 2, "examined": 2}
+    >>> print(*mining_lines(entry | {"population": "decisions"}, (), 1, None), sep="\\n")
     rule sets over sex: 2 candidates, 2 cover 5 % of 90 rows, 2 different ones also leave 5 %
     how often people get the outcome 1, as recorded
     population: decisions
     """
     if entry["output"]:
-        yield Line(f"output {entry['output']}")
-    yield from _texts_head(entry) if "texts" in entry else _rows_head(entry)
-    yield Line(_terms(entry, found))
-    stories = [one for one in found if not one.others]
+        yield Line(messages.OUTPUT_LINE.format(output=entry["output"]))
+    if "texts" in entry:
+        yield from _texts_head(entry)
+    else:
+        yield from _rows_head(entry)
+    yield Line(_terms(entry, findings))
+    stories = [found for found in findings if not found.others]
     if stories:
-        told = _changes(entry, stories) if "changes" in entry else _stories(entry, stories)
-        yield from _table(told, stories, width)
-    for rest in (one.finding for one in found if one.others):
-        yield Line(rest.claim, rest.verdict)
-    for worst in (one.finding for one in stories[:1]):
-        yield Line(f"the worst: {worst.claim}")
+        table = _changes(entry, stories) if "changes" in entry else _stories(entry, stories)
+        yield from _table_lines(table, stories, width)
+    for found in findings:
+        if found.others:
+            yield Line(found.finding.claim, found.finding.verdict)
+    if stories:
+        worst = stories[0].finding
+        yield Line(messages.WORST.format(claim=worst.claim))
         yield from shown_cases(worst.cases, cases, width)
 
 
 def _rows_head(entry: Mapping[str, Any]) -> Iterator[Line]:
+    """Return which rule sets of a table were compared, and how."""
     names = ", ".join(entry["over"])
-    some = f"at most {entry['depth']} of {names}" if entry["depth"] < len(entry["over"]) else names
-    yield Line(
-        f"rule sets over {some}: {entry['candidates']:,} candidates, {entry['frequent']:,} cover"
-        f" {number_text.percent_plain(entry['support'])} of {entry['rows']:,} rows,"
-        f" {entry['examined']:,} different ones also leave"
-        f" {number_text.percent_plain(entry['complement'])}"
-    )
-    yield Line(f"{AMONG[entry['score']]}{_compared(entry, 'people')}, {METHODS[entry['method']]}")
+    candidates = number_text.count(entry["candidates"])
+    frequent = number_text.count(entry["frequent"])
+    examined = number_text.count(entry["examined"])
+    rows = number_text.count(entry["rows"])
+    support = number_text.percent_plain(entry["support"])
+    complement = number_text.percent_plain(entry["complement"])
+    if entry["depth"] < len(entry["over"]):
+        rule_sets = messages.RULE_SETS_OVER_SOME.format(
+            depth=entry["depth"],
+            features=names,
+            candidates=candidates,
+            frequent=frequent,
+            support=support,
+            rows=rows,
+            examined=examined,
+            complement=complement,
+        )
+    else:
+        rule_sets = messages.RULE_SETS_OVER.format(
+            features=names,
+            candidates=candidates,
+            frequent=frequent,
+            support=support,
+            rows=rows,
+            examined=examined,
+            complement=complement,
+        )
+    yield Line(rule_sets)
+    treatment = METHODS[entry["method"]]
+    if scores(entry):
+        compared = messages.PEOPLE_MEANS_COMPARED.format(treatment=treatment)
+    else:
+        outcome = outcome_text(entry["favoured"], named=entry["named"])
+        compared = messages.PEOPLE_RATES_COMPARED.format(outcome=outcome, treatment=treatment)
+    yield Line(among(entry["score"], compared))
 
 
 def _texts_head(entry: Mapping[str, Any]) -> Iterator[Line]:
+    """Return which rule sets of terms were compared, and how."""
     yield Line(
-        f"rule sets of terms: {entry['candidates']:,} candidates, {entry['examined']:,} of"
-        f" categories that {number_text.percent_plain(entry['support'])} of {entry['texts']:,}"
-        " texts name together"
-    )
-    named = []
-    for found in entry["categories"]:
-        size, share = number_text.count(found["texts"]), number_text.percent(found["support"])
-        named.append(f"{found['name']} {size} ({share})")
-    yield Line(f"texts that name a category: {', '.join(named)}")
-    if "changes" in entry:
-        yield Line("how many of them change outcome when nothing but the term changes")
-    else:
-        yield Line(
-            f"{_compared(entry, 'texts')} with these terms, against {OTHER_TEXTS[entry['against']]}"
+        messages.RULE_SETS_OF_TERMS.format(
+            candidates=number_text.count(entry["candidates"]),
+            examined=number_text.count(entry["examined"]),
+            support=number_text.percent_plain(entry["support"]),
+            texts=number_text.count(entry["texts"]),
         )
-
-
-def _compared(entry: Mapping[str, Any], who: str) -> str:
-    """Say what is compared: how often an outcome is given, or scores."""
+    )
+    categories = []
+    for category in entry["categories"]:
+        size = number_text.count(category["texts"])
+        share = number_text.percent(category["support"])
+        categories.append(f"{category['name']} {size} ({share})")
+    yield Line(messages.TEXTS_BY_CATEGORY.format(categories=", ".join(categories)))
+    if "changes" in entry:
+        yield Line(messages.CHANGES_COMPARED)
+        return
+    others = OTHER_TEXTS[entry["against"]]
     if scores(entry):
-        return f"how {who} score on average"
-    return f"how often {who} get {outcome_said(entry['favoured'], named=entry['named'])}"
+        yield Line(messages.TEXT_MEANS_COMPARED.format(others=others))
+    else:
+        outcome = outcome_text(entry["favoured"], named=entry["named"])
+        yield Line(messages.TEXT_RATES_COMPARED.format(outcome=outcome, others=others))
 
 
-def _terms(entry: Mapping[str, Any], found: Sequence[Found]) -> str:
-    """Say whom the intervals speak of, how sure they are, and what the limit is."""
-    said = [f"population: {entry['population']}"]
-    for one in (one.finding for one in found[:1]):
-        level, method = one.estimate.level_text, one.estimate.method
-        said.append(f"{level}, {method}" if level else method)
-        said += [] if one.limit is None else [f"limit {number_text.limit(one.limit)}"]
-    return "; ".join(said)
+def _terms(entry: Mapping[str, Any], findings: Sequence[MinedFinding]) -> str:
+    """Return the population of the intervals, their level and method, and the limit."""
+    terms = [messages.POPULATION.format(population=entry["population"])]
+    if findings:
+        first = findings[0].finding
+        level = first.estimate.level_text
+        method = first.estimate.method
+        terms.append(f"{level}, {method}" if level else method)
+        if first.limit is not None:
+            limit = number_text.limit(first.limit)
+            terms.append(messages.LIMIT.format(limit=limit))
+    return "; ".join(terms)
 
 
-class _Table(NamedTuple):
-    """Headings, the first of which is of the rules, the numbers of each row, and what is said below
-    it.
+@dataclass(frozen=True, slots=True)
+class _StoryTable:
+    """The numbers of each story.
+
+    The first of the headings is that of the rules; `below` is what stands below each row.
     """
 
     headings: Sequence[str]
-    cells: Sequence[Sequence[str]]
+    rows: Sequence[Sequence[str]]
     below: Sequence[str]
 
 
-def _stories(entry: Mapping[str, Any], found: Sequence[Found]) -> _Table:
+def _stories(entry: Mapping[str, Any], findings: Sequence[MinedFinding]) -> _StoryTable:
     """Return the numbers of each story."""
-    texts, stories, graded = "texts" in entry, [one.story for one in found], scores(entry)
+    stories = [found.story for found in findings]
+    level = findings[0].finding.estimate.level
     digits = _digits([story["high"] for story in stories])
-    level, several = found[0].finding.estimate.level, any(story["rules"] > 1 for story in stories)
-    others = (
-        "everyone\nelse"
-        if not texts
-        else "other\nterms"
-        if entry["against"] == "terms"
-        else "other\ntexts"
-    )
-    headings = [
-        "\nterms" if texts else "\nwho",
-        f"{'' if texts else 'their'}\n{'score' if graded else 'rate'}",
-        others,
-        "points\napart",
-        *([f"{number_text.percent_level(level)}\ninterval"] if level < 1 else []),
-        "\ntexts" if texts else "share of\nrows",
-        *(["rules\nalike"] if several else []),
-    ]
-    rows = [
-        (
-            *(_rate(story[key]["value"], digits, graded=graded) for key in ("rate", "other")),
-            (
-                f"{_arrow(story['difference'])}"
-                f" {number_text.points_bare(abs(story['difference']), digits)}"
-            ),
-            *(
-                [number_text.points_between(story["low"], story["high"], digits)]
-                if level < 1
-                else []
-            ),
-            number_text.count(story["texts"]) if texts else number_text.percent(story["support"]),
-            *([number_text.count(story["rules"])] if several else []),
-        )
-        for story in stories
-    ]
-    return _Table(headings, rows, [""] * len(rows))
+    several = any(story["rules"] > 1 for story in stories)
+    headings = _headings(entry, level, several=several)
+    rows = []
+    for story in stories:
+        difference = story["difference"]
+        points = number_text.points_bare(abs(difference), digits)
+        row = [
+            _rate(story["rate"]["value"], digits, graded=scores(entry)),
+            _rate(story["other"]["value"], digits, graded=scores(entry)),
+            f"{_arrow(difference)} {points}",
+        ]
+        if level < 1:
+            row.append(number_text.points_between(story["low"], story["high"], digits))
+        if "texts" in entry:
+            row.append(number_text.count(story["texts"]))
+        else:
+            row.append(number_text.percent(story["support"]))
+        if several:
+            row.append(number_text.count(story["rules"]))
+        rows.append(row)
+    return _StoryTable(headings, rows, [""] * len(rows))
+
+
+def _headings(entry: Mapping[str, Any], level: float, *, several: bool) -> list[str]:
+    """Return the headings of a table of stories."""
+    graded = scores(entry)
+    headings = []
+    if "texts" in entry:
+        headings.append(messages.HEADING_TERMS)
+        headings.append(messages.HEADING_SCORE if graded else messages.HEADING_RATE)
+        if entry["against"] == "terms":
+            headings.append(messages.HEADING_OTHER_TERMS)
+        else:
+            headings.append(messages.HEADING_OTHER_TEXTS)
+    else:
+        headings.append(messages.HEADING_WHO)
+        headings.append(messages.HEADING_THEIR_SCORE if graded else messages.HEADING_THEIR_RATE)
+        headings.append(messages.HEADING_EVERYONE_ELSE)
+    headings.append(messages.HEADING_POINTS_APART)
+    if level < 1:
+        level_text = number_text.percent_level(level)
+        headings.append(messages.HEADING_INTERVAL.format(level=level_text))
+    if "texts" in entry:
+        headings.append(messages.HEADING_TEXTS)
+    else:
+        headings.append(messages.HEADING_SHARE_OF_ROWS)
+    if several:
+        headings.append(messages.HEADING_RULES_ALIKE)
+    return headings
 
 
 def _arrow(difference: float) -> str:
-    return "▲" if difference > 0 else "▼" if difference < 0 else ""
+    if difference > 0:
+        return "▲"
+    if difference < 0:
+        return "▼"
+    return ""
 
 
 def _rate(value: float | None, digits: int, *, graded: bool) -> str:
     if value is None:
         return "unknown"
-    return number_text.decimal(value, digits + 2) if graded else number_text.percent(value, digits)
+    if graded:
+        return number_text.decimal(value, digits + 2)
+    return number_text.percent(value, digits)
 
 
 def _digits(tops: Sequence[float]) -> int:
     """Return the decimals that show something of the largest of several differences."""
-    return number_text.decimals_for(100 * max(tops), most=4)
+    largest = 100 * max(tops)
+    return number_text.decimals_for(largest, most=4)
 
 
-def _changes(entry: Mapping[str, Any], found: Sequence[Found]) -> _Table:
+def _changes(entry: Mapping[str, Any], findings: Sequence[MinedFinding]) -> _StoryTable:
     """Return how many texts of each category change outcome, and with which terms the most."""
-    digits = _digits([one.finding.estimate.high for one in found])
-    level = found[0].finding.estimate.level
-    terms = {category["name"]: category["terms"] for category in entry["categories"]}
-    rows, below = [], []
-    for one in found:
-        estimate = one.finding.estimate
+    digits = _digits([found.finding.estimate.high for found in findings])
+    rows = []
+    below = []
+    for found in findings:
+        estimate = found.finding.estimate
         share = number_text.percent(estimate.value, digits)
-        between = number_text.between(estimate.low, estimate.high, digits)
-        rows.append([share, between, number_text.count(one.story["texts"])])
-        names = [term["text"] for term in one.story["terms"]]
-        if len(one.story["categories"]) == 1:  # whose name stands in the row above
-            names = terms[one.story["categories"][0]]
-        pairs = zip(names, (float(term["changed"]) for term in one.story["terms"]), strict=True)
-        most = sorted(pairs, key=lambda pair: -pair[1])[:MOST_TERMS]
-        said = ", ".join(f"{name} {number_text.percent(changed, digits)}" for name, changed in most)
-        below.append(f"most often with {said}")
-    return _Table(
-        ["category", "change", f"{number_text.percent_level(level)} interval", "texts"], rows, below
-    )
+        interval = number_text.between(estimate.low, estimate.high, digits)
+        texts = number_text.count(found.story["texts"])
+        rows.append([share, interval, texts])
+        terms = _most_changing(entry, found.story, digits)
+        below.append(messages.MOST_CHANGING_TERMS.format(terms=", ".join(terms)))
+    level = number_text.percent_level(findings[0].finding.estimate.level)
+    interval_heading = messages.HEADING_INTERVAL_IN_LINE.format(level=level)
+    headings = ["category", "change", interval_heading, "texts"]
+    return _StoryTable(headings, rows, below)
 
 
-def _table(table: _Table, found: Sequence[Found], width: int | None) -> Iterator[Line]:
-    """Return a row for each story after its verdict; where that is too long, its rule stands above
-    its numbers.
+def _most_changing(entry: Mapping[str, Any], story: Mapping[str, Any], digits: int) -> list[str]:
+    """Return the terms that change the outcome of most texts, each with its share."""
+    names = [term["text"] for term in story["terms"]]
+    if len(story["categories"]) == 1:
+        # The name of the category stands in the row above, so that the term alone will do.
+        terms_of = {category["name"]: category["terms"] for category in entry["categories"]}
+        names = terms_of[story["categories"][0]]
+    changed = [float(term["changed"]) for term in story["terms"]]
+    pairs = list(zip(names, changed, strict=True))
+    pairs.sort(key=lambda pair: -pair[1])
+    terms = []
+    for name, share in pairs[:MOST_TERMS]:
+        terms.append(f"{name} {number_text.percent(share, digits)}")
+    return terms
+
+
+def _table_lines(
+    table: _StoryTable, findings: Sequence[MinedFinding], width: int | None
+) -> Iterator[Line]:
+    """Return a line for each story after its verdict.
+
+    Where that is too long, the rule of a story stands above its numbers.
     """
     from rich.cells import cell_len
 
-    headings, cells, below = table
-    verdicts = [one.finding.verdict for one in found]
-    named = [(one.about, *row) for one, row in zip(found, cells, strict=True)]
-    full = table_of(headings, named, None, range(1, len(headings)))
-    head, indent = len(full) - len(found), LEAD if any(verdicts) else 0
-    fits = width is None or indent + max(map(cell_len, full)) <= width
-    rows = full if fits else table_of(headings[1:], cells, None, range(len(headings) - 1))
-    yield from (Line(text, indent=indent if fits else LEAD, row=True) for text in rows[:head])
-    for one, verdict, text, more in zip(found, verdicts, rows[head:], below, strict=True):
+    headings = table.headings
+    named_rows = []
+    for found, row in zip(findings, table.rows, strict=True):
+        named_rows.append((found.about, *row))
+    lines_of_table = table_of(headings, named_rows, None, range(1, len(headings)))
+    head = len(lines_of_table) - len(findings)
+    judged = any(found.finding.verdict for found in findings)
+    indent = LEAD if judged else 0
+    widest = max(map(cell_len, lines_of_table))
+    fits = width is None or indent + widest <= width
+    if not fits:
+        lines_of_table = table_of(headings[1:], table.rows, None, range(len(headings) - 1))
+        indent = LEAD
+    for text in lines_of_table[:head]:
+        yield Line(text, indent=indent, row=True)
+    for found, text, below in zip(findings, lines_of_table[head:], table.below, strict=True):
         if fits:
-            yield Line(text, verdict, row=True)
+            yield Line(text, found.finding.verdict, row=True)
         else:
-            yield Line(one.about, verdict)
+            yield Line(found.about, found.finding.verdict)
             yield Line(text, indent=LEAD, row=True)
-        if more:
-            yield Line(more, indent=LEAD + 2)
+        if below:
+            yield Line(below, indent=LEAD + 2)

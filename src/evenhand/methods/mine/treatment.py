@@ -1,6 +1,4 @@
-"""Asking: how favourably the software treats given rows, in full or as far as a budget reaches, and
-who is compared.
-"""
+"""Treatment: how favourably the software treats given rows, as far as a budget reaches."""
 
 from __future__ import annotations
 
@@ -9,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.mine.findings import Words
+from evenhand.methods.mine import messages
+from evenhand.methods.mine.findings import OutcomeWords
 from evenhand.methods.mine.rule_sets import Treated
 from evenhand.population.rows import Rows
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError, nearest
 from evenhand.runtime.random_streams import stream
 from evenhand.runtime.values import as_outcomes
@@ -30,13 +30,36 @@ if TYPE_CHECKING:
     from evenhand.subject.subject import Subject
     from evenhand.subject.view import View
 
+    Flags = NDArray[np.bool_]
+    Indices = NDArray[np.intp]
+
 MOST, MOST_EXPENSIVE = 2_000_000, 5_000
 """Inputs that are asked where no budget is given, and where each costs a process or a request."""
 
 
+@dataclass(frozen=True, eq=False)
+class TreatedView:
+    """One output of the software, how it treats rows, and which of the rows these are."""
+
+    view: View
+    treated: Treated
+    rows: Indices
+
+
+@dataclass(frozen=True, slots=True)
+class _QueryPlan:
+    """How rows are asked about within a budget."""
+
+    method: str
+    draws: int | None
+    """How many neighbours are drawn for each row; None for all of them."""
+    rows: int
+    """How many of the rows are asked about."""
+
+
 @dataclass(eq=False)
-class Asking:
-    """Which rows are asked about, in which way, and how that went."""
+class TreatmentRun:
+    """Asks how rows are treated: which rows, in which way, and how far that came."""
 
     subject: Subject
     given: Rows
@@ -53,122 +76,139 @@ class Asking:
         self.whole = self.given.sample_of is None
         self.partial = False
         self.done = 0
+        # A prefix of one random order: rows that a budget leaves out are missing at random.
         self.order = stream(self.seed, "mine", "order").permutation(len(self.points))
 
     def level(self, level: float) -> float:
-        """Return how sure the rates are to be: where all that there is was asked, they are what
-        they are.
-        """
-        return 1.0 if self.method == "paper" or (self.whole and not self.partial) else level
+        """Return the confidence level of rates: 1 where all that there is was asked."""
+        enumerated = self.whole and not self.partial
+        if self.method == "paper" or enumerated:
+            return 1.0
+        return level
 
-    def parts(
+    def treated_views(
         self, views: Sequence[View], meter: Meter, workers: Workers
-    ) -> list[tuple[View, Treated, NDArray[np.intp]]]:
-        """Ask how favourably each row is treated in each view; return that, and which rows were
-        asked.
-        """
-        found = []
+    ) -> list[TreatedView]:
+        """Ask how favourably each row is treated in each view."""
+        treated_views = []
         for number, view in enumerate(views):
-            share = meter.share(len(views) - number)
-            found.append((view, *self._asked(view, share, workers)))
+            views_left = len(views) - number
+            share = meter.share(views_left)
+            treated_views.append(self._ask(view, share, workers))
             meter.queries += share.queries
-        return found
+        return treated_views
 
     def neighbours(self, view: View) -> Neighbours:
-        """Return the neighbours of rows that are asked: those one step away, or the rows
-        themselves.
-        """
-        return (
-            Neighbours(view, ()) if self.method == "rows" else Neighbours.of(view, self.sensitive)
-        )
+        """Return the neighbours that are asked: those one step away, or the rows themselves."""
+        if self.method == "rows":
+            return Neighbours(view, ())
+        return Neighbours.of(view, self.sensitive)
 
-    def _asked(
-        self, view: View, meter: Meter, workers: Workers
-    ) -> tuple[Treated, NDArray[np.intp]]:
+    def _ask(self, view: View, meter: Meter, workers: Workers) -> TreatedView:
+        """Ask how favourably rows are treated in a view, as far as the budget reaches."""
+        every = len(self.points)
         if self.method == "paper":
+            # Algorithm 2 draws its own inputs later, for each rule set by itself.
             self._check_weights(full=False)
-            return self._treated(np.zeros(len(self.points)), np.arange(len(self.points)), "paper")
+            return self._treated(view, np.zeros(every), np.arange(every), "paper")
         neighbours = self.neighbours(view)
-        method, draws, most = self._how(neighbours.cost, meter)
-        self._check_weights(full=draws is None and most == len(self.points))
-        if (
-            self.stop is StopReason.INTERRUPTED
-        ):  # of the other outputs, no more is asked than is known of the first
+        plan = self._plan(neighbours.cost, meter)
+        self._check_weights(full=plan.draws is None and plan.rows == every)
+        most = plan.rows
+        if self.stop is StopReason.INTERRUPTED:
+            # Of the other outputs, no more is asked than is known of the first.
             most = min(most, self.done)
         done, values, stop = walk(
             neighbours,
             self.points,
-            draws=draws,
+            draws=plan.draws,
             seed=self.seed,
             order=self.order[:most],
             meter=meter,
             workers=workers,
-            task=(
-                f"{'rows' if method == 'rows' else 'neighbours of rows'}{f' for {view.name}' if view.name else ''}"
-            ),
+            task=_task(plan.method, view),
         )
-        self.done = len(done)
-        some = draws is not None or most < len(self.points)
-        self.stop = self.stop or stop or (StopReason.QUERIES if some else None)
-        self.partial |= draws is not None or len(done) < len(self.points)
-        if len(done) < len(self.points):
-            self.notes.append(
-                f"{len(done):,} of {len(self.points):,} rows were asked about, chosen at random"
-            )
+        self._note_progress(len(done), most, plan, stop)
         place = np.argsort(done)
         self._check_weights(full=not self.partial)
-        return self._treated(values[place], done[place], method, len(done) * neighbours.asks(draws))
+        queries = len(done) * neighbours.asks(plan.draws)
+        return self._treated(view, values[place], done[place], plan.method, queries)
 
-    def _how(self, cost: int, meter: Meter) -> tuple[str, int | None, int]:
-        """Return the method, how many neighbours are drawn for each row (None for all), and how
-        many rows are asked.
-        """
-        n = len(self.points)
-        usual = MOST_EXPENSIVE if self.subject.adapter.expensive else MOST
-        left = usual if meter.left == float("inf") else int(meter.left)
-        left = max(left - min(left // 10, self.kept), 1)
-        if self.method in ("neighbours", "rows") or (self.method is None and cost * n <= left):
-            return self.method or "neighbours", None, n
-        return "drawn", max(1, min(left // n, cost)), min(n, left)
+    def _note_progress(
+        self, done: int, most: int, plan: _QueryPlan, stop: StopReason | None
+    ) -> None:
+        """Note how many rows were asked about, and why no more."""
+        every = len(self.points)
+        self.done = done
+        drawn = plan.draws is not None
+        if self.stop is None:
+            self.stop = stop
+        if self.stop is None and (drawn or most < every):
+            self.stop = StopReason.QUERIES
+        self.partial |= drawn or done < every
+        if done < every:
+            asked = number_text.count(done)
+            rows = number_text.count(every)
+            self.notes.append(messages.ROWS_CHOSEN_AT_RANDOM.format(asked=asked, rows=rows))
+
+    def _plan(self, cost: int, meter: Meter) -> _QueryPlan:
+        """Return how rows are asked about: with all their neighbours, or some that are drawn."""
+        rows = len(self.points)
+        if meter.left != float("inf"):
+            left = int(meter.left)
+        elif self.subject.adapter.expensive:
+            left = MOST_EXPENSIVE
+        else:
+            left = MOST
+        kept = min(left // 10, self.kept)
+        left = max(left - kept, 1)
+        if self.method in ("neighbours", "rows"):
+            return _QueryPlan(self.method, None, rows)
+        if self.method is None and cost * rows <= left:
+            return _QueryPlan("neighbours", None, rows)
+        draws = max(1, min(left // rows, cost))
+        return _QueryPlan("drawn", draws, min(rows, left))
 
     def _check_weights(self, *, full: bool) -> None:
         if self.given.weights is not None and not full:
-            raise UsageError(
-                "weights need every row to be asked about in full; raise the budget, or take"
-                " method='rows'"
-            )
+            raise UsageError(messages.WEIGHTS_NEED_EVERY_ROW)
 
     def _treated(
-        self, values: NDArray[np.float64], done: NDArray[np.intp], method: str, queries: int = 0
-    ) -> tuple[Treated, NDArray[np.intp]]:
-        weights = None if self.given.weights is None else self.given.weights[done]
-        around = "" if method == "rows" else ", and their one-step neighbours"
-        population = f"{self.given.population(self.subject.space)}{around}"
-        return (
-            Treated(
-                np.asfortranarray(self.points[done]), values, population, method, weights, queries
-            ),
-            done,
-        )
+        self, view: View, values: NDArray[np.float64], done: Indices, method: str, queries: int = 0
+    ) -> TreatedView:
+        weights = None
+        if self.given.weights is not None:
+            weights = self.given.weights[done]
+        population = self.given.population(self.subject.space)
+        if method != "rows":
+            population = messages.WITH_NEIGHBOURS.format(population=population)
+        points = np.asfortranarray(self.points[done])
+        treated = Treated(points, values, population, method, weights, queries)
+        return TreatedView(view, treated, done)
+
+
+def _task(method: str, view: View) -> str:
+    """Return what a progress bar calls the asking about rows."""
+    if method == "rows":
+        if view.name:
+            return messages.PROGRESS_ROWS_OF_OUTPUT.format(output=view.name)
+        return messages.PROGRESS_ROWS
+    if view.name:
+        return messages.PROGRESS_NEIGHBOURS_OF_OUTPUT.format(output=view.name)
+    return messages.PROGRESS_NEIGHBOURS
 
 
 def compared(
-    view: View,
-    treated: Treated,
-    done: NDArray[np.intp],
-    scores: Sequence[str],
-    good: NDArray[np.bool_],
-) -> list[tuple[Words, Treated]]:
-    """Return who is compared in each score: everybody, or those whose true outcome is good, or is
-    not.
-    """
-    return [
-        (
-            Words(view.favoured, view.title, score, view.counts, view.names_outcome),
-            treated.truly(good[done], score),
-        )
-        for score in scores
-    ]
+    part: TreatedView, scores: Sequence[str], good: Flags
+) -> list[tuple[OutcomeWords, Treated]]:
+    """Return who is compared in each score: everybody, or those with a good or bad true outcome."""
+    view = part.view
+    pairs = []
+    for score in scores:
+        words = OutcomeWords(view.favoured, view.title, score, view.counts, view.names_outcome)
+        people = part.treated.truly(good[part.rows], score)
+        pairs.append((words, people))
+    return pairs
 
 
 def true_outcomes(truth: Any, data: Any, rows: int) -> NDArray[Any]:
@@ -177,53 +217,67 @@ def true_outcomes(truth: Any, data: Any, rows: int) -> NDArray[Any]:
     >>> true_outcomes([1.0, 0.0], None, 2).tolist()
     [1, 0]
     """
-    import pandas as pd
-
     if isinstance(truth, str):
-        if isinstance(data, Rows | list):
-            raise UsageError(
-                f"truth = {truth!r} names a column, but data is no dataframe; give the true"
-                " outcomes themselves"
-            )
-        table = eager(data)
-        if truth not in table.columns:
-            raise DataError(
-                f"truth = {truth!r} is no column of data; {nearest(truth, table.columns)}"
-            )
-        check_missing(table, truth)
-        truth = table[truth].to_list()
+        truth = _truth_column(truth, data)
     # As objects, since a text beside a missing number would be two texts.
-    labels = np.asarray(truth, dtype=object if isinstance(truth, list | tuple) else None)
-    if labels.ndim != 1:
-        raise UsageError(f"truth has shape {labels.shape}; give one true outcome for each row")
-    if len(labels) != rows:
-        raise UsageError(
-            f"truth has {len(labels):,} outcomes for {rows:,} rows; give one for each row"
-        )
-    missing = pd.isna(labels)
-    if missing.any():
-        raise DataError(f"truth has no outcome in row {int(missing.argmax())}; leave such rows out")
+    kind = object if isinstance(truth, list | tuple) else None
+    labels = np.asarray(truth, dtype=kind)
+    _check_truth(labels, rows)
     if labels.dtype == object:
         labels = as_outcomes([plain(label) for label in labels.tolist()])
-    whole = labels.dtype.kind == "f" and bool((labels == np.floor(labels)).all())
-    return labels.astype(np.int64) if whole else labels  # whole numbers often come as floats
+    if labels.dtype.kind != "f":
+        return labels
+    # Whole numbers often come as floats.
+    whole = labels == np.floor(labels)
+    if whole.all():
+        return labels.astype(np.int64)
+    return labels
 
 
-def truly_favourable(view: View, labels: NDArray[Any], scores: Sequence[str]) -> NDArray[np.bool_]:
-    """Return whose true outcome is favourable; truth values say so themselves where outcomes are no
-    truth values.
+def _truth_column(truth: str, data: Any) -> list[Any]:
+    """Return a column of data that holds true outcomes."""
+    if isinstance(data, Rows | list):
+        raise UsageError(messages.TRUTH_NEEDS_DATAFRAME.format(truth=repr(truth)))
+    table = eager(data)
+    if truth not in table.columns:
+        choices = nearest(truth, table.columns)
+        raise DataError(messages.TRUTH_NOT_A_COLUMN.format(truth=repr(truth), choices=choices))
+    check_missing(table, truth)
+    return list(table[truth].to_list())
+
+
+def _check_truth(labels: NDArray[Any], rows: int) -> None:
+    """Refuse true outcomes that are not one for each row."""
+    import pandas as pd
+
+    if labels.ndim != 1:
+        raise UsageError(messages.TRUTH_NOT_FLAT.format(shape=labels.shape))
+    if len(labels) != rows:
+        outcomes = number_text.count(len(labels))
+        given = number_text.count(rows)
+        raise UsageError(messages.TRUTH_OF_OTHER_LENGTH.format(outcomes=outcomes, rows=given))
+    missing = pd.isna(labels)
+    if missing.any():
+        row = int(missing.argmax())
+        raise DataError(messages.TRUTH_MISSING_IN_ROW.format(row=row))
+
+
+def truly_favourable(view: View, labels: NDArray[Any], scores: Sequence[str]) -> Flags:
+    """Return whose true outcome is favourable.
+
+    Truth values are taken as they are where the outcomes of the software are not truth values.
     """
-    told = view.target is None and not {False, True}.intersection(view.meaning.values)
-    good = (
-        labels
-        if labels.dtype == np.bool_ and (told or not view.counts)
-        else view.favourable(labels)
-    )
+    truth_values = {False, True}.intersection(view.meaning.values)
+    other_outcomes = view.target is None and not truth_values
+    if labels.dtype == np.bool_ and (other_outcomes or not view.counts):
+        good: Flags = labels
+    else:
+        good = view.favourable(labels)
     if not good.any():
-        there = nearest(view.favoured, labels[:1000].tolist())
-        raise DataError(f"truth has no outcome that is favourable ({view.favoured}); {there}")
-    if "fpr" in scores and good.all():
+        choices = nearest(view.favoured, labels[:1000].tolist())
         raise DataError(
-            "score = 'fpr': every true outcome is favourable; there is nobody to compare"
+            messages.TRUTH_NEVER_FAVOURABLE.format(favoured=view.favoured, choices=choices)
         )
+    if "fpr" in scores and good.all():
+        raise DataError(messages.TRUTH_ALWAYS_FAVOURABLE)
     return good

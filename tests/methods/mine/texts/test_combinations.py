@@ -23,12 +23,17 @@ from evenhand.methods.mine.texts.combinations import (
     ask,
     families,
 )
-from evenhand.methods.mine.texts.findings import TextTelling, matrices, score_rest, score_terms
+from evenhand.methods.mine.texts.findings import (
+    TextFindingWriter,
+    matrices,
+    score_rest,
+    score_terms,
+)
 from evenhand.methods.mine.texts.ranking import ALIKE, MIRRORED
 from evenhand.runtime.budget import Budget, Meter
 from evenhand.runtime.errors import DataError, UsageError
 from evenhand.statistics.estimate import StopReason
-from evenhand.statistics.simultaneous import Sure
+from evenhand.statistics.simultaneous import SimultaneousIntervals
 from evenhand.texts.lexicon import Lexicon, lexicon_of
 from evenhand.texts.matching import find
 from evenhand.texts.text_subject import TextSubject
@@ -251,7 +256,7 @@ def test_scores_are_those_of_replacing_one_by_one(texts, function):
     options: dict[str, Any] = {"output": "score"} if function is graded else {}
     decided = decided_by(function, texts, **options)
     matches, base = find(texts, LEXICON), np.array(function(texts), dtype=float)
-    sure = Sure(0.95, sum(one.family.rules for one in decided), graded=True)
+    sure = SimultaneousIntervals(0.95, sum(one.family.rules for one in decided), graded=True)
     expected = one_by_one(texts, 0.01)
     for one in decided:
         family, some = one.family, expected[one.family.categories]
@@ -285,7 +290,7 @@ def test_terms_that_change_nothing_are_never_apart():
         lambda texts: [text.endswith("!") for text in texts], ["gay !", "sikh", "trans !"] * 30
     )
     for one in decided:
-        scored = score_terms(one, Sure(0.95, 10))
+        scored = score_terms(one, SimultaneousIntervals(0.95, 10))
         assert np.abs(scored.difference).max() < 1e-12
         assert scored.low.max() == 0
         assert 0 < scored.high.max() < 0.5
@@ -294,7 +299,7 @@ def test_terms_that_change_nothing_are_never_apart():
 def test_matrices_hold_every_single_category_and_pair():
     texts = ["gay sikh young"] * 5
     decided = decided_by(lambda some: ["gay sikh" not in text for text in some], texts)
-    found = matrices([score_terms(one, Sure(0.95, 1)) for one in decided])
+    found = matrices([score_terms(one, SimultaneousIntervals(0.95, 1)) for one in decided])
     assert [entry["axes"] for entry in found] == [
         ["gender"],
         ["faith"],
@@ -314,9 +319,9 @@ def test_every_rule_set_is_in_one_story_or_in_the_rest(texts, most):
     texts = [*texts, "gay sikh young"]
     decided = decided_by(odd, texts)
     rules = sum(one.family.rules for one in decided)
-    matches, sure = find(texts, LEXICON), Sure(0.95, rules, graded=True)
+    matches, sure = find(texts, LEXICON), SimultaneousIntervals(0.95, rules, graded=True)
     scored = [score_terms(one, sure) for one in decided]
-    findings, told = TextTelling(TextSubject(odd), matches, sure, "terms").told(scored, most)
+    findings, told = TextFindingWriter(TextSubject(odd), matches, sure, "terms").write(scored, most)
     leads = [set(entry["text"].replace(",", "").split()) & TERM_WORDS for entry in told["stories"]]
     assert len(leads) <= most
     for one, other in itertools.combinations(leads, 2):
@@ -390,8 +395,8 @@ def told_of(function: Any, texts: list[str]) -> tuple[list[Any], Any]:
     )
     matches = find(texts, lexicon_of({"gender": TERMS["gender"]}))
     asked = ask(subject, matches, families(matches, 0.05, None, 0), Meter(Budget()))
-    sure = Sure(0.95, 3)
-    return TextTelling(subject, matches, sure, "terms").told(
+    sure = SimultaneousIntervals(0.95, 3)
+    return TextFindingWriter(subject, matches, sure, "terms").write(
         [score_terms(one, sure) for one in asked.decided], 10
     )
 

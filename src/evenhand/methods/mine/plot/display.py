@@ -1,6 +1,4 @@
-"""What was mined, drawn: rule sets ranked with their intervals, and heat maps of the features or
-terms they name.
-"""
+"""A mining drawn: rule sets ranked with their intervals, and heat maps of features or terms."""
 
 from __future__ import annotations
 
@@ -8,9 +6,10 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evenhand.methods.mine import messages
 from evenhand.methods.mine.findings import OTHER_TEXTS, OTHERS
-from evenhand.methods.mine.plot.heat_cells import cells_of, heat_of, output_of, rate_text
-from evenhand.methods.mine.table import entries_of, lines_of, scores
+from evenhand.methods.mine.plot.heat_cells import cells_of, heat_of, of_output, rate_text
+from evenhand.methods.mine.table import entries_of, mined_findings, scores
 from evenhand.report.canvas import Display
 from evenhand.report.ranked_bars import Bar, Bars, Rest, wrapped
 from evenhand.report.rates_display import RatesDisplay
@@ -19,12 +18,13 @@ from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.statistics.estimate import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from evenhand.methods.mine.plot.heat_map import Heat
-    from evenhand.methods.mine.table import Line
+    from evenhand.methods.mine.table import MinedFinding
     from evenhand.results.result import Result
 
+    Entry = Mapping[str, Any]
     Panel = Bars | Heat
 
 MOST_MININGS = 3
@@ -36,30 +36,31 @@ MOST_BARS = 15
 
 
 class _Panels(Display):
-    """Panels under each other, each with margins of its own: the labels of one must not press the
-    cells of another.
+    """Panels under each other, each with margins of its own.
+
+    The labels of one must not press the cells of another.
     """
 
     def _stack(self, ax: Any, panels: Sequence[Panel]) -> None:
-        wide, high = max(panel.size[0] for panel in panels), sum(panel.size[1] for panel in panels)
+        heights = [panel.size[1] for panel in panels]
+        wide = max(panel.size[0] for panel in panels)
+        high = sum(heights)
         if ax is not None or len(panels) == 1:
-            panels[0].draw(self._open(ax, [(wide, high)])[0])
+            axes = self._open(ax, [(wide, high)])
+            panels[0].draw(axes[0])
             return
         self._open(None, [(wide, high)])
         self.ax_.remove()
-        parts = self.figure_.subfigures(
-            len(panels), height_ratios=[panel.size[1] for panel in panels]
-        )
+        parts = self.figure_.subfigures(len(panels), height_ratios=heights)
         self.axes_ = tuple(part.subplots() for part in parts)
-        for panel, axes in zip(panels, self.axes_, strict=True):
-            panel.draw(axes)
+        for panel, panel_axes in zip(panels, self.axes_, strict=True):
+            panel.draw(panel_axes)
         self.ax_ = self.axes_[0]
 
 
 @dataclass
 class MineDisplay(_Panels):
-    """What was mined: of each mining the worst rule sets with their intervals, and a heat map where
-    there is one.
+    """What was mined: the worst rule sets with their intervals, and a heat map where there is one.
 
     >>> import pandas as pd
     >>> from evenhand.methods.mine.recorded import mine_log
@@ -78,15 +79,19 @@ class MineDisplay(_Panels):
         """Compute what is drawn of a result of `mine`, `mine_log` or `mine_text`."""
         minings = _minings(result)
         shown = minings[:MOST_MININGS]
-        heats = [heat_of(lines[0].entry, lines[0].story, None) for lines in shown]
-        # Two cells are one rule set and the other, which the bars show already.
-        many = tuple(
-            heat if heat is not None and sum(map(len, heat.rates)) > 2 else None for heat in heats
-        )
         examined = sum(entry["examined"] for entry in entries_of(result))
-        return cls(
-            tuple(_bars(lines, examined) for lines in shown), many, len(minings) - len(shown)
-        )
+        bars = []
+        heats = []
+        for findings in shown:
+            bars.append(_bars(findings, examined))
+            worst = findings[0]
+            heat = heat_of(worst.entry, worst.story, None)
+            # Two cells are one rule set and the other, which the bars show already.
+            if heat is not None and sum(map(len, heat.rates)) <= 2:
+                heat = None
+            heats.append(heat)
+        left_out = len(minings) - len(shown)
+        return cls(tuple(bars), tuple(heats), left_out)
 
     def plot(self, ax: Any = None) -> MineDisplay:
         """Draw on axes given (the first bars), or all on a new figure, and return the display.
@@ -94,14 +99,17 @@ class MineDisplay(_Panels):
         Rates are written right of the axes: make the figure of axes given with
         ``layout="constrained"``.
         """
-        pairs = itertools.zip_longest(self.bars, self.heats)
-        panels: list[Panel] = [panel for pair in pairs for panel in pair if panel is not None]
+        panels: list[Panel] = []
+        for bars, heat in itertools.zip_longest(self.bars, self.heats):
+            if bars is not None:
+                panels.append(bars)
+            if heat is not None:
+                panels.append(heat)
         self._stack(ax, panels)
         if self.left_out and ax is None:
             last = self.axes_[-1]
-            last.set_xlabel(
-                f"{last.get_xlabel()}\n… {self.left_out:,} more sets of features, outputs or scores"
-            )
+            more = messages.MORE_MININGS.format(count=number_text.count(self.left_out))
+            last.set_xlabel(f"{last.get_xlabel()}\n{more}")
         return self
 
 
@@ -113,7 +121,8 @@ class HeatDisplay(_Panels):
     >>> from evenhand.methods.mine.recorded import mine_log
     >>> loans = pd.DataFrame({"sex": ["F", "M"] * 100, "home": ["own", "own", "rent", "rent"] * 50})
     >>> loans["granted"] = ((loans["sex"] == "M") | (loans["home"] == "own")).astype(int)
-    >>> heat = HeatDisplay.from_result(mine_log(loans, outcome="granted", over=["sex", "home"])).heats[0]
+    >>> found = mine_log(loans, outcome="granted", over=["sex", "home"])
+    >>> heat = HeatDisplay.from_result(found).heats[0]
     >>> heat.axes, heat.labels, heat.rates
     (('sex', 'home'), (('F', 'M'), ('own', 'rent')), ((1.0, 1.0), (0.0, 1.0)))
     """
@@ -130,7 +139,9 @@ class HeatDisplay(_Panels):
             One or two features, that from left to right first. By default those of the worst rule
             set, and of more than two of them those whose cells differ most.
         """
-        return cls(_heats(result, axes, "mine", "TermsDisplay draws those of mine_text"))
+        if "mine" not in result.details:
+            raise UsageError(messages.NO_MAPS_OF_TABLES.format(verb=result.job))
+        return cls(_heats(result, axes))
 
     def plot(self, ax: Any = None) -> HeatDisplay:
         """Draw on axes given (the first map), or all on a new figure, and return the display."""
@@ -140,8 +151,7 @@ class HeatDisplay(_Panels):
 
 @dataclass
 class TermsDisplay(_Panels):
-    """How texts are treated with each term of a category, or with each term of one and each of
-    another.
+    """How texts are treated with each term of a category, or with each pair of terms of two.
 
     >>> from evenhand.methods.mine.texts.mine_text import mine_text
     >>> texts = ["I am a gay man", "a straight answer", "she is a lesbian", "nothing"] * 20
@@ -163,9 +173,9 @@ class TermsDisplay(_Panels):
             One or two categories, that from left to right first. By default those of the worst rule
             set.
         """
-        return cls(
-            _heats(result, axes, "mine_text", "HeatDisplay draws those of mine and mine_log")
-        )
+        if "mine_text" not in result.details:
+            raise UsageError(messages.NO_MAPS_OF_TERMS.format(verb=result.job))
+        return cls(_heats(result, axes))
 
     def plot(self, ax: Any = None) -> TermsDisplay:
         """Draw on axes given (the first matrix), or all on a new figure, and return the display."""
@@ -173,128 +183,164 @@ class TermsDisplay(_Panels):
         return self
 
 
-def _minings(result: Result) -> list[list[Line]]:
+def _minings(result: Result) -> list[list[MinedFinding]]:
     """Return the findings of each mining, the mining with the best evidence first."""
-    found: dict[int, list[Line]] = {}
-    for line in lines_of(result):
-        found.setdefault(id(line.entry), []).append(line)
-    return list(found.values())
+    minings: dict[int, list[MinedFinding]] = {}
+    for finding in mined_findings(result):
+        minings.setdefault(id(finding.entry), []).append(finding)
+    return list(minings.values())
 
 
-def _bars(lines: Sequence[Line], examined: int) -> Bars:
-    """Return the bars of one mining; `examined` is how many rule sets the intervals hold together
-    over.
+def _bars(findings: Sequence[MinedFinding], examined: int) -> Bars:
+    """Return the bars of one mining.
+
+    `examined` is the number of rule sets over which the intervals are simultaneous.
     """
-    entry, worst = lines[0].entry, lines[0].finding
-    shown = [line for line in lines if not line.others]
-    percent, causal = not scores(entry), "changes" in entry
-    verdict = "" if worst.verdict is None else f"{worst.verdict}: "
-    others = OTHERS if "over" in entry else OTHER_TEXTS[entry["against"]]
-    what = f"difference from {others}{', in points' if percent else ''}"
-    at = (
-        "intervals at"
-        f" {number_text.percent_level(worst.estimate.level)}{_together(entry, examined)}"
-    )
-    notes = [
-        "texts whose outcome changes when only the term does" if causal else what,
-        at if worst.estimate.level < 1 else "",
-        f"population: {entry['population']}",
-        f"… {len(shown) - MOST_BARS:,} more rule sets" if len(shown) > MOST_BARS else "",
-    ]
+    entry = findings[0].entry
+    worst = findings[0].finding
+    percent = not scores(entry)
+    stories = [finding for finding in findings if not finding.others]
+    bars = [_bar(finding, percent=percent) for finding in stories[:MOST_BARS]]
+    title = worst.claim
+    if worst.verdict is not None:
+        title = messages.BAR_TITLE_WITH_VERDICT.format(verdict=worst.verdict, claim=title)
+    notes = [_axis_note(entry, percent=percent)]
+    if worst.estimate.level < 1:
+        notes.append(_interval_note(entry, worst.estimate.level, examined))
+    notes.append(messages.POPULATION.format(population=entry["population"]))
+    if len(stories) > MOST_BARS:
+        more = number_text.count(len(stories) - MOST_BARS)
+        notes.append(messages.MORE_RULE_SETS.format(count=more))
     return Bars(
-        f"{output_of(entry)}{verdict}{worst.claim}",
-        tuple(note for note in notes if note),
+        of_output(entry, title),
+        tuple(notes),
         _headers(entry),
-        tuple(_bar(line, percent=percent) for line in shown[:MOST_BARS]),
-        next((_rest(line, percent=percent) for line in lines if line.others), None),
+        tuple(bars),
+        _rest(findings, percent=percent),
         worst.limit,
-        (
-            None
-            if causal
-            else ("← less often", "more often →")
-            if percent
-            else ("← lower", "higher →")
-        ),
+        _directions(entry, percent=percent),
         percent,
     )
 
 
-def _together(entry: Mapping[str, Any], examined: int) -> str:
-    """Say what the intervals hold together over; those of the paper's own method are each for
-    itself.
+def _axis_note(entry: Entry, *, percent: bool) -> str:
+    """Return what the length of the bars stands for."""
+    if "changes" in entry:
+        return messages.BARS_OF_CHANGES
+    others = OTHERS if "over" in entry else OTHER_TEXTS[entry["against"]]
+    if percent:
+        return messages.BARS_IN_POINTS.format(others=others)
+    return messages.BARS_OF_MEANS.format(others=others)
+
+
+def _directions(entry: Entry, *, percent: bool) -> tuple[str, str] | None:
+    """Return what stands at both ends of the axis; how many texts change has one end only."""
+    if "changes" in entry:
+        return None
+    if percent:
+        return messages.LESS_OFTEN, messages.MORE_OFTEN
+    return messages.LOWER, messages.HIGHER
+
+
+def _interval_note(entry: Entry, level: float, examined: int) -> str:
+    """Return the level of the intervals, and what they are simultaneous over.
+
+    Those of the paper's own method are each for itself.
     """
+    level_text = number_text.percent_level(level)
     if "changes" in entry:
         sets = len(entry["changes"])
-        return f", simultaneous over {sets} set{'s' * (sets > 1)} of categories"
-    return (
-        ""
-        if entry.get("method") == "paper"
-        else f", simultaneous over {number_text.count(examined)} rule sets"
-    )
+        if sets > 1:
+            return messages.INTERVALS_OVER_CATEGORIES.format(level=level_text, count=sets)
+        return messages.INTERVALS_OVER_CATEGORY.format(level=level_text, count=sets)
+    if entry.get("method") == "paper":
+        return messages.INTERVALS.format(level=level_text)
+    count = number_text.count(examined)
+    return messages.INTERVALS_OVER_RULE_SETS.format(level=level_text, count=count)
 
 
-def _headers(entry: Mapping[str, Any]) -> tuple[str, ...]:
+def _headers(entry: Entry) -> tuple[str, ...]:
     """Return what stands over the columns beside bars."""
     if "changes" in entry:
         return "changed", "texts"
     if "over" in entry:
-        return "group", "everyone\nelse", "rows"
-    return (
-        "these\nterms",
-        "other\nterms" if entry["against"] == "terms" else "other\ntexts",
-        "texts",
-    )
-
-
-def _bar(line: Line, *, percent: bool) -> Bar:
-    finding, story = line.finding, line.story
-    estimate = finding.estimate
-    sure = estimate.low > 0 if finding.limit is None else finding.verdict is Verdict.FAIL
-    if "changes" in line.entry:
-        value, rates = estimate.value, [estimate.value]
+        return "group", messages.HEADING_EVERYONE_ELSE, "rows"
+    if entry["against"] == "terms":
+        others = messages.HEADING_OTHER_TERMS
     else:
-        value, rates = story["difference"], [story["rate"]["value"], story["other"]["value"]]
-    inside = story["texts" if "texts" in line.entry else "rows"]
-    beside = (*(rate_text(rate, percent=percent) for rate in rates), f"{inside:,}")
-    return Bar(wrapped(line.about), value, estimate.low, estimate.high, sure, beside)
+        others = messages.HEADING_OTHER_TEXTS
+    return messages.COLUMN_THESE_TERMS, others, "texts"
 
 
-def _rest(line: Line, *, percent: bool) -> Rest:
-    estimate, count = line.finding.estimate, line.story["rules"]
-    far = number_text.points(estimate.value) if percent else number_text.decimal(estimate.value)
-    label = f"{count:,} other rule set{'s' * (count > 1)}:\nnone further than {far}"
-    return Rest(label, estimate.value, estimate.high)
+def _bar(found: MinedFinding, *, percent: bool) -> Bar:
+    """Return the bar of a story, with the numbers beside it."""
+    finding = found.finding
+    story = found.story
+    estimate = finding.estimate
+    certain = estimate.low > 0
+    if finding.limit is not None:
+        certain = finding.verdict is Verdict.FAIL
+    if "changes" in found.entry:
+        value = estimate.value
+        rates = [estimate.value]
+    else:
+        value = story["difference"]
+        rates = [story["rate"]["value"], story["other"]["value"]]
+    beside = [rate_text(rate, percent=percent) for rate in rates]
+    unit = "texts" if "texts" in found.entry else "rows"
+    beside.append(number_text.count(story[unit]))
+    label = wrapped(found.about)
+    return Bar(label, value, estimate.low, estimate.high, certain, tuple(beside))
 
 
-def _heats(
-    result: Result, axes: Sequence[str] | str | None, key: str, instead: str
-) -> tuple[Heat, ...]:
+def _rest(findings: Iterable[MinedFinding], *, percent: bool) -> Rest | None:
+    """Return the bound on all rule sets that lead no story; None where there are none."""
+    for found in findings:
+        if not found.others:
+            continue
+        estimate = found.finding.estimate
+        if percent:
+            distance = number_text.points(estimate.value)
+        else:
+            distance = number_text.decimal(estimate.value)
+        rules = found.story["rules"]
+        count = number_text.count(rules)
+        if rules > 1:
+            label = messages.OTHER_RULE_SETS_BAR.format(count=count, distance=distance)
+        else:
+            label = messages.OTHER_RULE_SET_BAR.format(count=count, distance=distance)
+        return Rest(label, estimate.value, estimate.high)
+    return None
+
+
+def _heats(result: Result, axes: Sequence[str] | str | None) -> tuple[Heat, ...]:
     """Return a heat map of each mining that has one over these features."""
-    if key not in result.details:
-        raise UsageError(f"this {result.job} has nothing of that kind to draw; {instead}")
-    names = (
-        None
-        if axes is None
-        else [str(name) for name in (axes if isinstance(axes, list | tuple) else (axes,))]
-    )
-    minings = _minings(result)
-    heats = [
-        heat
-        for lines in minings
-        if (heat := heat_of(lines[0].entry, lines[0].story, names)) is not None
-    ]
+    names = _names(axes)
+    worst_of_each = [findings[0] for findings in _minings(result)]
+    heats = []
+    for worst in worst_of_each:
+        heat = heat_of(worst.entry, worst.story, names)
+        if heat is not None:
+            heats.append(heat)
     if heats:
         return tuple(heats[:MOST_MININGS])
-    choices = dict.fromkeys(
-        " and ".join(cells.axes) for lines in minings for cells in cells_of(lines[0].entry)
-    )
+    choices = []
+    for worst in worst_of_each:
+        choices += [" and ".join(cells.axes) for cells in cells_of(worst.entry)]
     if not choices:
-        raise UsageError(
-            f"this {result.job} has no rates of single cells to draw; method='paper' finds none"
-        )
-    raise UsageError(
-        f"axes = {clip(repr(axes))} has no map; {nearest(' and '.join(names or ()), choices)}"
-    )
+        raise UsageError(messages.NO_CELLS.format(verb=result.job))
+    wanted = " and ".join(names or ())
+    valid = nearest(wanted, dict.fromkeys(choices))
+    raise UsageError(messages.NO_MAP_OF_AXES.format(axes=clip(repr(axes)), choices=valid))
+
+
+def _names(axes: Sequence[str] | str | None) -> list[str] | None:
+    """Return the features of a map; one feature may be given by its name alone."""
+    if axes is None:
+        return None
+    if isinstance(axes, list | tuple):
+        return [str(name) for name in axes]
+    return [str(axes)]
 
 
 def display_of(result: Result) -> Display:

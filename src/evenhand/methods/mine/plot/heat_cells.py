@@ -1,6 +1,4 @@
-"""Which cells a heat map shows: rates over features or terms that a mining holds, and where its
-worst rule set lies.
-"""
+"""Which cells a heat map shows: the rates of a mining, and where its worst rule set lies."""
 
 from __future__ import annotations
 
@@ -10,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.mine.findings import AMONG, outcome_said
+from evenhand.methods.mine import messages
+from evenhand.methods.mine.findings import among, outcome_text
 from evenhand.methods.mine.plot.heat_map import Heat
 from evenhand.methods.mine.table import scores
 from evenhand.runtime import number_text
@@ -22,257 +21,339 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Flags = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
+    Entry = Mapping[str, Any]
+    Grid = tuple[tuple[Any, ...], ...]
+    Names = tuple[Any, ...]
+    Extreme = tuple[float, str]
 
 _ROUNDING = 1e-9
+"""The part by which the start of a bin may miss the end of a condition, for rounding."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
-    """The rates of the cells of one or two features: an array by the first and the second, NaN
-    where a cell is empty.
+class HeatCells:
+    """The rates of the cells of one or two features: an array by the first and the second.
 
-    `labels` name the cells of each axis, and `values` tell them apart: the level of each, or the
-    number that its bin starts with. `rows` are the inputs in each cell; of terms, the same texts
-    are in all.
+    A rate is NaN where a cell is empty. `labels` name the cells of each axis, and `values` tell
+    them apart: the level of each, or the number that its bin starts with. `rows` are the inputs in
+    each cell; of terms, the same texts are in all.
     """
 
     axes: tuple[str, ...]
-    labels: tuple[tuple[str, ...], ...]
-    values: tuple[tuple[Any, ...], ...]
-    rates: NDArray[np.float64]
-    rows: NDArray[np.float64]
+    labels: Grid
+    values: Grid
+    rates: Floats
+    rows: Floats
 
     @classmethod
-    def of(cls, table: Mapping[str, Any]) -> Cells:
+    def of(cls, table: Entry) -> HeatCells:
         """Read the cells from a map or a matrix as details hold them."""
-        labels = tuple(tuple(map(str, names)) for names in table["labels"])
-        values = tuple(map(tuple, table.get("values", table["labels"])))  # a term is its own name
-        shape = [len(names) for names in labels]
-        rates = np.array(table["rates"], dtype=np.float64).reshape(shape)
-        rows = np.array(table.get("rows", table.get("texts")), dtype=np.float64)
-        return cls(tuple(table["axes"]), labels, values, rates, np.broadcast_to(rows, shape))
+        names = table["labels"]
+        labels = tuple(tuple(map(str, names_of_axis)) for names_of_axis in names)
+        # A term is its own name.
+        values = tuple(map(tuple, table.get("values", names)))
+        shape = tuple(map(len, labels))
+        rates = np.array(table["rates"], dtype=np.float64)
+        counts = table.get("rows", table.get("texts"))
+        rows = np.array(counts, dtype=np.float64)
+        return cls(
+            tuple(table["axes"]),
+            labels,
+            values,
+            rates.reshape(shape),
+            np.broadcast_to(rows, shape),
+        )
 
     @property
     def spread(self) -> float:
         """How much rates vary from cell to cell: their variance, by the inputs in each."""
-        rows = np.where(np.isnan(self.rates), 0.0, self.rows)
-        rates, total = np.nan_to_num(self.rates), max(float(rows.sum()), 1.0)
-        mean = float((rates * rows).sum()) / total
-        return float(((rates - mean) ** 2 * rows).sum()) / total
+        empty = np.isnan(self.rates)
+        rows = np.where(empty, 0.0, self.rows)
+        rates = np.nan_to_num(self.rates)
+        total = max(float(rows.sum()), 1.0)
+        hits = rates * rows
+        mean = float(hits.sum()) / total
+        squares = (rates - mean) ** 2 * rows
+        return float(squares.sum()) / total
 
-    def turned(self, axes: Sequence[str]) -> Cells:
+    def turned(self, axes: Sequence[str]) -> HeatCells:
         """Return the cells with these axes, which are theirs in some order."""
         order = [self.axes.index(name) for name in axes]
-        labels, values = (tuple(part[at] for at in order) for part in (self.labels, self.values))
-        return Cells(
-            tuple(axes), labels, values, self.rates.transpose(order), self.rows.transpose(order)
-        )
+        labels = _reordered(self.labels, order)
+        values = _reordered(self.values, order)
+        rates = self.rates.transpose(order)
+        rows = self.rows.transpose(order)
+        return HeatCells(tuple(axes), labels, values, rates, rows)
 
-    def sorted(self) -> Cells:
+    def sorted(self) -> HeatCells:
         """Return the cells with the labels of each axis by their mean rates, lowest first."""
-        rates, rows, labels, values = self.rates, self.rows, [], []
-        for axis, (names, known) in enumerate(zip(self.labels, self.values, strict=True)):
-            means = self.rates.mean(
-                axis=tuple(other for other in range(self.rates.ndim) if other != axis)
-            )
+        rates = self.rates
+        rows = self.rows
+        labels = []
+        values = []
+        axes = range(self.rates.ndim)
+        for axis in axes:
+            other_axes = tuple(other for other in axes if other != axis)
+            means = self.rates.mean(axis=other_axes)
             order = np.argsort(means, kind="stable")
-            rates, rows = rates.take(order, axis), rows.take(order, axis)
-            labels.append(tuple(names[at] for at in order.tolist()))
-            values.append(tuple(known[at] for at in order.tolist()))
-        return Cells(self.axes, tuple(labels), tuple(values), rates, rows)
+            rates = rates.take(order, axis)
+            rows = rows.take(order, axis)
+            numbers = order.tolist()
+            labels.append(_reordered(self.labels[axis], numbers))
+            values.append(_reordered(self.values[axis], numbers))
+        return HeatCells(self.axes, tuple(labels), tuple(values), rates, rows)
 
     def covered(self, rule: Rule) -> Flags:
-        """Tell which cells meet the conditions of a rule on these features.
+        """Return which cells meet the conditions of a rule on these features.
 
-        >>> ages = Cells(("age",), (("young", "40 to 59", "old"),), ((18, 40, 60),), np.ones(3), np.ones(3))
+        >>> labels = ("young", "40 to 59", "old")
+        >>> ages = HeatCells(("age",), (labels,), ((18, 40, 60),), np.ones(3), np.ones(3))
         >>> ages.covered(Rule((Condition("age", low=40, high=59, below=60),))).tolist()
         [False, True, False]
         """
-        met = np.ones(self.rates.shape, dtype=np.bool_)
+        covered = np.ones(self.rates.shape, dtype=np.bool_)
+        last_axis = self.rates.ndim - 1
         for condition in rule.conditions:
-            if condition.feature in self.axes:
-                axis = self.axes.index(condition.feature)
-                cells = _met(condition, self.values[axis])
-                met &= cells if axis == self.rates.ndim - 1 else cells[:, None]
-        return met
+            if condition.feature not in self.axes:
+                continue
+            axis = self.axes.index(condition.feature)
+            cells = _met(condition, self.values[axis])
+            if axis != last_axis:
+                cells = cells[:, None]
+            covered &= cells
+        return covered
 
-    def extremes(self, least: float) -> list[tuple[float, str]]:
-        """Return the lowest and the highest rate and their cells, of those with enough inputs where
-        there are two.
+    def extremes(self, least: float) -> list[Extreme]:
+        """Return the lowest and the highest rate and their cells.
+
+        Cells with fewer than `least` inputs count only where fewer than two others are left.
         """
-        known = ~np.isnan(self.rates) & (self.rows >= least)
-        known = known if known.sum() > 1 else ~np.isnan(self.rates)
+        known = ~np.isnan(self.rates)
+        enough = known & (self.rows >= least)
+        if enough.sum() > 1:
+            known = enough
         if not known.any():
             return []
         rates = np.where(known, self.rates, np.nan)
-        found = []
-        for at in (np.nanargmin(rates), np.nanargmax(rates)):
-            place = np.unravel_index(at, rates.shape)
-            names = [labels[int(cell)] for labels, cell in zip(self.labels, place, strict=True)]
-            found.append((float(rates[place]), ", ".join(names)))
-        return found
+        lowest = int(np.nanargmin(rates))
+        highest = int(np.nanargmax(rates))
+        numbers = (lowest, highest)
+        return [self._extreme(number, rates) for number in numbers]
+
+    def _extreme(self, number: int, rates: Floats) -> Extreme:
+        """Return the rate of a cell and its name."""
+        place = np.unravel_index(number, rates.shape)
+        at_each_axis = zip(self.labels, place, strict=True)
+        names = [labels[int(at)] for labels, at in at_each_axis]
+        rate = float(rates[place])
+        return rate, ", ".join(names)
 
 
-def cells_of(entry: Mapping[str, Any]) -> list[Cells]:
-    """Return the cells that a mining holds rates of: of single features, categories or pairs of
-    them.
-    """
+def _reordered(names: Names, order: Sequence[int]) -> Names:
+    return tuple(names[number] for number in order)
+
+
+def cells_of(entry: Entry) -> list[HeatCells]:
+    """Return the cells that a mining holds rates of: of features, categories, or pairs of them."""
     if "over" in entry:
-        return [Cells.of(table) for table in entry["maps"]]
+        return [HeatCells.of(table) for table in entry["maps"]]
     if "changes" not in entry:
-        return [Cells.of(table).sorted() for table in entry["matrix"]]
-    terms = {category["name"]: category["terms"] for category in entry["categories"]}
-    return [
-        Cells.of(
-            {
-                "axes": change["categories"],
-                "labels": [terms[name] for name in change["categories"]],
-                "rates": [term["changed"] for term in change["terms"]],
-                "texts": change["texts"],
-            }
-        ).sorted()
-        for change in entry["changes"]
-        if len(change["categories"]) <= 2
-    ]
+        matrices = map(HeatCells.of, entry["matrix"])
+        return [matrix.sorted() for matrix in matrices]
+    terms = {}
+    for category in entry["categories"]:
+        terms[category["name"]] = category["terms"]
+    cells = []
+    for change in entry["changes"]:
+        categories = change["categories"]
+        if len(categories) > 2:
+            continue
+        table = {
+            "axes": categories,
+            "labels": [terms[name] for name in categories],
+            "rates": [term["changed"] for term in change["terms"]],
+            "texts": change["texts"],
+        }
+        changes = HeatCells.of(table)
+        cells.append(changes.sorted())
+    return cells
 
 
-def heat_of(
-    entry: Mapping[str, Any], worst: Mapping[str, Any], axes: Sequence[str] | None
-) -> Heat | None:
-    """Return the heat map over some features, or by default over those of the worst rule set; None
-    where none is.
+def heat_of(entry: Entry, worst: Entry, axes: Sequence[str] | None) -> Heat | None:
+    """Return the heat map over some features, by default those of the worst rule set.
+
+    None where the mining has no such map.
     """
-    cells, rule = cells_of(entry), Rule.from_dict(worst.get("rule", {"conditions": []}))
-    about = {condition.feature for condition in rule.conditions} | set(worst.get("categories", ()))
-
-    def fit(one: Cells) -> tuple[bool, int, float]:
-        return set(one.axes) == about, len(about & set(one.axes)), one.spread
-
-    if axes is None:
-        if not cells:
-            return None
-        chosen = max(cells, key=fit)
-        sizes = dict(zip(chosen.axes, chosen.rates.shape, strict=True))
-        axes = sorted(sizes, key=lambda name: -sizes[name])  # what has more cells goes across
-    else:
-        found = [one for one in cells if sorted(one.axes) == sorted(axes)]
-        if not found:
-            return None
-        chosen = found[0]
-    return _drawn(entry, worst, rule, chosen.turned(axes))
+    rule = Rule.from_dict(worst.get("rule", {"conditions": []}))
+    cells = cells_of(entry)
+    best = _best_cells(cells, rule, worst)
+    chosen = best if axes is None else _cells_over(cells, axes)
+    if chosen is None:
+        return None
+    return _heat(entry, worst, rule, chosen)
 
 
-def _drawn(entry: Mapping[str, Any], worst: Mapping[str, Any], rule: Rule, cells: Cells) -> Heat:
-    table, causal = "over" in entry, "changes" in entry
-    least = entry["support"] * entry["rows"] if table else 0.0
-    centre = (
-        None
-        if causal
-        else _mean(worst)
-        if table and "rate" in worst
-        else float(np.nanmean(cells.rates))
-    )
+def _cells_over(cells: Sequence[HeatCells], axes: Sequence[str]) -> HeatCells | None:
+    """Return the cells over some features, turned to their order."""
+    for candidate in cells:
+        if sorted(candidate.axes) == sorted(axes):
+            return candidate.turned(axes)
+    return None
+
+
+def _best_cells(cells: Sequence[HeatCells], rule: Rule, worst: Entry) -> HeatCells | None:
+    """Return the cells that show the worst rule set best: over its features, or most of them."""
+    if not cells:
+        return None
+    features = {condition.feature for condition in rule.conditions}
+    features.update(worst.get("categories", ()))
+
+    def fit(candidate: HeatCells) -> tuple[bool, int, float]:
+        axes = set(candidate.axes)
+        shared = len(features & axes)
+        return axes == features, shared, candidate.spread
+
+    best = max(cells, key=fit)
+    sizes = dict(zip(best.axes, best.rates.shape, strict=True))
+    # What has more cells goes across.
+    axes = sorted(sizes, key=sizes.__getitem__, reverse=True)
+    return best.turned(axes)
+
+
+def _heat(entry: Entry, worst: Entry, rule: Rule, cells: HeatCells) -> Heat:
+    """Return the heat map of some cells, with its title and notes."""
+    is_table = "over" in entry
+    least = entry["support"] * entry["rows"] if is_table else 0.0
+    centre = _centre(entry, worst, cells)
     inside = cells.covered(rule)
     outlined = not inside.all() and inside.any()
-    whole = {condition.feature for condition in rule.conditions} <= set(cells.axes)
-    percent = not scores(entry)
-    hatched = bool(((cells.rows < least) & (cells.rows > 0)).any())
-    notes = [
-        _cell_note(entry, cells, centre, percent=percent),
-        _hatched_note(entry, least) if hatched else "",
-        (
-            (f"outlined: {rule.text}" if whole else f"dashed, in part: {rule.text}")
-            if outlined
-            else ""
-        ),
-        f"population: {entry['population']}",
-    ]
+    features = {condition.feature for condition in rule.conditions}
+    whole = features <= set(cells.axes)
+    notes = [_cell_note(entry, cells, centre)]
+    some_rows = cells.rows > 0
+    too_few = some_rows & (cells.rows < least)
+    if too_few.any():
+        notes.append(_hatched_note(entry, least))
+    if outlined and whole:
+        notes.append(messages.OUTLINED.format(rule=rule.text))
+    elif outlined:
+        notes.append(messages.OUTLINED_IN_PART.format(rule=rule.text))
+    notes.append(messages.POPULATION.format(population=entry["population"]))
     return Heat(
-        _title(entry, cells, least, percent=percent),
+        _title(entry, cells, least),
         cells.axes,
         cells.labels,
-        tuple(
-            tuple(None if math.isnan(rate) else rate for rate in line)
-            for line in _grid(cells.rates)
-        ),
-        tuple(tuple(map(int, line)) for line in _grid(cells.rows)) if table else (),
+        _known_rates(cells.rates),
+        _grid(cells.rows.astype(int)) if is_table else (),
         least,
         centre,
-        tuple(tuple(line) for line in _grid(inside)) if outlined else (),
+        _grid(inside) if outlined else (),
         whole,
-        tuple(note for note in notes if note),
-        percent,
+        tuple(notes),
+        percent=not scores(entry),
     )
 
 
-def _grid(array: NDArray[Any]) -> list[list[Any]]:
+def _centre(entry: Entry, worst: Entry, cells: HeatCells) -> float | None:
+    """Return the rate that is drawn white: that of everybody, or the mean of all terms.
+
+    Shares of texts that change have none: they rise from nought.
+    """
+    if "changes" in entry:
+        return None
+    if "over" in entry and "rate" in worst:
+        return _mean(worst)
+    return float(np.nanmean(cells.rates))
+
+
+def _grid(array: NDArray[Any]) -> Grid:
     """Return an array by its first axis from left to right and its second from top to bottom."""
-    return list(np.atleast_2d(array.T).tolist())
+    lines = np.atleast_2d(array.T).tolist()
+    return tuple(map(tuple, lines))
 
 
-def _mean(story: Mapping[str, Any]) -> float:
+def _known_rates(rates: Floats) -> Grid:
+    """Return rates as a grid, None where a cell is empty."""
+    known = rates.astype(object)
+    known[np.isnan(rates)] = None
+    return _grid(known)
+
+
+def _mean(story: Entry) -> float:
     """Return the rate of everybody."""
     share = float(story["support"])
-    return share * float(story["rate"]["value"]) + (1 - share) * float(story["other"]["value"])
+    rate = float(story["rate"]["value"])
+    other_rate = float(story["other"]["value"])
+    return share * rate + (1 - share) * other_rate
 
 
-def _cell_note(
-    entry: Mapping[str, Any], cells: Cells, centre: float | None, *, percent: bool
-) -> str:
+def _cell_note(entry: Entry, cells: HeatCells, centre: float | None) -> str:
+    """Return what the colour and the numbers of a cell stand for."""
+    first_rows = int(cells.rows.flat[0])
+    texts = number_text.count(first_rows)
     if "changes" in entry:
-        return (
-            f"each cell: the share of the same {int(cells.rows.flat[0]):,} texts that change"
-            " outcome with the term"
-        )
-    white = rate_text(centre or 0.0, percent=percent)
+        return messages.CELLS_OF_CHANGES.format(texts=texts)
+    white = rate_text(centre or 0.0, percent=not scores(entry))
     if "over" in entry:
-        return (
-            "each cell: the rate, without an interval, and the rows; white: the rate of everybody,"
-            f" {white}"
-        )
-    return (
-        f"each cell: the same {int(cells.rows.flat[0]):,} texts with these terms; white: the mean"
-        f" of all terms, {white}"
-    )
+        return messages.CELLS_OF_ROWS.format(rate=white)
+    return messages.CELLS_OF_TERMS.format(texts=texts, rate=white)
 
 
-def _hatched_note(entry: Mapping[str, Any], least: float) -> str:
-    rows, share = number_text.count(math.ceil(least)), number_text.percent_plain(entry["support"])
-    return f"hatched: under {rows} rows ({share}), too few for a rule set of their own"
+def _hatched_note(entry: Entry, least: float) -> str:
+    rows = number_text.count(math.ceil(least))
+    share = number_text.percent_plain(entry["support"])
+    return messages.HATCHED.format(rows=rows, share=share)
 
 
-def _title(entry: Mapping[str, Any], cells: Cells, least: float, *, percent: bool) -> str:
-    """Say what is shown, and from what to what it goes."""
+def _title(entry: Entry, cells: HeatCells, least: float) -> str:
+    """Return what is shown, and its lowest and highest rate."""
+    percent = not scores(entry)
+    extremes = []
+    for rate, cell in cells.extremes(least):
+        text = rate_text(rate, percent=percent)
+        extremes.append(messages.MAP_END.format(rate=text, cell=cell))
+    ends = ""
+    if extremes:
+        lowest, highest = extremes
+        ends = messages.MAP_ENDS.format(lowest=lowest, highest=highest)
     names = " and ".join(cells.axes)
-    by = f"by {names}" if "over" in entry else f"by the term for {names}"
-    if "changes" in entry:
-        what = "texts whose outcome changes"
+    favoured = entry["favoured"]
+    outcome = outcome_text(favoured, named=entry["named"])
+    if "over" in entry and percent:
+        title = messages.MAP_OF_RATES.format(outcome=outcome, features=names, ends=ends)
+    elif "over" in entry:
+        title = messages.MAP_OF_MEANS.format(outcome=favoured, features=names, ends=ends)
+    elif "changes" in entry:
+        title = messages.MAP_OF_CHANGES.format(categories=names, ends=ends)
     elif percent:
-        who = "people" if "over" in entry else "texts"
-        what = f"how often {who} get {outcome_said(entry['favoured'], named=entry['named'])}"
+        title = messages.MAP_OF_TERM_RATES.format(outcome=outcome, categories=names, ends=ends)
     else:
-        what = f"mean of {entry['favoured']}"
-    ends = [f"{rate_text(rate, percent=percent)} ({cell})" for rate, cell in cells.extremes(least)]
-    return (
-        f"{output_of(entry)}{AMONG[entry.get('score', 'rate')]}{what}, {by}: from"
-        f" {' to '.join(ends)}"
-    )
+        title = messages.MAP_OF_TERM_MEANS.format(outcome=favoured, categories=names, ends=ends)
+    return of_output(entry, among(entry.get("score", "rate"), title))
 
 
 def _met(condition: Condition, values: Sequence[Any]) -> Flags:
+    """Return which cells of a feature meet a condition."""
     if condition.levels:
-        return np.array([value in condition.levels for value in values])
+        taken = [value in condition.levels for value in values]
+        return np.array(taken)
     # A condition takes whole bins, so that where a bin starts tells whether it is taken.
     starts = np.array(values, dtype=np.float64)
     low = -math.inf if condition.low is None else condition.low
     high = math.inf if condition.high is None else condition.high
-    slack = _ROUNDING * np.maximum(np.abs(starts), 1.0)
-    return np.asarray((starts >= low - slack) & (starts <= high))
+    sizes = np.maximum(np.abs(starts), 1.0)
+    slack = _ROUNDING * sizes
+    above_low = starts >= low - slack
+    up_to_high = starts <= high
+    return np.asarray(above_low & up_to_high)
 
 
-def output_of(entry: Mapping[str, Any]) -> str:
-    """Return the name of the output before what is said of it; a single output has none."""
-    return f"{entry['output']}: " if entry["output"] else ""
+def of_output(entry: Entry, sentence: str) -> str:
+    """Return a sentence with the name of the output that it is about; a single output has none."""
+    if entry["output"]:
+        return messages.OF_OUTPUT.format(output=entry["output"], sentence=sentence)
+    return sentence
 
 
 def rate_text(rate: float, *, percent: bool) -> str:
@@ -281,4 +362,6 @@ def rate_text(rate: float, *, percent: bool) -> str:
     >>> rate_text(0.273, percent=True)
     '27.3 %'
     """
-    return number_text.percent(rate) if percent else number_text.decimal(rate)
+    if percent:
+        return number_text.percent(rate)
+    return number_text.decimal(rate)

@@ -1,6 +1,4 @@
-"""Heat maps of what was mined: the rate of each cell of two features, or of each term with each
-other.
-"""
+"""Heat maps of a mining: the rate of each cell of two features, or of each pair of terms."""
 
 from __future__ import annotations
 
@@ -23,31 +21,50 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
-_LETTER, _CELL, _FLAT = 0.056, 0.42, 0.19
-"""Inches of a letter in or under a cell, and how high a cell is with two lines, and at least."""
-_OURS, _CELLS, _LINES = 0.775, 0.72, 0.85
-"""The part of a new figure that axes take before their labels are known, and of that, of cells and
-lines.
-"""
-_WIDEST, _HIGHEST = 13.0, 9.0
-_LABEL, _SLANT = 22, 40
-"""The most letters of a label beside the cells, and the degrees by which labels under them are
-turned.
-"""
-_FADED, _EMPTY = 0.5, 0.92
+_LETTER = 0.056
+"""Inches of a letter in or under a cell."""
+_CELL = 0.42
+"""Inches that a cell with two lines is high."""
+_FLAT = 0.19
+"""Inches that a cell, or a label, is high at least."""
+_OURS = 0.775
+"""The part of a new figure that axes take before their labels are known."""
+_CELLS = 0.72
+"""The part of the axes that cells take."""
+_LINES = 0.85
+"""The part of the axes that lines of text take."""
+_WIDEST = 13.0
+"""Inches that a panel is wide at most."""
+_HIGHEST = 9.0
+"""Inches that all cells together are high at most."""
+_LABEL = 22
+"""The most letters of a label beside the cells."""
+_SLANT = 40
+"""The degrees by which labels under the cells are turned."""
+_FADED = 0.5
+"""The part of their colour that cells with few rows keep."""
+_EMPTY = 0.92
+"""The grey of cells without rows."""
+_DARK = 0.52
+"""The brightness below which letters are white."""
+_BRIGHTNESS = (0.299, 0.587, 0.114)
+"""How much red, green and blue add to the brightness that people see (ITU-R BT.601)."""
+_SMALLEST_RANGE = 1e-6
+"""The least range of a scale of colours, so that equal rates do not divide by 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """Rates of cells, by the cells of one feature from left to right and of another from top to
-    bottom.
+    """Rates of cells: those of one feature from left to right, of another from top to bottom.
 
     `rows` are the inputs in each cell and `least` the fewest that form a rule set; both are left
     out where every cell has as many. Colours stand on both sides of `centre`, or rise from nought
     without one. `inside` tells which cells a rule set covers; a rule set that has conditions on
     other features too covers only some of their inputs.
 
-    >>> Heat("rates by sex", ("sex",), (("F", "M"),), ((0.2, 0.4),), ((3, 90),), least=5).few.tolist()
+    >>> rates = ((0.2, 0.4),)
+    >>> heat = Heat("rates by sex", ("sex",), (("F", "M"),), rates, ((3, 90),), least=5)
+    >>> heat.few.tolist()
     [[True, False]]
     """
 
@@ -65,83 +82,106 @@ class Heat:
 
     @property
     def size(self) -> tuple[float, float]:
-        """Inches that the panel takes."""
-        across, down = len(self.rates[0]), len(self.rates)
-        wide = min(max(WIDTH + 1, 2.6 + 0.55 * across), _WIDEST)
-        lines = 2 + f"{self._over(_OURS * wide)}{self._under(_OURS * wide)}".count("\n")
-        names, turned = self._names(_OURS * wide)
-        longest = max(map(len, names))
-        under = _LETTER * longest * math.sin(math.radians(_SLANT)) if turned else 0.15
-        return wide, 0.4 + 0.17 * lines + under + min(_CELL * max(down, 1.2), _HIGHEST)
+        """Inches that the panel takes, across and down."""
+        down = len(self.rates)
+        across = len(self.rates[0])
+        wide_enough = 2.6 + 0.55 * across
+        wide = min(max(WIDTH + 1, wide_enough), _WIDEST)
+        axes_wide = _OURS * wide
+        text = self._over(axes_wide) + self._under(axes_wide)
+        lines = 2 + text.count("\n")
+        names, turned = self._names(axes_wide)
+        label_high = 0.15
+        if turned:
+            longest = max(map(len, names))
+            slope = math.sin(math.radians(_SLANT))
+            label_high = _LETTER * longest * slope
+        cells_high = min(_CELL * max(down, 1.2), _HIGHEST)
+        return wide, 0.4 + 0.17 * lines + label_high + cells_high
 
     @property
     def few(self) -> Flags:
         """Cells that are not empty, but too few to form a rule set."""
-        rows = (
-            np.array(self.rows)
-            if self.rows
-            else np.full((len(self.rates), len(self.rates[0])), math.inf)
-        )
-        return np.asarray((rows > 0) & (rows < self.least))
+        if not self.rows:
+            shape = (len(self.rates), len(self.rates[0]))
+            return np.zeros(shape, dtype=np.bool_)
+        rows = np.array(self.rows)
+        some = rows > 0
+        return np.asarray(some & (rows < self.least))
 
-    def said(self, rate: float) -> str:
+    def rate_text(self, rate: float) -> str:
         """Return a rate as cells show it."""
-        return number_text.percent(rate, 0) if self.percent else number_text.decimal(rate, 2)
+        if self.percent:
+            return number_text.percent(rate, 0)
+        return number_text.decimal(rate, 2)
 
     def draw(self, ax: Any) -> None:
         """Draw the cells, their rates and the outline of the rule set."""
-        from matplotlib.cm import ScalarMappable
-
         rates = floats(self.rates)
         down, across = rates.shape
         colours = self._colours(rates)
-        shades = colours.to_rgba(np.where(np.isnan(rates), 0.0, rates))[..., :3]
-        shades[self.few] = 1 - _FADED * (1 - shades[self.few])
-        shades[np.isnan(rates)] = _EMPTY
-        ax.imshow(shades, extent=(0, across, down, 0), aspect="auto", interpolation="nearest")
+        shades = self._shades(rates, colours)
+        extent = (0, across, down, 0)
+        ax.imshow(shades, extent=extent, aspect="auto", interpolation="nearest")
         self._hatch(ax)
         self._annotate(ax, rates, shades)
-        ax.vlines(range(1, across), 0, down, color="white", linewidth=0.8, zorder=1.5)
-        ax.hlines(range(1, down), 0, across, color="white", linewidth=0.8, zorder=1.5)
+        gaps = {"color": "white", "linewidth": 0.8, "zorder": 1.5}
+        ax.vlines(range(1, across), 0, down, **gaps)
+        ax.hlines(range(1, down), 0, across, **gaps)
         self._outline(ax)
         self._name(ax)
         if down > 1:  # one line of cells is too low for it
-            bar = ax.figure.colorbar(
-                ScalarMappable(colours.norm, colours.cmap),
-                ax=ax,
-                pad=0.015,
-                aspect=inches(ax)[1] / 0.1,
-            )
-            self._scale(bar, rates)
+            self._add_scale(ax, colours, down)
         ax.spines[:].set_visible(False)
         ax.tick_params(length=0)
 
+    def _shades(self, rates: Floats, colours: Any) -> Floats:
+        """Return the colour of each cell: paler where it has few rows, grey where it has none."""
+        empty = np.isnan(rates)
+        known_rates = np.where(empty, 0.0, rates)
+        shades: Floats = colours.to_rgba(known_rates)[..., :3]
+        few = self.few
+        darkness = 1 - shades[few]
+        shades[few] = 1 - _FADED * darkness
+        shades[empty] = _EMPTY
+        return shades
+
     def _colours(self, rates: Floats) -> Any:
+        """Return the scale of colours: that of cells with enough rows, where there are some."""
         from matplotlib.cm import ScalarMappable
         from matplotlib.colors import LinearSegmentedColormap, Normalize
 
-        sure = rates[~np.isnan(rates) & ~self.few]
-        known = sure if len(sure) else rates[~np.isnan(rates)]
+        known = ~np.isnan(rates)
+        enough = known & ~self.few
+        scaled = rates[enough] if enough.any() else rates[known]
         if self.centre is None:
-            norm, ends = Normalize(0, max(float(known.max(initial=0.0)), 1e-6)), ["white", BLUE]
+            highest = float(scaled.max(initial=0.0))
+            norm = Normalize(0, max(highest, _SMALLEST_RANGE))
+            ends = ["white", BLUE]
         else:
-            reach = max(float(np.abs(known - self.centre).max(initial=0.0)), 1e-6)
-            norm, ends = (
-                Normalize(self.centre - reach, self.centre + reach),
-                [
-                    VERMILLION,
-                    "white",
-                    BLUE,
-                ],
-            )
-        return ScalarMappable(norm, LinearSegmentedColormap.from_list("rates", ends))
+            distances = np.abs(scaled - self.centre)
+            farthest = float(distances.max(initial=0.0))
+            reach = max(farthest, _SMALLEST_RANGE)
+            lowest = self.centre - reach
+            norm = Normalize(lowest, self.centre + reach)
+            ends = [VERMILLION, "white", BLUE]
+        colour_map = LinearSegmentedColormap.from_list("rates", ends)
+        return ScalarMappable(norm, colour_map)
 
-    def _scale(self, bar: Any, rates: Floats) -> None:
+    def _add_scale(self, ax: Any, colours: Any, lines: int) -> None:
+        """Draw the scale of colours beside the cells, where there are so many lines of them."""
+        from matplotlib.cm import ScalarMappable
         from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-        low, high = bar.norm.vmin, bar.norm.vmax
-        bar.ax.set_ylim(max(low, 0.0), min(high, 1.0))
-        bar.locator = MaxNLocator(min(5, 1 + len(rates)), steps=[1, 2, 2.5, 5, 10])
+        _, high = inches(ax)
+        scale = ScalarMappable(colours.norm, colours.cmap)
+        aspect = high / 0.1
+        bar = ax.figure.colorbar(scale, ax=ax, pad=0.015, aspect=aspect)
+        lowest = max(bar.norm.vmin, 0.0)
+        highest = min(bar.norm.vmax, 1.0)
+        bar.ax.set_ylim(lowest, highest)
+        ticks = min(5, 1 + lines)
+        bar.locator = MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10])
         tick_text = number_text.percent_plain if self.percent else number_text.plain
         bar.formatter = FuncFormatter(lambda rate, _: tick_text(rate))
         bar.update_ticks()
@@ -149,99 +189,139 @@ class Heat:
         bar.outline.set_visible(False)
 
     def _hatch(self, ax: Any) -> None:
+        """Hatch the cells with few rows."""
         from matplotlib.collections import PolyCollection
 
-        cells = [
-            ((x, y), (x + 1, y), (x + 1, y + 1), (x, y + 1))
-            for y, x in np.argwhere(self.few).tolist()
-        ]
-        ax.add_collection(
-            PolyCollection(cells, facecolors="none", edgecolors="0.78", hatch="//", linewidths=0),
-            autolim=False,
+        cells = []
+        for y, x in np.argwhere(self.few).tolist():
+            right = x + 1
+            bottom = y + 1
+            corners = ((x, y), (right, y), (right, bottom), (x, bottom))
+            cells.append(corners)
+        hatching = PolyCollection(
+            cells,
+            facecolors="none",
+            edgecolors="0.78",
+            hatch="//",
+            linewidths=0,
         )
+        ax.add_collection(hatching, autolim=False)
 
     def _annotate(self, ax: Any, rates: Floats, shades: Floats) -> None:
         """Write into each cell its rate, and its rows where there is room."""
-        wide, high = inches(ax)
-        wide, high = _CELLS * wide / rates.shape[1], min(high / rates.shape[0], 2 * _CELL)
-        if wide < 6 * _LETTER or high < 0.8 * _FLAT:
+        down, across = rates.shape
+        axes_wide, axes_high = inches(ax)
+        cell_wide = _CELLS * axes_wide / across
+        cell_high = min(axes_high / down, 2 * _CELL)
+        if cell_wide < 6 * _LETTER or cell_high < 0.8 * _FLAT:
             return
-        dark = shades @ np.array([0.299, 0.587, 0.114]) < 0.52
-        for (down, across), rate in np.ndenumerate(rates):
-            text = "–" if math.isnan(rate) else self.said(rate)
-            if self.rows and high >= 1.7 * _FLAT and not math.isnan(rate):
-                text += f"\n{self.rows[down][across]:,}"
-            colour = (
-                "white" if dark[down, across] else "0.25" if self.few[down, across] else "black"
-            )
+        with_rows = bool(self.rows) and cell_high >= 1.7 * _FLAT
+        colours = self._letter_colours(shades)
+        for (y, x), rate in np.ndenumerate(rates):
             ax.text(
-                across + 0.5,
-                down + 0.5,
-                text,
+                x + 0.5,
+                y + 0.5,
+                self._cell_text(y, x, rate, with_rows=with_rows),
                 ha="center",
                 va="center",
                 fontsize=8,
-                color=colour,
+                color=colours[y, x],
                 linespacing=1.1,
             )
 
+    def _letter_colours(self, shades: Floats) -> NDArray[Any]:
+        """Return the colour of the letters in each cell, which must be seen on its shade."""
+        brightness = shades @ np.array(_BRIGHTNESS)
+        dark = brightness < _DARK
+        colours = np.full(dark.shape, "black", dtype=object)
+        colours[self.few] = "0.25"
+        colours[dark] = "white"
+        return colours
+
+    def _cell_text(self, y: int, x: int, rate: float, *, with_rows: bool) -> str:
+        if math.isnan(rate):
+            return "–"
+        text = self.rate_text(rate)
+        if with_rows:
+            rows = number_text.count(self.rows[y][x])
+            text += f"\n{rows}"
+        return text
+
     def _outline(self, ax: Any) -> None:
+        """Draw a line around the cells of the rule set, dashed where it covers them in part."""
         from matplotlib.collections import LineCollection
 
         if not self.inside:
             return
-        padded = np.pad(np.array(self.inside), 1)
-        sides = [
-            ((x, y), (x, y + 1))
-            for y, x in np.argwhere(padded[1:-1, 1:] != padded[1:-1, :-1]).tolist()
-        ]
-        sides += [
-            ((x, y), (x + 1, y))
-            for y, x in np.argwhere(padded[1:, 1:-1] != padded[:-1, 1:-1]).tolist()
-        ]
+        # An edge lies wherever one of two neighbouring cells is inside and the other is not.
+        inside = np.array(self.inside, dtype=np.int8)
+        nobody = np.int8(0)
+        upright = np.diff(inside, axis=1, prepend=nobody, append=nobody)
+        level = np.diff(inside, axis=0, prepend=nobody, append=nobody)
+        edges = []
+        for y, x in np.argwhere(upright).tolist():
+            start = (x, y)
+            end = (x, y + 1)
+            edges.append((start, end))
+        for y, x in np.argwhere(level).tolist():
+            start = (x, y)
+            end = (x + 1, y)
+            edges.append((start, end))
         style = "-" if self.whole else (0, (3, 2))
-        look = {
-            "colors": "black",
-            "linewidths": 2.0,
-            "linestyles": [style],
-            "capstyle": "projecting",
-        }
-        ax.add_collection(LineCollection(sides, clip_on=False, zorder=3, **look))
+        outline = LineCollection(
+            edges,
+            clip_on=False,
+            zorder=3,
+            colors="black",
+            linewidths=2.0,
+            linestyles=[style],
+            capstyle="projecting",
+        )
+        ax.add_collection(outline)
 
     def _names(self, wide: float) -> tuple[list[str], bool]:
-        """Return the labels under the cells of axes that wide, in lines that fit, or cut where they
-        must be turned.
+        """Return the labels under the cells of axes that wide, and whether they are turned.
+
+        Labels are set in two lines where these fit, or cut and turned otherwise.
         """
-        room = int(_CELLS * wide / len(self.labels[0]) / _LETTER)
-        lines = [
-            textwrap.wrap(label, max(room, 1), break_long_words=False) or [""]
-            for label in self.labels[0]
-        ]
-        if all(len(line) <= room for each in lines for line in each) and max(map(len, lines)) <= 2:
-            return ["\n".join(map(literal, each)) for each in lines], False
-        return [literal(label, _LABEL) for label in self.labels[0]], True
+        labels = self.labels[0]
+        cell_wide = _CELLS * wide / len(labels)
+        room = int(cell_wide / _LETTER)
+        names = []
+        for label in labels:
+            lines = textwrap.wrap(label, max(room, 1), break_long_words=False) or [""]
+            longest = max(map(len, lines))
+            if len(lines) > 2 or longest > room:
+                return [literal(every, _LABEL) for every in labels], True
+            names.append("\n".join(map(literal, lines)))
+        return names, False
 
     def _over(self, wide: float) -> str:
         return flowed(self.title, _LINES * wide)
 
     def _under(self, wide: float) -> str:
-        lines = [literal(self.axes[0]), *(flowed(note, _LINES * wide, 0.9) for note in self.notes)]
+        room = _LINES * wide
+        notes = [flowed(note, room, 0.9) for note in self.notes]
+        lines = [literal(self.axes[0]), *notes]
         return "\n".join(lines)
 
     def _name(self, ax: Any) -> None:
-        """Write the labels of the cells, as many as there is room for, and what is said of them
-        all.
-        """
+        """Write the labels of the cells, as many as there is room for, the title and the notes."""
         wide, high = inches(ax)
-        across, down = len(self.rates[0]), len(self.rates)
+        down = len(self.rates)
+        across = len(self.rates[0])
         names, turned = self._names(wide)
-        every = slice(None, None, max(1, math.ceil(_FLAT * across / wide)))
-        slanted = {"rotation": _SLANT, "ha": "right", "rotation_mode": "anchor"} if turned else {}
-        ax.set_xticks(np.arange(across)[every] + 0.5, names[every], fontsize=8, **slanted)
+        every = _every(_FLAT * across / wide)
+        places = np.arange(across) + 0.5
+        slanted: dict[str, Any] = {}
+        if turned:
+            slanted = {"rotation": _SLANT, "ha": "right", "rotation_mode": "anchor"}
+        ax.set_xticks(places[every], names[every], fontsize=8, **slanted)
         if len(self.axes) > 1:
-            every = slice(None, None, max(1, math.ceil(0.8 * _FLAT * down / high)))
+            every = _every(0.8 * _FLAT * down / high)
+            places = np.arange(down) + 0.5
             beside = [literal(label, _LABEL) for label in self.labels[1]]
-            ax.set_yticks(np.arange(down)[every] + 0.5, beside[every], fontsize=8)
+            ax.set_yticks(places[every], beside[every], fontsize=8)
             ax.set_ylabel(literal(self.axes[1], 30))
         else:
             ax.set_yticks([])
@@ -249,8 +329,13 @@ class Heat:
         ax.set_title(self._over(wide), loc="left", fontsize="medium")
 
 
+def _every(crowding: float) -> slice:
+    """Return which labels are written where they would take that many times the room there is."""
+    step = max(1, math.ceil(crowding))
+    return slice(None, None, step)
+
+
 def floats(rates: Sequence[Sequence[float | None]]) -> Floats:
     """Return rates as an array, NaN where a cell is empty."""
-    return np.array(
-        [[math.nan if rate is None else rate for rate in line] for line in rates], dtype=np.float64
-    )
+    # Conversion to floating point makes NaN of None.
+    return np.array(rates, dtype=np.float64)

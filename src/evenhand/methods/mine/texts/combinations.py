@@ -1,5 +1,7 @@
-"""Mining texts: what the software decides on each text with each term, for all rule sets of terms
-(TestSGD, Eq. 3).
+"""Mining texts: what the software decides on each text with each term, for all rule sets.
+
+Section 4.1 of TestSGD says which rule sets of terms there are, section 4.3 how texts are written
+with other terms.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.mine import messages
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError, clip
 from evenhand.runtime.random_streams import stream
@@ -27,9 +30,10 @@ if TYPE_CHECKING:
     from evenhand.runtime.budget import Meter
     from evenhand.statistics.intervals import Floats
     from evenhand.texts.lexicon import Term
-    from evenhand.texts.linear import LinearPath
     from evenhand.texts.matching import Matches
     from evenhand.texts.text_subject import TextSubject
+
+    Indices = NDArray[np.intp]
 
 MOST, MOST_LINEAR, MOST_EXPENSIVE = 200_000, 3_000_000, 5_000
 """Texts that are asked where no budget is given: of any software, of a linear model, and where each
@@ -39,14 +43,16 @@ LEAST = 50
 """The fewest texts of several categories together that are worth asking about."""
 MOST_NOTES = 8
 """Categories that one message lists."""
+_SLACK = 1e-12
+"""The part by which a number of texts may miss a threshold, for rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Categories that texts name together, and all combinations of their terms: one rule set each."""
+    """Categories that texts name together, and all combinations of their terms: rule sets."""
 
     categories: tuple[str, ...]
-    rows: NDArray[np.intp]
+    rows: Indices
     """The texts that name all of the categories, in random order."""
     choices: tuple[tuple[Term, ...], ...]
     """The terms of each category."""
@@ -69,18 +75,17 @@ class Family:
 
     def rule(self, at: int) -> Rule:
         """Return a combination of terms as a rule, with categories for features."""
-        return Rule(
-            tuple(
-                Condition(category, levels=(term.text,))
-                for category, term in zip(self.categories, self.terms[at], strict=True)
-            )
-        )
+        conditions = []
+        for category, term in zip(self.categories, self.terms[at], strict=True):
+            conditions.append(Condition(category, levels=(term.text,)))
+        return Rule(tuple(conditions))
 
 
 @dataclass(frozen=True, eq=False)
 class Decided:
-    """The outcomes of the texts of a family with each combination of terms, and as they stand where
-    that was asked.
+    """The outcomes of the texts of a family with each combination of terms.
+
+    Where that was asked, also those of the texts as they stand.
     """
 
     family: Family
@@ -93,16 +98,21 @@ class Decided:
     @cached_property
     def amounts(self) -> Floats:
         """How favourable the outcomes are, in [0, 1]."""
-        return self.amount(self.outcomes.ravel()).reshape(self.outcomes.shape)
+        flat = self.amount(self.outcomes.ravel())
+        return flat.reshape(self.outcomes.shape)
 
     @property
     def apart(self) -> Floats:
-        """By combination and text: how much more favourable the text is with these terms than with
-        others.
+        """How much more favourable each text is with a combination than with all others.
+
+        By combination and text.
         """
-        others = len(self.family.terms) - 1
+        combinations = len(self.family.terms)
+        others = combinations - 1
         total = self.amounts.sum(axis=1, keepdims=True)
-        return np.asarray(np.clip((self.amounts * (others + 1) - total) / others, -1.0, 1.0).T)
+        # a - (total - a) / others, with one division.
+        apart = (self.amounts * combinations - total) / others
+        return np.asarray(np.clip(apart, -1.0, 1.0).T)
 
     @property
     def inside(self) -> Floats:
@@ -110,110 +120,176 @@ class Decided:
         return np.asarray(self.amounts.mean(axis=0))
 
 
+@dataclass(frozen=True, eq=False)
+class _Categories:
+    """Some categories, by their numbers, and the texts that name all of them."""
+
+    numbers: tuple[int, ...]
+    rows: Indices
+
+    @property
+    def next_number(self) -> int:
+        """The first category that may be added, so that each set of them is grown once."""
+        return self.numbers[-1] + 1 if self.numbers else 0
+
+
 def families(matches: Matches, support: float, depth: int | None, seed: int) -> list[Family]:
     """Return the families that enough texts name (Equation 3), single categories first."""
-    lexicon, has = matches.lexicon, matches.has
+    names = matches.lexicon.categories
     order = stream(seed, "mine", "texts").permutation(len(matches.texts))
+    least = support * len(order) * (1 - _SLACK)
+    largest = min(len(names), depth or len(names))
     found: list[Family] = []
-    names = lexicon.categories
-    grown: list[tuple[tuple[int, ...], NDArray[np.intp]]] = [((), order)]
-    for _ in range(min(len(names), depth or len(names))):
-        # What too few texts name is named by no more of them together with another category.
-        grown = [
-            ((*chosen, at), some)
-            for chosen, rows in grown
-            for at in range(chosen[-1] + 1 if chosen else 0, len(names))
-            if len(some := rows[has[rows, at]]) >= support * len(order) * (1 - 1e-12)
-        ]
-        found += [
-            Family(
-                tuple(names[at] for at in chosen),
-                rows,
-                tuple(lexicon.of(names[at]) for at in chosen),
-                len(rows),
-            )
-            for chosen, rows in grown
-        ]
+    sets = [_Categories((), order)]
+    for _ in range(largest):
+        sets = _grown(sets, matches, least)
+        found += [_family(categories, matches) for categories in sets]
     if not found:
-        most = sorted(zip(has.mean(axis=0).tolist(), names, strict=True), key=lambda pair: -pair[0])
-        shares = [
-            f"{clip(name, 40)} {number_text.percent_figures(share, 2)}"
-            for share, name in most[:MOST_NOTES]
-        ]
-        least = number_text.percent_plain(support)
-        raise DataError(
-            f"no category of the lexicon is named in at least {least} of the {len(order):,} texts "
-            f"({', '.join(shares)}); try a smaller support"
-        )
+        raise _no_frequent_category(matches, support)
     return found
+
+
+def _grown(sets: Sequence[_Categories], matches: Matches, least: float) -> list[_Categories]:
+    """Return the sets with one more category each that at least so many texts name.
+
+    What too few texts name is named by no more of them together with another category.
+    """
+    grown = []
+    for categories in sets:
+        for number in range(categories.next_number, len(matches.lexicon.categories)):
+            names_it = matches.has[categories.rows, number]
+            rows = categories.rows[names_it]
+            if len(rows) >= least:
+                numbers = (*categories.numbers, number)
+                grown.append(_Categories(numbers, rows))
+    return grown
+
+
+def _family(categories: _Categories, matches: Matches) -> Family:
+    """Return the family of some categories."""
+    lexicon = matches.lexicon
+    names = tuple(lexicon.categories[number] for number in categories.numbers)
+    choices = tuple(lexicon.of(name) for name in names)
+    return Family(names, categories.rows, choices, len(categories.rows))
+
+
+def _no_frequent_category(matches: Matches, support: float) -> DataError:
+    """Return the error where too few texts name any category, with how many name each."""
+    shares = matches.has.mean(axis=0).tolist()
+    pairs = list(zip(shares, matches.lexicon.categories, strict=True))
+    pairs.sort(key=lambda pair: -pair[0])
+    most_named = []
+    for share, name in pairs[:MOST_NOTES]:
+        percent = number_text.percent_figures(share, 2)
+        most_named.append(f"{clip(name, 40)} {percent}")
+    return DataError(
+        messages.NO_FREQUENT_CATEGORY.format(
+            support=number_text.percent_plain(support),
+            texts=number_text.count(len(matches.texts)),
+            shares=", ".join(most_named),
+        )
+    )
 
 
 def affordable(
     found: Sequence[Family], most: int, *, standing: bool = False
 ) -> tuple[list[Family], list[str]]:
-    """Return as many families, and as many texts of each, as can be asked about, and what is left
-    out.
+    """Return as many families, and texts of each, as can be asked about, and what is left out.
 
     Parameters
     ----------
     standing
         Whether each text is asked about as it stands, too.
     """
-    sizes = {id(family): len(family.rows) * (family.rules + standing) for family in found}
-    # No set of categories is named by more texts than one of its categories, and single ones are
-    # always kept.
-    least = min(LEAST, max(len(family.rows) for family in found))
-    cost = _cost(found, least, standing=standing)
-    several = [family for family in found if len(family.categories) > 1]
-    out: list[Family] = []
-    for family in sorted(several, key=lambda family: -sizes[id(family)]):
-        if cost <= most:
-            break
-        out.append(family)
-        cost -= _cost([family], least, standing=standing)
-    notes = [
-        f"{' and '.join(family.categories)} together were not asked about: {sizes[id(family)]:,}"
-        " texts are beyond the budget"
-        for family in out[:MOST_NOTES]
-    ]
-    if len(out) > MOST_NOTES:
-        notes.append(f"nor were {len(out) - MOST_NOTES:,} other sets of categories")
-    left_out = set(map(id, out))
-    kept = [family for family in found if id(family) not in left_out]
-    rows = _rows(kept, most, standing=standing)
+    left_out = _too_expensive(found, most, standing=standing)
+    notes = _left_out_notes(left_out, standing=standing)
+    left_out_ids = set(map(id, left_out))
+    kept = [family for family in found if id(family) not in left_out_ids]
+    rows = _most_rows(kept, most, standing=standing)
     if not rows:
-        needed = sum(family.rules + standing for family in kept)
-        each = "one text" if len(kept) == 1 else "one text of each category"
-        raise UsageError(
-            f"budget: {max(most, 0):,} queries are left for texts with other terms, but {each}"
-            f" takes {needed:,}; raise queries"
-        )
+        raise _budget_too_small(kept, most, standing=standing)
     if any(len(family.rows) > rows for family in kept):
-        notes.append(
-            f"no more than {rows:,} texts of each category were asked about, chosen at random"
-        )
+        texts = number_text.count(rows)
+        notes.append(messages.TEXTS_CHOSEN_AT_RANDOM.format(texts=texts))
     return [family.only(rows) for family in kept], notes
 
 
-def _rows(found: Sequence[Family], most: int, *, standing: bool) -> int:
+def _too_expensive(found: Sequence[Family], most: int, *, standing: bool) -> list[Family]:
+    """Return the families of several categories that are left out, the most expensive first.
+
+    Enough are left out for the others to be asked about with a few texts each.
+    """
+    # No set of categories is named by more texts than one of its categories, and single ones are
+    # always kept.
+    most_texts = max(len(family.rows) for family in found)
+    least = min(LEAST, most_texts)
+    cost = _cost(found, least, standing=standing)
+    several = [family for family in found if len(family.categories) > 1]
+    several.sort(key=lambda family: -_full_cost(family, standing=standing))
+    left_out: list[Family] = []
+    for family in several:
+        if cost <= most:
+            break
+        left_out.append(family)
+        cost -= _cost([family], least, standing=standing)
+    return left_out
+
+
+def _left_out_notes(left_out: Sequence[Family], *, standing: bool) -> list[str]:
+    """Return a note for each family that is left out, up to a few."""
+    notes = []
+    for family in left_out[:MOST_NOTES]:
+        texts = number_text.count(_full_cost(family, standing=standing))
+        categories = " and ".join(family.categories)
+        notes.append(messages.CATEGORIES_OVER_BUDGET.format(categories=categories, texts=texts))
+    more = len(left_out) - MOST_NOTES
+    if more > 0:
+        count = number_text.count(more)
+        notes.append(messages.MORE_CATEGORIES_OVER_BUDGET.format(count=count))
+    return notes
+
+
+def _budget_too_small(kept: Sequence[Family], most: int, *, standing: bool) -> UsageError:
+    """Return the error for a budget under one text of each family."""
+    left = number_text.count(max(most, 0))
+    one_text_each = sum(family.rules + standing for family in kept)
+    needed = number_text.count(one_text_each)
+    if len(kept) == 1:
+        return UsageError(messages.BUDGET_UNDER_ONE_TEXT.format(left=left, needed=needed))
+    return UsageError(messages.BUDGET_UNDER_ONE_TEXT_EACH.format(left=left, needed=needed))
+
+
+def _most_rows(found: Sequence[Family], most: int, *, standing: bool) -> int:
     """Return the largest number of texts of each family that can be asked about."""
-    low, high = 0, max(len(family.rows) for family in found)
+    # By bisection, since the cost rises with the number of texts.
+    low = 0
+    high = max(len(family.rows) for family in found)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (
-            (middle, high) if _cost(found, middle, standing=standing) <= most else (low, middle - 1)
-        )
+        if _cost(found, middle, standing=standing) <= most:
+            low = middle
+        else:
+            high = middle - 1
     return low
 
 
 def _cost(found: Sequence[Family], rows: int, *, standing: bool) -> int:
     """Return how many texts are asked about with so many texts of each family."""
     # Numbers of Python, since combinations of terms can be more than an array can count.
-    return sum(min(len(family.rows), rows) * (family.rules + standing) for family in found)
+    cost = 0
+    for family in found:
+        texts = min(len(family.rows), rows)
+        cost += texts * (family.rules + standing)
+    return cost
+
+
+def _full_cost(family: Family, *, standing: bool) -> int:
+    """Return how many texts are asked about with all texts of a family."""
+    return len(family.rows) * (family.rules + standing)
 
 
 @dataclass(eq=False)
-class Asked:
+class TextAnswers:
     """What the software decided, and why asking ended."""
 
     decided: list[Decided] = field(default_factory=list)
@@ -227,7 +303,7 @@ def ask(
     meter: Meter,
     *,
     standing: bool = False,
-) -> Asked:
+) -> TextAnswers:
     """Ask about every text of every family with every combination of terms, each once.
 
     Parameters
@@ -236,63 +312,90 @@ def ask(
         Whether each text is asked about as it stands, too, to see whether its outcome changes.
         Otherwise outcomes are weighed, and whatever cannot be is refused at the first of them.
     """
-    path = linear_path(subject)
-    asked, total, done = (
-        Asked(),
-        sum(len(family.rows) * (family.rules + standing) for family in found),
-        0,
-    )
+    questions = _Questions(subject, matches, meter, standing=standing)
+    questions.total = sum(_full_cost(family, standing=standing) for family in found)
     for family in found:
+        questions.ask(family)
+        if questions.answers.stop is not None:
+            break
+    return questions.answers
+
+
+class _Questions:
+    """Asks about texts family by family, until all are answered or the time is up."""
+
+    def __init__(
+        self, subject: TextSubject, matches: Matches, meter: Meter, *, standing: bool
+    ) -> None:
+        self.answers = TextAnswers()
+        self.total = 0
+        self._done = 0
+        self._subject = subject
+        self._path = linear_path(subject)
+        self._matches = matches
+        self._meter = meter
+        self._standing = standing
+
+    def ask(self, family: Family) -> None:
+        """Ask about every text of a family with every combination of terms."""
         parts: list[NDArray[Any]] = []
-        at_once = (
-            max(1, subject.batch // family.rules) if path is None else max(1, len(family.rows))
-        )
         try:
-            for start in range(0, len(family.rows), at_once):
-                rows = family.rows[start : start + at_once]
-                part = _decided(subject, path, matches, rows, family, standing=standing)
-                if not standing:
-                    subject.amount(part.ravel())
-                parts.append(part)
-                done += part.size
-                meter.queries += part.size
-                meter.report(
-                    f"texts that name {' and '.join(family.categories)}",
-                    done / total,
-                    f"{done:,} texts",
-                )
-                if meter.late and done < total:
-                    asked.stop = StopReason.SECONDS
+            for rows in self._batches(family):
+                outcomes = self._decide(rows, family)
+                if not self._standing:
+                    # What cannot be weighed is refused before more is asked.
+                    self._subject.amount(outcomes.ravel())
+                parts.append(outcomes)
+                self._count(outcomes.size, family)
+                if self._meter.late and self._done < self.total:
+                    self.answers.stop = StopReason.SECONDS
                     break
         except KeyboardInterrupt:
-            if not parts and not asked.decided:
+            if not parts and not self.answers.decided:
                 raise
-            asked.stop = StopReason.INTERRUPTED
+            self.answers.stop = StopReason.INTERRUPTED
         if parts:
-            outcomes, stand = np.split(np.concatenate(parts), [family.rules], axis=1)
-            asked.decided.append(
-                Decided(family.only(len(outcomes)), outcomes, stand, subject.amount)
-            )
-        if asked.stop is not None:
-            break
-    return asked
+            table = np.concatenate(parts)
+            with_terms, standing = np.split(table, [family.rules], axis=1)
+            asked = family.only(len(table))
+            decided = Decided(asked, with_terms, standing, self._subject.amount)
+            self.answers.decided.append(decided)
 
+    def _batches(self, family: Family) -> list[Indices]:
+        """Return the texts of a family, as many at once as a batch of the software holds."""
+        rows = family.rows
+        size = len(rows)
+        if self._path is None:
+            size = self._subject.batch // family.rules
+        size = max(1, size)
+        starts = range(0, len(rows), size)
+        return [rows[start : start + size] for start in starts]
 
-def _decided(
-    subject: TextSubject,
-    path: LinearPath | None,
-    matches: Matches,
-    rows: NDArray[np.intp],
-    family: Family,
-    *,
-    standing: bool,
-) -> NDArray[Any]:
-    """Return the outcomes of texts, by text and combination, and in a last column as they stand."""
-    stand = [matches.texts[row] for row in rows.tolist()] if standing else []
-    if path is not None:
-        outcomes = path.decide(matches, rows, family.categories, family.terms)
-        return np.column_stack([outcomes, subject.decide(stand)]) if standing else outcomes
-    texts = [
-        text for terms in family.terms for text in matches.write(rows, family.categories, terms)
-    ]
-    return subject.decide(texts + stand).reshape(-1, len(rows)).T
+    def _count(self, texts: int, family: Family) -> None:
+        """Count the texts that were asked about, and report how far the asking is."""
+        self._done += texts
+        self._meter.queries += texts
+        categories = " and ".join(family.categories)
+        task = messages.PROGRESS_TEXTS.format(categories=categories)
+        count = number_text.count(self._done)
+        done = messages.PROGRESS_TEXTS_DONE.format(count=count)
+        share = self._done / self.total
+        self._meter.report(task, share, done)
+
+    def _decide(self, rows: Indices, family: Family) -> NDArray[Any]:
+        """Return the outcomes by text and combination, and in a last column as texts stand."""
+        standing: list[str] = []
+        if self._standing:
+            standing = [self._matches.texts[row] for row in rows.tolist()]
+        if self._path is not None:
+            # A linear model adds up what each term weighs, without writing any text.
+            outcomes = self._path.decide(self._matches, rows, family.categories, family.terms)
+            if not self._standing:
+                return outcomes
+            return np.column_stack([outcomes, self._subject.decide(standing)])
+        texts: list[str] = []
+        for terms in family.terms:
+            texts += self._matches.write(rows, family.categories, terms)
+        outcomes = self._subject.decide(texts + standing)
+        by_combination = outcomes.reshape(-1, len(rows))
+        return by_combination.T

@@ -1,6 +1,4 @@
-"""What was mined in texts, told: scores of all rule sets of terms, stories, and the texts whose
-outcome changes.
-"""
+"""Findings of a mining of texts: scores of all rule sets of terms, and changed outcomes."""
 
 from __future__ import annotations
 
@@ -10,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.mine import messages
 from evenhand.methods.mine.findings import (
     OTHER_TEXTS,
     Place,
     both_sides,
-    none_of,
+    outcome_text,
     points_apart,
     ratio,
-    treated_so,
 )
-from evenhand.methods.mine.texts.ranking import Ranked, Scored, gather
+from evenhand.methods.mine.texts.ranking import RankedTerms, ScoredFamily, gather
 from evenhand.results.evidence import Case, Finding
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError
@@ -28,231 +26,289 @@ from evenhand.space.rule import Rule
 from evenhand.statistics.betting import bet
 from evenhand.statistics.estimate import Estimate
 from evenhand.statistics.intervals import clopper_pearson
-from evenhand.statistics.simultaneous import Sure, absolute
+from evenhand.statistics.simultaneous import SimultaneousIntervals, absolute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from evenhand.methods.mine.texts.combinations import Decided
+    from evenhand.methods.mine.texts.combinations import Decided, Family
     from evenhand.statistics.intervals import Floats
     from evenhand.texts.matching import Matches
     from evenhand.texts.text_subject import TextSubject
+
+    Flags = NDArray[np.bool_]
+    Indices = NDArray[np.intp]
+    Entry = dict[str, Any]
 
 AGAINST = ("terms", "rest")
 """What texts with the terms of a rule set are compared with: the same texts with other terms, or
 all other texts.
 """
-LIKE, CASES, MOST_MATRICES = 5, 3, 15
+LIKE = 5
+"""Rule sets that are listed beside the one that leads a story."""
+CASES = 3
+"""Cases that are shown with a finding."""
+MOST_MATRICES = 15
+"""The most matrices of rates that are kept for heat maps."""
 
 
-def score_terms(decided: Decided, sure: Sure) -> Scored:
+def score_terms(decided: Decided, intervals: SimultaneousIntervals) -> ScoredFamily:
     """Score each combination against the same texts with all other combinations.
 
     Each text is its own control, so that limits are those of the mean of differences within texts.
     """
     apart = decided.apart
     # Bets hold for values of any kind, so that their tails need not be those of graded counts.
-    low, high = absolute(*bet(apart, replace(sure, graded=False).tail, low=-1.0, high=1.0))
+    tail = replace(intervals, graded=False).tail
+    lows, highs = bet(apart, tail, low=-1.0, high=1.0)
+    low, high = absolute(lows, highs)
     inside = decided.inside
-    outside = np.clip(inside - apart.mean(axis=1), 0.0, 1.0)
+    mean_apart = apart.mean(axis=1)
+    outside = np.clip(inside - mean_apart, 0.0, 1.0)
     size = len(decided.family.rows)
-    return Scored(
-        decided, inside, outside, low, high, [(float(mean) * size, size) for mean in outside]
-    )
+    other = [(float(mean) * size, size) for mean in outside]
+    return ScoredFamily(decided, inside, outside, low, high, other)
 
 
 def score_rest(
-    decided: Decided, sure: Sure, names: NDArray[np.bool_], base: Floats, matches: Matches
-) -> Scored:
-    """Score each combination against all texts, as they stand, that do not have all of its terms
-    (the paper's ¬R).
+    decided: Decided,
+    intervals: SimultaneousIntervals,
+    names: Flags,
+    base: Floats,
+    matches: Matches,
+) -> ScoredFamily:
+    """Score each combination against all texts, as they stand, that do not have all of its terms.
+
+    These are the paper's ¬R (Definition 4.1).
     """
-    position = {term: at for at, term in enumerate(matches.lexicon.terms)}
+    position = {term: number for number, term in enumerate(matches.lexicon.terms)}
     other = []
     for terms in decided.family.terms:
-        without = ~names[:, [position[term] for term in terms]].all(axis=1)
-        other.append((float(base[without].sum()), int(without.sum())))
+        columns = [position[term] for term in terms]
+        without = ~names[:, columns].all(axis=1)
+        without_hits = float(base[without].sum())
+        other.append((without_hits, int(without.sum())))
     hits, size = np.array(other, dtype=float).T
     outside = hits / np.maximum(size, 1)
     rows = len(decided.family.rows)
-    (low, high), (least, most) = sure.rate(decided.inside * rows, rows), sure.rate(hits, size)
-    return Scored(decided, decided.inside, outside, *absolute(low - most, high - least), other)
+    inside_hits = decided.inside * rows
+    low, high = intervals.rate(inside_hits, rows)
+    other_low, other_high = intervals.rate(hits, size)
+    # Rates of different texts: their difference lies between those of opposite limits.
+    lows, highs = absolute(low - other_high, high - other_low)
+    return ScoredFamily(decided, decided.inside, outside, lows, highs, other)
 
 
 @dataclass(frozen=True, eq=False)
-class TextTelling:
-    """Tells the stories of rule sets of terms, in findings and as JSON holds them."""
+class TextFindingWriter:
+    """Writes the stories of rule sets of terms, as findings and as the details of a result."""
 
     subject: TextSubject
     matches: Matches
-    sure: Sure
+    intervals: SimultaneousIntervals
     against: str
     limit: float | None = None
 
-    def told(self, scored: Sequence[Scored], most: int) -> tuple[list[Finding], dict[str, Any]]:
-        """Return the findings, best evidence first, and what else there is to tell."""
-        ranking = sorted(
-            (
-                Ranked(family, at)
-                for family in scored
-                for at in range(len(family.inside))
-                if family.other[at][1]
-            ),
-            key=lambda one: (
-                -round(float(one.scored.low[one.at]), 12),
-                -abs(float(one.scored.difference[one.at])),
-            ),
-        )
+    def write(self, scored: Sequence[ScoredFamily], most: int) -> tuple[list[Finding], Entry]:
+        """Return the findings, best evidence first, and the details."""
+        ranking = _ranking(scored)
         if not ranking:
-            raise DataError(
-                "every text has every term, so that there is no rest to compare with; try"
-                " against='terms'"
-            )
+            raise DataError(messages.NO_REST_AT_ALL)
         stories = gather(ranking, most, paired=self.against == "terms")
-        entries = [self._entry(story) for story in stories]
-        findings = [
-            self._finding(story[0], entry, at)
-            for at, (story, entry) in enumerate(zip(stories, entries, strict=True))
-        ]
+        entries = [self._story_entry(story) for story in stories]
+        findings = []
+        for number, (story, entry) in enumerate(zip(stories, entries, strict=True)):
+            place = Place(0, "story", number)
+            findings.append(self._finding(story[0], entry, place))
         leads = {id(story[0]) for story in stories}
-        left = [one for one in ranking if id(one) not in leads]
-        rest = self._rest(left) if left else None
-        if rest is not None:
-            estimate = self._estimate(
-                rest["value"], rest["low"], rest["high"], self._texts(scored), ()
-            )
-            claim = f"{none_of(rest['rules'])} of terms is further from others than this"
-            claim = f"{claim} ({points_apart(estimate)})"
-            rest_place = Place(0, "rest")
-            findings.append(
-                Finding(claim, Rule(()), estimate, self.limit, score="rate", detail=rest_place)
-            )
+        others = [ranked for ranked in ranking if id(ranked) not in leads]
+        rest = None
+        if others:
+            rest = _rest_entry(others)
+            findings.append(self._finding_of_others(rest, _text_count(scored)))
         return findings, {"stories": entries, "rest": rest, "matrix": matrices(scored)}
 
-    @staticmethod
-    def _texts(scored: Sequence[Scored]) -> int:
-        return len(np.unique(np.concatenate([one.decided.family.rows for one in scored])))
-
-    @staticmethod
-    def _rest(others: Sequence[Ranked]) -> dict[str, Any]:
-        ends = [
-            (abs(one.scored.difference[one.at]), one.scored.low[one.at], one.scored.high[one.at])
-            for one in others
-        ]
-        value, low, high = (float(end) for end in np.array(ends).max(axis=0))
-        return {
-            "rules": len(others),
-            "value": value,
-            "low": min(low, value),
-            "high": max(high, value),
-        }
-
-    def _entry(self, story: Sequence[Ranked]) -> dict[str, Any]:
-        lead, family = story[0], story[0].scored.decided.family
-        scored, at = lead.scored, lead.at
-        difference, size = float(scored.difference[at]), len(family.rows)
-        named = family.categories
-        rate = self._rate(float(scored.inside[at]) * size, size, named)
-        other = self._rate(*scored.other[at], named if self.against == "terms" else ())
+    def _story_entry(self, story: Sequence[RankedTerms]) -> Entry:
+        """Return what the details hold of a story."""
+        lead = story[0]
+        family = lead.scored.decided.family
+        size = len(family.rows)
+        categories = family.categories
+        inside = float(lead.scored.inside[lead.at])
+        rate = self._rate(inside * size, size, categories)
+        other_hits, other_size = lead.scored.other[lead.at]
+        other_categories = categories if self.against == "terms" else ()
+        other = self._rate(other_hits, other_size, other_categories)
+        difference = lead.difference
         return {
             "rule": lead.rule.to_dict(),
             "text": lead.rule.text,
             "texts": size,
             "support": family.texts / len(self.matches.texts),
             "difference": difference,
-            "low": min(float(scored.low[at]), abs(difference)),
-            "high": max(float(scored.high[at]), abs(difference)),
+            "low": min(lead.low, abs(difference)),
+            "high": max(lead.high, abs(difference)),
             "rate": rate.to_dict(),
             "other": other.to_dict(),
             "ratio": ratio(rate, other),
             "rules": len(story),
-            "like": [
-                {
-                    "text": one.rule.text,
-                    "difference": float(one.scored.difference[one.at]),
-                    "support": one.scored.decided.family.texts / len(self.matches.texts),
-                }
-                for one in story[1 : LIKE + 1]
-            ],
+            "like": [self._like_entry(ranked) for ranked in story[1 : LIKE + 1]],
         }
 
-    def _rate(self, hits: float, size: int, named: Sequence[str]) -> Estimate:
-        low, high = (float(end) for end in self.sure.rate(min(hits, size), size))
+    def _like_entry(self, ranked: RankedTerms) -> Entry:
+        """Return what the details hold of a rule set with terms like those of a story."""
+        family = ranked.scored.decided.family
+        return {
+            "text": ranked.rule.text,
+            "difference": ranked.difference,
+            "support": family.texts / len(self.matches.texts),
+        }
+
+    def _rate(self, hits: float, size: int, categories: Sequence[str]) -> Estimate:
+        lows, highs = self.intervals.rate(min(hits, size), size)
         value = hits / size if size else math.nan
-        return self._estimate(value, min(low, value), max(high, value), size, named, "exact")
+        low = min(float(lows), value)
+        high = max(float(highs), value)
+        return self._estimate("exact", value, (low, high), size, categories)
 
     def _estimate(
         self,
+        method: str,
         value: float,
-        low: float,
-        high: float,
+        limits: tuple[float, float],
         n: int,
-        named: Sequence[str],
-        method: str | None = None,
+        categories: Sequence[str],
     ) -> Estimate:
-        method = method or ("betting" if self.against == "terms" else "exact")
-        said = f"{method}, simultaneous over {self.sure.among:,} rule sets"
-        return Estimate(
-            value, low, min(high, 1.0), n, self.sure.level, said, population(self.matches, named)
-        )
+        low, high = limits
+        examined = number_text.count(self.intervals.among)
+        simultaneous = messages.METHOD_OVER_RULE_SETS.format(method=method, count=examined)
+        texts = population(self.matches, categories)
+        level = self.intervals.level
+        return Estimate(value, low, min(high, 1.0), n, level, simultaneous, texts)
 
-    def _finding(self, lead: Ranked, entry: dict[str, Any], at: int) -> Finding:
-        named = lead.scored.decided.family.categories
-        estimate = self._estimate(
-            abs(entry["difference"]), entry["low"], entry["high"], entry["texts"], named
-        )
-        terms = " and ".join(f"“{term.text}”" for term in lead.scored.decided.family.terms[lead.at])
-        inside, outside, others = (
-            entry["rate"]["value"],
-            entry["other"]["value"],
-            OTHER_TEXTS[self.against],
-        )
-        treated = treated_so(
-            self.subject.favoured,
-            inside,
-            others,
-            outside,
-            counts=self.subject.counts,
-            named=self.subject.names_outcome,
-        )
-        claim = f"texts that say {terms} {treated} ({points_apart(estimate)})"
-        groups = both_sides(entry, others)
-        place = Place(0, "story", at)
+    @property
+    def _method(self) -> str:
+        """How the limits of a difference are found."""
+        return "betting" if self.against == "terms" else "exact"
+
+    def _finding(self, lead: RankedTerms, entry: Entry, place: Place) -> Finding:
+        """Return the finding of a story."""
+        value = abs(entry["difference"])
+        limits = (entry["low"], entry["high"])
+        categories = lead.scored.decided.family.categories
+        estimate = self._estimate(self._method, value, limits, entry["texts"], categories)
         return Finding(
-            claim,
+            self._claim(lead, entry, points_apart(estimate)),
             lead.rule,
             estimate,
             self.limit,
             self._cases(lead),
-            groups,
+            both_sides(entry, OTHER_TEXTS[self.against]),
             score="rate",
             detail=place,
         )
 
-    def _cases(self, lead: Ranked) -> tuple[Case, ...]:
-        """Return texts whose outcome these terms change the most, against other terms."""
-        decided, at = lead.scored.decided, lead.at
-        sign = 1.0 if lead.scored.difference[at] >= 0 else -1.0
-        gaps = sign * (decided.amounts[:, [at]] - decided.amounts)
-        mine = decided.family.terms[at]
-        same = np.array(
-            [
-                sum(a == b for a, b in zip(terms, mine, strict=True))
-                for terms in decided.family.terms
-            ]
+    def _claim(self, lead: RankedTerms, entry: Entry, difference: str) -> str:
+        """Return the sentence that compares texts with some terms with others."""
+        family = lead.scored.decided.family
+        terms = [f"“{term.text}”" for term in family.terms[lead.at]]
+        inside = entry["rate"]["value"]
+        outside = entry["other"]["value"]
+        others = OTHER_TEXTS[self.against]
+        if not self.subject.counts:
+            return messages.TEXT_MEANS.format(
+                terms=" and ".join(terms),
+                mean=number_text.decimal(inside),
+                others=others,
+                other_mean=number_text.decimal(outside),
+                difference=difference,
+            )
+        return messages.TEXT_RATES.format(
+            terms=" and ".join(terms),
+            outcome=outcome_text(self.subject.favoured, named=self.subject.names_outcome),
+            rate=number_text.percent(inside),
+            others=others,
+            other_rate=number_text.percent(outside),
+            difference=difference,
         )
+
+    def _finding_of_others(self, rest: Entry, texts: int) -> Finding:
+        """Return the finding that bounds all rule sets that lead no story."""
+        limits = (rest["low"], rest["high"])
+        estimate = self._estimate(self._method, rest["value"], limits, texts, ())
+        difference = points_apart(estimate)
+        if rest["rules"] > 1:
+            count = number_text.count(rest["rules"])
+            claim = messages.OTHER_TERMS_CLOSER.format(count=count, difference=difference)
+        else:
+            claim = messages.OTHER_TERM_CLOSER.format(difference=difference)
+        place = Place(0, "rest")
+        return Finding(claim, Rule(()), estimate, self.limit, score="rate", detail=place)
+
+    def _cases(self, lead: RankedTerms) -> tuple[Case, ...]:
+        """Return texts whose outcome these terms change the most, against other terms."""
+        decided = lead.scored.decided
+        at = lead.at
+        sign = 1.0 if lead.scored.difference[at] >= 0 else -1.0
+        own_amounts = decided.amounts[:, [at]]
+        gaps = sign * (own_amounts - decided.amounts)
+        shared = _shared_terms(decided.family, at)
         # Of terms that change as much, those that leave the other categories as they are.
-        other = np.argmax(np.round(gaps, 9) + 1e-6 * same, axis=1)
+        preferred = np.round(gaps, 9) + 1e-6 * shared
+        other = np.argmax(preferred, axis=1)
+        texts = np.arange(len(gaps))
+        largest_gaps = gaps[texts, other]
 
-        def with_these(row: int) -> Shown:
-            return _shown(self.matches, decided, row, at)
+        def with_these(row: int) -> TextOutcome:
+            return _text_outcome(self.matches, decided, row, at)
 
-        return _cases(self.matches, decided, gaps[np.arange(len(gaps)), other], with_these, other)
+        return _cases(self.matches, decided, largest_gaps, with_these, other)
 
 
-Shown = tuple[dict[str, Any], Any]
+def _ranking(scored: Sequence[ScoredFamily]) -> list[RankedTerms]:
+    """Return all rule sets that can be compared, best evidence first."""
+    ranking = []
+    for family in scored:
+        for at, (_, size) in enumerate(family.other):
+            if size:
+                ranking.append(RankedTerms(family, at))
+    # Sums in another order differ in their last digits, which must not decide the order.
+    ranking.sort(key=lambda ranked: (-round(ranked.low, 12), -abs(ranked.difference)))
+    return ranking
+
+
+def _text_count(scored: Sequence[ScoredFamily]) -> int:
+    """Return how many texts were asked about, each counted once."""
+    rows = np.concatenate([family.decided.family.rows for family in scored])
+    return len(np.unique(rows))
+
+
+def _rest_entry(others: Sequence[RankedTerms]) -> Entry:
+    """Return what the details hold of the rule sets that lead no story."""
+    value = max(abs(ranked.difference) for ranked in others)
+    low = max(ranked.low for ranked in others)
+    high = max(ranked.high for ranked in others)
+    return {
+        "rules": len(others),
+        "value": value,
+        "low": min(low, value),
+        "high": max(high, value),
+    }
+
+
+def _shared_terms(family: Family, at: int) -> Indices:
+    """Return how many terms each combination shares with one of them."""
+    own = family.terms[at]
+    shared = []
+    for terms in family.terms:
+        pairs = zip(terms, own, strict=True)
+        shared.append(sum(term == own_term for term, own_term in pairs))
+    return np.array(shared)
+
+
+TextOutcome = tuple[dict[str, Any], Any]
 """A text in the form of a case, and its outcome."""
 
 
@@ -260,70 +316,80 @@ def _cases(
     matches: Matches,
     decided: Decided,
     size: Floats,
-    first: Callable[[int], Shown],
-    other: NDArray[np.intp],
+    first: Callable[[int], TextOutcome],
+    other: Indices,
 ) -> tuple[Case, ...]:
-    """Return the shortest of those texts that change the most, first in one way and then with other
-    terms.
+    """Return the shortest of those texts that change the most.
+
+    `first` returns a text in the one way, `other` is with which terms it stands in the other.
     """
     rows = np.flatnonzero(size > 0)
-    texts = [matches.texts[row] for row in decided.family.rows[rows].tolist()]
-    lengths = np.array([len(text) for text in texts], dtype=np.intp)
-    order = np.lexsort((lengths, -np.round(size[rows], 9))).tolist()
+    places = decided.family.rows[rows]
+    texts = [matches.texts[place] for place in places.tolist()]
+    lengths = np.array(list(map(len, texts)), dtype=np.intp)
+    largest_first = -np.round(size[rows], 9)
+    order = np.lexsort((lengths, largest_first))
     # The same text may be given many times, and several may be the same but for their terms.
     distinct: dict[str, int] = {}
-    for at in order:
-        distinct.setdefault(texts[at], int(rows[at]))
-    found: dict[tuple[str, str], Case] = {}
+    for number in order.tolist():
+        distinct.setdefault(texts[number], int(rows[number]))
+    cases: dict[tuple[str, str], Case] = {}
     for row in distinct.values():
-        (individual, outcome), (twin, another) = (
-            first(row),
-            _shown(matches, decided, row, int(other[row])),
-        )
-        found.setdefault(
-            (individual["text"], twin["text"]), Case(individual, twin, (outcome, another))
-        )
-        if len(found) == CASES:
+        individual, outcome = first(row)
+        combination = int(other[row])
+        twin, other_outcome = _text_outcome(matches, decided, row, combination)
+        pair = (individual["text"], twin["text"])
+        case = Case(individual, twin, (outcome, other_outcome))
+        cases.setdefault(pair, case)
+        if len(cases) == CASES:
             break
-    return tuple(found.values())
+    return tuple(cases.values())
 
 
-def _shown(matches: Matches, decided: Decided, row: int, at: int) -> Shown:
+def _text_outcome(matches: Matches, decided: Decided, row: int, at: int) -> TextOutcome:
     """Return a text with a combination of terms, which are marked, and its outcome."""
     family = decided.family
     terms = family.terms[at]
-    text = matches.marked(int(family.rows[row]), family.categories, terms)
-    names = {name: term.text for name, term in zip(family.categories, terms, strict=True)}
-    return {**names, "text": text}, plain(decided.outcomes[row, at])
+    place = int(family.rows[row])
+    text = matches.marked(place, family.categories, terms)
+    shown: Entry = {}
+    for name, term in zip(family.categories, terms, strict=True):
+        shown[name] = term.text
+    shown["text"] = text
+    outcome = plain(decided.outcomes[row, at])
+    return shown, outcome
 
 
-def matrices(scored: Sequence[Scored]) -> list[dict[str, Any]]:
+def matrices(scored: Sequence[ScoredFamily]) -> list[Entry]:
     """Return the rate with each term of a category, and of each term × term of two."""
     found = []
-    for one in scored:
-        family = one.decided.family
+    for scored_family in scored:
+        family = scored_family.decided.family
         if len(family.categories) > 2:
             continue
-        labels = [
-            list(dict.fromkeys(terms[at].text for terms in family.terms))
-            for at in range(len(family.categories))
-        ]
-        rates = np.round(one.inside, 6).reshape([len(names) for names in labels])
-        found.append(
-            {
-                "axes": list(family.categories),
-                "labels": labels,
-                "texts": len(family.rows),
-                "rates": rates.tolist(),
-            }
-        )
+        labels = []
+        for terms in family.choices:
+            texts = [term.text for term in terms]
+            labels.append(list(dict.fromkeys(texts)))
+        shape = tuple(map(len, labels))
+        rates = np.round(scored_family.inside, 6).reshape(shape)
+        matrix = {
+            "axes": list(family.categories),
+            "labels": labels,
+            "texts": len(family.rows),
+            "rates": rates.tolist(),
+        }
+        found.append(matrix)
     return found[:MOST_MATRICES]
 
 
 def population(matches: Matches, categories: Sequence[str] = ()) -> str:
-    """Name the texts that scores speak of, which name some categories."""
-    said = f"texts like the {len(matches.texts):,} given"
-    return f"{said} that name {' and '.join(categories)}" if categories else said
+    """Return which texts scores are about: those like the given ones that name some categories."""
+    count = number_text.count(len(matches.texts))
+    if not categories:
+        return messages.TEXTS_LIKE_GIVEN.format(count=count)
+    names = " and ".join(categories)
+    return messages.TEXTS_THAT_NAME.format(count=count, categories=names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -335,76 +401,104 @@ class TextCausal:
     level: float
     limit: float | None = None
 
-    def told(self, decided: Sequence[Decided]) -> tuple[list[Finding], list[dict[str, Any]]]:
-        """Return a finding for each family, and how often each combination of terms changes an
-        outcome.
-        """
-        told = [self._told(one, among=len(decided)) for one in decided]
-        told.sort(key=lambda pair: (-pair[0].estimate.low, -pair[0].estimate.value))
-        findings = [
-            replace(finding, detail=Place(0, "change", at)) for at, (finding, _) in enumerate(told)
-        ]
-        return findings, [entry for _, entry in told]
+    def write(self, decided: Sequence[Decided]) -> tuple[list[Finding], list[Entry]]:
+        """Return a finding for each family, and how often each combination changes an outcome."""
+        among = len(decided)
+        pairs = [self._changes(family, among=among) for family in decided]
+        pairs.sort(key=lambda pair: _evidence(pair[0]))
+        findings = []
+        entries = []
+        for number, (finding, entry) in enumerate(pairs):
+            place = Place(0, "change", number)
+            findings.append(replace(finding, detail=place))
+            entries.append(entry)
+        return findings, entries
 
-    def _told(self, decided: Decided, *, among: int) -> tuple[Finding, dict[str, Any]]:
+    def _changes(self, decided: Decided, *, among: int) -> tuple[Finding, Entry]:
+        """Return the finding of a family, and what the details hold of it."""
         family = decided.family
         moved = self.subject.view.distance(decided.outcomes, decided.standing)
+        # A text changes if any of the terms changes it.
         worst = moved.max(axis=1)
-        n = len(worst)
-        names, several = " and ".join(family.categories), len(family.categories)
-        estimate = self._estimate(worst, n, among, family.categories)
-        share = number_text.percent(estimate.value)
-        claim = (
-            f"changing only the {'terms' if several > 1 else 'term'} for {names} changes the"
-            f" outcome of {share} of the {n:,} texts that name"
-            f" {('one', 'both', 'all')[min(several, 3) - 1]}"
-        )
+        estimate = self._estimate(worst, among, family.categories)
 
-        def standing(row: int) -> Shown:
+        def standing(row: int) -> TextOutcome:
             place = int(family.rows[row])
-            own = {name: _own(self.matches, name, place) for name in family.categories}
-            return {**own, "text": self.matches.marked(place, family.categories)}, plain(
-                decided.standing[row, 0]
-            )
+            shown: Entry = {}
+            for name in family.categories:
+                shown[name] = _own_terms(self.matches, name, place)
+            shown["text"] = self.matches.marked(place, family.categories)
+            return shown, plain(decided.standing[row, 0])
 
-        found = _cases(
-            self.matches, decided, worst.astype(float), standing, np.argmax(moved, axis=1)
-        )
+        most_changing = np.argmax(moved, axis=1)
+        cases = _cases(self.matches, decided, worst.astype(float), standing, most_changing)
+        terms = []
+        for at in range(len(family.terms)):
+            changed = float(moved[:, at].mean())
+            terms.append({"text": family.rule(at).text, "changed": changed})
         entry = {
             "categories": list(family.categories),
-            "texts": n,
+            "texts": len(worst),
             "changed": float(worst.sum()),
             "estimate": estimate.to_dict(),
-            "terms": [
-                {"text": family.rule(at).text, "changed": float(moved[:, at].mean())}
-                for at in range(len(family.terms))
-            ],
+            "terms": terms,
         }
-        return (
-            Finding(claim, family.categories, estimate, self.limit, found, score="changes"),
-            entry,
-        )
+        claim = _change_claim(family, estimate)
+        finding = Finding(claim, family.categories, estimate, self.limit, cases, score="changes")
+        return finding, entry
 
-    def _estimate(self, worst: NDArray[Any], n: int, among: int, names: Sequence[str]) -> Estimate:
+    def _estimate(self, worst: NDArray[Any], among: int, categories: Sequence[str]) -> Estimate:
+        """Return the share of texts that change, with an interval that holds for all families."""
+        n = len(worst)
+        # Bonferroni: each of `among` intervals misses with that part of the error.
         level = 1 - (1 - self.level) / among
-        value, graded = float(worst.mean()), worst.dtype.kind != "b"
+        graded = worst.dtype.kind != "b"
         if graded:
-            low, high = (float(end[0]) for end in bet(worst[None], (1 - level) / 2))
+            method = "betting"
+            tail = (1 - level) / 2
+            lows, highs = bet(worst[None], tail)
+            low = float(lows[0])
+            high = float(highs[0])
         else:
-            low, high = (float(end) for end in clopper_pearson(worst.sum(), n, level))
-        said = (
-            f"{'betting' if graded else 'exact'}, simultaneous over {among} set{'s' * (among > 1)}"
-            " of categories"
-        )
-        ends = min(low, value), max(high, value)
-        return Estimate(value, *ends, n, self.level, said, population(self.matches, names))
+            method = "exact"
+            lows, highs = clopper_pearson(worst.sum(), n, level)
+            low = float(lows)
+            high = float(highs)
+        if among > 1:
+            simultaneous = messages.METHOD_OVER_CATEGORIES.format(method=method, count=among)
+        else:
+            simultaneous = messages.METHOD_OVER_CATEGORY.format(method=method, count=among)
+        value = float(worst.mean())
+        low = min(low, value)
+        high = max(high, value)
+        texts = population(self.matches, categories)
+        return Estimate(value, low, high, n, self.level, simultaneous, texts)
 
 
-def _own(matches: Matches, category: str, row: int) -> str:
+def _evidence(finding: Finding) -> tuple[float, float]:
+    """Return the sort key that is least for the finding with the best evidence."""
+    estimate = finding.estimate
+    return -estimate.low, -estimate.value
+
+
+def _change_claim(family: Family, estimate: Estimate) -> str:
+    """Return the sentence that says how many texts of a family change."""
+    categories = " and ".join(family.categories)
+    share = number_text.percent(estimate.value)
+    texts = number_text.count(estimate.n)
+    several = len(family.categories)
+    if several == 1:
+        return messages.CHANGES_OF_ONE.format(categories=categories, share=share, texts=texts)
+    if several == 2:
+        return messages.CHANGES_OF_BOTH.format(categories=categories, share=share, texts=texts)
+    return messages.CHANGES_OF_ALL.format(categories=categories, share=share, texts=texts)
+
+
+def _own_terms(matches: Matches, category: str, row: int) -> str:
     """Return the terms of a category that a text has."""
-    terms = matches.lexicon.terms
-    return ", ".join(
-        terms[at].text
-        for at in np.flatnonzero(matches.names[row])
-        if terms[at].category == category
-    )
+    own = []
+    for number in np.flatnonzero(matches.names[row]):
+        term = matches.lexicon.terms[number]
+        if term.category == category:
+            own.append(term.text)
+    return ", ".join(own)

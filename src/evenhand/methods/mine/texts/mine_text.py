@@ -1,21 +1,21 @@
-"""mine_text: which sensitive terms change how a text is treated? (TestSGD for texts, Zhang et al.
-2022).
-"""
+"""mine_text: which sensitive terms change how a text is treated? (TestSGD, Zhang et al. 2022)."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.mine import MINE_TEXT
-from evenhand.methods.mine.findings import check_terms
-from evenhand.methods.mine.rule_sets import check_support
+from evenhand.methods.mine import MINE_TEXT, messages
+from evenhand.methods.mine.findings import check_terms, unknown_option
+from evenhand.methods.mine.rule_sets import check_depth, check_support
 from evenhand.methods.mine.texts.combinations import (
     MOST,
     MOST_EXPENSIVE,
     MOST_LINEAR,
     MOST_NOTES,
+    TextAnswers,
     affordable,
     ask,
     families,
@@ -23,19 +23,20 @@ from evenhand.methods.mine.texts.combinations import (
 from evenhand.methods.mine.texts.findings import (
     AGAINST,
     TextCausal,
-    TextTelling,
+    TextFindingWriter,
     population,
     score_rest,
     score_terms,
 )
 from evenhand.results.result import Result
+from evenhand.runtime import number_text
 from evenhand.runtime.budget import Meter, Spent, checked_budget, progress_bar
-from evenhand.runtime.errors import UsageError, clip, nearest
+from evenhand.runtime.errors import UsageError, clip
 from evenhand.scores.kinds import KINDS
 from evenhand.space.feature import category
 from evenhand.space.space import Space
 from evenhand.statistics.estimate import StopReason
-from evenhand.statistics.simultaneous import Sure
+from evenhand.statistics.simultaneous import SimultaneousIntervals
 from evenhand.texts.lexicon import lexicon_of
 from evenhand.texts.linear import linear_path
 from evenhand.texts.matching import find, texts_of
@@ -45,7 +46,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
 
+    from evenhand.methods.mine.texts.combinations import Decided, Family
+    from evenhand.methods.mine.texts.ranking import ScoredFamily
+    from evenhand.results.evidence import Finding
     from evenhand.runtime.budget import Budget
+    from evenhand.statistics.intervals import Floats
     from evenhand.subject.adapters.base import Output
     from evenhand.subject.outcome_meaning import Differs
     from evenhand.texts.lexicon import Lexicon
@@ -79,8 +84,9 @@ def mine_text(
     seed: int = 0,
     progress: bool | None = None,
 ) -> Result:
-    """Find sensitive terms with which texts are treated differently (TestSGD, sections 4.1 and
-    4.3).
+    """Find sensitive terms with which texts are treated differently.
+
+    Implements sections 4.1 and 4.3 of TestSGD (Zhang et al. 2022) for texts.
 
     Texts that name a category, such as a religion, are written with each of its terms, and those
     that name several with each combination. A rule set of terms is scored by how much more, or
@@ -107,6 +113,34 @@ def mine_text(
         paper, the ``"rest"``: all texts that do not have its terms, as they stand.
     positive, output, threshold, differs, ledger
         As for `Subject`.
+    limit, level
+        The engineering threshold for the difference of rates, which gives each finding a verdict,
+        and the confidence level of all intervals together.
+    top
+        The most rule sets to report.
+    budget, seed, progress
+        How much may be asked, the seed of all draws, and whether a progress bar is shown.
+
+    Returns
+    -------
+    Result
+        A finding for each reported rule set of terms, worst first; of the kind ``"causal"``, one
+        for each set of categories.
+
+    Raises
+    ------
+    UsageError
+        If an option is not valid, or if the budget is too small for one text of each category.
+    DataError
+        If too few texts name a category of the lexicon, or if there is no rest to compare with.
+
+    See Also
+    --------
+    mine : The same for people and their sensitive features.
+
+    Notes
+    -----
+    See docs/how-to/mine.md.
 
     Examples
     --------
@@ -115,167 +149,274 @@ def mine_text(
     >>> print(found.worst.about)
     gender gay
     """
-    options = {
-        "positive": positive,
-        "output": output,
-        "threshold": threshold,
-        "differs": differs,
-        "ledger": ledger,
-    }
-    subject = text_subject_of(
-        function, **{name: value for name, value in options.items() if value is not None}
-    )
+    how_asked = {"positive": positive, "output": output, "threshold": threshold}
+    how_asked |= {"differs": differs, "ledger": ledger}
+    subject = text_subject_of(function, **_without_none(how_asked))
     check_support(support)
     check_terms(level, limit, top)
-    for option, value, valid in (("kind", kind, KINDS), ("against", against, AGAINST)):
-        if value not in valid:
-            raise UsageError(f"{option} = {clip(repr(value))} is unknown; {nearest(value, valid)}")
-    if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or depth < 1):
-        raise UsageError(f"depth is {clip(repr(depth))}; it must be a whole number of 1 or more")
+    if kind not in KINDS:
+        raise unknown_option("kind", kind, KINDS)
+    if against not in AGAINST:
+        raise unknown_option("against", against, AGAINST)
+    check_depth(depth)
     terms = lexicon_of(lexicon).without(*_listed(without))
     matches = find(texts_of(texts), terms)
     found = families(matches, support, depth, seed)
-    causal, rest = kind == "causal", kind == "group" and against == "rest"
-    first = [matches.texts[row] for row in found[0].rows[:CHECKED].tolist()] if causal else []
+    scoring = _TextScoring(subject, matches, kind, against, limit, level, top)
     before = subject.executed
     with progress_bar(show=progress) as hook:
         meter = Meter(checked_budget(budget), hook)
-        kept, notes = affordable(
-            found, _left(subject, meter, matches, first, rest=rest), standing=causal
-        )
-        cut = bool(notes)
-        if causal:
-            subject.need_deterministic(first)
-            meter.queries += 2 * len(first)
-        base = subject.amount(subject.decide(matches.texts)) if rest else np.empty(0)
-        meter.queries += len(base)
-        asked = ask(subject, matches, kept, meter, standing=causal)
-        if causal:
-            findings, changes = TextCausal(subject, matches, level, limit).told(asked.decided)
-            told: dict[str, Any] = {"changes": changes}
-        else:
-            # The same texts with other terms are graded even where outcomes are not: each is the
-            # mean of several.
-            among = sum(one.family.rules for one in asked.decided)
-            sure = Sure(level, among, graded=not rest or not subject.counts)
-            scored = [
-                (
-                    score_rest(one, sure, matches.names, base, matches)
-                    if rest
-                    else score_terms(one, sure)
-                )
-                for one in asked.decided
-            ]
-            findings, told = TextTelling(subject, matches, sure, against, limit).told(scored, top)
-            alone = [
-                one.decided.family.rule(at).text
-                for one in scored
-                for at, (_, size) in enumerate(one.other)
-                if not size
-            ]
-            if alone:
-                notes.append(
-                    f"every text has {'; '.join(alone[:MOST_NOTES])}, so that there is no rest to"
-                    " compare with"
-                )
-    polysemous = _polysemous(matches)
-    if polysemous:
-        said = ", ".join(f"{entry['term']} ({entry['matches']:,} matches)" for entry in polysemous)
-        notes.append(
-            f"these terms have other meanings: {said}; leave them out with without=[…] where they"
-            " do here"
-        )
-    if asked.stop is not None and len(asked.decided) < len(kept):
-        missed = "; ".join(" and ".join(family.categories) for family in kept[len(asked.decided) :])
-        notes.append(f"not asked about, since {asked.stop.value}: {missed}")
+        first = scoring.first_texts(found)
+        left = scoring.queries_left(meter, first)
+        kept, notes = affordable(found, left, standing=scoring.causal)
+        scored = scoring.run(kept, first, meter)
+    answers = scored.answers
+    stop = answers.stop or (StopReason.QUERIES if notes else StopReason.ENUMERATED)
+    notes += [*scored.notes, *_other_meanings_note(matches), *_missed_note(kept, answers)]
     entry = {
-        "kind": kind,
-        "output": "",
-        "favoured": subject.favoured,
-        "counts": subject.counts,
-        "named": subject.names_outcome,
-        "against": against,
-        "texts": len(matches.texts),
-        "queries": meter.queries,
-        "population": population(matches),
-        "support": support,
-        "depth": max(len(one.family.categories) for one in asked.decided),
-        "categories": _categories(matches),
-        "candidates": _candidates(terms, depth),
-        "examined": sum(one.family.rules for one in asked.decided),
-        "families": [
-            {
-                "categories": list(one.family.categories),
-                "texts": len(one.family.rows),
-                "rules": one.family.rules,
-            }
-            for one in asked.decided
-        ],
-        "polysemous": polysemous,
-        **told,
+        **scoring.entry(answers.decided, meter.queries, support, _candidates(terms, depth)),
+        **scored.details,
     }
-    names = terms.categories
-    return Result(
-        "mine_text",
-        findings,
-        seed,
-        Spent(meter.queries, subject.executed - before, meter.seconds),
-        asked.stop or (StopReason.QUERIES if cut else StopReason.ENUMERATED),
-        Space(
-            [category(name, [term.text for term in terms.of(name)]) for name in names], names
-        ).to_dict(),
-        notes,
-        details={"mine_text": [entry]},
-    )
+    spent = Spent(meter.queries, subject.executed - before, meter.seconds)
+    space = _space(terms).to_dict()
+    details = {"mine_text": [entry]}
+    return Result("mine_text", scored.findings, seed, spent, stop, space, notes, details=details)
+
+
+def _without_none(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that are given."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _listed(without: Any) -> list[str]:
+    """Return the terms to leave out as a list; one may be given by itself."""
+    if isinstance(without, str):
+        return [without]
     try:
-        return [without] if isinstance(without, str) else list(without)
+        return list(without)
     except TypeError:
-        raise UsageError(
-            f"without = {clip(repr(without))} must be a list of terms, such as ['black']"
-        ) from None
+        shown = clip(repr(without))
+        raise UsageError(messages.WITHOUT_NOT_A_LIST.format(without=shown)) from None
 
 
-def _left(
-    subject: TextSubject, meter: Meter, matches: Matches, first: Sequence[str], *, rest: bool
-) -> int:
-    """Return how many texts with other terms may be asked about, beside what is asked in any case."""
-    if meter.budget.queries is None:
-        if subject.adapter.expensive:
+@dataclass(frozen=True, eq=False)
+class _TextScores:
+    """What was found in texts, and what the software decided about them."""
+
+    answers: TextAnswers
+    findings: list[Finding]
+    details: dict[str, Any]
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class _TextScoring:
+    """How rule sets of terms are scored: which kind of score, against what, and how surely."""
+
+    subject: TextSubject
+    matches: Matches
+    kind: str
+    against: str
+    limit: float | None
+    level: float
+    top: int
+
+    @property
+    def causal(self) -> bool:
+        """Whether changes of outcomes are counted, rather than rates compared."""
+        return self.kind == "causal"
+
+    @property
+    def needs_rest(self) -> bool:
+        """Whether all texts are asked about as they stand, to compare with."""
+        return self.kind == "group" and self.against == "rest"
+
+    def first_texts(self, found: Sequence[Family]) -> list[str]:
+        """Return the texts that are asked twice, where changes of outcomes are counted."""
+        if not self.causal:
+            return []
+        rows = found[0].rows[:CHECKED]
+        return [self.matches.texts[row] for row in rows.tolist()]
+
+    def queries_left(self, meter: Meter, first: Sequence[str]) -> int:
+        """Return how many texts with other terms may be asked about, beside what is in any case."""
+        queries = meter.budget.queries
+        if queries is not None:
+            left = queries - 2 * len(first)
+            if self.needs_rest:
+                left -= len(self.matches.texts)
+            return left
+        if self.subject.adapter.expensive:
             return MOST_EXPENSIVE
-        return MOST if linear_path(subject) is None else MOST_LINEAR
-    return meter.budget.queries - 2 * len(first) - (len(matches.texts) if rest else 0)
+        if linear_path(self.subject) is None:
+            return MOST
+        return MOST_LINEAR
+
+    def run(self, kept: Sequence[Family], first: Sequence[str], meter: Meter) -> _TextScores:
+        """Ask about the texts of some families, and score all rule sets of their terms."""
+        if self.causal:
+            # An outcome that changes by itself would be taken for a change by the term.
+            self.subject.need_deterministic(first)
+            meter.queries += 2 * len(first)
+            answers = ask(self.subject, self.matches, kept, meter, standing=True)
+            causal = TextCausal(self.subject, self.matches, self.level, self.limit)
+            findings, changes = causal.write(answers.decided)
+            return _TextScores(answers, findings, {"changes": changes})
+        base = np.empty(0)
+        if self.needs_rest:
+            base = self.subject.amount(self.subject.decide(self.matches.texts))
+        meter.queries += len(base)
+        answers = ask(self.subject, self.matches, kept, meter)
+        intervals = self._intervals(answers.decided)
+        scored = self._scored(answers.decided, intervals, base)
+        writer = TextFindingWriter(self.subject, self.matches, intervals, self.against, self.limit)
+        findings, details = writer.write(scored, self.top)
+        return _TextScores(answers, findings, details, _no_rest_note(scored))
+
+    def _intervals(self, decided: Sequence[Decided]) -> SimultaneousIntervals:
+        """Return the intervals, which hold for all rule sets together."""
+        # The same texts with other terms are graded even where outcomes are not: each is the
+        # mean of several.
+        graded = not self.needs_rest or not self.subject.counts
+        return SimultaneousIntervals(self.level, _rule_count(decided), graded=graded)
+
+    def _scored(
+        self, decided: Sequence[Decided], intervals: SimultaneousIntervals, base: Floats
+    ) -> list[ScoredFamily]:
+        """Return the scores of all combinations of terms (Definition 4.1)."""
+        matches = self.matches
+        scored = []
+        for family in decided:
+            if self.needs_rest:
+                scored.append(score_rest(family, intervals, matches.names, base, matches))
+            else:
+                scored.append(score_terms(family, intervals))
+        return scored
+
+    def entry(
+        self, decided: Sequence[Decided], queries: int, support: float, candidates: int
+    ) -> dict[str, Any]:
+        """Return what the details hold of this mining, but for its scores."""
+        subject = self.subject
+        families_asked = []
+        for outcomes in decided:
+            family = outcomes.family
+            family_entry = {
+                "categories": list(family.categories),
+                "texts": len(family.rows),
+                "rules": family.rules,
+            }
+            families_asked.append(family_entry)
+        return {
+            "kind": self.kind,
+            "output": "",
+            "favoured": subject.favoured,
+            "counts": subject.counts,
+            "named": subject.names_outcome,
+            "against": self.against,
+            "texts": len(self.matches.texts),
+            "queries": queries,
+            "population": population(self.matches),
+            "support": support,
+            "depth": max(len(outcomes.family.categories) for outcomes in decided),
+            "categories": _categories(self.matches),
+            "candidates": candidates,
+            "examined": _rule_count(decided),
+            "families": families_asked,
+            "polysemous": _polysemous(self.matches),
+        }
+
+
+def _rule_count(decided: Sequence[Decided]) -> int:
+    """Return how many rule sets were asked about."""
+    return sum(outcomes.family.rules for outcomes in decided)
+
+
+def _no_rest_note(scored: Sequence[ScoredFamily]) -> list[str]:
+    """Return a note about the rule sets that every text has, where there are some."""
+    rules = []
+    for scored_family in scored:
+        for at, (_, size) in enumerate(scored_family.other):
+            if not size:
+                rules.append(scored_family.decided.family.rule(at).text)
+    if not rules:
+        return []
+    return [messages.NO_REST_OF_SOME.format(rules="; ".join(rules[:MOST_NOTES]))]
+
+
+def _other_meanings_note(matches: Matches) -> list[str]:
+    """Return a note about the terms with other meanings that texts have, where there are some."""
+    terms = []
+    for entry in _polysemous(matches):
+        count = number_text.count(entry["matches"])
+        terms.append(messages.TERM_MATCHES.format(term=entry["term"], count=count))
+    if not terms:
+        return []
+    return [messages.OTHER_MEANINGS.format(terms=", ".join(terms))]
+
+
+def _missed_note(kept: Sequence[Family], answers: TextAnswers) -> list[str]:
+    """Return a note about the categories that were not asked about, where there are some."""
+    missed = kept[len(answers.decided) :]
+    if answers.stop is None or not missed:
+        return []
+    names = [" and ".join(family.categories) for family in missed]
+    reason = answers.stop.value
+    return [messages.NOT_ASKED.format(reason=reason, categories="; ".join(names))]
+
+
+def _space(terms: Lexicon) -> Space:
+    """Return the categories of a lexicon as protected features, with terms for levels."""
+    names = terms.categories
+    features = []
+    for name in names:
+        levels = [term.text for term in terms.of(name)]
+        features.append(category(name, levels))
+    return Space(features, names)
 
 
 def _candidates(terms: Lexicon, depth: int | None) -> int:
     """Return how many rule sets there are, whether texts name their categories or not."""
-    sizes = [1]
+    # The coefficients of the product of (1 + terms · x) over categories, lowest power first.
+    counts = [1]
     for name in terms.categories:
-        more = len(terms.of(name))
-        sizes = [one + more * less for one, less in zip([*sizes, 0], [0, *sizes], strict=True)]
-    return sum(sizes[1 : None if depth is None else depth + 1])
+        size = len(terms.of(name))
+        without_category = [*counts, 0]
+        with_category = [0, *counts]
+        pairs = zip(without_category, with_category, strict=True)
+        counts = [without + size * smaller for without, smaller in pairs]
+    deepest = None if depth is None else depth + 1
+    return sum(counts[1:deepest])
 
 
 def _categories(matches: Matches) -> list[dict[str, Any]]:
-    has, counts = matches.has, matches.counts()
-    return [
-        {
+    """Return how many texts name each category, and how often each of its terms is found."""
+    counts = matches.counts()
+    entries = []
+    for number, name in enumerate(matches.lexicon.categories):
+        named = matches.has[:, number]
+        terms = [term.text for term in matches.lexicon.of(name)]
+        entry = {
             "name": name,
-            "texts": int(has[:, at].sum()),
-            "support": float(has[:, at].mean()),
-            "terms": [term.text for term in matches.lexicon.of(name)],
-            "matches": {term.text: counts[term.text] for term in matches.lexicon.of(name)},
+            "texts": int(named.sum()),
+            "support": float(named.mean()),
+            "terms": terms,
+            "matches": {term: counts[term] for term in terms},
         }
-        for at, name in enumerate(matches.lexicon.categories)
-    ]
+        entries.append(entry)
+    return entries
 
 
 def _polysemous(matches: Matches) -> list[dict[str, Any]]:
+    """Return the terms with other meanings that are found in texts."""
     counts = matches.counts()
-    return [
-        {"term": term.text, "category": term.category, "matches": counts[term.text]}
-        for term in matches.lexicon.terms
-        if term.other_meanings and counts[term.text]
-    ]
+    entries = []
+    for term in matches.lexicon.terms:
+        if term.other_meanings and counts[term.text]:
+            entry = {
+                "term": term.text,
+                "category": term.category,
+                "matches": counts[term.text],
+            }
+            entries.append(entry)
+    return entries
