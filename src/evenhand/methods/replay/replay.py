@@ -230,7 +230,12 @@ class ReplayedPart:
         return int(np.any(changed_by_output, axis=0).sum())
 
 
-def _rescored(file: Path, question: Question, part: Tests, outcomes: NDArray[Any]) -> Replayed:
+def _rescored(
+    file: Path,
+    question: Question,
+    part: Tests,
+    outcomes: NDArray[Any],
+) -> Replayed:
     kind = CausalTests if part.kind == "causal" else GroupTests
     return kind(file.name, question, part, outcomes)
 
@@ -282,7 +287,12 @@ def _outputs_text(names: Iterable[str]) -> str:
     return ", ".join(map(repr, names)) or messages.UNNAMED_OUTPUT
 
 
-def _replay_cases(file: Path, recorded: Recorded, subject: Subject, seed: int) -> Result:
+def _replay_cases(
+    file: Path,
+    recorded: Recorded,
+    subject: Subject,
+    seed: int,
+) -> Result:
     """Ask the cases of a result again."""
     findings = _with_cases(file, recorded)
     # Of groups, each class may have findings of its own.
@@ -386,7 +396,12 @@ def _encoded(file: Path, subject: Subject, people: list[Mapping[str, Any]]) -> P
         raise UsageError(messages.OTHER_SPACE.format(file=file, reason=error)) from None
 
 
-def _still(file: Path, finding: Finding, view: View, outcomes: NDArray[Any]) -> tuple[Finding, int]:
+def _still(
+    file: Path,
+    finding: Finding,
+    view: View,
+    outcomes: NDArray[Any],
+) -> tuple[Finding, int]:
     """Return which cases of a finding still differ, and how many of their outcomes changed."""
     own = outcomes[0::2]
     twin = outcomes[1::2]

@@ -211,7 +211,11 @@ class CausalTests(Replayed):
             counts.append(self._distinct(some_points, table))
         return np.concatenate(counts)
 
-    def _distinct(self, points: Points, table: Points) -> NDArray[Any]:
+    def _distinct(
+        self,
+        points: Points,
+        table: Points,
+    ) -> NDArray[Any]:
         """Return how many valid variants points have, none of them counted twice.
 
         An assignment of NaN keeps the point's own value, which may be among the others too.

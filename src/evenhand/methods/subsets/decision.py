@@ -33,6 +33,8 @@ from evenhand.statistics.intervals import lower_limit, upper_limit, wilson, z_sc
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    Interval = tuple[float, float]
+
 FIRST_LOOK = 10
 """The draws of the first look."""
 LOOK_RATIO = 1.25
@@ -49,7 +51,8 @@ def most_at_fault(features: int, depth: int | None = None) -> int:
     (6, 91)
     """
     deepest = min(depth or features, features)
-    sets_of_size = [math.comb(features, size) for size in range(1, deepest + 1)]
+    sizes = range(1, deepest + 1)
+    sets_of_size = [math.comb(features, size) for size in sizes]
     two_commonest = sorted(sets_of_size)[-2:]
     return sum(two_commonest)
 
@@ -82,13 +85,17 @@ class Judge:
     @property
     def error(self) -> float:
         """The error left to the interval of one set."""
-        # Half of the error is for the intervals, the other half for the decisions.
-        return (1 - self.level) / 2 / self.sets
+        return self._half_of_error / self.sets
+
+    @property
+    def _half_of_error(self) -> float:
+        """Half of the error is for the intervals, the other half for the decisions."""
+        return (1 - self.level) / 2
 
     @property
     def _error_of_a_look(self) -> float:
         """The error left to one decision: about one set that can be at fault, at one look."""
-        return (1 - self.level) / 2 / self.at_fault / len(self.looks)
+        return self._half_of_error / self.at_fault / len(self.looks)
 
     @cached_property
     def looks(self) -> tuple[int, ...]:
@@ -102,10 +109,12 @@ class Judge:
             # more: the number of draws is not known before that of the looks.
             tail = self.error / 2 / (len(looks) + 1)
             # Wald's formula for a score of 1/2, which takes most draws.
-            draws = 0.25 * (z_score(1 - 2 * tail) / self.margin) ** 2
+            z = z_score(1 - 2 * tail)
+            draws = 0.25 * (z / self.margin) ** 2
             if draws <= looks[-1]:
                 return tuple(looks)
-            looks.append(math.ceil(looks[-1] * LOOK_RATIO))
+            next_look = math.ceil(looks[-1] * LOOK_RATIO)
+            looks.append(next_look)
 
     def anytime_looks(self) -> Iterator[int]:
         """Yield numbers of draws at which to look, without end."""
@@ -130,18 +139,25 @@ class Judge:
         # The interval has another error than the decision, so it may reach over the limit; it is
         # cut there, since what is reported must not contradict what was decided.
         if float(lower_limit(count, size, error)) >= self.limit:
-            return self._tested(State.ABOVE, value, max(low, self.limit), high, n, whole=whole)
+            low = max(low, self.limit)
+            return self._tested(State.ABOVE, value, (low, high), n, whole=whole)
         if float(upper_limit(count, size, error)) < self.limit:
             state = State.BELOW if whole else State.NOT_SHOWN
-            high = min(high, math.nextafter(self.limit, 0.0))
-            return self._tested(state, value, low, high, n, whole=whole)
+            highest_below = math.nextafter(self.limit, 0.0)
+            high = min(high, highest_below)
+            return self._tested(state, value, (low, high), n, whole=whole)
         return None
 
     def nothing(self) -> Estimate:
         """Return the score of a set with one group only: nobody is treated otherwise."""
         return Estimate(0.0, 0.0, 0.0, 0, self.level, "one group", self.population)
 
-    def undecided(self, guess: float, few: tuple[int, int], whole: tuple[int, int]) -> Tested:
+    def undecided(
+        self,
+        guess: float,
+        few: tuple[int, int],
+        whole: tuple[int, int],
+    ) -> Tested:
         """Return a set whose score cannot be told from the limit.
 
         `few` are the hits and draws by a few variants of many draws, `whole` by all variants of
@@ -156,7 +172,8 @@ class Judge:
         # Each end holds on its own draws; that they miss each other is part of the error.
         high = max(low, high)
         value = min(max(guess, low), high)
-        return self._tested(State.UNDECIDED, value, low, high, n, whole=bool(n_whole))
+        has_whole = n_whole > 0
+        return self._tested(State.UNDECIDED, value, (low, high), n, whole=has_whole)
 
     def near(self, value: float, n: int) -> bool:
         """Return whether a score is known to within the margin, with the limit still inside.
@@ -164,16 +181,17 @@ class Judge:
         Leaving a set undecided claims nothing, so it needs no correction for the other sets, nor an
         exact interval.
         """
-        low, high = _floats(wilson(value * n, n, self.level))
-        return self._within(value, low, high) and low <= self.limit <= high
+        interval = wilson(value * n, n, self.level)
+        return self._is_next_to_limit(value, _floats(interval))
 
     def draws(self, value: float) -> float:
         """Return about how many draws it takes to tell a score from the limit."""
         z = z_score(1 - 2 * self._error_of_a_look)
         distance = max(abs(value - self.limit), 1e-9)
-        return z**2 * value * (1 - value) / distance**2
+        rest = 1 - value
+        return z**2 * value * rest / distance**2
 
-    def _ends(self, hits: float, n: int) -> tuple[float, float]:
+    def _ends(self, hits: float, n: int) -> Interval:
         """Return the exact interval of a share, corrected for all sets and looks."""
         tail = self.error / 2 / len(self.looks)
         count = np.asarray(hits)
@@ -184,9 +202,17 @@ class Judge:
 
     def graded(self, total: float, n: int, *, whole: bool = True) -> Tested | None:
         """Return what the sum of n distances says of a set, or None where more are needed."""
-        low, high = _floats(mixture(total, n, 1 - self.error))
+        level = 1 - self.error
+        low, high = _floats(mixture(total, n, level))
         alone = _floats(mixture(total, n, self.level))
-        return self.interval(total / n, low, high, n, alone=alone, whole=whole)
+        return self.interval(
+            total / n,
+            low,
+            high,
+            n,
+            alone=alone,
+            whole=whole,
+        )
 
     def interval(
         self,
@@ -195,7 +221,7 @@ class Judge:
         high: float,
         n: int,
         *,
-        alone: tuple[float, float],
+        alone: Interval,
         whole: bool = True,
         because: str = TESTED,
     ) -> Tested | None:
@@ -205,39 +231,58 @@ class Judge:
         """
         low = min(low, value)
         high = max(high, value)
-        alone_is_near = self._within(value, *alone) and alone[0] <= self.limit <= alone[1]
+        is_undecided = self._is_next_to_limit(value, alone)
         if low >= self.limit:
             state = State.ABOVE
         elif high < self.limit:
             state = State.BELOW if whole else State.NOT_SHOWN
-        elif self._within(value, low, high) or alone_is_near:
+        elif is_undecided or self._is_precise(value, (low, high)):
             state = State.UNDECIDED
         else:
             return None
         return self._tested(
-            state, value, low, high, n, whole=whole, because=because, method="anytime"
+            state,
+            value,
+            (low, high),
+            n,
+            whole=whole,
+            because=because,
+            method="anytime",
         )
 
-    def _within(self, value: float, low: float, high: float) -> bool:
+    def _is_next_to_limit(self, value: float, interval: Interval) -> bool:
+        """Return whether an interval is as narrow as the margin, and holds the limit."""
+        low, high = interval
+        return self._is_precise(value, interval) and low <= self.limit <= high
+
+    def _is_precise(self, value: float, interval: Interval) -> bool:
+        low, high = interval
         return max(high - value, value - low) <= self.margin
 
     def _tested(
         self,
         state: State,
         value: float,
-        low: float,
-        high: float,
+        interval: Interval,
         n: int,
         *,
         whole: bool = True,
         because: str = TESTED,
         method: str = "exact",
     ) -> Tested:
+        low, high = interval
         if not whole:
             # Variants that were not asked may flip every other draw.
             high = 1.0
-        method = self._method(method, whole=whole)
-        estimate = Estimate(value, low, high, n, self.level, method, self.population)
+        estimate = Estimate(
+            value,
+            low=low,
+            high=high,
+            n=n,
+            level=self.level,
+            method=self._method(method, whole=whole),
+            population=self.population,
+        )
         return Tested(state, estimate, because, lower_bound=not whole)
 
     def _method(self, method: str, *, whole: bool) -> str:
@@ -250,5 +295,6 @@ class Judge:
         return messages.SIMULTANEOUS_LOWER_BOUND.format(method=method, sets=sets)
 
 
-def _floats(ends: tuple[Any, Any]) -> tuple[float, float]:
-    return float(ends[0]), float(ends[1])
+def _floats(ends: tuple[Any, Any]) -> Interval:
+    low, high = ends
+    return float(low), float(high)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evenhand.methods.subsets.arrays import Flags, Known, Names
     from evenhand.statistics.estimate import Estimate
 
 MOST_FEATURES = 20
@@ -51,7 +52,10 @@ WORDS = {
     State.UNDECIDED: "undecided",
     State.NOT_SHOWN: "not shown",
 }
-SETTLED = {State.IMPLIED_ABOVE: State.ABOVE, State.IMPLIED_BELOW: State.BELOW}
+SETTLED = {
+    State.IMPLIED_ABOVE: State.ABOVE,
+    State.IMPLIED_BELOW: State.BELOW,
+}
 """The state that an implied one amounts to."""
 TESTED = "tested"
 """Why a set is in its state, where its own score says so."""
@@ -86,9 +90,9 @@ class Lattice:
     (False, [1])
     """
 
-    names: tuple[str, ...]
+    names: Names
     depth: int | None = None
-    states: NDArray[np.int8] = field(init=False, repr=False)
+    states: Known = field(init=False, repr=False)
     tested: dict[int, Tested] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -111,17 +115,19 @@ class Lattice:
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
         """How many features each set has."""
-        return np.asarray(np.bitwise_count(self.masks), dtype=np.int64)
+        sizes = np.bitwise_count(self.masks)
+        return np.asarray(sizes, dtype=np.int64)
 
     @cached_property
-    def wanted(self) -> NDArray[np.bool_]:
+    def wanted(self) -> Flags:
         """Which sets are asked about: not the empty one, none over the depth."""
         return (self.sizes > 0) & (self.sizes <= self.deepest)
 
     @property
     def deepest(self) -> int:
         """The size of the largest sets that are asked about."""
-        return min(self.depth or len(self.names), len(self.names))
+        features = len(self.names)
+        return min(self.depth or features, features)
 
     @property
     def total(self) -> int:
@@ -129,19 +135,21 @@ class Lattice:
         return int(self.wanted.sum())
 
     @property
-    def open(self) -> NDArray[np.bool_]:
+    def open(self) -> Flags:
         """Which sets nothing is known of yet."""
-        return np.asarray((self.states == State.OPEN) & self.wanted)
+        is_open = self.states == State.OPEN
+        return np.asarray(is_open & self.wanted)
 
-    def members(self, mask: int) -> tuple[str, ...]:
+    def members(self, mask: int) -> Names:
         """Return the features of a set."""
-        return tuple(name for bit, name in enumerate(self.names) if mask >> bit & 1)
+        numbered = enumerate(self.names)
+        return tuple(name for bit, name in numbered if mask >> bit & 1)
 
-    def over(self, mask: int) -> NDArray[np.bool_]:
+    def over(self, mask: int) -> Flags:
         """Return which sets contain this one."""
         return np.asarray((self.masks & mask) == mask)
 
-    def under(self, mask: int) -> NDArray[np.bool_]:
+    def under(self, mask: int) -> Flags:
         """Return which sets are contained in this one."""
         return np.asarray((self.masks & ~mask) == 0)
 
@@ -151,10 +159,12 @@ class Lattice:
         unsettled = np.isin(self.states, unsettled_states) & self.wanted
         if state is State.ABOVE:
             # Larger sets that were found over the limit before are no longer minimal.
-            implied = unsettled | (self.states == State.ABOVE)
-            self.states[implied & self.over(mask)] = State.IMPLIED_ABOVE
+            unsettled |= self.states == State.ABOVE
+            supersets = unsettled & self.over(mask)
+            self.states[supersets] = State.IMPLIED_ABOVE
         elif state is State.BELOW:
-            self.states[unsettled & self.under(mask)] = State.IMPLIED_BELOW
+            subsets = unsettled & self.under(mask)
+            self.states[subsets] = State.IMPLIED_BELOW
         self.states[mask] = state
 
     def add(self, mask: int, tested: Tested) -> None:
@@ -185,22 +195,25 @@ class Lattice:
     def maximal(self, state: State) -> list[int]:
         """Return the sets in a state that no other set in it contains."""
         found: list[int] = []
-        largest_first = sorted(self._in_state(state), key=lambda mask: (-mask.bit_count(), mask))
-        for mask in largest_first:
+        masks = self._in_state(state)
+        masks.sort(key=lambda mask: (-mask.bit_count(), mask))
+        for mask in masks:
             is_contained = any(other & mask == mask for other in found)
             if not is_contained:
                 found.append(mask)
         return found
 
     def _in_state(self, state: State) -> list[int]:
-        masks: list[int] = np.flatnonzero(self.states == state).tolist()
+        in_state = self.states == state
+        masks: list[int] = np.flatnonzero(in_state).tolist()
         return masks
 
     def levels(self) -> list[dict[str, int]]:
         """Return how many sets of each size are in each state."""
         rows = []
         for size in range(1, self.deepest + 1):
-            states = self.states[self.wanted & (self.sizes == size)]
+            of_size = self.wanted & (self.sizes == size)
+            states = self.states[of_size]
             row = {"size": size}
             for state, word in WORDS.items():
                 row[word] = int((states == state).sum())
@@ -209,7 +222,8 @@ class Lattice:
 
     def count(self, *states: State) -> int:
         """Return how many sets are in any of these states."""
-        return int((np.isin(self.states, states) & self.wanted).sum())
+        in_states = np.isin(self.states, states)
+        return int((in_states & self.wanted).sum())
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return the sets as JSON holds them: all of a small lattice, else the tested ones."""
@@ -237,17 +251,20 @@ class Lattice:
             "about": list(self.members(mask)),
             "state": WORDS[SETTLED.get(state, state)],
             "because": WHY.get(state, why_tested),
-            "of": None if source is None else list(self.members(source)),
+            "of": None,
+            "value": None,
+            "low": None,
+            "high": None,
+            "n": 0,
         }
-        if tested is None or tested.estimate.n == 0:
-            return entry | {"value": None, "low": None, "high": None, "n": 0}
-        estimate = tested.estimate
-        return entry | {
-            "value": estimate.value,
-            "low": estimate.low,
-            "high": estimate.high,
-            "n": estimate.n,
-        }
+        if source is not None:
+            entry["of"] = list(self.members(source))
+        if tested is not None and tested.estimate.n:
+            entry["value"] = tested.estimate.value
+            entry["low"] = tested.estimate.low
+            entry["high"] = tested.estimate.high
+            entry["n"] = tested.estimate.n
+        return entry
 
 
 def _size_and_mask(mask: int) -> tuple[int, int]:

@@ -29,10 +29,13 @@ from evenhand.runtime.errors import clip
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from evenhand.methods.subsets.arrays import Names
     from evenhand.results.result import Result
 
-    Names = tuple[str, ...]
     Place = tuple[float, float]
+    Edge = tuple[int, int]
+    Entry = Mapping[str, Any]
+    Entries = Mapping[frozenset[str], Entry]
 
 MOST_DRAWN = 6
 """The most features whose sets are drawn one by one."""
@@ -96,7 +99,7 @@ class LatticePanel:
     levels: tuple[Mapping[str, int], ...]
     minimal: tuple[Names, ...]
     nodes: tuple[Node, ...] = ()
-    edges: tuple[tuple[int, int], ...] = ()
+    edges: tuple[Edge, ...] = ()
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any], output: str = "") -> LatticePanel:
@@ -201,7 +204,7 @@ def _shortened(name: str, width: int, tail: int) -> str:
     return f"{beginning}…{end}"
 
 
-def neighbours(nodes: Sequence[Node]) -> list[tuple[int, int]]:
+def neighbours(nodes: Sequence[Node]) -> list[Edge]:
     """Return the positions of all pairs of sets where the second has one feature more.
 
     >>> singles = [Node(("sex",), "cleared"), Node(("age",), "cleared")]
@@ -218,7 +221,7 @@ def neighbours(nodes: Sequence[Node]) -> list[tuple[int, int]]:
     return pairs
 
 
-def _minimal(entries: Mapping[frozenset[str], Mapping[str, Any]]) -> list[frozenset[str]]:
+def _minimal(entries: Entries) -> list[frozenset[str]]:
     """Return the sets that were found to discriminate, and hold no other that was."""
     discriminating = []
     for names, entry in entries.items():
@@ -234,20 +237,26 @@ def _minimal(entries: Mapping[frozenset[str], Mapping[str, Any]]) -> list[frozen
 
 def _nodes(
     among: Names,
-    entries: Mapping[frozenset[str], Mapping[str, Any]],
+    entries: Entries,
     minimal: set[frozenset[str]],
 ) -> Iterator[Node]:
     """Yield every set of the features, smaller ones first."""
     for size in range(1, len(among) + 1):
         for names in itertools.combinations(among, size):
-            yield _node(names, entries.get(frozenset(names)), minimal=minimal)
+            entry = entries.get(frozenset(names))
+            yield _node(names, entry, minimal=minimal)
 
 
-def _is_tested(entry: Mapping[str, Any]) -> bool:
+def _is_tested(entry: Entry) -> bool:
     return bool(entry["because"] == TESTED)
 
 
-def _node(names: Names, entry: Mapping[str, Any] | None, *, minimal: set[frozenset[str]]) -> Node:
+def _node(
+    names: Names,
+    entry: Entry | None,
+    *,
+    minimal: set[frozenset[str]],
+) -> Node:
     if entry is None:
         return Node(names, "not tested")
     state = entry["state"]
@@ -264,12 +273,15 @@ def _size(lattice: LatticePanel) -> tuple[float, float]:
     features = len(lattice.among)
     if not lattice.nodes:
         listed = min(len(lattice.minimal), MOST_LISTED + 1)
-        return WIDTH + 1.5, 1.6 + 0.34 * features + 0.2 * listed
+        high = 1.6 + 0.34 * features + 0.2 * listed
+        return WIDTH + 1.5, high
     longest_name = max(len(name) for name in lattice.among)
     letters = 3 + min(longest_name, 10)
-    wide = max(WIDTH, letters * _LETTER * _longest_row(features))
-    high = 1.2 + sum(0.42 + _LINE * min(size, 4) for size in range(1, features + 1))
-    return min(wide, _WIDEST), high
+    row_wide = letters * _LETTER * _longest_row(features)
+    wide = min(max(WIDTH, row_wide), _WIDEST)
+    sizes = range(1, features + 1)
+    row_heights = [0.42 + _LINE * min(size, 4) for size in sizes]
+    return wide, 1.2 + sum(row_heights)
 
 
 def _longest_row(features: int) -> int:
@@ -279,17 +291,24 @@ def _longest_row(features: int) -> int:
 
 def _draw(lattice: LatticePanel, ax: Any) -> None:
     wide, high = inches(ax)
-    letters = int(wide / _LETTER / _longest_row(len(lattice.among))) - 1
+    across = wide / _LETTER
+    longest_row = _longest_row(len(lattice.among))
+    letters = int(across / longest_row) - 1
     if lattice.nodes and letters >= 3:
-        places, labels = _placed(lattice, letters, int(wide / _LETTER))
+        places, labels = _placed(lattice, letters, int(across))
+        _, top = places[-1]
         # What is a little too low for its labels now gets room from the layout.
-        if places[-1][1] < high:
+        if top < high:
             _draw_nodes(lattice, ax, places, labels)
             return
     _draw_levels(lattice, ax)
 
 
-def _placed(lattice: LatticePanel, letters: int, across: int) -> tuple[list[Place], list[str]]:
+def _placed(
+    lattice: LatticePanel,
+    letters: int,
+    across: int,
+) -> tuple[list[Place], list[str]]:
     """Return where each set stands and its label; rows are as high, in inches, as labels need.
 
     `letters` fit on a line under a set in the longest row, and `across` on a line over the whole
@@ -299,39 +318,52 @@ def _placed(lattice: LatticePanel, letters: int, across: int) -> tuple[list[Plac
     places: list[Place] = []
     labels: list[str] = []
     floor = -0.3
-    for size, row in itertools.groupby(lattice.nodes, key=lambda node: len(node.about)):
+    for _, row in itertools.groupby(lattice.nodes, key=_size_of_set):
         nodes = list(row)
         room = max(letters, across // len(nodes) - 2)
-        if size == 1:
-            # Single features have room for their whole names, and so explain the short ones.
-            texts = [_whole_and_short(name, short[name], room) for name in lattice.among]
-        else:
-            texts = [_lines(_short_of(node, short), room) for node in nodes]
-        floor += 0.45 + _LINE * max(len(lines) for lines in texts)
+        texts = [_lines_under(node, short, room) for node in nodes]
+        most_lines = max(len(lines) for lines in texts)
+        floor += 0.45 + _LINE * most_lines
         for number, lines in enumerate(texts):
-            places.append(((number + 0.5) / len(nodes), floor))
+            middle = (number + 0.5) / len(nodes)
+            places.append((middle, floor))
             labels.append(_label(lines, room))
     return places, labels
 
 
-def _short_of(node: Node, short: Mapping[str, str]) -> list[str]:
-    return [short[name] for name in node.about]
+def _size_of_set(node: Node) -> int:
+    return len(node.about)
 
 
-def _whole_and_short(name: str, short: str, room: int) -> list[str]:
-    """Return the lines under a single feature: its name, and the short one if it is another."""
-    whole = clip(name, room)
-    return [whole] if whole == short else [whole, short]
+def _lines_under(
+    node: Node,
+    short: Mapping[str, str],
+    room: int,
+) -> list[str]:
+    """Return the lines of the label under a set."""
+    short_names_of_set = [short[name] for name in node.about]
+    if len(node.about) > 1:
+        return _lines(short_names_of_set, room)
+    # Single features have room for their whole names, and so explain the short ones.
+    whole = clip(node.about[0], room)
+    return list(dict.fromkeys([whole, *short_names_of_set]))
 
 
 def _label(lines: Sequence[str], room: int) -> str:
-    return "\n".join(literal(line, room + 9) for line in lines)
+    literal_lines = [literal(line, room + 9) for line in lines]
+    return "\n".join(literal_lines)
 
 
-def _draw_nodes(lattice: LatticePanel, ax: Any, places: list[Place], labels: list[str]) -> None:
+def _draw_nodes(
+    lattice: LatticePanel,
+    ax: Any,
+    places: list[Place],
+    labels: list[str],
+) -> None:
     """Draw every set as a marker with its features under it, and lines between neighbours."""
     tested = set(lattice.edges)
-    others = [pair for pair in neighbours(lattice.nodes) if pair not in tested]
+    edges = neighbours(lattice.nodes)
+    others = [edge for edge in edges if edge not in tested]
     _draw_edges(ax, places, others, colour="0.9", width=0.6)
     _draw_edges(ax, places, lattice.edges, colour="0.5", width=1.0)
     _draw_markers(lattice, ax, places)
@@ -351,18 +383,25 @@ def _draw_nodes(lattice: LatticePanel, ax: Any, places: list[Place], labels: lis
     states = {node.state for node in lattice.nodes}
     above = _legend(ax, len(states))
     ax.set_title(lattice.title, loc="left", fontsize="medium")
+    _, top = places[-1]
     ax.set_xlim(0, 1)
-    ax.set_ylim(0, places[-1][1] + 0.15 + above)
+    ax.set_ylim(0, top + 0.15 + above)
     ax.set_axis_off()
 
 
 def _draw_edges(
-    ax: Any, places: list[Place], pairs: Sequence[tuple[int, int]], *, colour: str, width: float
+    ax: Any,
+    places: list[Place],
+    edges: Sequence[Edge],
+    *,
+    colour: str,
+    width: float,
 ) -> None:
     from matplotlib.collections import LineCollection
 
-    ends = [(places[smaller], places[larger]) for smaller, larger in pairs]
-    ax.add_collection(LineCollection(ends, colors=colour, linewidths=width, zorder=1))
+    ends = [(places[smaller], places[larger]) for smaller, larger in edges]
+    lines = LineCollection(ends, colors=colour, linewidths=width, zorder=1)
+    ax.add_collection(lines)
 
 
 def _draw_markers(lattice: LatticePanel, ax: Any, places: list[Place]) -> None:
@@ -391,8 +430,9 @@ def _lines(names: Sequence[str], width: int) -> list[str]:
     """Return names joined by commas, on lines of about this width; none is broken."""
     lines = [names[0]]
     for name in names[1:]:
-        if len(lines[-1]) + len(name) + 2 < width:
-            lines[-1] += f", {name}"
+        longer = f"{lines[-1]}, {name}"
+        if len(longer) < width:
+            lines[-1] = longer
         else:
             lines[-1] += ","
             lines.append(name)
@@ -405,7 +445,7 @@ def _draw_levels(lattice: LatticePanel, ax: Any) -> None:
     states = _draw_bars(lattice, ax, sizes)
     ticks = []
     for level in lattice.levels:
-        total = number_text.count(sum(level.get(state, 0) for state in LOOKS))
+        total = number_text.count(_number_of_sets(level))
         ticks.append(f"{level['size']} ({total})")
     ax.set_xlim(0, 1)
     ax.set_yticks(sizes, ticks)
@@ -416,12 +456,18 @@ def _draw_levels(lattice: LatticePanel, ax: Any) -> None:
     ax.spines[:].set_visible(False)
     above = _legend(ax, states)
     _, high = inches(ax)
-    bar = max(0.1, high - above) / max(len(sizes), 1)
-    ax.set_ylim(0.5, len(sizes) + 0.5 + above / bar)
+    room = max(0.1, high - above)
+    bar = room / max(len(sizes), 1)
+    top = len(sizes) + 0.5 + above / bar
+    ax.set_ylim(0.5, top)
     ax.set_title(lattice.title, loc="left", fontsize="medium")
 
 
-def _draw_bars(lattice: LatticePanel, ax: Any, sizes: Sequence[int]) -> int:
+def _draw_bars(
+    lattice: LatticePanel,
+    ax: Any,
+    sizes: Sequence[int],
+) -> int:
     """Draw the parts of all bars, state by state, and return how many states there are."""
     widths = [bar_widths(level) for level in lattice.levels]
     left = [0.0] * len(sizes)
@@ -434,21 +480,27 @@ def _draw_bars(lattice: LatticePanel, ax: Any, sizes: Sequence[int]) -> int:
         ax.barh(
             sizes,
             parts,
-            left=left,
+            left=list(left),
             color=look.colour,
             edgecolor="black",
             linewidth=0.6,
             hatch=look.hatch,
             label=look.label,
         )
-        for level, start, part in zip(lattice.levels, left, parts, strict=True):
-            if part:
-                _draw_number(ax, start + part / 2, level["size"], level[state])
-        left = [start + part for start, part in zip(left, parts, strict=True)]
+        for row, level in enumerate(lattice.levels):
+            if parts[row]:
+                middle = left[row] + parts[row] / 2
+                _draw_number(ax, middle, level["size"], level[state])
+            left[row] += parts[row]
     return states
 
 
-def _draw_number(ax: Any, middle: float, size: int, number: int) -> None:
+def _draw_number(
+    ax: Any,
+    middle: float,
+    size: int,
+    number: int,
+) -> None:
     ax.text(
         middle,
         size,
@@ -478,21 +530,27 @@ def bar_widths(level: Mapping[str, int]) -> dict[str, float]:
     >>> round(widths["cleared"], 3), round(widths["undecided"], 3)
     (0.952, 0.048)
     """
-    total = sum(level.get(state, 0) for state in LOOKS)
+    total = _number_of_sets(level)
     wanted = dict.fromkeys(LOOKS, 0.0)
     for state in LOOKS:
-        if level.get(state):
-            wanted[state] = max(level[state] / total, _SLIVER)
+        sets = level.get(state)
+        if sets:
+            wanted[state] = max(sets / total, _SLIVER)
     # A size without any set has no bar, and nothing to divide by.
     whole = sum(wanted.values()) or 1.0
     return {state: width / whole for state, width in wanted.items()}
+
+
+def _number_of_sets(level: Mapping[str, int]) -> int:
+    return sum(level.get(state, 0) for state in LOOKS)
 
 
 def _listed(minimal: Sequence[Names]) -> str:
     """Return the minimal sets, each on a line, as far as there is room."""
     if not minimal:
         return messages.NO_SET_FOUND
-    lines = [messages.LISTED_SETS.format(sets=number_text.count(len(minimal)))]
+    sets = number_text.count(len(minimal))
+    lines = [messages.LISTED_SETS.format(sets=sets)]
     for names in minimal[:MOST_LISTED]:
         features = literal(", ".join(names), 90)
         lines.append(f"  {features}")

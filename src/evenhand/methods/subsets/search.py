@@ -77,7 +77,13 @@ class Search:
         from evenhand.methods.subsets.themis import PaperSearch  # imported where it is used
 
         judge = self.judge
-        terms = Terms(sampler, judge.level, judge.margin, None, "wald", seed=self.options.seed)
+        terms = Terms(
+            sampler,
+            level=judge.level,
+            margin=judge.margin,
+            interval="wald",
+            seed=self.options.seed,
+        )
         search = PaperSearch(self.view, self.kind, self.lattice, judge, terms)
         return search.run(meter, workers, partial(self.report, meter))
 
@@ -92,7 +98,14 @@ class Search:
             from evenhand.methods.subsets.evaluators.exact import ExactSets
 
             meter.queries += len(points)
-            return ExactSets(self.view, self.kind, points, names, self.judge, weights=weights)
+            return ExactSets(
+                self.view,
+                self.kind,
+                points,
+                names,
+                self.judge,
+                weights=weights,
+            )
         self._check_can_be_sampled()
         sampler = self.options.sampler
         most = self.options.variants
@@ -158,12 +171,19 @@ class Search:
                 raise UsageError(messages.TOO_MANY_INPUTS.format(inputs=inputs, left=left))
             return points
         small = SMALL_EXPENSIVE if self.subject.adapter.expensive else SMALL
-        return part(space, names, int(min(small, meter.left)))
+        most = int(min(small, meter.left))
+        return part(space, names, most)
 
     def border(self, evaluator: Evaluator, meter: Meter) -> StopReason:
         """Test sets on the predicted border until every set is settled."""
         margin = 0.0 if evaluator.exact else self.judge.margin
-        border = Border(self.lattice, self.judge.limit, margin, evaluator.varieties, evaluator.most)
+        border = Border(
+            self.lattice,
+            limit=self.judge.limit,
+            margin=margin,
+            varieties=evaluator.varieties,
+            most=evaluator.most,
+        )
         while batch := border.batch():
             guesses = evaluator.glance(batch, meter)
             if guesses:
@@ -198,7 +218,8 @@ class Search:
             open=number_text.count(untested),
             total=number_text.count(lattice.total),
         )
-        meter.report(f"subsets {self.kind}", 1 - untested / lattice.total, note)
+        done = 1 - untested / lattice.total
+        meter.report(f"subsets {self.kind}", done, note)
 
     def findings(self) -> list[Finding]:
         """Return the border."""
@@ -213,7 +234,11 @@ class Search:
         return notes_of(self.lattice, self.view)
 
 
-def search_all(searches: Sequence[Search], meter: Meter, workers: Workers) -> list[StopReason]:
+def search_all(
+    searches: Sequence[Search],
+    meter: Meter,
+    workers: Workers,
+) -> list[StopReason]:
     """Run searches one after the other, and return why each ended.
 
     An interrupted run is reported as far as it went, if it found anything at all.

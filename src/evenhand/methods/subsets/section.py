@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 HEADINGS = ("set", "size", "state", "score", "interval", "n", "because")
 
 
-def section(result: Result, statements: Sequence[Statement], name: str, room: int) -> Iterator[str]:
+def section(
+    result: Result,
+    statements: Sequence[Statement],
+    name: str,
+    room: int,
+) -> Iterator[str]:
     """Yield what was found of the sets as parts of a page."""
     yield from cards(statements, name)
     lattices = lattices_of(result)
@@ -33,7 +38,11 @@ def section(result: Result, statements: Sequence[Statement], name: str, room: in
         yield _lattice(lattice, output, f"{name}-lattice{number}")
 
 
-def _lattice(lattice: Mapping[str, Any], output: str, name: str) -> str:
+def _lattice(
+    lattice: Mapping[str, Any],
+    output: str,
+    name: str,
+) -> str:
     """Return the table of all sets in a lattice."""
     rows = [_row(entry) for entry in lattice["sets"]]
     caption = messages.TABLE

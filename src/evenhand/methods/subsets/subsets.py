@@ -30,6 +30,7 @@ from evenhand.subject.view import views_for
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from evenhand.methods.subsets.arrays import Names
     from evenhand.population.samplers import Sampler
     from evenhand.results.evidence import Finding
     from evenhand.runtime.budget import Budget
@@ -194,7 +195,7 @@ def _check_settings(
         raise UsageError(messages.TOO_FEW_VARIANTS.format(variants=repr(variants)))
 
 
-def _among(space: Space, among: Sequence[str] | None, kind: str) -> tuple[str, ...]:
+def _among(space: Space, among: Sequence[str] | None, kind: str) -> Names:
     """Return the features to form sets of."""
     if among is None:
         names = tuple(feature.name for feature in space.features if feature.passed)

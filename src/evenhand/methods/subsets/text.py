@@ -18,13 +18,22 @@ if TYPE_CHECKING:
     from evenhand.results.evidence import Finding
     from evenhand.results.result import Result
 
+    Table = Mapping[str, Any]
+    Entry = Mapping[str, Any]
+    FindingOf = Mapping[frozenset[str], Finding]
+
 MOST_SETS = 10
 """The most sets of each state that are listed."""
 _NARROW = 90
 _ALWAYS = ("discriminating", "cleared", "undecided")
 
 
-def lines(result: Result, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
+def lines(
+    result: Result,
+    *,
+    cases: int = 1,
+    width: int | None = None,
+) -> Iterator[Line]:
     """Yield the lattice of each output, then what else there is to say."""
     lattices = lattices_of(result)
     if not lattices:
@@ -39,9 +48,13 @@ def lines(result: Result, *, cases: int = 1, width: int | None = None) -> Iterat
 
 
 def _lattice(
-    table: Mapping[str, Any], findings: Sequence[Finding], cases: int, width: int | None
+    table: Table,
+    findings: Sequence[Finding],
+    cases: int,
+    width: int | None,
 ) -> Iterator[Line]:
-    yield Line(_heading(table, findings))
+    heading = _heading(table, findings)
+    yield Line(heading)
     for row in _levels(table["levels"], width):
         yield Line(row, row=True)
     yield Line(_pruned(table))
@@ -50,18 +63,21 @@ def _lattice(
     yield from _undecided(table, finding_of)
     yield from _not_shown(table, finding_of)
     yield from _cleared(table, finding_of)
-    listed = {frozenset(entry["about"]) for entry in table["sets"]}
+    sets = {frozenset(entry["about"]) for entry in table["sets"]}
     for finding in findings:
         # What the lattice does not hold still counts for the verdict.
-        if finding.verdict is not Verdict.FAIL and frozenset(finding.about) not in listed:
+        is_listed = frozenset(finding.about) in sets
+        is_minimal = finding.verdict is Verdict.FAIL
+        if not is_listed and not is_minimal:
             yield from finding_lines(finding, cases, width)
 
 
-def _heading(table: Mapping[str, Any], findings: Sequence[Finding]) -> str:
+def _heading(table: Table, findings: Sequence[Finding]) -> str:
     kind = table["kind"]
     features = ", ".join(table["among"])
     limit = number_text.limit(table["limit"])
-    levels = {finding.estimate.level for finding in findings if finding.estimate.level < 1}
+    levels = {finding.estimate.level for finding in findings}
+    levels.discard(1.0)
     if not levels:
         return messages.HEADING.format(kind=kind, features=features, limit=limit)
     percents = [number_text.percent_level(level) for level in sorted(levels)]
@@ -71,7 +87,11 @@ def _heading(table: Mapping[str, Any], findings: Sequence[Finding]) -> str:
     )
 
 
-def _minimal(findings: Sequence[Finding], cases: int, width: int | None) -> Iterator[Line]:
+def _minimal(
+    findings: Sequence[Finding],
+    cases: int,
+    width: int | None,
+) -> Iterator[Line]:
     minimal = [finding for finding in findings if finding.verdict is Verdict.FAIL]
     if minimal:
         yield Line(messages.MINIMAL_SETS.format(sets=len(minimal)))
@@ -82,9 +102,7 @@ def _minimal(findings: Sequence[Finding], cases: int, width: int | None) -> Iter
     yield from _more(len(minimal))
 
 
-def _undecided(
-    table: Mapping[str, Any], finding_of: Mapping[frozenset[str], Finding]
-) -> Iterator[Line]:
+def _undecided(table: Table, finding_of: FindingOf) -> Iterator[Line]:
     entries = _entries(table, "undecided")
     if entries:
         count = number_text.count(len(entries))
@@ -92,9 +110,7 @@ def _undecided(
         yield from _listed(entries, Verdict.UNDECIDED, finding_of)
 
 
-def _not_shown(
-    table: Mapping[str, Any], finding_of: Mapping[frozenset[str], Finding]
-) -> Iterator[Line]:
+def _not_shown(table: Table, finding_of: FindingOf) -> Iterator[Line]:
     entries = _entries(table, "not shown")
     if entries:
         count = number_text.count(len(entries))
@@ -102,25 +118,24 @@ def _not_shown(
         yield from _listed(entries, None, finding_of)
 
 
-def _cleared(
-    table: Mapping[str, Any], finding_of: Mapping[frozenset[str], Finding]
-) -> Iterator[Line]:
+def _cleared(table: Table, finding_of: FindingOf) -> Iterator[Line]:
     # Sets that follow from another one name it.
-    entries = [entry for entry in _entries(table, "cleared") if entry.get("of") is None]
+    cleared = _entries(table, "cleared")
+    entries = [entry for entry in cleared if entry.get("of") is None]
     if entries:
         count = number_text.count(len(entries))
         yield Line(messages.CLEARED_SETS.format(sets=count))
         yield from _listed(entries, Verdict.PASS, finding_of)
 
 
-def _entries(table: Mapping[str, Any], state: str) -> list[Mapping[str, Any]]:
+def _entries(table: Table, state: str) -> list[Entry]:
     return [entry for entry in table["sets"] if entry["state"] == state]
 
 
 def _listed(
-    entries: Sequence[Mapping[str, Any]],
+    entries: Sequence[Entry],
     verdict: Verdict | None,
-    finding_of: Mapping[frozenset[str], Finding],
+    finding_of: FindingOf,
 ) -> Iterator[Line]:
     """Yield a line for each of the sets with the highest scores."""
     highest_first = sorted(entries, key=lambda entry: -(entry["low"] or 0.0))
@@ -138,7 +153,7 @@ def _more(count: int) -> Iterator[Line]:
         yield Line(messages.MORE_SETS.format(sets=more), indent=LEAD)
 
 
-def _score(entry: Mapping[str, Any]) -> str:
+def _score(entry: Entry) -> str:
     """Return the score of a set as far as the lattice holds it."""
     n = number_text.count(entry["n"])
     if entry["value"] is None:
@@ -151,7 +166,10 @@ def _score(entry: Mapping[str, Any]) -> str:
     return messages.SCORE.format(score=score, interval=interval, n=n)
 
 
-def _levels(levels: Sequence[Mapping[str, int]], width: int | None) -> list[str]:
+def _levels(
+    levels: Sequence[Mapping[str, int]],
+    width: int | None,
+) -> list[str]:
     """Return a table of how many sets of each size are in which state.
 
     Columns of zeros are left out but for the main ones.
@@ -166,7 +184,8 @@ def _levels(levels: Sequence[Mapping[str, int]], width: int | None) -> list[str]
         sets = sum(level.get(state, 0) for state in STATES)
         numbers = [level["size"], sets]
         numbers += [level.get(state, 0) for state in used]
-        rows.append(tuple(map(number_text.count, numbers)))
+        row = tuple(map(number_text.count, numbers))
+        rows.append(row)
     names = [state.replace(" ", "\n") for state in used]
     if width is not None and width < _NARROW:
         names = [name.replace("discriminating", "discrimi-\nnating") for name in names]
@@ -174,11 +193,12 @@ def _levels(levels: Sequence[Mapping[str, int]], width: int | None) -> list[str]
     return table_of(headings, rows, width, right=range(len(headings)))
 
 
-def _pruned(table: Mapping[str, Any]) -> str:
+def _pruned(table: Table) -> str:
     """Return a sentence on how many sets were tested, and why the others needed no test."""
     counts = Counter[str]()
     for level in table["levels"]:
-        counts.update({state: level.get(state, 0) for state in STATES})
+        for state in STATES:
+            counts[state] += level.get(state, 0)
     sentence = _tested_and_implied(
         table["tests"], counts["implied discriminating"], counts["implied cleared"]
     )
@@ -188,7 +208,11 @@ def _pruned(table: Mapping[str, Any]) -> str:
     return messages.SOME_NOT_TESTED.format(sentence=sentence, sets=not_tested)
 
 
-def _tested_and_implied(tests: int, supersets: int, subsets: int) -> str:
+def _tested_and_implied(
+    tests: int,
+    supersets: int,
+    subsets: int,
+) -> str:
     tests_text = number_text.count(tests)
     implied_text = number_text.count(supersets + subsets)
     supersets_text = number_text.count(supersets)

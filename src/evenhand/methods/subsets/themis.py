@@ -19,6 +19,7 @@ from evenhand.statistics.estimate import StopReason
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from evenhand.methods.subsets.arrays import Names
     from evenhand.methods.subsets.decision import Judge
     from evenhand.methods.subsets.lattice import Lattice
     from evenhand.results.evidence import Finding
@@ -87,7 +88,7 @@ class PaperSearch:
         shown = (finding.groups, finding.cases) if self.kind == "group" else finding.cases
         return Tested(state, estimate, shown=shown)
 
-    def _has_one_group(self, names: tuple[str, ...]) -> bool:
+    def _has_one_group(self, names: Names) -> bool:
         """Return whether a set has one group only, with nobody to compare it to."""
         groups = Groups(self.view.subject.space, names)
         is_empty = self.terms.sampler.empty(groups)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from evenhand.methods.subsets.arrays import Names
     from evenhand.methods.subsets.decision import Judge
     from evenhand.methods.subsets.lattice import Tested
     from evenhand.runtime.budget import Meter
@@ -35,7 +36,7 @@ class Evaluator(ABC):
     def __init__(
         self,
         view: View,
-        names: tuple[str, ...],
+        names: Names,
         judge: Judge,
         *,
         varieties: Sequence[float],
@@ -52,7 +53,7 @@ class Evaluator(ABC):
         """What an input can be."""
         return self.view.subject.space
 
-    def members(self, mask: int) -> tuple[str, ...]:
+    def members(self, mask: int) -> Names:
         """Return the features of a set."""
         return tuple(name for bit, name in enumerate(self.names) if mask >> bit & 1)
 

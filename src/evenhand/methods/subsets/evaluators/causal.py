@@ -25,8 +25,7 @@ from evenhand.scores.twins import STAGE, Flips, Joined, case_of, seek, sought, s
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
+    from evenhand.methods.subsets.arrays import Flags, Known, Names, Rows
     from evenhand.methods.subsets.decision import Judge
     from evenhand.methods.subsets.lattice import Tested
     from evenhand.population.samplers import Draws
@@ -56,16 +55,23 @@ class CausalSets(Evaluator):
     """Tests sets for their causal score (Themis, Definition 3.7)."""
 
     def __init__(
-        self, view: View, draws: Draws, names: tuple[str, ...], judge: Judge, *, most: int
+        self,
+        view: View,
+        draws: Draws,
+        names: Names,
+        judge: Judge,
+        *,
+        most: int,
     ) -> None:
-        space = view.subject.space
-        varieties = [float(space.feature(name).choices) for name in names]
+        features = [view.subject.space.feature(name) for name in names]
+        varieties = [float(feature.choices) for feature in features]
         super().__init__(view, names, judge, varieties=varieties, most=most)
         self.pool = Pool(view, draws)
-        self._known: dict[int, NDArray[np.int8]] = {}
+        self._known: dict[int, Known] = {}
         # How many draws none of the few variants flipped, but another did.
         self._late_flips: dict[int, int] = {}
-        self._glimpsed: dict[int, NDArray[np.bool_]] = {}
+        # Which of the first draws a glance saw flipped.
+        self._glimpsed: dict[int, Flags] = {}
         self._cases_of: dict[int, list[Case]] = {}
 
     def test(self, mask: int, meter: Meter) -> Tested | None:
@@ -106,8 +112,9 @@ class CausalSets(Evaluator):
 
     def _is_likely_not_above(self, guess: float, n: int) -> bool:
         """Return whether n draws suggest that a set is below the limit, or next to it."""
-        below = guess < self.judge.limit and self.judge.draws(guess) <= n
-        return below or self.judge.near(guess, n)
+        needed = self.judge.draws(guess)
+        is_below = guess < self.judge.limit and needed <= n
+        return is_below or self.judge.near(guess, n)
 
     def _judged(
         self, mask: int, n: int, n_whole: int, guess: float, *, last: bool
@@ -127,12 +134,17 @@ class CausalSets(Evaluator):
             # The few variants give a lower bound of the score. It can show that a set is over the
             # limit; that a set is below it only where not all variants can be asked at all.
             tested = self.judge.settled(hits, n, whole=False)
-            if tested is not None and (tested.state is State.ABOVE or not n_whole):
-                return tested
+            if tested is not None:
+                is_above = tested.state is State.ABOVE
+                if is_above or not n_whole:
+                    return tested
         whole_suffices = n_whole >= ENOUGH_DRAWS or n_whole in (0, n)
-        if last or (whole_suffices and self.judge.near(guess, n)):
-            return self.judge.undecided(guess, (hits, n), (hits_whole, n_whole))
-        return None
+        stays_undecided = whole_suffices and self.judge.near(guess, n)
+        if not last and not stays_undecided:
+            return None
+        few = (hits, n)
+        whole = (hits_whole, n_whole)
+        return self.judge.undecided(guess, few, whole)
 
     def _guess(self, mask: int, n: int, n_whole: int) -> float:
         """Return about what share of draws a set flips.
@@ -140,23 +152,32 @@ class CausalSets(Evaluator):
         To the flips known of all n draws it adds those that the few variants miss: as many, in
         proportion, as they missed among the first `n_whole` draws.
         """
-        hits = float((self._known[mask][:n] == FLIPPED).sum())
+        known = self._known[mask][:n]
+        hits = float((known == FLIPPED).sum())
         missed = 0.0
         if n_whole:
-            missed = (n - n_whole) * self._late_flips.get(mask, 0) / n_whole
+            late_flips = self._late_flips.get(mask, 0)
+            missed = (n - n_whole) * late_flips / n_whole
         return min(1.0, (hits + missed) / n)
 
-    def _look(self, mask: int, n: int, n_whole: int, meter: Meter) -> bool:
+    def _look(
+        self,
+        mask: int,
+        n: int,
+        n_whole: int,
+        meter: Meter,
+    ) -> bool:
         """Ask a few variants of the first n draws, and all of the first `n_whole`.
 
         Return False where the budget ends first. Where an answer is cheap, and a call is what
         costs, draws of looks to come are asked ahead.
         """
-        known = self._known.get(mask)
-        if known is not None and len(known) >= n and not (known[:n_whole] == UNKNOWN).any():
+        if self._has_looked(mask, n, n_whole):
             return True
         if not self.view.subject.adapter.expensive:
-            n = max(n, FIRST_BATCH << (n // FIRST_BATCH).bit_length())
+            # The least of 64, 128, 256, … that is over n.
+            doublings = (n // FIRST_BATCH).bit_length()
+            n = max(n, FIRST_BATCH << doublings)
             if n_whole and self.variants(mask) <= NOT_MANY:
                 n_whole = n
         if not self.pool.extend(n, meter):
@@ -169,33 +190,60 @@ class CausalSets(Evaluator):
         self._known[mask] = known
         return True
 
-    def _ask_few(self, mask: int, known: NDArray[np.int8], meter: Meter) -> bool:
+    def _has_looked(self, mask: int, n: int, n_whole: int) -> bool:
+        """Return whether all that is wanted of a set's draws is known."""
+        known = self._known.get(mask)
+        if known is None or len(known) < n:
+            return False
+        is_unknown = known[:n_whole] == UNKNOWN
+        return not is_unknown.any()
+
+    def _ask_few(
+        self,
+        mask: int,
+        known: Known,
+        meter: Meter,
+    ) -> bool:
         """Note in `known` which new draws a few variants flip; False where the budget ends."""
         unknown = np.flatnonzero(known == UNKNOWN)
         seen_before = len(self._known.get(mask, ()))
         rows = unknown[unknown >= seen_before]
-        flips = self._find_flips(mask, rows, self._few(mask, rows), meter)
+        trials = self._few(mask, rows)
+        flips = self._find_flips(mask, rows, trials, meter)
         if flips is None:
             return False
         known[rows[flips.found]] = FLIPPED
-        if self.variants(mask) <= FEW and self.enumerable(mask):
-            # The few variants were all that there are.
+        few_are_all = self.variants(mask) <= FEW
+        if few_are_all and self.enumerable(mask):
             known[rows[~flips.found]] = NO_FLIP
         return True
 
-    def _ask_others(self, mask: int, known: NDArray[np.int8], n_whole: int, meter: Meter) -> bool:
+    def _ask_others(
+        self,
+        mask: int,
+        known: Known,
+        n_whole: int,
+        meter: Meter,
+    ) -> bool:
         """Note in `known` which first draws any variant flips; False where the budget ends."""
-        rows = np.flatnonzero(known[:n_whole] == UNKNOWN)
-        flips = self._find_flips(mask, rows, self._others(mask, rows), meter)
+        first = known[:n_whole]
+        rows = np.flatnonzero(first == UNKNOWN)
+        trials = self._others(mask, rows)
+        flips = self._find_flips(mask, rows, trials, meter)
         if flips is None:
             return False
         known[rows] = np.where(flips.found, FLIPPED, NO_FLIP)
         late_flips = int(flips.found.sum())
-        self._late_flips[mask] = self._late_flips.get(mask, 0) + late_flips
+        self._late_flips.setdefault(mask, 0)
+        self._late_flips[mask] += late_flips
         return True
 
     def _find_flips(
-        self, mask: int, rows: NDArray[np.intp], trials: Iterable[Trial], meter: Meter
+        self,
+        mask: int,
+        rows: Rows,
+        trials: Iterable[Trial],
+        meter: Meter,
     ) -> Flips | None:
         """Return the flips found for some draws; None where the budget ends."""
         points = self.pool.points[rows]
@@ -208,12 +256,15 @@ class CausalSets(Evaluator):
         meter.queries += int(flips.asked.sum())
         cases = self._cases_of.setdefault(mask, [])
         wanted = CASES - len(cases)
-        for at in np.flatnonzero(flips.found)[:wanted].tolist():
+        flipped = np.flatnonzero(flips.found)
+        for at in flipped[:wanted].tolist():
             pair = outcomes[at], flips.outcomes[at]
-            cases.append(case_of(self.space, points[at], flips.twins[at], pair))
+            twin = flips.twins[at]
+            case = case_of(self.space, points[at], twin, pair)
+            cases.append(case)
         return None if flips.cut else flips
 
-    def _inferred(self, mask: int, n: int) -> NDArray[np.int8]:
+    def _inferred(self, mask: int, n: int) -> Known:
         """Return what the sets that were tested say of the first n draws under this one."""
         known = np.zeros(n, dtype=np.int8)
         for other, known_of_other in self._known.items():
@@ -227,10 +278,11 @@ class CausalSets(Evaluator):
                 mine[theirs == NO_FLIP] = NO_FLIP
         for other, flipped in self._glimpsed.items():
             if other & mask == other:
-                known[: len(flipped)][flipped[:n]] = FLIPPED
+                rows = np.flatnonzero(flipped[:n])
+                known[rows] = FLIPPED
         return known
 
-    def _few(self, mask: int, rows: NDArray[np.intp]) -> Iterator[Trial]:
+    def _few(self, mask: int, rows: Rows) -> Iterator[Trial]:
         """Yield a few variants of some draws.
 
         These have the values of donors, and the first of all variants where they can be listed.
@@ -240,45 +292,57 @@ class CausalSets(Evaluator):
         flipped = [known == FLIPPED for known in self._known.values()]
         donors = self.pool.donors(rows, flipped)
         if self.variants(mask) > STAGE:
-            yield self.pool.donated(names, points, donors[:DONORS])
+            first_donors = donors[:DONORS]
+            yield self.pool.donated(names, points, first_donors)
         if self.enumerable(mask):
             yield from stages(points, self.space, names, stop=FEW)
             return
-        second_stage = DONORS + STAGE
-        end = int(min(DONORS + FEW, self.most))
-        yield self.pool.donated(names, points, donors[DONORS:second_stage])
-        yield self.pool.donated(names, points, donors[second_stage:end])
+        # As many donors as there would be variants in two stages, unless that is too many.
+        middle = DONORS + STAGE
+        end = min(DONORS + FEW, int(self.most))
+        second_donors = donors[DONORS:middle]
+        third_donors = donors[middle:end]
+        yield self.pool.donated(names, points, second_donors)
+        yield self.pool.donated(names, points, third_donors)
 
-    def _others(self, mask: int, rows: NDArray[np.intp]) -> Iterator[Trial]:
+    def _others(self, mask: int, rows: Rows) -> Iterator[Trial]:
         """Yield the variants that are not among the first few."""
         if len(rows):
+            names = self.members(mask)
             points = self.pool.points[rows]
-            yield from stages(points, self.space, self.members(mask), start=FEW)
+            yield from stages(points, self.space, names, start=FEW)
 
     def glance(self, masks: Sequence[int], meter: Meter) -> dict[int, float]:
         """Return the share of the first draws that a few variants flip, for sets not yet seen."""
         unseen = [mask for mask in masks if self._is_worth_a_glance(mask)]
-        cost = FIRST_LOOK * (1 + len(unseen) * (DONORS + STAGE))
+        variants = len(unseen) * (DONORS + STAGE)
+        cost = FIRST_LOOK * (1 + variants)
         if not unseen or cost > meter.left:
             return {}
         self.pool.extend(FIRST_LOOK, meter)
         known = [self._inferred(mask, FIRST_LOOK) for mask in unseen]
         rows = [np.flatnonzero(of_set == UNKNOWN) for of_set in known]
-        flipped = self._glance_flips(unseen, rows, meter)
+        found = self._glance_flips(unseen, rows, meter)
         shares = {}
-        for mask, of_set, rows_of_set, found in zip(unseen, known, rows, flipped, strict=True):
-            of_set[rows_of_set[found]] = FLIPPED
-            self._glimpsed[mask] = of_set == FLIPPED
-            shares[mask] = float(self._glimpsed[mask].mean())
+        for number, mask in enumerate(unseen):
+            flipped_rows = rows[number][found[number]]
+            known[number][flipped_rows] = FLIPPED
+            flipped = known[number] == FLIPPED
+            self._glimpsed[mask] = flipped
+            shares[mask] = float(flipped.mean())
         return shares
 
     def _is_worth_a_glance(self, mask: int) -> bool:
         """Return whether a set is new, and so large that a test costs far more than a glance."""
-        return mask not in self._glimpsed and self.variants(mask) > 4 * STAGE
+        is_large = self.variants(mask) > 4 * STAGE
+        return is_large and mask not in self._glimpsed
 
     def _glance_flips(
-        self, masks: Sequence[int], rows: Sequence[NDArray[np.intp]], meter: Meter
-    ) -> list[NDArray[np.bool_]]:
+        self,
+        masks: Sequence[int],
+        rows: Sequence[Rows],
+        meter: Meter,
+    ) -> list[Flags]:
         """Return for each set which of its draws a few variants flip.
 
         The sets are asked together, stage by stage: a call costs more than what is asked in it.
@@ -291,7 +355,8 @@ class CausalSets(Evaluator):
         all_rows = np.concatenate(rows)
         points = self.pool.points[all_rows]
         outcomes = self.pool.outcomes[all_rows]
-        joined = [Joined(stage, lengths, points) for stage in itertools.zip_longest(*trials)]
+        stages_of_sets = itertools.zip_longest(*trials)
+        joined = [Joined(stage, lengths, points) for stage in stages_of_sets]
         flips = seek(self.view, points, outcomes, joined)
         meter.queries += int(flips.asked.sum())
         ends = np.cumsum(lengths)
@@ -301,7 +366,7 @@ class CausalSets(Evaluator):
         """Return flips found for the set, or for sets within it."""
         cases = list(self._cases_of.get(mask, []))
         for other, cases_of_other in self._cases_of.items():
-            is_proper_subset = other & mask == other and other != mask
-            if is_proper_subset:
+            is_subset = other & mask == other
+            if is_subset and other != mask:
                 cases.extend(cases_of_other)
         return tuple(cases[:CASES])

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evenhand.methods.subsets.arrays import Names, Rows
     from evenhand.methods.subsets.lattice import Tested
     from evenhand.runtime.budget import Meter
     from evenhand.space.feature import Points
@@ -32,6 +33,7 @@ class GradedSets(CausalSets):
 
     def test(self, mask: int, meter: Meter) -> Tested | None:
         """Return on which side of the limit a set's score is, from more and more draws."""
+        whole = self.enumerable(mask)
         distances: NDArray[Any] = np.zeros(0)
         for n in self.judge.anytime_looks():
             if not self.pool.extend(n, meter):
@@ -41,33 +43,45 @@ class GradedSets(CausalSets):
                 return None
             distances = np.concatenate([distances, new_distances])
             total = float(distances.sum())
-            tested = self.judge.graded(total, n, whole=self.enumerable(mask))
+            tested = self.judge.graded(total, n, whole=whole)
             if tested is not None:
                 return replace(tested, shown=())
             if meter.late:
                 return None
         raise AssertionError("looks never end")
 
-    def _distances(self, mask: int, start: int, stop: int, meter: Meter) -> NDArray[Any] | None:
+    def _distances(
+        self,
+        mask: int,
+        start: int,
+        stop: int,
+        meter: Meter,
+    ) -> NDArray[Any] | None:
         """Return how far each draw's outcome can be moved; None where the budget ends."""
         names = self.members(mask)
         rows = np.arange(start, stop)
         if not self.enumerable(mask):
             return self._donated_distances(names, rows, meter)
-        cost = len(rows) * len(self.space.assignments(names))
+        variants = self.space.assignments(names)
+        cost = len(rows) * len(variants)
         if cost > meter.left:
             return None
         meter.queries += cost
-        twins = twins_of(self.view, self.pool.points[rows], names)
+        points = self.pool.points[rows]
+        twins = twins_of(self.view, points, names)
         return np.asarray(twins.apart.max(axis=0))
 
     def _donated_distances(
-        self, names: tuple[str, ...], rows: NDArray[np.intp], meter: Meter
+        self,
+        names: Names,
+        rows: Rows,
+        meter: Meter,
     ) -> NDArray[Any] | None:
         """Return how far the values of a few donors move each draw's outcome, a lower bound."""
         points = self.pool.points[rows]
         donors = self.pool.donors(rows, ())
-        trial = self.pool.donated(names, points, donors[: 4 * DONORS])
+        first_donors = donors[: 4 * DONORS]
+        trial = self.pool.donated(names, points, first_donors)
         cost = trial.size * len(rows)
         if cost > meter.left:
             return None
@@ -79,11 +93,17 @@ class GradedSets(CausalSets):
         return np.asarray(distances.max(axis=0))
 
     def _distances_to_own(
-        self, variants: Points, rows: NDArray[np.intp], copies: int
+        self,
+        variants: Points,
+        rows: Rows,
+        copies: int,
     ) -> NDArray[Any]:
         """Return the distance of each variant (row) of each draw (column) to the draw itself."""
-        own_outcomes = np.tile(self.pool.outcomes[rows], copies)
-        distances = self.view.distance(self.view.decide(variants), own_outcomes)
+        own_outcomes = self.pool.outcomes[rows]
+        own_outcomes = np.tile(own_outcomes, copies)
+        outcomes = self.view.decide(variants)
+        distances = self.view.distance(outcomes, own_outcomes)
         # Variants that break a constraint are nobody, so how they are treated counts for nothing.
-        valid_distances = np.where(self.space.valid(variants), distances, 0)
-        return valid_distances.reshape(copies, len(rows))
+        is_valid = self.space.valid(variants)
+        distances = np.where(is_valid, distances, 0)
+        return distances.reshape(copies, len(rows))

@@ -19,12 +19,12 @@ from evenhand.space.row_keys import classes
 from evenhand.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from evenhand.methods.subsets.arrays import Names, Rows
     from evenhand.methods.subsets.decision import Judge
     from evenhand.results.evidence import Case
     from evenhand.runtime.budget import Meter
     from evenhand.space.feature import Points
+    from evenhand.statistics.intervals import Floats
     from evenhand.subject.view import View
 
 
@@ -38,53 +38,59 @@ class ExactSets(Evaluator):
         view: View,
         kind: str,
         points: Points,
-        names: tuple[str, ...],
+        names: Names,
         judge: Judge,
         *,
-        weights: NDArray[np.float64] | None = None,
+        weights: Floats | None = None,
     ) -> None:
         # Every set takes the same: nothing more is asked.
-        super().__init__(view, names, judge, varieties=[1.0] * len(names))
+        varieties = [1.0] * len(names)
+        super().__init__(view, names, judge, varieties=varieties)
         self.kind = kind
         self._points = points
         self._weights = weights
         self._outcomes = view.decide(points)
-        self._cells_of: dict[str, NDArray[np.intp]] = {}
+        self._cells_of: dict[str, Rows] = {}
 
     def test(self, mask: int, meter: Meter) -> Tested | None:
         """Return the set's score."""
         names = self.members(mask)
         if self.kind == "causal":
             hits, _, cases = causal(self.view, self._points, self._outcomes, names)
-            value = float(np.average(hits, weights=self._weights))
-            return self._tested(value, tuple(cases))
+            average = np.average(hits, weights=self._weights)
+            return self._tested(float(average), tuple(cases))
         return self._group_tested(names)
 
-    def _group_tested(self, names: tuple[str, ...]) -> Tested:
+    def _group_tested(self, names: Names) -> Tested:
         """Return the highest rate of favourable outcomes minus the lowest (Themis, Def. 3.6)."""
         ids = self._groups(names)
-        weights = np.ones(len(ids)) if self._weights is None else self._weights
+        weights = self._weights
+        if weights is None:
+            weights = np.ones(len(ids))
         amounts = weights * self.view.amount(self._outcomes)
         inside = (ids >= 0) & (weights > 0)
-        sizes = np.bincount(ids[inside], weights[inside])
-        hits = np.bincount(ids[inside], amounts[inside])
+        ids_inside = ids[inside]
+        sizes = np.bincount(ids_inside, weights[inside])
+        hits = np.bincount(ids_inside, amounts[inside])
         groups = np.flatnonzero(sizes > 0)
         if len(groups) < 2:
             return self._tested(0.0, ((), ()))
         rates = hits[groups] / sizes[groups]
-        best = int(groups[np.argmax(rates)])
-        worst = int(groups[np.argmin(rates)])
+        at_best = np.argmax(rates)
+        at_worst = np.argmin(rates)
+        best = int(groups[at_best])
+        worst = int(groups[at_worst])
         # Fractions, since a score at the limit must not fall below it by rounding.
         highest = Fraction(hits[best]) / Fraction(sizes[best])
         lowest = Fraction(hits[worst]) / Fraction(sizes[worst])
         extremes = (
-            self._listed(names, ids, best, hits[best] / sizes[best]),
-            self._listed(names, ids, worst, hits[worst] / sizes[worst]),
+            self._listed(names, ids, best, rates[at_best]),
+            self._listed(names, ids, worst, rates[at_worst]),
         )
         cases = self._cases(names, ids, best, worst)
         return self._tested(float(highest - lowest), (extremes, cases))
 
-    def _groups(self, names: tuple[str, ...]) -> NDArray[np.intp]:
+    def _groups(self, names: Names) -> Rows:
         """Return the number of each point's group, -1 for points in none.
 
         Only groups that have somebody get a number.
@@ -92,34 +98,31 @@ class ExactSets(Evaluator):
         cells = [self._cells(name) for name in names]
         columns = [cells_of_name.astype(np.float64) for cells_of_name in cells]
         ids = numbered(columns, len(self._points))
-        in_a_group = np.all([cells_of_name >= 0 for cells_of_name in cells], axis=0)
+        in_a_cell = [cells_of_name >= 0 for cells_of_name in cells]
+        in_a_group = np.all(in_a_cell, axis=0)
         return np.where(in_a_group, ids, -1)
 
-    def _cells(self, name: str) -> NDArray[np.intp]:
+    def _cells(self, name: str) -> Rows:
         if name not in self._cells_of:
             groups = Groups(self.view.subject.space, (name,))
             self._cells_of[name] = groups.of(self._points)
         return self._cells_of[name]
 
-    def _listed(
-        self, names: tuple[str, ...], ids: NDArray[np.intp], group: int, rate: float
-    ) -> Group:
+    def _listed(self, names: Names, ids: Rows, group: int, rate: float) -> Group:
         """Return a group in the user's labels, with its rate."""
         members = ids == group
         first = int(np.argmax(members))
         space = self.view.subject.space
         about = {}
         for name in names:
-            cell = int(self._cells(name)[first])
-            label = Groups(space, (name,)).label(cell)
+            cells = self._cells(name)
+            groups = Groups(space, (name,))
+            label = groups.label(int(cells[first]))
             about[name] = label[name]
         n = int(members.sum())
-        estimate = Estimate(rate, rate, rate, n, 1.0, "enumerated", self.judge.population)
-        return Group(about, estimate)
+        return Group(about, self._estimate(rate, n))
 
-    def _cases(
-        self, names: tuple[str, ...], ids: NDArray[np.intp], best: int, worst: int
-    ) -> tuple[Case, ...]:
+    def _cases(self, names: Names, ids: Rows, best: int, worst: int) -> tuple[Case, ...]:
         """Return people of the best group whose outcome is favourable, beside refused twins.
 
         The twins are in the worst group, and alike in all features but those at issue.
@@ -130,24 +133,41 @@ class ExactSets(Evaluator):
         favourable = self.view.favourable(self._outcomes)
         # People with the same number differ in nothing but the features at issue.
         alike = classes(self._points, space, names)
-        refused = np.flatnonzero((ids == worst) & ~favourable)
-        twin_of_class = np.full(int(alike.max(initial=0)) + 1, -1)
+        in_worst = ids == worst
+        refused = np.flatnonzero(in_worst & ~favourable)
+        number_of_classes = int(alike.max(initial=0)) + 1
+        twin_of_class = np.full(number_of_classes, -1)
         twin_of_class[alike[refused]] = refused
         twins = twin_of_class[alike]
-        accepted = np.flatnonzero((ids == best) & favourable & (twins >= 0))
+        in_best = ids == best
+        accepted = np.flatnonzero(in_best & favourable & (twins >= 0))
+        points = self._points
         cases = []
         for row in accepted[:CASES].tolist():
             twin = int(twins[row])
             outcomes = self._outcomes[row], self._outcomes[twin]
-            cases.append(case_of(space, self._points[row], self._points[twin], outcomes))
+            case = case_of(space, points[row], points[twin], outcomes)
+            cases.append(case)
         return tuple(cases)
 
     def _tested(self, value: float, shown: object) -> Tested:
-        n = len(self._points)
-        estimate = Estimate(value, value, value, n, 1.0, "enumerated", self.judge.population)
         limit = self.judge.limit
-        # Every score is at or over 0, so there a limit of 0 would condemn software that treats all
-        # alike.
-        is_above = value > 0 if limit == 0 else value >= limit
+        is_above = value >= limit
+        if limit == 0:
+            # Every score is at or over 0, also that of software which treats all alike.
+            is_above = value > 0
         state = State.ABOVE if is_above else State.BELOW
+        estimate = self._estimate(value, len(self._points))
         return Tested(state, estimate, shown=shown)
+
+    def _estimate(self, value: float, n: int) -> Estimate:
+        """Return a value that is known exactly."""
+        return Estimate(
+            value,
+            low=value,
+            high=value,
+            n=n,
+            level=1.0,
+            method="enumerated",
+            population=self.judge.population,
+        )

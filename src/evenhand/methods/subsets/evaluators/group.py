@@ -23,6 +23,7 @@ from evenhand.statistics.confidence_sequences import mixture
 from evenhand.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
+    from evenhand.methods.subsets.arrays import Names
     from evenhand.methods.subsets.decision import Judge
     from evenhand.population.samplers import Draws, Sampler
     from evenhand.results.evidence import Case, Group
@@ -51,13 +52,14 @@ class GroupSets(Evaluator):
         view: View,
         sampler: Sampler,
         draws: Draws,
-        names: tuple[str, ...],
+        names: Names,
         judge: Judge,
         *,
         most: int,
     ) -> None:
         space = view.subject.space
-        varieties = [float(len(Groups(space, (name,)))) for name in names]
+        groups = [Groups(space, (name,)) for name in names]
+        varieties = [float(len(groups_of_name)) for groups_of_name in groups]
         super().__init__(view, names, judge, varieties=varieties, most=most)
         self.sampler = sampler
         self.draws = draws
@@ -68,25 +70,39 @@ class GroupSets(Evaluator):
         whole = self.enumerable(mask)
         people = self._people(names, whole=whole)
         if people is None:
-            unknown = Estimate(math.nan, 0.0, 1.0, 0, self.judge.level, "not tested")
+            unknown = Estimate(
+                math.nan,
+                low=0.0,
+                high=1.0,
+                n=0,
+                level=self.judge.level,
+                method="not tested",
+            )
             return Tested(State.NOT_SHOWN, unknown)
         if people.groups < 2 and whole:
             return Tested(State.BELOW, self.judge.nothing())
         return self._measured(names, people, meter, whole=whole)
 
-    def _people(self, names: tuple[str, ...], *, whole: bool) -> _SharedPeople | _OwnPeople | None:
+    def _people(
+        self,
+        names: Names,
+        *,
+        whole: bool,
+    ) -> _SharedPeople | _OwnPeople | None:
         """Return whom the groups of a set are asked about; None where it has too many groups."""
         if self._separate(names):
-            return _SharedPeople(self, names, self._table(names, whole=whole), whole)
+            table = self._table(names, whole=whole)
+            return _SharedPeople(self, names, table, whole)
         if not whole:
             return None
         groups = Groups(self.space, names)
-        members = np.flatnonzero(~self.sampler.empty(groups)).tolist()
+        is_empty = self.sampler.empty(groups)
+        members = np.flatnonzero(~is_empty).tolist()
         return _OwnPeople(self, groups, tuple(members))
 
     def _measured(
         self,
-        names: tuple[str, ...],
+        names: Names,
         people: _SharedPeople | _OwnPeople,
         meter: Meter,
         *,
@@ -95,7 +111,8 @@ class GroupSets(Evaluator):
         """Return what asking the groups more and more says of a set; None without budget."""
         # Groups that share people show whose outcome depends on the set at all; by Theorem 4.3 that
         # share is a ceiling of the group score, if all groups are among those asked.
-        has_ceiling = whole and self.view.counts and isinstance(people, _SharedPeople)
+        is_shared = isinstance(people, _SharedPeople)
+        has_ceiling = whole and is_shared and self.view.counts
         hits = np.zeros(people.groups)
         flipped = 0
         have = 0
@@ -108,7 +125,8 @@ class GroupSets(Evaluator):
             flipped += new_flipped
             have = n
             meter.queries += cost
-            tested = self._judged(hits, flipped if has_ceiling else None, n, whole=whole)
+            ceiling = flipped if has_ceiling else None
+            tested = self._judged(hits, ceiling, n, whole=whole)
             if tested is not None:
                 shown = self._extremes(names, people.members, hits, n, meter)
                 return replace(tested, shown=shown)
@@ -116,27 +134,31 @@ class GroupSets(Evaluator):
                 return None
         raise AssertionError("looks never end")
 
-    def _separate(self, names: tuple[str, ...]) -> bool:
+    def _separate(self, names: Names) -> bool:
         """Return whether every group may be asked about the same people."""
-        unbinned = all(self.space.feature(name).bins is None for name in names)
+        features = [self.space.feature(name) for name in names]
+        unbinned = all(feature.bins is None for feature in features)
         return unbinned and self.sampler.separate(self.space, names)
 
-    def _table(self, names: tuple[str, ...], *, whole: bool) -> Points:
+    def _table(self, names: Names, *, whole: bool) -> Points:
         """Return the values of every group, or of those that some draws belong to."""
         if not whole:
             columns = list(self.space.sets(names))
-            return np.unique(self.draws.take(0, SAMPLED)[:, columns], axis=0)
+            values = self.draws.take(0, SAMPLED)[:, columns]
+            return np.unique(values, axis=0)
         table = self.space.assignments(names)
         if not isinstance(self.sampler, Uniform):
-            return table[~self.sampler.empty(Groups(self.space, names))]
+            is_empty = self.sampler.empty(Groups(self.space, names))
+            return table[~is_empty]
         # Constraints among these features alone make some groups impossible, whoever the people
         # are, so one person is enough to find them.
         person = self.draws.take(0, 1)
-        return table[self.space.valid(self.space.under(person, names, table))]
+        person_in_each = self.space.under(person, names, table)
+        return table[self.space.valid(person_in_each)]
 
     def _extremes(
         self,
-        names: tuple[str, ...],
+        names: Names,
         members: tuple[int, ...] | None,
         hits: Floats,
         n: int,
@@ -153,16 +175,26 @@ class GroupSets(Evaluator):
         listed = tally.listed(self.judge.level, self.judge.population, method="anytime")
         cases: list[Case] = []
         if self.view.counts and meter.left >= 2 * TRIED:
-            people = groups.move(self.draws.take(0, TRIED), members[best])
-            valid = self.space.valid(people)
-            cases, asked = moved(self.view, groups, people[valid], members[worst])
+            draws = self.draws.take(0, TRIED)
+            in_best = groups.move(draws, members[best])
+            people = in_best[self.space.valid(in_best)]
+            cases, asked = moved(self.view, groups, people, members[worst])
             meter.queries += asked
         return (listed[best], listed[worst]), tuple(cases)
 
-    def _judged(self, hits: Floats, flipped: int | None, n: int, *, whole: bool) -> Tested | None:
+    def _judged(
+        self,
+        hits: Floats,
+        flipped: int | None,
+        n: int,
+        *,
+        whole: bool,
+    ) -> Tested | None:
         """Return what the counts of all groups say of a set, or None where more are needed."""
         # With a ceiling there are two intervals that may fail, and each gets half of the error.
-        error = self.judge.error / (1 if flipped is None else 2)
+        error = self.judge.error
+        if flipped is not None:
+            error = error / 2
         value = float(np.ptp(hits) / n)
         lowest, highest = _spread(hits, n, error)
         because = TESTED
@@ -173,14 +205,21 @@ class GroupSets(Evaluator):
             highest = max(min(highest, ceiling), value)
         alone = _spread(hits, n, 1 - self.judge.level)
         return self.judge.interval(
-            value, lowest, highest, n, alone=alone, whole=whole, because=because
+            value,
+            lowest,
+            highest,
+            n,
+            alone=alone,
+            whole=whole,
+            because=because,
         )
 
 
 @lru_cache(256)
 def _listed(n: int, level: float) -> tuple[Floats, Floats]:
     """Return the limits of every count from 0 to n."""
-    low, high = mixture(np.arange(n + 1.0), n, level)
+    counts = np.arange(n + 1.0)
+    low, high = mixture(counts, n, level)
     return np.asarray(low), np.asarray(high)
 
 
@@ -198,7 +237,8 @@ def _limits(hits: Floats, n: int, level: float) -> tuple[Floats, Floats]:
 
 
 def _upper_limit(hits: int, n: int, error: float) -> float:
-    _, high = _limits(np.array([float(hits)]), n, 1 - error)
+    count = np.array([float(hits)])
+    _, high = _limits(count, n, 1 - error)
     return float(high[0])
 
 
@@ -208,7 +248,8 @@ def _spread(hits: Floats, n: int, error: float) -> tuple[float, float]:
     They follow from an interval for each rate, corrected for the number of groups (Bonferroni), so
     that all of these hold together.
     """
-    low, high = _limits(hits, n, 1 - error / len(hits))
+    level = 1 - error / len(hits)
+    low, high = _limits(hits, n, level)
     at_least = float(low.max() - high.min())
     at_most = float(high.max() - low.min())
     return max(at_least, 0.0), at_most
@@ -219,7 +260,7 @@ class _SharedPeople:
     """Every group is asked about the same people."""
 
     sets: GroupSets
-    names: tuple[str, ...]
+    names: Names
     table: Points
     whole: bool
 
@@ -234,7 +275,8 @@ class _SharedPeople:
         flipped = 0
         rows = max(1, ROWS // self.groups)
         for first in range(start, stop, rows):
-            points = self.sets.draws.take(first, min(first + rows, stop))
+            last = min(first + rows, stop)
+            points = self.sets.draws.take(first, last)
             variants = self.sets.space.under(points, self.names, self.table)
             outcomes = view.decide(variants)
             amounts = view.amount(outcomes).reshape(-1, len(points))
@@ -250,8 +292,9 @@ class _SharedPeople:
             return None
         space = self.sets.space
         person = self.sets.draws.take(0, 1)
-        points = space.under(person, self.names, self.table)
-        return tuple(Groups(space, self.names).of(points).tolist())
+        person_in_each = space.under(person, self.names, self.table)
+        groups = Groups(space, self.names)
+        return tuple(groups.of(person_in_each).tolist())
 
 
 @dataclass(frozen=True)
@@ -266,8 +309,13 @@ class _OwnPeople:
     @cached_property
     def count(self) -> GroupCount:
         """What asks every group about people of its own."""
-        sets = self.sets
-        return GroupCount.of(sets.view, self.of_set, self.members, sets.sampler, sets.draws.seed)
+        return GroupCount.of(
+            self.sets.view,
+            self.of_set,
+            self.members,
+            self.sets.sampler,
+            self.sets.draws.seed,
+        )
 
     @property
     def groups(self) -> int:
@@ -275,5 +323,6 @@ class _OwnPeople:
 
     def ask(self, start: int, stop: int) -> tuple[Floats, int]:
         """Return the favourable outcomes of each group; whose outcome depends on it is unknown."""
-        hits = np.asarray(self.count((start, stop)).hits, dtype=float)
+        counted = self.count((start, stop))
+        hits = np.asarray(counted.hits, dtype=float)
         return hits.sum(axis=0), 0

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evenhand.methods.subsets.arrays import Flags, Names, Rows
     from evenhand.population.samplers import Draws
     from evenhand.runtime.budget import Meter
     from evenhand.space.feature import Points
@@ -29,7 +30,8 @@ class Pool:
     def __init__(self, view: View, draws: Draws) -> None:
         self.view = view
         self.draws = draws
-        self.points: Points = np.empty((0, len(self.space.features)))
+        features = len(self.space.features)
+        self.points: Points = np.empty((0, features))
         self.outcomes: NDArray[Any] = np.empty(0)
 
     @property
@@ -55,9 +57,7 @@ class Pool:
                 self.outcomes = new_outcomes
         return True
 
-    def donors(
-        self, rows: NDArray[np.intp], flipped: Iterable[NDArray[np.bool_]]
-    ) -> NDArray[np.intp]:
+    def donors(self, rows: Rows, flipped: Iterable[Flags]) -> Rows:
         """Return for each row (column) the draws of another outcome, the most stable ones first.
 
         A draw that few sets flip is far from where the software changes its mind, so its values are
@@ -66,19 +66,23 @@ class Pool:
         size = min(len(self.points), POOL)
         times_flipped = np.zeros(size)
         for flipped_by_set in flipped:
-            times_flipped[: len(flipped_by_set)] += flipped_by_set[:size]
+            in_pool = flipped_by_set[:size]
+            times_flipped[: len(in_pool)] += in_pool
+        most_stable_first = np.argsort(times_flipped, kind="stable")
         ranks = np.empty(size)
-        ranks[np.argsort(times_flipped, kind="stable")] = np.arange(size)
+        ranks[most_stable_first] = np.arange(size)
 
         donor_outcomes = np.repeat(self.outcomes[:size], len(rows))
         row_outcomes = np.tile(self.outcomes[rows], size)
         distances = self.view.distance(donor_outcomes, row_outcomes)
         is_donor = np.asarray(distances > 0).reshape(size, len(rows))
         # Draws of the same outcome get ranks beyond all others, so that they are sorted last.
-        order = np.argsort(ranks[:, None] + size * ~is_donor, axis=0, kind="stable")
-        most_donors = int(is_donor.sum(axis=0).max(initial=0))
+        ranks_of_row = ranks[:, None] + size * ~is_donor
+        order = np.argsort(ranks_of_row, axis=0, kind="stable")
+        donors_of_row = is_donor.sum(axis=0)
+        most_donors = int(donors_of_row.max(initial=0))
         return order[:most_donors]
 
-    def donated(self, names: tuple[str, ...], points: Points, donors: NDArray[np.intp]) -> Donated:
+    def donated(self, names: Names, points: Points, donors: Rows) -> Donated:
         """Return some points with the values of their donors."""
         return Donated(self.space, names, points, self.points, donors)
