@@ -1,6 +1,4 @@
-"""Displays of results: scores against the limit and rates of groups; and which display suits which
-result.
-"""
+"""The display of what most verbs find: scores against the limit, and rates of groups."""
 
 from __future__ import annotations
 
@@ -37,7 +35,13 @@ MOST_ROWS = 30
 """The most rows of a panel; of more groups, those at both ends are drawn."""
 MOST_PANELS = 6
 """The most findings whose groups are drawn, those with the best evidence."""
-_ROW, _AROUND = 0.3, 1.35
+_ROW = 0.3
+_AROUND = 1.35
+"""Inches of a row, and around the rows of a panel."""
+_LABEL_LETTERS = 36
+_TITLE_LETTERS = 160
+_TITLE_WIDTH = 56
+_MOST_POPULATIONS = 2
 _LOOKS = {
     Verdict.FAIL: ("fail", VERMILLION, "X"),
     Verdict.UNDECIDED: ("undecided", ORANGE, "D"),
@@ -48,9 +52,7 @@ _LOOKS = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of a panel: a value with its interval, or with `value` None what is said instead of
-    one.
-    """
+    """One row of a panel: a value with its interval, or without a value the text in its place."""
 
     label: str
     value: float | None = None
@@ -70,6 +72,11 @@ class Panel:
     limit: float | None = None
     least: bool = False
 
+    @property
+    def size(self) -> tuple[float, float]:
+        """The width and height of a new panel, in inches."""
+        return WIDTH, _AROUND + _ROW * len(self.rows)
+
 
 @dataclass
 class RatesDisplay(Display):
@@ -80,8 +87,10 @@ class RatesDisplay(Display):
 
     >>> from evenhand.statistics.estimate import Estimate
     >>> from evenhand.results.evidence import Finding, Group
-    >>> groups = [Group({"sex": "F"}, Estimate.exact(1, 4)), Group({"sex": "M"}, Estimate.exact(3, 4))]
-    >>> found = Finding("sex differs", ("sex",), Estimate.exact(1, 2), 0.1, groups=tuple(groups))
+    >>> women = Group({"sex": "F"}, Estimate.exact(1, 4))
+    >>> men = Group({"sex": "M"}, Estimate.exact(3, 4))
+    >>> half = Estimate.exact(1, 2)
+    >>> found = Finding("sex differs", ("sex",), half, 0.1, groups=(women, men))
     >>> display = RatesDisplay.from_findings([found])
     >>> [(row.label, row.value) for row in display.groups[0].rows]
     [('sex F, n = 4', 0.25), ('sex M, n = 4', 0.75)]
@@ -93,16 +102,16 @@ class RatesDisplay(Display):
     @classmethod
     def from_findings(cls, findings: Iterable[Finding]) -> RatesDisplay:
         """Compute what is drawn of findings, which come with the best evidence first."""
-        found = tuple(findings)
-        scores = tuple(
-            _scores(
-                [one for one in found if (one.limit, one.least) == (limit, least)],
-                limit,
-                least=least,
-            )
-            for limit, least in dict.fromkeys((finding.limit, finding.least) for finding in found)
-        )
-        return cls(scores, _groups(finding for finding in found if finding.groups))
+        by_limit: dict[tuple[float | None, bool], list[Finding]] = {}
+        with_groups = []
+        for finding in findings:
+            by_limit.setdefault((finding.limit, finding.least), []).append(finding)
+            if finding.groups:
+                with_groups.append(finding)
+        scores = []
+        for (limit, least), held_against_it in by_limit.items():
+            scores.append(_scores(held_against_it, limit, least=least))
+        return cls(tuple(scores), _groups(with_groups))
 
     def plot(self, ax: Any = None) -> RatesDisplay:
         """Draw on axes given, or on a new figure, and return the display.
@@ -112,20 +121,23 @@ class RatesDisplay(Display):
         first of `scores`. Labels are long: make the figure of axes given with
         ``layout="constrained"``.
         """
-        panels = (
-            list(self.scores + self.groups[:MOST_PANELS])
-            if ax is None
-            else list(self.groups or self.scores)
-        )
+        panels = self._all_panels() if ax is None else list(self.groups or self.scores)
         if not panels:
             panels = [Panel("no findings", "", ())]
-        elif ax is None and len(self.groups) > MOST_PANELS:
-            more = f"\n… {len(self.groups) - MOST_PANELS:,} more findings have groups"
-            panels[-1] = replace(panels[-1], axis=panels[-1].axis + more)
-        sizes = [(WIDTH, _AROUND + _ROW * len(panel.rows)) for panel in panels]
+        sizes = [panel.size for panel in panels]
         for axes, panel in zip(self._open(ax, sizes), panels, strict=False):
             _draw(panel, axes)
         return self
+
+    def _all_panels(self) -> list[Panel]:
+        """Return the panels of a new figure; the last one says how many more there would be."""
+        panels = [*self.scores, *self.groups[:MOST_PANELS]]
+        left_out = len(self.groups) - MOST_PANELS
+        if left_out > 0:
+            last = panels[-1]
+            more = f"\n… {left_out:,} more findings have groups"
+            panels[-1] = replace(last, axis=last.axis + more)
+        return panels
 
 
 def display_of(found: Evidence) -> RatesDisplay:
@@ -141,38 +153,62 @@ def display_of(found: Evidence) -> RatesDisplay:
 
 
 def _scores(findings: list[Finding], limit: float | None, *, least: bool) -> Panel:
-    shown = findings[: MOST_ROWS if len(findings) <= MOST_ROWS else MOST_ROWS - 1]
-    rows = tuple(_row(subject_of(finding), finding.estimate, finding.verdict) for finding in shown)
-    if len(findings) > len(shown):
-        rows += (Row("", instead=f"… {len(findings) - len(shown):,} more findings"),)
-    axis = _axis("ratio of rates" if least else "score", [finding.estimate for finding in findings])
-    return Panel("", axis, rows, limit, least)
+    shown = findings
+    if len(findings) > MOST_ROWS:
+        # The last row says how many are left out.
+        shown = findings[: MOST_ROWS - 1]
+    rows = [_score_row(finding) for finding in shown]
+    left_out = len(findings) - len(shown)
+    if left_out:
+        rows.append(Row("", instead=f"… {left_out:,} more findings"))
+    what = "ratio of rates" if least else "score"
+    axis = _axis(what, [finding.estimate for finding in findings])
+    return Panel("", axis, tuple(rows), limit, least)
+
+
+def _score_row(finding: Finding) -> Row:
+    return _row(subject_of(finding), finding.estimate, finding.verdict)
 
 
 def _groups(findings: Iterable[Finding]) -> tuple[Panel, ...]:
-    """Return the groups by their rates, lowest first and those without data last; what compares the
-    same is one panel.
+    """Return the groups by their rates, lowest first and those without data last.
 
-    A difference and a ratio, for example, compare the same groups.
+    Findings that compare the same groups, a difference and a ratio for example, share a panel.
     """
     titles: dict[tuple[Row, ...], list[str]] = {}
     axes: dict[tuple[Row, ...], str] = {}
     for finding in findings:
-        rows = tuple(
-            Row("", instead=shown) if isinstance(shown, str) else _row(str(shown), shown.estimate)
-            for shown in shown_groups(finding.groups, MOST_ROWS)
-        )
-        verdict = "" if finding.verdict is None else f"{finding.verdict}: "
-        lines = textwrap.wrap(number_text.unbroken(clip(f"{verdict}{finding.claim}", 160)), 56)
-        titles.setdefault(rows, []).extend(literal(line) for line in lines)
-        axes[rows] = _axis(
-            "rate of the favourable outcome", [group.estimate for group in finding.groups]
-        )
-    return tuple(Panel("\n".join(title), axes[rows], rows) for rows, title in titles.items())
+        rows = _group_rows(finding)
+        titles.setdefault(rows, []).extend(_title_lines(finding))
+        estimates = [group.estimate for group in finding.groups]
+        axes[rows] = _axis("rate of the favourable outcome", estimates)
+    panels = []
+    for rows, lines in titles.items():
+        panels.append(Panel("\n".join(lines), axes[rows], rows))
+    return tuple(panels)
+
+
+def _group_rows(finding: Finding) -> tuple[Row, ...]:
+    rows = []
+    for group in shown_groups(finding.groups, MOST_ROWS):
+        if isinstance(group, str):
+            rows.append(Row("", instead=group))
+        else:
+            rows.append(_row(str(group), group.estimate))
+    return tuple(rows)
+
+
+def _title_lines(finding: Finding) -> list[str]:
+    title = finding.claim
+    if finding.verdict is not None:
+        title = f"{finding.verdict}: {title}"
+    unbroken = number_text.unbroken(clip(title, _TITLE_LETTERS))
+    return [literal(line) for line in textwrap.wrap(unbroken, _TITLE_WIDTH)]
 
 
 def _row(about: str, estimate: Estimate, verdict: Verdict | None = None) -> Row:
-    label = f"{literal(about, 36)}, n = {estimate.n:,}"
+    shown = literal(about, _LABEL_LETTERS)
+    label = f"{shown}, n = {estimate.n:,}"
     if math.isnan(estimate.value):
         return Row(label, verdict=verdict, instead=NO_DATA)
     return Row(label, estimate.value, estimate.low, estimate.high, verdict)
@@ -183,47 +219,64 @@ def _axis(what: str, estimates: Iterable[Estimate]) -> str:
     known = [estimate for estimate in estimates if estimate.n]
     levels = sorted({estimate.level for estimate in known if estimate.level < 1})
     populations = sorted({estimate.population for estimate in known if estimate.population})
-    at = f", intervals at {number_text.percent_levels(levels)}" if levels else ""
-    return f"{what}{at}" + "".join(f"\npopulation: {literal(name, 75)}" for name in populations[:2])
+    label = what
+    if levels:
+        label += f", intervals at {number_text.percent_levels(levels)}"
+    for population in populations[:_MOST_POPULATIONS]:
+        label += f"\npopulation: {literal(population, 75)}"
+    return label
 
 
 def _draw(panel: Panel, ax: Any) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    rows = panel.rows
-    known = [row for row in rows if row.value is not None]
-    right = max([row.high for row in known] + [panel.limit or 0.0], default=1.0) or 1.0
-    left = min([row.low for row in known], default=0.0)
-    ax.set_xlim(min(left * 1.08, -0.02 * right), right * 1.05)
+    known = [row for row in panel.rows if row.value is not None]
+    ax.set_xlim(_ends_of_axis(known, panel.limit))
     for verdict, (name, colour, marker) in _LOOKS.items():
-        some = [
-            (place, row)
-            for place, row in enumerate(rows)
-            if row.value is not None and row.verdict == verdict
-        ]
-        if some:
-            intervals(ax, some, colour, marker, name)
+        with_verdict = []
+        for place, row in enumerate(panel.rows):
+            if row.value is not None and row.verdict == verdict:
+                with_verdict.append((place, row))
+        if with_verdict:
+            intervals(ax, with_verdict, colour, marker, name)
+    _write_texts(ax, panel.rows)
+    if panel.limit is not None:
+        # One entry for each verdict in sight, and one for the line.
+        entries = len({row.verdict for row in known}) + 1
+        _draw_limit(ax, panel.limit, entries, least=panel.least)
+    ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+    labels = [row.label for row in panel.rows]
+    limited = panel.limit is not None
+    finish_rows(ax, labels, panel.axis, panel.title, limited=limited)
+
+
+def _ends_of_axis(rows: list[Row], limit: float | None) -> tuple[float, float]:
+    """Return the ends of an axis on which all intervals and the limit are in sight."""
+    highs = [row.high for row in rows]
+    highs.append(limit or 0.0)
+    right = max(highs) or 1.0
+    left = min([row.low for row in rows], default=0.0)
+    return min(left * 1.08, -0.02 * right), right * 1.05
+
+
+def _write_texts(ax: Any, rows: tuple[Row, ...]) -> None:
+    """Write the texts of rows that have no value."""
+    across_axes = ax.get_yaxis_transform()
     for place, row in enumerate(rows):
         if row.instead:
-            ax.text(
-                0.02,
-                place,
-                row.instead,
-                transform=ax.get_yaxis_transform(),
-                va="center",
-                style="italic",
-            )
-    if panel.limit is not None:
-        name = (
-            "engineering threshold"
-            f" {number_text.limit(panel.limit)}{' (at least)' if panel.least else ''}"
-        )
-        ax.axvline(panel.limit, color=GREY, linestyle="--", label=name)
-        entries = len({row.verdict for row in known}) + 1
-        ax.legend(
-            loc="lower left", bbox_to_anchor=(0, 1), ncols=entries, frameon=False, fontsize="small"
-        )
-    ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-    finish_rows(
-        ax, [row.label for row in rows], panel.axis, panel.title, limited=panel.limit is not None
+            ax.text(0.02, place, row.instead, transform=across_axes, va="center", style="italic")
+
+
+def _draw_limit(ax: Any, limit: float, entries: int, *, least: bool) -> None:
+    """Draw a limit, and the legend that names it."""
+    name = f"engineering threshold {number_text.limit(limit)}"
+    if least:
+        name += " (at least)"
+    ax.axvline(limit, color=GREY, linestyle="--", label=name)
+    ax.legend(
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=entries,
+        frameon=False,
+        fontsize="small",
     )
