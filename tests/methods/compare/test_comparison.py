@@ -273,10 +273,10 @@ def damaged(found: Comparison, **changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"job": "measure"}, ["no evenhand comparison"]),
-        ({"standings": None}, ["no evenhand comparison"]),
+        ({"job": "measure"}, ["not an evenhand comparison"]),
+        ({"standings": None}, ["not an evenhand comparison"]),
         ({"format": 99}, ["format 99 is not 2"]),
-        ({"format": None}, ["no evenhand comparison"]),
+        ({"format": None}, ["not an evenhand comparison"]),
         ({"start": None}, ["damaged"]),
         ({"baseline": {"degrees": [0]}}, ["damaged"]),
         ({"standings": [{"name": "a"}]}, ["damaged"]),
@@ -299,7 +299,7 @@ def test_files_that_cannot_be_read(found, tmp_path):
     (tmp_path / "a.json").write_text("{")
     refused(UsageError, lambda: Comparison.from_json(tmp_path / "a.json"), "not a JSON file")
     (tmp_path / "b.json").write_text("[1]")
-    refused(UsageError, lambda: Comparison.from_json(tmp_path / "b.json"), "no evenhand comparison")
+    refused(UsageError, lambda: Comparison.from_json(tmp_path / "b.json"), "not an evenhand comparison")
     refused(
         UsageError, lambda: found.to_json(tmp_path / "no" / "a.json"), "cannot write the comparison"
     )

@@ -67,7 +67,11 @@ class Axes:
         line = self._line(way, original)
         return Scores(_names_last(self.performance(tables)), _names_last(bias), line)
 
-    def _line(self, way: blind.Overwriting, original: Floats) -> tuple[Floats, Floats]:
+    def _line(
+        self,
+        way: blind.Overwriting,
+        original: Floats,
+    ) -> tuple[Floats, Floats]:
         """Return bias and performance of the original's line at each degree."""
         scores = (self.bias, self.performance)
         if self.repetitions is None:
@@ -82,7 +86,12 @@ class Axes:
         leading = original.shape[:-3]
         return np.array(biases).reshape(*leading, -1), np.array(performances).reshape(*leading, -1)
 
-    def baseline(self, point: Scores, labels: Sequence[Label], strategy: str) -> Baseline:
+    def baseline(
+        self,
+        point: Scores,
+        labels: Sequence[Label],
+        strategy: str,
+    ) -> Baseline:
         """Return the line of the point."""
         label = None if self.way.label is None else labels[self.way.label]
         line_bias, line_performance = point.line
@@ -119,7 +128,11 @@ def _names_last(values: Floats) -> Floats:
     return np.swapaxes(values, -1, -2)
 
 
-def as_bias(bias: Any, frame: Frame, positive: Label | None) -> TableScore | None:
+def as_bias(
+    bias: Any,
+    frame: Frame,
+    positive: Label | None,
+) -> TableScore | None:
     """Return the bias that a name, a metric or a function stands for; None for measured scores."""
     if isinstance(bias, Mapping):
         return None
@@ -131,7 +144,11 @@ def as_bias(bias: Any, frame: Frame, positive: Label | None) -> TableScore | Non
     return Bias.of(bias, frame, positive)
 
 
-def as_performance(performance: Any, frame: Frame, positive: Label | None) -> TableScore:
+def as_performance(
+    performance: Any,
+    frame: Frame,
+    positive: Label | None,
+) -> TableScore:
     """Return the performance that a name, a metric, a scorer or a function stands for.
 
     Names of scikit-learn's scorers are known too.
@@ -161,13 +178,21 @@ def _is_scorer(function: Any) -> bool:
         return False
 
 
-def _labels_function(scorer: Callable[..., float], name: str = "") -> Callable[..., float]:
+def _labels_function(
+    scorer: Callable[..., float],
+    name: str = "",
+) -> Callable[..., float]:
     """Return a scorer as a function of true and predicted labels.
 
     A scorer takes an estimator, so it gets one that knows the predictions.
     """
 
-    def score(true: Any, predicted: Any, *, sample_weight: Any = None) -> float:
+    def score(
+        true: Any,
+        predicted: Any,
+        *,
+        sample_weight: Any = None,
+    ) -> float:
         from sklearn.base import BaseEstimator, ClassifierMixin
 
         class KnownPredictions(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -191,7 +216,12 @@ def _labels_function(scorer: Callable[..., float], name: str = "") -> Callable[.
     return score
 
 
-def favourable(labels: Sequence[Label], positive: Any, bias: Any, performance: Any) -> Label | None:
+def favourable(
+    labels: Sequence[Label],
+    positive: Any,
+    bias: Any,
+    performance: Any,
+) -> Label | None:
     """Return the favourable label, or None where every label counts alike."""
     if positive is not None:
         if plain(positive) not in labels:
@@ -209,7 +239,11 @@ def favourable(labels: Sequence[Label], positive: Any, bias: Any, performance: A
         if needs_positive(score):
             name = score.name if isinstance(score, Metric) else score
             choices = nearest(1, labels)
-            raise UsageError(messages.POSITIVE_IS_NEEDED.format(score=name, choices=choices))
+            message = messages.POSITIVE_IS_NEEDED.format(
+                score=name,
+                choices=choices,
+            )
+            raise UsageError(message)
     return labels[-1]
 
 
@@ -236,7 +270,11 @@ class MeasuredBias:
         return scores._replace(bias=bias, line=line)
 
 
-def measured(bias: Mapping[str, Any], names: Sequence[str], runs: int) -> MeasuredBias:
+def measured(
+    bias: Mapping[str, Any],
+    names: Sequence[str],
+    runs: int,
+) -> MeasuredBias:
     """Return the biases of all names from numbers, estimates or results.
 
     A list of numbers holds one for each run.
@@ -280,7 +318,10 @@ def _score_name(bias: Mapping[str, Any], names: Sequence[str]) -> str:
     return messages.SCORE_OF_JOBS.format(jobs=", ".join(sorted(jobs)))
 
 
-def _notes_on_limits(names: Sequence[str], estimates: Sequence[Estimate]) -> tuple[str, ...]:
+def _notes_on_limits(
+    names: Sequence[str],
+    estimates: Sequence[Estimate],
+) -> tuple[str, ...]:
     """Return what a reader must know of the intervals of measured biases."""
     notes = []
     without_interval = []

@@ -36,13 +36,22 @@ def array(values: Any, column: str) -> NDArray[Any]:
         if hasattr(values, conversion):
             values = getattr(values, conversion)()
             break
-    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+    is_single = isinstance(values, str | bytes | Mapping)
+    if is_single or not isinstance(values, Iterable):
         value = clip(repr(values))
-        raise DataError(messages.NOT_A_COLUMN.format(column=column, value=value))
+        message = messages.NOT_A_COLUMN.format(
+            column=column,
+            value=value,
+        )
+        raise DataError(message)
     if not isinstance(values, np.ndarray):
         values = np.array(list(values), dtype=object)
     if values.ndim != 1:
-        raise DataError(messages.NOT_ONE_DIMENSIONAL.format(column=column, shape=values.shape))
+        message = messages.NOT_ONE_DIMENSIONAL.format(
+            column=column,
+            shape=values.shape,
+        )
+        raise DataError(message)
     # Texts of a fixed width would be cut when a longer one is put beside them.
     has_fixed_width = values.dtype.kind in "US"
     return np.asarray(values.astype(object) if has_fixed_width else values)
@@ -60,18 +69,25 @@ def coded(values: Any, column: str) -> tuple[Codes, tuple[Label, ...]]:
     codes, found = pd.factorize(array(values, column))
     if (codes < 0).any():
         first_missing = int(np.argmin(codes))
-        raise DataError(messages.MISSING_VALUE.format(column=column, row=first_missing))
+        message = messages.MISSING_VALUE.format(
+            column=column,
+            row=first_missing,
+        )
+        raise DataError(message)
     levels = [plain(value) for value in found]
-    order = sorted(range(len(levels)), key=lambda code: _sort_key(levels[code]))
-    rank = np.empty(len(order), dtype=np.intp)
-    rank[order] = np.arange(len(order))
-    return rank[codes], tuple(levels[code] for code in order)
+    number = len(levels)
+    order = sorted(range(number), key=lambda code: _sort_key(levels[code]))
+    rank = np.empty(number, dtype=np.intp)
+    rank[order] = np.arange(number)
+    in_order = tuple(levels[code] for code in order)
+    return rank[codes], in_order
 
 
 def _sort_key(level: Any) -> tuple[bool, Any]:
     # Numbers come before texts, since Python cannot compare one with the other.
-    is_comparable = isinstance(level, str | int | float | bool)
-    return isinstance(level, str), level if is_comparable else str(level)
+    is_text = isinstance(level, str)
+    is_comparable = is_text or isinstance(level, int | float | bool)
+    return is_text, level if is_comparable else str(level)
 
 
 def matched(values: NDArray[Any], levels: Sequence[Label]) -> Codes:
@@ -152,7 +168,11 @@ def _only_column(values: Any, column: str) -> Any:
     return table[names[0]].to_native()
 
 
-def _check_declared_groups(name: str, values: Any, column: NDArray[Any]) -> None:
+def _check_declared_groups(
+    name: str,
+    values: Any,
+    column: NDArray[Any],
+) -> None:
     """Refuse a group that the type of a column declares and that no row has.
 
     Categories of pandas and an Enum of Polars declare groups.
@@ -160,7 +180,13 @@ def _check_declared_groups(name: str, values: Any, column: NDArray[Any]) -> None
     dtype: Any = getattr(values, "dtype", None)
     if type(dtype).__name__ not in ("CategoricalDtype", "Enum"):
         return
-    missing = sorted(set(dtype.categories) - set(column.tolist()), key=str)
+    declared = set(dtype.categories)
+    present = set(column.tolist())
+    missing = sorted(declared - present, key=str)
     if missing:
         group = clip(repr(plain(missing[0])))
-        raise DataError(messages.GROUP_WITHOUT_ROWS.format(column=repr(name), group=group))
+        message = messages.GROUP_WITHOUT_ROWS.format(
+            column=repr(name),
+            group=group,
+        )
+        raise DataError(message)

@@ -241,7 +241,11 @@ def _checked_scores(
     return scores
 
 
-def _interval_method(trials: Trials, level: float, test_size: float) -> IntervalMethod:
+def _interval_method(
+    trials: Trials,
+    level: float,
+    test_size: float,
+) -> IntervalMethod:
     """Return how limits come about: by resampling one test set, or from runs with one each."""
     if trials.rows is not None:
         return IntervalMethod(level, len(trials.rows.truth), messages.PEOPLE_OF_THE_TEST_SET)
@@ -258,13 +262,21 @@ def _bounds(
     return (performance.low, performance.high), bias_bounds
 
 
-def _bias_name(bias: TableScore | None, elsewhere: MeasuredBias | None) -> str:
+def _bias_name(
+    bias: TableScore | None,
+    elsewhere: MeasuredBias | None,
+) -> str:
     if bias is not None:
         return bias.name
     return "" if elsewhere is None else elsewhere.name
 
 
-def _resampled(axes: Axes, trials: Trials, resamples: int | None, seed: int) -> Scores:
+def _resampled(
+    axes: Axes,
+    trials: Trials,
+    resamples: int | None,
+    seed: int,
+) -> Scores:
     """Return the mean scores over runs in each resample of the rows.
 
     Where there are several runs, they are resampled too.
@@ -306,7 +318,11 @@ def _check(
         raise UsageError(message)
     if line not in LINES:
         choices = nearest(line, LINES)
-        raise UsageError(messages.UNKNOWN_LINE.format(line=clip(repr(line)), choices=choices))
+        message = messages.UNKNOWN_LINE.format(
+            line=clip(repr(line)),
+            choices=choices,
+        )
+        raise UsageError(message)
     _check_share("level", level, or_none=False)
     _check_share("test_size", test_size, or_none=True)
     if repetitions is not None:

@@ -171,7 +171,11 @@ class Comparison(Evidence):
                 return standing
         names = [standing.name for standing in self.standings]
         choices = nearest(name, names)
-        raise UsageError(messages.UNKNOWN_MITIGATION.format(name=clip(repr(name)), choices=choices))
+        message = messages.UNKNOWN_MITIGATION.format(
+            name=clip(repr(name)),
+            choices=choices,
+        )
+        raise UsageError(message)
 
     @property
     def region(self) -> dict[str, str]:

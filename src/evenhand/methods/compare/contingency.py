@@ -41,7 +41,9 @@ class Grouping:
 
     def fold(self, tables: Floats) -> Floats:
         """Return tables by these groups, from tables by all combinations."""
-        members = np.zeros((len(self.groups), len(self.of)))
+        groups = len(self.groups)
+        combinations = len(self.of)
+        members = np.zeros((groups, combinations))
         for combination, group in enumerate(self.of):
             if group >= 0:
                 members[group, combination] = 1.0
@@ -86,7 +88,8 @@ class Frame:
             Groups with a smaller share of the rows are left out.
         """
         names = tuple(protected)
-        if not isinstance(support, int | float) or not 0 <= support < 1:
+        is_number = isinstance(support, int | float)
+        if not is_number or not 0 <= support < 1:
             raise UsageError(messages.SUPPORT_NOT_A_SHARE.format(support=clip(repr(support))))
         if not names:
             return cls(tuple(labels), (), ((),), ())
@@ -103,9 +106,11 @@ class Frame:
         codes = []
         for at, name in enumerate(self.names):
             column_levels = list(dict.fromkeys(each[at] for each in self.combinations))
+            column = array(protected[name], name)
             levels.append(column_levels)
-            codes.append(matched(array(protected[name], name), column_levels))
-        return np.asarray(self._lookup(levels)[tuple(codes)])
+            codes.append(matched(column, column_levels))
+        lookup = self._lookup(levels)
+        return np.asarray(lookup[tuple(codes)])
 
     def _lookup(self, levels: Sequence[list[Label]]) -> Codes:
         """Return the place of each combination, by the codes of its levels."""
@@ -136,9 +141,15 @@ class Frame:
     @property
     def shape(self) -> tuple[int, int, int]:
         """The shape of one table."""
-        return len(self.combinations), len(self.labels), len(self.labels)
+        labels = len(self.labels)
+        return len(self.combinations), labels, labels
 
-    def cells(self, combination: Codes, truth: Codes, predicted: Codes) -> Codes:
+    def cells(
+        self,
+        combination: Codes,
+        truth: Codes,
+        predicted: Codes,
+    ) -> Codes:
         """Return the cell of each row in a table that is laid out flat."""
         _, true_labels, predicted_labels = self.shape
         return (combination * true_labels + truth) * predicted_labels + predicted
@@ -150,7 +161,10 @@ class Frame:
         return counts.reshape(self.shape).astype(np.float64)
 
 
-def values_of(combination: Combination, places: Sequence[int]) -> Combination:
+def values_of(
+    combination: Combination,
+    places: Sequence[int],
+) -> Combination:
     """Return the values of a combination at some places."""
     return tuple(combination[place] for place in places)
 
@@ -166,38 +180,59 @@ def _counted_combinations(
         codes.append(column_codes)
         levels.append(column_levels)
     # `unique` sorts by code, so that the order of the rows does not matter.
-    code_rows, counts = np.unique(np.stack(codes, axis=1), axis=0, return_counts=True)
+    rows = np.stack(codes, axis=1)
+    code_rows, counts = np.unique(rows, axis=0, return_counts=True)
     combinations = []
     for code_row in code_rows.tolist():
         pairs = zip(levels, code_row, strict=True)
-        combinations.append(tuple(column_levels[code] for column_levels, code in pairs))
+        combination = tuple(column_levels[code] for column_levels, code in pairs)
+        combinations.append(combination)
     return tuple(combinations), counts
 
 
-def _feature_sets(over: Any, names: tuple[str, ...]) -> list[tuple[str, ...]]:
+def _feature_sets(
+    over: Any,
+    names: tuple[str, ...],
+) -> list[tuple[str, ...]]:
     """Return the sets of features whose groups are compared, checked."""
     if over is None:
         singles = [(name,) for name in names]
         return [*singles, names] if len(names) > 1 else [*singles]
     given = [over] if isinstance(over, str) else over
-    if not isinstance(given, Iterable) or not all(isinstance(chosen, Iterable) for chosen in given):
+    is_iterable = isinstance(given, Iterable)
+    if not is_iterable or not all(isinstance(chosen, Iterable) for chosen in given):
         choices = nearest("", names)
-        raise UsageError(messages.OVER_NOT_COLUMNS.format(over=clip(repr(over)), choices=choices))
+        message = messages.OVER_NOT_COLUMNS.format(
+            over=clip(repr(over)),
+            choices=choices,
+        )
+        raise UsageError(message)
     sets: list[tuple[str, ...]] = []
     for chosen in given:
         features = (chosen,) if isinstance(chosen, str) else tuple(chosen)
         _check_features(features, names)
         sets.append(features)
     if not sets or not all(sets):
-        raise UsageError(messages.OVER_EMPTY.format(over=repr(over), choices=nearest("", names)))
+        message = messages.OVER_EMPTY.format(
+            over=repr(over),
+            choices=nearest("", names),
+        )
+        raise UsageError(message)
     return list(dict.fromkeys(sets))
 
 
-def _check_features(features: tuple[str, ...], names: tuple[str, ...]) -> None:
+def _check_features(
+    features: tuple[str, ...],
+    names: tuple[str, ...],
+) -> None:
     for feature in features:
         if feature not in names:
             choices = nearest(feature, names)
-            raise UsageError(messages.OVER_UNKNOWN.format(name=repr(feature), choices=choices))
+            message = messages.OVER_UNKNOWN.format(
+                name=repr(feature),
+                choices=choices,
+            )
+            raise UsageError(message)
 
 
 def _grouping(
@@ -217,11 +252,15 @@ def _grouping(
     kept = [group for group, size in zip(groups, sizes, strict=True) if size >= least]
     if len(kept) < 2:
         raise DataError(_too_few_groups(features, groups))
-    of = [kept.index(group) if group in kept else -1 for group in group_of]
+    code_of = {group: code for code, group in enumerate(kept)}
+    of = [code_of.get(group, -1) for group in group_of]
     return Grouping(features, tuple(kept), tuple(of))
 
 
-def _too_few_groups(features: tuple[str, ...], groups: Sequence[Combination]) -> str:
+def _too_few_groups(
+    features: tuple[str, ...],
+    groups: Sequence[Combination],
+) -> str:
     """Return why there is nothing to compare."""
     joined = " and ".join(features)
     if len(groups) > 1:

@@ -56,9 +56,8 @@ LOOKS = {
 _PLANE_HEIGHT = 5.6
 """Inches that the plane is high."""
 _LISTED = 24
-"""Names in a column beside the plane."""
+"""Names in a column beside the plane, which is `_COLUMN_WIDTH` inches wide."""
 _COLUMN_WIDTH = 2.4
-"""Inches of such a column."""
 _LEGEND_ENTRY = 1.2
 """Inches of a column of the legend."""
 _CORNERS = {LOSE_LOSE: (1, 0), POOR: (0, 0), INVERTED: (1, 1), GOOD: (0, 0.5), WIN_WIN: (0, 1)}
@@ -161,7 +160,9 @@ class TradeoffDisplay(Display):
         width = np.ptp(points, axis=0)
 
         def rescaled(values: Any, axis: int) -> tuple[Any, ...]:
-            return tuple(((np.array(values) - low[axis]) / (width[axis] or 1.0)).tolist())
+            distance = np.array(values) - low[axis]
+            scaled = distance / (width[axis] or 1.0)
+            return tuple(scaled.tolist())
 
         def moved(mark: Mark) -> Mark:
             return replace(
@@ -240,7 +241,10 @@ def span(estimate: Estimate) -> tuple[float, float, float]:
     return estimate.value, estimate.low, estimate.high
 
 
-def _checked_shares(name: str, shares: Mapping[str, float]) -> tuple[float, ...]:
+def _checked_shares(
+    name: str,
+    shares: Mapping[str, float],
+) -> tuple[float, ...]:
     """Return the share of each region, in their order."""
     for region in shares:
         if region not in REGIONS:
@@ -253,7 +257,11 @@ def _checked_shares(name: str, shares: Mapping[str, float]) -> tuple[float, ...]
     found = tuple(float(shares.get(region, 0.0)) for region in REGIONS)
     # Published shares are rounded, and so add up to a little less or more than 1.
     if min(found) < 0 or abs(sum(found) - 1) > 0.03:
-        raise UsageError(messages.SHARES_NOT_1.format(name=clip(name), shares=found))
+        message = messages.SHARES_NOT_1.format(
+            name=clip(name),
+            shares=found,
+        )
+        raise UsageError(message)
     return found
 
 

@@ -55,8 +55,8 @@ def regions(performance: Any, bias: Any, height: Any) -> NDArray[np.intp]:
     traded = np.where(above_line, GOOD, POOR)
     if_more_right = np.where(less_biased, WIN_WIN, INVERTED)
     if_not_more_right = np.where(more_biased, LOSE_LOSE, traded)
-    found = np.where(more_right, if_more_right, if_not_more_right)
-    return np.asarray(found, dtype=np.intp)
+    codes = np.where(more_right, if_more_right, if_not_more_right)
+    return np.asarray(codes, dtype=np.intp)
 
 
 def plausible(
@@ -111,7 +111,8 @@ class OverwritingLine:
 
         Points that are undefined are left out.
         """
-        known = ~(np.isnan(bias) | np.isnan(performance))
+        undefined = np.isnan(bias) | np.isnan(performance)
+        known = ~undefined
         known_bias = np.where(known, bias, np.inf)
         known_performance = np.where(known, performance, -np.inf)
         order = np.lexsort((known_performance, known_bias), axis=-1)
@@ -121,7 +122,8 @@ class OverwritingLine:
         # line, so that lines with different numbers of points fit into one array.
         left_out = np.isinf(x)
         highest = known_performance.max(axis=-1, keepdims=True)
-        most_biased = np.where(known, bias, -np.inf).max(axis=-1, keepdims=True)
+        bias_or_none = np.where(known, bias, -np.inf)
+        most_biased = bias_or_none.max(axis=-1, keepdims=True)
         best_so_far = np.maximum.accumulate(y, axis=-1)
         return cls(
             bias=np.where(left_out, most_biased, x),
@@ -133,7 +135,8 @@ class OverwritingLine:
         wanted = np.asarray(bias, dtype=np.float64)
         last = self.bias.shape[-1] - 1
         # How many points of the line lie to the left: the first of the others comes after.
-        passed = np.clip((self.bias <= wanted[..., None] + CLOSE).sum(axis=-1), 0, last + 1)
+        is_left = self.bias <= wanted[..., None] + CLOSE
+        passed = is_left.sum(axis=-1)
         after = np.minimum(passed, last)
         before = np.maximum(passed - 1, 0)
         left = _take(self.bias, before)
@@ -142,20 +145,23 @@ class OverwritingLine:
         end = _take(self.performance, after)
         width = right - left
         has_width = width > CLOSE
-        part = np.where(has_width, (wanted - left) / np.where(has_width, width, 1.0), 0.0)
-        between = start + np.clip(part, 0.0, 1.0) * (end - start)
-        return np.asarray(np.where(passed == 0, self.performance[..., 0], between))
+        divisor = np.where(has_width, width, 1.0)
+        part = np.where(has_width, (wanted - left) / divisor, 0.0)
+        inner_part = np.clip(part, 0.0, 1.0)
+        between = start + inner_part * (end - start)
+        left_end = self.performance[..., 0]
+        return np.where(passed == 0, left_end, between)
 
     def height(self, bias: Any, performance: Any) -> Floats:
         """Return how far a point lies over the line, in performance."""
-        return np.asarray(np.asarray(performance) - self.at(bias))
+        height = np.asarray(performance) - self.at(bias)
+        return np.asarray(height)
 
     @property
     def ranges(self) -> tuple[Floats, Floats]:
         """The ranges of bias and of performance that are scaled to 0 to 1."""
-        bias_range = self.bias[..., -1] - self.bias[..., 0]
-        performance_range = self.performance[..., -1] - self.performance[..., 0]
-        return bias_range, performance_range
+        # Both rise along the line.
+        return _rise(self.bias), _rise(self.performance)
 
     def area(self, bias: Any, performance: Any) -> Floats:
         """Return the area between a point and the line, with both axes scaled to 0 to 1.
@@ -170,52 +176,70 @@ class OverwritingLine:
         knots, heights = self._from(point_bias)
         left = knots[..., :-1]
         right = knots[..., 1:]
+        left_height = heights[..., :-1]
+        right_height = heights[..., 1:]
         begin = np.clip(point_bias[..., None], left, right)
-        width = np.where(right > left, right - left, 1.0)
-        slope = (heights[..., 1:] - heights[..., :-1]) / width
+        has_width = right > left
+        width = np.where(has_width, right - left, 1.0)
+        slope = (right_height - left_height) / width
         # How far the level of the point is over the line at both ends of each piece of it.
-        over_begin = level - (heights[..., :-1] + slope * (begin - left))
-        over_end = level - heights[..., 1:]
-        raw = _area_over(over_begin, over_end, right - begin).sum(axis=-1)
+        begin_height = left_height + slope * (begin - left)
+        over_begin = level - begin_height
+        over_end = level - right_height
+        areas = _area_over(over_begin, over_end, right - begin)
+        raw = areas.sum(axis=-1)
         bias_range, performance_range = self.ranges
         # Scaling both axes to 0 to 1 (footnote 4 of the paper) divides areas by the extent.
         extent = bias_range * performance_range
         has_extent = extent > CLOSE**2
         scaled = raw / np.where(has_extent, extent, 1.0)
-        return np.asarray(np.where(has_extent, scaled, np.nan))
+        return np.where(has_extent, scaled, np.nan)
 
     def _from(self, start: Floats) -> tuple[Floats, Floats]:
         """Return the line with a level piece before it, from a bias left of its end."""
-        leading = np.broadcast_shapes(start.shape, self.bias.shape[:-1])
-        first = np.broadcast_to(start[..., None], (*leading, 1))
-        full = (*leading, self.bias.shape[-1])
-        line_bias = np.broadcast_to(self.bias, full)
-        line_performance = np.broadcast_to(self.performance, full)
-        first_bias = np.minimum(first, self.bias[..., :1])
-        first_performance = np.broadcast_to(self.performance[..., :1], first.shape)
+        *lines, points = self.bias.shape
+        leading = np.broadcast_shapes(start.shape, tuple(lines))
+        line_bias = np.broadcast_to(self.bias, (*leading, points))
+        line_performance = np.broadcast_to(self.performance, (*leading, points))
+        start_bias = np.broadcast_to(start[..., None], (*leading, 1))
+        first_bias = np.minimum(start_bias, line_bias[..., :1])
+        first_performance = line_performance[..., :1]
         knots = np.concatenate([first_bias, line_bias], axis=-1)
         heights = np.concatenate([first_performance, line_performance], axis=-1)
         return knots, heights
 
 
-def _area_over(over_begin: Floats, over_end: Floats, length: Floats) -> Floats:
+def _rise(values: Floats) -> Floats:
+    """Return by how much the last value exceeds the first, along the last axis."""
+    return np.asarray(values[..., -1] - values[..., 0])
+
+
+def _area_over(
+    over_begin: Floats,
+    over_end: Floats,
+    length: Floats,
+) -> Floats:
     """Return the area under a level and over each piece of a rising line.
 
     `over_begin` and `over_end` are how far the level is over the line at both ends of the piece.
     """
     trapezium = (over_begin + over_end) / 2 * length
     # Where the line crosses the level, what lies over it is a triangle.
-    fall = np.where(over_begin > over_end, over_begin - over_end, 1.0)
-    triangle = np.square(np.maximum(over_begin, 0)) / (2 * fall) * length
+    falls = over_begin > over_end
+    fall = np.where(falls, over_begin - over_end, 1.0)
+    square = np.square(np.maximum(over_begin, 0))
+    triangle = square / (2 * fall) * length
     crossed = np.where(over_begin > 0, triangle, 0.0)
     return np.where(over_end >= 0, trapezium, crossed)
 
 
 def _take(values: Floats, places: NDArray[np.intp]) -> Floats:
     """Return the value at one place along the last axis, for each place given."""
-    leading = np.broadcast_shapes(values.shape[:-1], places.shape)
-    spread = np.broadcast_to(values, (*leading, values.shape[-1]))
-    return np.asarray(np.take_along_axis(spread, places[..., None], axis=-1)[..., 0])
+    *leading, length = values.shape
+    shape = np.broadcast_shapes(tuple(leading), places.shape)
+    spread = np.broadcast_to(values, (*shape, length))
+    taken = np.take_along_axis(spread, places[..., None], axis=-1)
+    return taken[..., 0]
 
 
 @dataclass(frozen=True)
@@ -260,7 +284,8 @@ class Overwriting:
         share = np.array(self.degrees)[:, None, None, None]
         untouched = tables[..., None, :, :, :]
         overwritten = self._all(tables)[..., None, :, :, :]
-        return np.asarray(untouched * (1 - share) + overwritten * share)
+        expected = untouched * (1 - share) + overwritten * share
+        return np.asarray(expected)
 
     def _all(self, tables: Floats) -> Floats:
         """Return the mean table when every prediction is overwritten."""
@@ -272,7 +297,12 @@ class Overwriting:
         all_of_one_label = np.eye(labels)[self.label]
         return np.asarray(people * all_of_one_label)
 
-    def drawn(self, table: Floats, repetitions: int, rng: np.random.Generator) -> Floats:
+    def drawn(
+        self,
+        table: Floats,
+        repetitions: int,
+        rng: np.random.Generator,
+    ) -> Floats:
         """Return tables of the paper's procedure, with new axes of repetitions and degrees.
 
         At each degree that part of the predictions is chosen at random (Fairea, Section 4.1).
@@ -280,7 +310,8 @@ class Overwriting:
         counts = np.rint(table).astype(np.int64).ravel()
         total = int(counts.sum())
         shape = (repetitions, *table.shape)
-        found = np.empty((repetitions, len(self.degrees), *table.shape))
+        degrees = len(self.degrees)
+        found = np.empty((repetitions, degrees, *table.shape))
         for at, degree in enumerate(self.degrees):
             number = round(degree * total)
             # Choosing rows one by one, the numbers that fall into the cells follow the
@@ -292,7 +323,8 @@ class Overwriting:
                 method="marginals",
             )
             untouched = (counts - chosen).reshape(shape)
-            found[:, at] = untouched + self._overwritten(chosen.reshape(shape), rng)
+            overwritten = self._overwritten(chosen.reshape(shape), rng)
+            found[:, at] = untouched + overwritten
         return found
 
     def _overwritten(self, chosen: Any, rng: np.random.Generator) -> Floats:
@@ -300,9 +332,11 @@ class Overwriting:
         people = chosen.sum(axis=-1)
         labels = chosen.shape[-1]
         if self.label is None:
-            overwritten = rng.multinomial(people, np.full(labels, 1 / labels))
+            chances = np.full(labels, 1 / labels)
+            overwritten = rng.multinomial(people, chances)
         else:
-            overwritten = people[..., None] * np.eye(labels)[self.label]
+            all_of_one_label = np.eye(labels)[self.label]
+            overwritten = people[..., None] * all_of_one_label
         return np.asarray(overwritten, dtype=np.float64)
 
 
@@ -331,14 +365,20 @@ def choose(
         return Overwriting(steps, int(np.argmax(people_by_label)))
     # The paper takes the label that is most accurate when all predictions are overwritten (Section
     # 4.1). Here whole lines are compared, since scores other than accuracy may bend them.
-    candidates = [Overwriting(steps, place) for place in range(len(labels))]
+    places = range(len(labels))
+    candidates = [Overwriting(steps, place) for place in places]
     curves = [curve(candidate, table, scores) for candidate in candidates]
-    worst = min(float(np.nanmin(performance)) for _, performance in curves)
+    lowest = [float(np.nanmin(performance)) for _, performance in curves]
+    worst = min(lowest)
     tightness = [_tightness(bias, performance, worst) for bias, performance in curves]
     return candidates[tightness.index(max(tightness))]
 
 
-def _check_strategy(overwrite: str, label: Any, labels: Sequence[Label]) -> None:
+def _check_strategy(
+    overwrite: str,
+    label: Any,
+    labels: Sequence[Label],
+) -> None:
     """Refuse a strategy that is unknown or does not go with the label given."""
     if overwrite not in STRATEGIES:
         message = messages.UNKNOWN_STRATEGY.format(
@@ -408,14 +448,16 @@ def repeated(
     bias_score, performance_score = scores
     drawn = overwriting.drawn(table, repetitions, rng)
     performance = performance_score(drawn)
+    mean_performance = performance.mean(axis=0)
     if bias_score is None:
-        return 1 - np.array(overwriting.degrees), performance.mean(axis=0)
+        in_proportion = 1 - np.array(overwriting.degrees)
+        return in_proportion, mean_performance
     bias = bias_score(drawn)
-    defined = ~np.isnan(bias)
     # A bias may be undefined in some repetitions; it is undefined at a degree if in all of them.
-    mean = np.nansum(bias, axis=0) / np.maximum(defined.sum(axis=0), 1)
-    mean_bias = np.where(defined.any(axis=0), mean, np.nan)
-    return mean_bias, performance.mean(axis=0)
+    defined = (~np.isnan(bias)).sum(axis=0)
+    mean = np.nansum(bias, axis=0) / np.maximum(defined, 1)
+    mean_bias = np.where(defined > 0, mean, np.nan)
+    return mean_bias, mean_performance
 
 
 def _tightness(bias: Floats, performance: Floats, worst: float) -> float:
@@ -426,4 +468,5 @@ def _tightness(bias: Floats, performance: Floats, worst: float) -> float:
     line = OverwritingLine.through(bias, performance)
     grid = np.linspace(0.0, float(bias[0]), _GRID)
     beyond_line = grid < line.bias[0] - CLOSE
-    return float(np.where(beyond_line, worst, line.at(grid)).mean())
+    performances = np.where(beyond_line, worst, line.at(grid))
+    return float(performances.mean())

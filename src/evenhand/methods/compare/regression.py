@@ -109,7 +109,10 @@ def compare_numbers(
     return replace(found, notes=[*elsewhere.notes, *notes_on_original(found)])
 
 
-def _predicted_columns(predictions: Mapping[str, ArrayLike], true: Floats) -> list[Floats]:
+def _predicted_columns(
+    predictions: Mapping[str, ArrayLike],
+    true: Floats,
+) -> list[Floats]:
     """Return the predictions of each name, one for each true value."""
     columns = {}
     for name, column in predictions.items():

@@ -40,7 +40,8 @@ def resampled(
     methods, runs, rows = predicted.shape
     tables_of_a_row = methods * runs
     predicted_columns = predicted.reshape(-1, rows)
-    kinds, counts = _kinds(np.vstack([combination, truth, predicted_columns]))
+    columns = np.vstack([combination, truth, predicted_columns])
+    kinds, counts = _kinds(columns)
     size = int(np.prod(frame.shape))
     # A row of some kind adds one person to one cell of the table of each method and run. All those
     # tables are laid out flat, one after the other.
@@ -52,13 +53,16 @@ def resampled(
     kind_of_cell = np.repeat(np.arange(len(kinds)), tables_of_a_row)
     ones = np.ones(len(kind_of_cell))
     shape = (len(kinds), tables_of_a_row * size)
-    cells_by_kind = sparse.csr_array((ones, (kind_of_cell, cells.ravel())), shape=shape)
+    places = (kind_of_cell, cells.ravel())
+    cells_by_kind = sparse.csr_array((ones, places), shape=shape)
     kind_chances = counts / rows
     run_chances = np.full(runs, 1 / runs)
-    chunk = max(1, min(resamples, _AT_ONCE // max(shape)))
+    most = max(1, _AT_ONCE // max(shape))
+    chunk = min(resamples, most)
     for start in range(0, resamples, chunk):
         number = min(chunk, resamples - start)
-        weights = rng.multinomial(rows, kind_chances, size=number).astype(np.float64)
+        kind_counts = rng.multinomial(rows, kind_chances, size=number)
+        weights = kind_counts.astype(np.float64)
         flat_tables = np.asarray(weights @ cells_by_kind)
         tables = flat_tables.reshape(number, methods, runs, *frame.shape)
         tables = unseen(tables, rng)
@@ -115,7 +119,11 @@ def unseen(tables: Floats, rng: np.random.Generator) -> Floats:
     return tables
 
 
-def together(point: Floats, replicates: Floats, level: float) -> tuple[Floats, Floats]:
+def together(
+    point: Floats,
+    replicates: Floats,
+    level: float,
+) -> tuple[Floats, Floats]:
     """Return limits around some values that hold for all of them together.
 
     Replicates of each value come along the first axis. The width of each is its root mean square
@@ -133,7 +141,8 @@ def together(point: Floats, replicates: Floats, level: float) -> tuple[Floats, F
     varies = width > 1e-12  # less is rounding, and no spread
     if not varies.any():
         return point.copy(), point.copy()
-    distance_in_widths = np.abs(distance[:, varies]) / width[varies]
+    varying_distance = np.abs(distance[:, varies])
+    distance_in_widths = varying_distance / width[varies]
     farthest = distance_in_widths.max(axis=1)
     reach = float(np.quantile(farthest, level, method="higher"))
     margin = reach * width
@@ -158,9 +167,11 @@ def over_splits(
     if number < 2:
         raise UsageError(messages.ONE_RUN.format(number=number))
     test_to_training = test_size / (1 - test_size)
-    width = np.std(runs, axis=0, ddof=1) * np.sqrt(1 / number + test_to_training)
+    deviation = np.std(runs, axis=0, ddof=1)
+    width = deviation * np.sqrt(1 / number + test_to_training)
     # Both tails of every value share the error 1 - level (Bonferroni).
-    tail = (1 - level) / (2 * max(point.size, 1))
+    tails = 2 * max(point.size, 1)
+    tail = (1 - level) / tails
     reach = float(t.ppf(1 - tail, number - 1))
     margin = reach * width
     return point - margin, point + margin

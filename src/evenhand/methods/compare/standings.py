@@ -244,7 +244,11 @@ def _score_estimates(
     return pairs
 
 
-def _plausible_regions(low: Floats, high: Floats, code: int) -> tuple[str, ...]:
+def _plausible_regions(
+    low: Floats,
+    high: Floats,
+    code: int,
+) -> tuple[str, ...]:
     """Return the regions that limits of the differences allow, and that of the point itself."""
     intervals = [(float(low[axis]), float(high[axis])) for axis in (_GAIN, _MORE_BIAS, _HEIGHT)]
     possible = plausible(*intervals)

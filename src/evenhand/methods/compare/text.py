@@ -31,7 +31,12 @@ _METHODS = {
 }
 
 
-def lines(comparison: Comparison, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
+def lines(
+    comparison: Comparison,
+    *,
+    cases: int = 1,
+    width: int | None = None,
+) -> Iterator[Line]:
     """Return a comparison as lines."""
     return _comparison_lines(comparison, width)
 
@@ -62,10 +67,16 @@ def render_table(
     Elsewhere the parts fit 100 columns.
     """
     screen = Screen(_console(file, console))
-    screen.print(list(_table_of_study(frame, title, screen.width or PIPED)))
+    width = screen.width or PIPED
+    screen.print(list(_table_of_study(frame, title, width)))
 
 
-def table_lines(frame: Any, title: str = "", *, width: int = PIPED) -> list[str]:
+def table_lines(
+    frame: Any,
+    title: str = "",
+    *,
+    width: int = PIPED,
+) -> list[str]:
     """Return a table of a study as lines of plain text, in parts by model if it is too wide.
 
     Columns that are named after a region hold shares, which are written in per cent.
@@ -81,7 +92,11 @@ def table_lines(frame: Any, title: str = "", *, width: int = PIPED) -> list[str]
     return [str(line) for line in _table_of_study(frame, title, width)]
 
 
-def compare_lines(comparison: Comparison, *, width: int | None = None) -> list[str]:
+def compare_lines(
+    comparison: Comparison,
+    *,
+    width: int | None = None,
+) -> list[str]:
     """Return a comparison as lines of plain text.
 
     The table is no wider than `width`; other lines are not broken.
@@ -159,7 +174,8 @@ def score_text(estimates: Sequence[Estimate]) -> list[str]:
     texts = []
     for estimate, value in zip(estimates, score_values(estimates), strict=True):
         if estimate.high > estimate.low:
-            texts.append(f"{value} ({interval_text(estimate.low, estimate.high, digits)})")
+            interval = interval_text(estimate.low, estimate.high, digits)
+            texts.append(f"{value} ({interval})")
         else:
             texts.append(value)
     return texts
@@ -189,7 +205,10 @@ def _digits(estimates: Sequence[Estimate]) -> int:
     return number_text.decimals_for(narrowest, least=least, most=least + 3)
 
 
-def _comparison_lines(comparison: Comparison, width: int | None) -> Iterator[Line]:
+def _comparison_lines(
+    comparison: Comparison,
+    width: int | None,
+) -> Iterator[Line]:
     performance, bias = comparison.start
     yield Line(about(comparison))
     yield Line(_baseline(comparison.baseline))
@@ -242,8 +261,6 @@ def _table(comparison: Comparison, width: int | None) -> Iterator[Line]:
 
     Where that is too long, the claim of a mitigation stands over its numbers.
     """
-    from rich.cells import cell_len
-
     standings = comparison.standings
     claims = [claim_of(standing) for standing in standings]
     numbers = _numbers(standings)
@@ -252,13 +269,14 @@ def _table(comparison: Comparison, width: int | None) -> Iterator[Line]:
     for standing, claim, row in zip(standings, claims, numbers, strict=True):
         named.append((standing.name, claim, *row))
     rows = table_of(("mitigation", "claim", *headings), named, None, (2, 3, 4))
-    if width is None or LEAD + max(map(cell_len, rows)) <= width:
+    if width is None or LEAD + _widest(rows) <= width:
         yield Line(rows[0], indent=LEAD, row=True)
         for standing, text in zip(standings, rows[1:], strict=True):
             yield Line(text, standing.verdict, row=True)
         return
     rows = table_of(headings, numbers, None, (0, 1, 2))
-    indent = min(LEAD, max(0, width - max(map(cell_len, rows))))
+    left_over = max(0, width - _widest(rows))
+    indent = min(LEAD, left_over)
     yield Line(rows[0], indent=indent, row=True)
     for standing, claim, text in zip(standings, claims, rows[1:], strict=True):
         yield Line(f"{standing.name}: {claim}", standing.verdict)
@@ -269,13 +287,20 @@ def _numbers(standings: Sequence[Standing]) -> list[tuple[str, str, str]]:
     """Return performance, bias and area of each mitigation, as texts."""
     performances = score_text([standing.performance for standing in standings])
     biases = score_text([standing.bias for standing in standings])
-    areas = ["–" if math.isnan(standing.area) else _gain(standing) for standing in standings]
+    areas = [_area(standing) for standing in standings]
     return list(zip(performances, biases, areas, strict=True))
+
+
+def _area(standing: Standing) -> str:
+    # A good trade-off gains its area; other regions have none.
+    return "–" if math.isnan(standing.area) else _gain(standing)
 
 
 def _gain(standing: Standing) -> str:
     gain = standing.gain
-    return f"{number_text.decimal(gain.value)} ({number_text.decimal_between(gain.low, gain.high)})"
+    value = number_text.decimal(gain.value)
+    interval = number_text.decimal_between(gain.low, gain.high)
+    return f"{value} ({interval})"
 
 
 def _best(comparison: Comparison) -> str:
@@ -327,7 +352,8 @@ def joined(names: Sequence[str], word: str) -> str:
     shown = list(names)
     if len(shown) > MOST_NAMES:
         more = len(shown) - MOST_NAMES + 1
-        shown[MOST_NAMES - 1 :] = [f"{number_text.count(more)} more"]
+        rest = f"{number_text.count(more)} more"
+        shown[MOST_NAMES - 1 :] = [rest]
     if len(shown) == 1:
         return shown[0]
     *first, last = shown
@@ -346,13 +372,15 @@ def _table_of_study(frame: Any, title: str, room: int) -> Iterator[Line]:
             yield Line(text, row=True)
 
 
-def _parts(frame: Any, room: int, name: str = "") -> Iterator[tuple[str, list[str]]]:
+def _parts(
+    frame: Any,
+    room: int,
+    name: str = "",
+) -> Iterator[tuple[str, list[str]]]:
     """Return a table as parts that fit: by the outermost names of its columns, then in halves."""
-    from rich.cells import cell_len
-
     rows = _rows(frame)
     columns = frame.columns
-    if max(map(cell_len, rows)) <= room or len(columns) == 1:
+    if _widest(rows) <= room or len(columns) == 1:
         yield name, rows
     elif columns.nlevels > 1:
         for outer in dict.fromkeys(columns.get_level_values(0)):
@@ -360,8 +388,17 @@ def _parts(frame: Any, room: int, name: str = "") -> Iterator[tuple[str, list[st
             yield from _parts(part, room, f"{name} {outer}".strip())
     else:
         middle = (len(columns) + 1) // 2
-        yield from _parts(frame.iloc[:, :middle], room, name)
-        yield from _parts(frame.iloc[:, middle:], room, name)
+        left_half = frame.iloc[:, :middle]
+        right_half = frame.iloc[:, middle:]
+        yield from _parts(left_half, room, name)
+        yield from _parts(right_half, room, name)
+
+
+def _widest(rows: Sequence[str]) -> int:
+    """Return the columns of a terminal that the longest of some lines takes."""
+    from rich.cells import cell_len
+
+    return max(map(cell_len, rows))
 
 
 def _rows(frame: Any) -> list[str]:
@@ -375,19 +412,28 @@ def _rows(frame: Any) -> list[str]:
     columns = []
     if not isinstance(frame.index, pd.RangeIndex):
         for level, name in enumerate(frame.index.names):
+            values = frame.index.get_level_values(level)
             headings.append(str(name or ""))
-            columns.append([str(value) for value in frame.index.get_level_values(level)])
+            columns.append([str(value) for value in values])
     index_columns = len(columns)
     for at, name in enumerate(frame.columns):
         parts = name if isinstance(name, tuple) else (name,)
         share = bool(set(parts) & set(REGIONS))
+        values = frame.iloc[:, at].tolist()
         headings.append(_heading(parts))
-        columns.append([_cell(value, share=share) for value in frame.iloc[:, at].tolist()])
+        columns.append([_cell(value, share=share) for value in values])
     # Headings of several lines stand on the bottom line together.
     deepest = max(heading.count("\n") for heading in headings)
-    headings = ["\n" * (deepest - heading.count("\n")) + heading for heading in headings]
+    headings = [_lowered(heading, deepest) for heading in headings]
     rows = list(zip(*columns, strict=True))
-    return table_of(headings, rows, None, range(index_columns, len(columns)))
+    numbers = range(index_columns, len(columns))
+    return table_of(headings, rows, None, numbers)
+
+
+def _lowered(heading: str, lines: int) -> str:
+    """Return a heading with empty lines before it."""
+    missing = lines - heading.count("\n")
+    return "\n" * missing + heading
 
 
 def _heading(parts: tuple[Any, ...]) -> str:
@@ -405,7 +451,10 @@ def _cell(value: Any, *, share: bool) -> str:
     return number_text.count(value) if isinstance(value, int) else str(value)
 
 
-def _console(file: IO[str] | None, console: Console | None) -> Console | None:
+def _console(
+    file: IO[str] | None,
+    console: Console | None,
+) -> Console | None:
     from rich.console import Console
 
     if console is not None or file is None:

@@ -67,7 +67,8 @@ class Trials:
         ((2, 1, 2, 2, 2), 1)
         """
         separate = _is_runs(y_true)
-        truths = [array(column, "y_true") for column in (y_true if separate else [y_true])]
+        columns_of_truth = y_true if separate else [y_true]
+        truths = [array(column, "y_true") for column in columns_of_truth]
         predictions = _predictions(outcomes, len(truths) if separate else None)
         columns = _protected_columns(protected, len(truths), separate=separate)
         _check_lengths(truths, predictions, columns)
@@ -112,7 +113,8 @@ class Trials:
         """Return what a reader must know of small groups."""
         notes = []
         for grouping in self.frame.groupings:
-            sizes = grouping.fold(self.tables[0].mean(axis=0)).sum(axis=(-2, -1))
+            mean_table = self.tables[0].mean(axis=0)
+            sizes = grouping.fold(mean_table).sum(axis=(-2, -1))
             if (sizes < FEW).any():
                 smallest = int(np.argmin(sizes))
                 note = messages.SMALL_GROUP.format(
@@ -145,7 +147,10 @@ def _is_runs(value: Any) -> bool:
     return hasattr(first, "__len__") and not isinstance(first, str | bytes)
 
 
-def _predictions(outcomes: Mapping[str, Any], test_sets: int | None) -> dict[str, list[Any]]:
+def _predictions(
+    outcomes: Mapping[str, Any],
+    test_sets: int | None,
+) -> dict[str, list[Any]]:
     """Return the columns of each run by name, as many of each.
 
     `test_sets` is None where all runs share one; then a single column stands for every run.
@@ -175,7 +180,12 @@ def _runs(name: str, value: Any) -> list[Any]:
     return [array(column, clip(repr(name))) for column in columns]
 
 
-def _protected_columns(protected: Any, runs: int, *, separate: bool) -> list[dict[str, Any]]:
+def _protected_columns(
+    protected: Any,
+    runs: int,
+    *,
+    separate: bool,
+) -> list[dict[str, Any]]:
     """Return the protected columns by name, for each test set."""
     if protected is None:
         return [{}] * runs
@@ -184,7 +194,11 @@ def _protected_columns(protected: Any, runs: int, *, separate: bool) -> list[dic
     if not isinstance(protected, Sequence) or isinstance(protected, str):
         raise DataError(messages.PROTECTED_OF_ONE_RUN.format(runs=runs))
     if len(protected) != runs:
-        raise DataError(messages.PROTECTED_RUNS.format(runs=runs, number=len(protected)))
+        message = messages.PROTECTED_RUNS.format(
+            runs=runs,
+            number=len(protected),
+        )
+        raise DataError(message)
     found = [columns_of(columns) for columns in protected]
     for run, columns in enumerate(found):
         if set(columns) != set(found[0]):
@@ -211,7 +225,8 @@ def _check_lengths(
         for name, column in columns[test_set].items():
             _check_length(protected_column(name), column, truth, run)
         for name, runs in predictions.items():
-            for column in runs[test_set : test_set + 1] if several else runs:
+            on_test_set = [runs[test_set]] if several else runs
+            for column in on_test_set:
                 _check_length(clip(repr(name)), column, truth, run)
 
 
@@ -221,13 +236,23 @@ def _no_rows(run: int | None) -> str:
     return messages.NO_TRUE_LABELS_IN_RUN.format(run=run)
 
 
-def _check_length(name: str, column: Any, truth: Any, run: int | None) -> None:
+def _check_length(
+    name: str,
+    column: Any,
+    truth: Any,
+    run: int | None,
+) -> None:
     if len(column) == len(truth):
         return
     rows = number_text.count(len(column))
     true_rows = number_text.count(len(truth))
     if run is None:
-        raise DataError(messages.LENGTHS.format(column=name, rows=rows, true_rows=true_rows))
+        message = messages.LENGTHS.format(
+            column=name,
+            rows=rows,
+            true_rows=true_rows,
+        )
+        raise DataError(message)
     message = messages.LENGTHS_IN_RUN.format(column=name, rows=rows, true_rows=true_rows, run=run)
     raise DataError(message)
 
@@ -243,11 +268,15 @@ def _frame(
     labels = _labels(truths, predictions)
     together = {}
     for name in columns[0]:
-        together[name] = np.concatenate([run_columns[name] for run_columns in columns])
+        of_runs = [run_columns[name] for run_columns in columns]
+        together[name] = np.concatenate(of_runs)
     return Frame.of(labels, together, over=over, support=support)
 
 
-def _labels(truths: list[Any], predictions: Mapping[str, list[Any]]) -> tuple[Any, ...]:
+def _labels(
+    truths: list[Any],
+    predictions: Mapping[str, list[Any]],
+) -> tuple[Any, ...]:
     """Return all labels; one that only a mitigation uses is taken for a slip."""
     true_labels = _different_labels(truths, "y_true")
     labels_by_name = {}

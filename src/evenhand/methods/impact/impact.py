@@ -203,7 +203,10 @@ def _rows_without_outcome(lost: int, rows: int, outcome: str) -> str:
     )
 
 
-def _space(rates: Iterable[CategoryRates], protected: list[str]) -> dict[str, Any]:
+def _space(
+    rates: Iterable[CategoryRates],
+    protected: list[str],
+) -> dict[str, Any]:
     """Return the space that all categories span, as results hold it."""
     levels: dict[str, Any] = {}
     for of_set in rates:
@@ -241,7 +244,11 @@ def _sets(
 
 
 def _decided(
-    table: Any, outcome: str, dtype: Any, *, scored: bool
+    table: Any,
+    outcome: str,
+    dtype: Any,
+    *,
+    scored: bool,
 ) -> tuple[Any, float | None, list[str]]:
     """Return the frame whose outcomes are decisions, the median of scores, and notes on it."""
     if scored:
@@ -251,7 +258,11 @@ def _decided(
     return table, None, []
 
 
-def _above_median(table: Any, outcome: str, dtype: Any) -> tuple[Any, float, list[str]]:
+def _above_median(
+    table: Any,
+    outcome: str,
+    dtype: Any,
+) -> tuple[Any, float, list[str]]:
     """Return the frame with scores above the median as its outcome, the median, and notes on it."""
     import narwhals as nw
 
@@ -264,7 +275,11 @@ def _above_median(table: Any, outcome: str, dtype: Any) -> tuple[Any, float, lis
     near = _median_of_engine(scores, outcome)
     if not math.isfinite(near):
         if _number_of_rows(table):
-            raise DataError(messages.NO_FINITE_MEDIAN.format(outcome=repr(outcome), median=near))
+            message = messages.NO_FINITE_MEDIAN.format(
+                outcome=repr(outcome),
+                median=near,
+            )
+            raise DataError(message)
         raise DataError(messages.NO_ROWS_OF_SCORES)
     median, tied = _median_and_ties(scores, outcome, near)
     notes = [messages.MEDIAN.format(outcome=outcome, median=number_text.figures(median))]
@@ -292,7 +307,11 @@ def _number_of_rows(table: Any) -> int:
     return int(counted["rows"].to_list()[0])
 
 
-def _median_and_ties(scores: Any, outcome: str, near: float) -> tuple[float, int]:
+def _median_and_ties(
+    scores: Any,
+    outcome: str,
+    near: float,
+) -> tuple[float, int]:
     """Return the median from the two scores beside it, and how many scores are equal to it.
 
     Engines round the middle between two scores differently, but not those scores.
@@ -316,11 +335,20 @@ def _missing(cells: Any, outcome: str) -> tuple[int, int]:
     sizes = sizes_of(cells)
     if not decided.any():
         rows = f"{sizes.sum():,.0f}"
-        raise DataError(messages.OUTCOME_MISSING.format(outcome=repr(outcome), rows=rows))
+        message = messages.OUTCOME_MISSING.format(
+            outcome=repr(outcome),
+            rows=rows,
+        )
+        raise DataError(message)
     return int(sizes[~decided].sum()), int(sizes.sum())
 
 
-def _check_favourable(cells: Any, outcome: str, favourable: Label, median: float | None) -> None:
+def _check_favourable(
+    cells: Any,
+    outcome: str,
+    favourable: Label,
+    median: float | None,
+) -> None:
     """Refuse outcomes of which none is favourable."""
     if favourable in labels_of(cells, outcome):
         return

@@ -185,7 +185,11 @@ def _draw(panel: ImpactPanel, ax: Any) -> None:
         tick.set_color(GREY if bar.ratio is None else "black")
 
 
-def _draw_ratios(bars: Sequence[ImpactBar], verdict: Verdict | None, ax: Any) -> None:
+def _draw_ratios(
+    bars: Sequence[ImpactBar],
+    verdict: Verdict | None,
+    ax: Any,
+) -> None:
     """Draw the ratios with one verdict."""
     name, colour, marker = _LOOKS[verdict]
     ratios = []

@@ -207,7 +207,11 @@ class CategoryRates:
             "best": None if self.best is None else abouts[self.best],
         }
 
-    def _category(self, place: int, about: dict[str, Label]) -> dict[str, Any]:
+    def _category(
+        self,
+        place: int,
+        about: dict[str, Label],
+    ) -> dict[str, Any]:
         """Return a category as JSON holds it."""
         size = self.tally.size[place]
         ratio = self.ratios[place]
@@ -377,7 +381,10 @@ def frame(result: Result) -> Any:
     return found.astype(dict.fromkeys(SCORES, "float64"))
 
 
-def _frame_row(table: Mapping[str, Any], category: Mapping[str, Any]) -> dict[str, Any]:
+def _frame_row(
+    table: Mapping[str, Any],
+    category: Mapping[str, Any],
+) -> dict[str, Any]:
     """Return what a row of the frame holds besides the characteristics."""
     row = {
         "over": ", ".join(table["over"]),

@@ -166,7 +166,10 @@ def _counted(
     return counts
 
 
-def _known_labels(column: Iterable[Label | None], unknown_labels: set[str]) -> set[Label]:
+def _known_labels(
+    column: Iterable[Label | None],
+    unknown_labels: set[str],
+) -> set[Label]:
     """Return the labels of a column that stand for a category."""
     known = set()
     for label in set(column):
@@ -175,7 +178,11 @@ def _known_labels(column: Iterable[Label | None], unknown_labels: set[str]) -> s
     return known
 
 
-def _known_levels(cells: Any, name: str, unknown_labels: set[str]) -> Category:
+def _known_levels(
+    cells: Any,
+    name: str,
+    unknown_labels: set[str],
+) -> Category:
     """Return the levels of a column, those that it declares first."""
     levels = (*declared_levels(cells[name]), *seen(cells, name))
     labels = dict.fromkeys(label_of(level) for level in levels)
@@ -225,8 +232,16 @@ def _check(over: tuple[str, ...], rows: Mapping[Category, int]) -> None:
         (only,) = rows
         category = category_text(dict(zip(over, only, strict=True)))
         if intersection:
-            raise DataError(messages.ONE_INTERSECTION.format(names=names, category=category))
-        raise DataError(messages.ONE_CATEGORY.format(names=names, category=category))
+            message = messages.ONE_INTERSECTION.format(
+                names=names,
+                category=category,
+            )
+            raise DataError(message)
+        message = messages.ONE_CATEGORY.format(
+            names=names,
+            category=category,
+        )
+        raise DataError(message)
     if len(rows) > MOST_LISTED:
         message = messages.TOO_MANY_TO_LIST.format(
             names=names,

@@ -24,7 +24,12 @@ _NARROW_COLUMNS = (0, 1, 3, 4, 5, 6)
 """The columns of a narrow table: the category, n, and both scores with their intervals."""
 
 
-def lines(result: Result, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
+def lines(
+    result: Result,
+    *,
+    cases: int = 1,
+    width: int | None = None,
+) -> Iterator[Line]:
     """Return a result of `impact` as lines: tables, what is left out, and notes.
 
     >>> from evenhand.runtime.budget import Spent
@@ -52,7 +57,11 @@ def lines(result: Result, *, cases: int = 1, width: int | None = None) -> Iterat
     yield Line(f"note: {last}")
 
 
-def _set_lines(table: Mapping[str, Any], finding: Finding, width: int | None) -> Iterator[Line]:
+def _set_lines(
+    table: Mapping[str, Any],
+    finding: Finding,
+    width: int | None,
+) -> Iterator[Line]:
     """Return one set of categories as lines."""
     yield Line(finding.claim, finding.verdict)
     score = str(finding.estimate)
@@ -87,7 +96,10 @@ def columns(table: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def cells(table: Mapping[str, Any], category: Mapping[str, Any]) -> tuple[str, ...]:
+def cells(
+    table: Mapping[str, Any],
+    category: Mapping[str, Any],
+) -> tuple[str, ...]:
     """Return a category as texts under these headings."""
     label = ", ".join(str(value) for value in category["about"].values())
     rate, rate_interval = _score(category["rate"])

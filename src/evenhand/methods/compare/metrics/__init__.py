@@ -103,7 +103,11 @@ class Metric:
             raise UsageError(messages.METRIC_NAME.format(name=clip(name)))
         if not callable(self.function):
             function = clip(repr(self.function))
-            raise UsageError(messages.METRIC_FUNCTION.format(name=name, function=function))
+            message = messages.METRIC_FUNCTION.format(
+                name=name,
+                function=function,
+            )
+            raise UsageError(message)
         if self.kind not in KINDS:
             message = messages.METRIC_KIND.format(
                 name=name,

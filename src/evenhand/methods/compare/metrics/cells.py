@@ -134,7 +134,7 @@ def mcc(tables: Floats, favourable: Mask | None) -> Floats:
     product = predicted_variance * true_variance
     varies = product > _TINY
     root = np.sqrt(np.maximum(product, _TINY))
-    return np.asarray(np.where(varies, covariance / root, 0.0))
+    return np.where(varies, covariance / root, 0.0)
 
 
 def _people(tables: Floats) -> Floats:
@@ -159,12 +159,15 @@ def _extremes(rates: Floats) -> tuple[Floats, Floats]:
     Groups whose rate is undefined are passed over.
     """
     undefined = np.isnan(rates)
-    lowest = np.where(undefined, np.inf, rates).min(axis=GROUP)
-    highest = np.where(undefined, -np.inf, rates).max(axis=GROUP)
     all_undefined = undefined.all(axis=GROUP)
-    lowest = np.where(all_undefined, np.nan, lowest)
-    highest = np.where(all_undefined, np.nan, highest)
-    return lowest, highest
+    passed_over_high = np.where(undefined, np.inf, rates)
+    passed_over_low = np.where(undefined, -np.inf, rates)
+    lowest = passed_over_high.min(axis=GROUP)
+    highest = passed_over_low.max(axis=GROUP)
+    return (
+        np.where(all_undefined, np.nan, lowest),
+        np.where(all_undefined, np.nan, highest),
+    )
 
 
 def _favourable_share(tables: Floats, favourable: Mask) -> Floats:

@@ -95,7 +95,12 @@ class Bias(_MetricScore):
     masks: tuple[tuple[bool, ...], ...]
 
     @classmethod
-    def of(cls, bias: str | Metric, frame: Frame, positive: Label | None) -> Bias:
+    def of(
+        cls,
+        bias: str | Metric,
+        frame: Frame,
+        positive: Label | None,
+    ) -> Bias:
         """Return a bias by its name or metric.
 
         Without a favourable label, it is the worst of each label against the rest.
@@ -103,7 +108,11 @@ class Bias(_MetricScore):
         metric = as_metric(bias, "bias")
         if metric is None:
             choices = nearest(bias, metric_names("bias"))
-            raise UsageError(messages.UNKNOWN_BIAS.format(bias=clip(repr(bias)), choices=choices))
+            message = messages.UNKNOWN_BIAS.format(
+                bias=clip(repr(bias)),
+                choices=choices,
+            )
+            raise UsageError(message)
         favourable_labels = frame.labels if positive is None else (positive,)
         masks = [_mask(frame, favourable) for favourable in favourable_labels]
         return cls(metric, frame, tuple(masks))
@@ -143,7 +152,12 @@ class Performance(_MetricScore):
     favourable: tuple[bool, ...] | None
 
     @classmethod
-    def of(cls, metric: Metric, frame: Frame, positive: Label | None) -> Performance:
+    def of(
+        cls,
+        metric: Metric,
+        frame: Frame,
+        positive: Label | None,
+    ) -> Performance:
         """Return the performance of a metric."""
         favourable = None if positive is None else _mask(frame, positive)
         return cls(metric, favourable)
@@ -190,7 +204,11 @@ def _values(
     return found
 
 
-def _needed_rows(metric: Metric, tables: Floats, mask: Mask) -> list[tuple[Floats, str]]:
+def _needed_rows(
+    metric: Metric,
+    tables: Floats,
+    mask: Mask,
+) -> list[tuple[Floats, str]]:
     """Return how many rows of each group a bias rests on, and what is wrong if there are none."""
     needed = [(tables.sum(axis=(-2, -1)), messages.NO_ROW)]
     if "favourable" in metric.rests_on:
