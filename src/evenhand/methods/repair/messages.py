@@ -144,3 +144,84 @@ NO_FAVOURABLE_LABEL = (
 NO_SUBGROUPS = "no subgroups were compared: {error}"
 TOO_MANY_VALUES = "{name} has too many values to compare the groups of each"
 SMALL_GROUPS_LEFT_OUT = "groups of under {share} of the held-out rows are left out of {biases}"
+
+# What is added to the training rows (methods/additions.py, methods/augment.py)
+
+SHARE_OF_TWINS = "share = {share} must be over 0 and at most 1"
+
+# Variants of rows, and Evened (methods/variants.py, methods/evened.py)
+
+COLUMN_NOT_IN_FRAME = "column {name} is not in the frame; {choices}"
+ARRAY_DOES_NOT_FIT = (
+    "an array of shape {shape} does not fit the {features} features that the space passes to the"
+    " model; give it as many columns in the same order, or a frame"
+)
+LEVELS_ARE_NOT_NUMBERS = (
+    "the array holds numbers, and {name} is one of {levels}; declare the levels that the model is"
+    " given, or give it a frame"
+)
+WEIGHTS_OF_UNKNOWN_KIND = (
+    "weights = {weights} must be None, 'rows', or numbers by label as in {{'F': 1, …}}"
+)
+WEIGHT_OF_UNKNOWN_LABEL = "weights name {name}; {choices}"
+NOTHING_FOUND_TO_TRAIN_WITH = "a search found no discriminatory input to train with"
+NOTHING_LEFT_TO_LOWER = "nothing is left to lower among {inputs} inputs; later steps were left out"
+SHARE_ROSE = "the share rose"
+SHARE_DID_NOT_SURELY_FALL = "the share did not surely fall"
+LOOKS_DO_NOT_RISE = "looks = {looks} must be rising numbers of draws, for example [1000, 4000]"
+
+# Subgroups (methods/subgroup.py)
+
+NOT_A_RULE = "rule = {rule} is not a Rule; take one from a finding of mine, or leave it out"
+RULE_MET_BY_ALL = "rule: all of the training rows meet {rule}; give another rule"
+RULE_MET_BY_NONE = "rule: none of the training rows meet {rule}; give another rule"
+NO_SUBGROUP_STANDS_OUT = "no subgroup surely stands out among {rows} training rows ({claim})"
+ONE_OUTCOME_ONLY = (
+    "positive: every training row has a favourable outcome, or none has; name the favourable label"
+)
+
+# Labels of generated inputs (methods/labelling.py)
+
+LABELS_UNKNOWN = "labels = {labels} is unknown; {choices}"
+NEIGHBOURS_NEED_FREE_FEATURE = (
+    "labels = 'neighbours' needs a feature that is not protected; take 'vote' or 'majority'"
+)
+LABELS_FUNCTION_FAILED = "labels = {name} raised {kind}: {error}"
+LABELS_SHAPE = "labels = {name} returned shape {shape} for {inputs} inputs; return one label each"
+LABELS_ARE_NOT_NUMBERS = (
+    "labels = {name} must return finite numbers, since the labels of the training rows are numbers"
+)
+UNKNOWN_LABEL = "{who} gave {label}, which is not a label of the training rows; {choices}"
+EVENED_WITHOUT_FIT = "{name} has no fit; leave out fit, since Evened asks it as it is"
+EVENED_NOT_COPIED = (
+    "{name} cannot be copied, since it has no get_params; fit it first, and give Evened the fitted"
+    " model"
+)
+EVENED_NOT_FITTED = "{name} is not fitted; call fit first, or give Evened a fitted model"
+EVENED_SEVERAL_OUTPUTS = (
+    "{name} gives several outputs for each input; Evened takes models with one"
+)
+EVENED_NOTHING_PROTECTED = (
+    "the space has no protected features; name with over=… what outcomes must not depend on"
+)
+EVENED_NOTHING_PASSED = "the model is not passed {names}, so there is nothing to even"
+EVENED_ROWS_NOT_COUNTED = (
+    "weights = 'rows' counts the rows of fit; call fit first, or give the weights by label"
+)
+EVENED_ROWS_OF_OTHER_FEATURES = (
+    "weights = 'rows' were counted over other features; call fit again"
+)
+EVENED_FUNCTION_OF_FRAME = (
+    "{name} is a function of a frame; give it a frame instead of an array"
+)
+EVENED_HOW_UNKNOWN = "how = {how} is unknown; {choices}"
+EVENED_MAJORITY_OF_NUMBERS = (
+    "how = 'majority' is for labels; of the numbers that {name} gives, use the mean"
+)
+EVENED_MEAN_WITHOUT_SCORES = "{name} has no predict_proba for how = 'mean'; use how = 'majority'"
+EVENED_MEAN_OF_TEXTS = "{name} answers with texts, which have no mean; use how = 'majority'"
+EVENED_OF_A_CLASS = "{name} is a class; give Evened an instance of it, or a function"
+EVENED_OF_NO_MODEL = (
+    "{model} is neither an estimator nor a function of a frame; write a function that asks it"
+)
+CONSTRAINT_NOT_KEPT = "the constraint {name} is a function, which only a pickle keeps"

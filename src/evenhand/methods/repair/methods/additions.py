@@ -1,5 +1,4 @@
-"""Additions: what is added to training rows before a model is fitted again, as encoded points and
-labels.
+"""Additions to training rows before a model is fitted again, as encoded points and labels.
 
 Twins are training rows under other values of the protected features. Found inputs are those of a
 search, one by one (Aequitas, Algorithm 5) or with all their protected variants. Members are of a
@@ -10,11 +9,13 @@ is given.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.repair import messages
 from evenhand.runtime.errors import UsageError, clip
 from evenhand.runtime.random_streams import stream
 from evenhand.scores.neighbours import Neighbours
@@ -32,9 +33,14 @@ if TYPE_CHECKING:
     from evenhand.space.space import Space
     from evenhand.subject.view import View
 
+    Generator = np.random.Generator
+    Places = NDArray[np.intp]
+    Flags = NDArray[np.bool_]
+
 LISTED = 256
-"""Up to this many assignments, all of them are tried for each input; of more, `TRIES` at random."""
+"""Up to this many assignments, all of them are tried for each input; of more, some at random."""
 TRIES = 64
+"""How many assignments are tried at random, where not all are."""
 DRAWS = 100
 """How many neighbours are asked at most for each member that is wanted."""
 FEWEST = 256
@@ -42,13 +48,13 @@ FEWEST = 256
 
 
 def others(
-    space: Space, points: Points, names: tuple[str, ...], most: int, rng: np.random.Generator
-) -> tuple[Points, NDArray[np.intp]]:
-    """Return each point under other valid assignments of some features, and the number of the point
-    each comes from.
+    space: Space, points: Points, names: tuple[str, ...], most: int, rng: Generator
+) -> tuple[Points, Places]:
+    """Return each point under other valid assignments of some features, and where it comes from.
 
-    A point has all of them where they are no more than `most`, and otherwise so many at random.
-    Where the features have more than 256 assignments, 64 of these are tried for each point.
+    The second array is the number of the point that each comes from. A point has all assignments
+    where they are no more than `most`, and otherwise so many at random. Where the features have
+    more than 256 assignments, 64 of these are tried for each point.
 
     >>> from evenhand.space.feature import category, integer
     >>> from evenhand.space.space import Space
@@ -57,38 +63,87 @@ def others(
     >>> found.tolist(), rows.tolist()
     ([[0.0, 30.0], [2.0, 30.0]], [0, 0])
     """
-    table, columns = space.assignments(names), list(space.sets(names))
-    tries = len(table) if len(table) <= LISTED else max(TRIES, 2 * most)
-    repeats = tries < len(table) or any(
-        math.isinf(space.features[column].size) for column in columns
-    )
-    size = max(1, ROWS // tries)
-    parts, origins = [points[:0]], [np.zeros(0, dtype=np.intp)]
+    variants = _OtherVariants.of(space, names, most)
+    size = max(1, ROWS // variants.tries)
+    # Empty arrays first, so that no points at all give arrays of the right shape and type.
+    parts = [points[:0]]
+    origins = [np.zeros(0, dtype=np.intp)]
     for start in range(0, len(points), size):
         part = points[start : start + size]
-        if tries < len(table):
-            tried = rng.integers(0, len(table), (len(part), tries))
-        else:
-            tried = np.tile(np.arange(tries), (len(part), 1))
-            tried = rng.permuted(tried, axis=1) if tries - 1 > most else tried
-        rows = np.repeat(np.arange(len(part)), tries)
-        found, values = part[rows], table[tried.ravel()]
-        own = found[:, columns]
+        found, rows = variants.drawn(part, rng)
+        parts.append(found)
+        origins.append(start + rows)
+    all_variants = np.concatenate(parts)
+    return np.asfortranarray(all_variants), np.concatenate(origins)
+
+
+@dataclass(frozen=True, eq=False)
+class _OtherVariants:
+    """Draws other valid assignments of some features for points."""
+
+    space: Space
+    columns: list[int]
+    """Positions of the features."""
+    table: Points
+    """All assignments of the features; NaN stands for the point's own value."""
+    tries: int
+    most: int
+
+    @classmethod
+    def of(cls, space: Space, names: tuple[str, ...], most: int) -> _OtherVariants:
+        """Return variants over some features, at most so many for each point."""
+        table = space.assignments(names)
+        columns = list(space.sets(names))
+        tries = len(table)
+        if tries > LISTED:
+            tries = max(TRIES, 2 * most)
+        return cls(space, columns, table, tries, most)
+
+    @property
+    def _repeats(self) -> bool:
+        """Whether one assignment may be tried twice for a point."""
+        if self.tries < len(self.table):
+            return True
+        sizes = [self.space.features[column].size for column in self.columns]
+        return any(map(math.isinf, sizes))
+
+    def drawn(self, points: Points, rng: Generator) -> tuple[Points, Places]:
+        """Return variants of some points, and the number of the point that each comes from."""
+        tried = self._tried(len(points), rng)
+        rows = np.repeat(np.arange(len(points)), self.tries)
+        found = points[rows]
+        own = found[:, self.columns]
+        values = self.table[tried.ravel()]
         values = np.where(np.isnan(values), own, values)
-        found[:, columns] = values
-        good = (values != own).any(axis=1) & space.valid(found)
-        if repeats:
-            once = np.zeros(len(good), dtype=np.bool_)
-            once[
-                np.unique(
-                    numbered([rows.astype(np.float64), *values.T], len(rows)), return_index=True
-                )[1]
-            ] = True
-            good &= once
-        good &= (np.cumsum(good.reshape(tried.shape), axis=1) <= most).ravel()
-        parts.append(found[good])
-        origins.append(start + rows[good])
-    return np.asfortranarray(np.concatenate(parts)), np.concatenate(origins)
+        found[:, self.columns] = values
+        differs = (values != own).any(axis=1)
+        good = differs & self.space.valid(found)
+        if self._repeats:
+            good &= _first_of_each(rows, values)
+        so_far = np.cumsum(good.reshape(tried.shape), axis=1)
+        good &= (so_far <= self.most).ravel()
+        return found[good], rows[good]
+
+    def _tried(self, points: int, rng: Generator) -> NDArray[Any]:
+        """Return which assignments are tried for each point, one row a point."""
+        shape = (points, self.tries)
+        if self.tries < len(self.table):
+            return rng.integers(0, len(self.table), shape)
+        every = np.tile(np.arange(self.tries), (points, 1))
+        # The first good ones are taken: in order, the same assignments would come first for all.
+        if self.tries - 1 > self.most:
+            return rng.permuted(every, axis=1)
+        return every
+
+
+def _first_of_each(rows: Places, values: Points) -> Flags:
+    """Return which variants are the first of their values for their point."""
+    columns = [rows.astype(np.float64), *values.T]
+    codes = numbered(columns, len(rows))
+    _, first = np.unique(codes, return_index=True)
+    once = np.zeros(len(rows), dtype=np.bool_)
+    once[first] = True
+    return once
 
 
 def twins(
@@ -97,11 +152,10 @@ def twins(
     truth: NDArray[Any],
     names: tuple[str, ...],
     share: float,
-    rng: np.random.Generator,
+    rng: Generator,
     most: int = 8,
-) -> tuple[Points, NDArray[Any], NDArray[np.intp]]:
-    """Return a share of the rows under other values of the protected features, with the labels of
-    their own rows.
+) -> tuple[Points, NDArray[Any], Places]:
+    """Return a share of the rows under other protected values, with the labels of their own rows.
 
     Parameters
     ----------
@@ -115,7 +169,8 @@ def twins(
 
     Returns
     -------
-    The twins, their labels, and the number of the row each comes from.
+    tuple of arrays
+        The twins, their labels, and the number of the row each comes from.
 
     >>> from evenhand.space.feature import category, integer
     >>> from evenhand.space.space import Space
@@ -126,22 +181,24 @@ def twins(
     ([[1.0, 30.0], [0.0, 50.0]], ['no', 'yes'], [0, 1])
     """
     if not 0 < share <= 1:
-        raise UsageError(f"share = {clip(repr(share))} must be over 0 and at most 1")
-    chosen = np.arange(len(points))
-    wanted = min(max(1, round(share * len(points))), len(points))
-    if wanted < len(points):
-        chosen = np.sort(rng.choice(len(points), wanted, replace=False))
+        raise UsageError(messages.SHARE_OF_TWINS.format(share=clip(repr(share))))
+    size = len(points)
+    chosen = np.arange(size)
+    wanted = max(1, round(share * size))
+    if wanted < size:
+        chosen = rng.choice(size, wanted, replace=False)
+        chosen = np.sort(chosen)
     found, rows = others(space, points[chosen], names, most, rng)
-    return found, truth[chosen[rows]], chosen[rows]
+    origin = chosen[rows]
+    return found, truth[origin], origin
 
 
 def found(
-    points: Points, labeller: Labeller, n: int, rng: np.random.Generator
+    points: Points, labeller: Labeller, n: int, rng: Generator
 ) -> tuple[Points, NDArray[Any]]:
-    """Return `n` of the discriminatory inputs at random, each with its own label (Algorithm 5,
-    lines 10 to 12).
+    """Return `n` of the discriminatory inputs at random, each with its own label.
 
-    None is taken twice before all are taken once.
+    These are lines 10 to 12 of Algorithm 5. None is taken twice before all are taken once.
 
     >>> from evenhand.space.feature import category, integer
     >>> from evenhand.methods.repair.methods.labelling import labeller
@@ -150,13 +207,16 @@ def found(
     >>> from evenhand.subject.view import View
     >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)], protected=["sex"])
     >>> model = View(Subject(lambda people: people["sex"] == "M", space))
-    >>> adults = labeller(lambda people: people["age"] > 40, view=model, names=("sex",), seed=0, regression=False,
-    ...                   points=np.array([[0.0, 30.0], [1.0, 50.0]]), truth=np.array([False, True]))
-    >>> points, labels = found(np.array([[0.0, 20.0], [0.0, 60.0]]), adults, 4, np.random.default_rng(0))
+    >>> rows = {"points": np.array([[0.0, 30.0], [1.0, 50.0]]), "truth": np.array([False, True])}
+    >>> options = {"view": model, "names": ("sex",), "regression": False, "seed": 0, **rows}
+    >>> adults = labeller(lambda people: people["age"] > 40, **options)
+    >>> inputs = np.array([[0.0, 20.0], [0.0, 60.0]])
+    >>> points, labels = found(inputs, adults, 4, np.random.default_rng(0))
     >>> sorted(zip(points[:, 1].tolist(), labels.tolist()))
     [(20.0, False), (20.0, False), (60.0, True), (60.0, True)]
     """
-    chosen = np.asfortranarray(points[_drawn(len(points), n, rng)])
+    places = _drawn(len(points), n, rng)
+    chosen = np.asfortranarray(points[places])
     return chosen, labeller.single(chosen)
 
 
@@ -166,11 +226,10 @@ def pairs(
     labeller: Labeller,
     names: tuple[str, ...],
     n: int,
-    rng: np.random.Generator,
+    rng: Generator,
     most: int = 8,
 ) -> tuple[Points, NDArray[Any]]:
-    """Return discriminatory inputs with all their protected variants, the same label for all of
-    these.
+    """Return discriminatory inputs with all their protected variants, one label for all of these.
 
     Parameters
     ----------
@@ -187,31 +246,42 @@ def pairs(
     >>> from evenhand.subject.view import View
     >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)], protected=["sex"])
     >>> model = View(Subject(lambda people: people["sex"] == "M", space))
-    >>> better = labeller("advantaged", view=model, names=("sex",), seed=0, regression=False,
-    ...                   points=np.array([[0.0, 30.0], [1.0, 50.0]]), truth=np.array([False, True]))
-    >>> found, labels = pairs(space, np.array([[0.0, 20.0]]), better, ("sex",), 2, np.random.default_rng(0))
+    >>> rows = {"points": np.array([[0.0, 30.0], [1.0, 50.0]]), "truth": np.array([False, True])}
+    >>> options = {"view": model, "names": ("sex",), "regression": False, "seed": 0, **rows}
+    >>> better = labeller("advantaged", **options)
+    >>> inputs, rng = np.array([[0.0, 20.0]]), np.random.default_rng(0)
+    >>> found, labels = pairs(space, inputs, better, ("sex",), 2, rng)
     >>> found.tolist(), labels.tolist()
     ([[0.0, 20.0], [1.0, 20.0]], [True, True])
     """
-    first = np.unique(classes(points, space, names), return_index=True)[1]
+    _, first = np.unique(classes(points, space, names), return_index=True)
     # A discriminatory input has a variant at least, so that half as many classes are enough.
-    chosen = points[first[_drawn(len(first), math.ceil(n / 2), rng)]]
+    places = _drawn(len(first), math.ceil(n / 2), rng)
+    chosen = points[first[places]]
     variants, rows = others(space, chosen, names, most, rng)
-    totals = np.cumsum(1 + np.bincount(rows, minlength=len(chosen)))
-    chosen = np.asfortranarray(chosen[: np.searchsorted(totals, n) + 1])
+    # As many inputs are kept as it takes to reach n with their variants.
+    variants_of_each = np.bincount(rows, minlength=len(chosen))
+    totals = np.cumsum(1 + variants_of_each)
+    enough = np.searchsorted(totals, n) + 1
+    chosen = np.asfortranarray(chosen[:enough])
     kept = rows < len(chosen)
+    closed = np.concatenate([chosen, variants[kept]])
     labels = labeller.shared(chosen)
-    closed = np.asfortranarray(np.concatenate([chosen, variants[kept]]))
-    return closed, np.concatenate([labels, labels[rows[kept]]])
+    labels_of_variants = labels[rows[kept]]
+    all_labels = np.concatenate([labels, labels_of_variants])
+    return np.asfortranarray(closed), all_labels
 
 
-def _drawn(size: int, n: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Draw `n` of so many places, none of them twice before all are drawn once; none where there
-    are none.
-    """
-    turns = math.ceil(max(n, 0) / size) if size else 0
-    places = [np.zeros(0, dtype=np.intp), *(rng.permutation(size) for _ in range(turns))]
-    return np.concatenate(places)[: max(n, 0)]
+def _drawn(size: int, n: int, rng: Generator) -> Places:
+    """Draw `n` of so many places, none of them twice before all are drawn once."""
+    wanted = max(n, 0)
+    turns = 0
+    if size:
+        turns = math.ceil(wanted / size)
+    permutations = [rng.permutation(size) for _ in range(turns)]
+    none = np.zeros(0, dtype=np.intp)
+    places = np.concatenate([none, *permutations])
+    return places[:wanted]
 
 
 def schedule(seed: int, *, last: bool) -> Iterator[float]:
@@ -230,9 +300,8 @@ def schedule(seed: int, *, last: bool) -> Iterator[float]:
     """
     percent = 0.0
     for step in count(2):
-        drawn = stream(seed, "repair", "percent", step).uniform(
-            2.0 ** (step - 2), 2.0 ** (step - 1)
-        )
+        rng = stream(seed, "repair", "percent", step)
+        drawn = rng.uniform(2.0 ** (step - 2), 2.0 ** (step - 1))
         if drawn > 100:
             break
         percent = drawn
@@ -244,15 +313,16 @@ def schedule(seed: int, *, last: bool) -> Iterator[float]:
 def members(
     view: View,
     points: Points,
-    inside: NDArray[np.bool_],
+    inside: Flags,
     *,
     up: bool,
     n: int,
-    rng: np.random.Generator,
+    rng: Generator,
     over: Sequence[str] = (),
 ) -> Points:
-    """Return neighbours of the rows inside a rule that the software gives the opposite outcome
-    (TestSGD, RQ3).
+    """Return neighbours of the rows inside a rule that the software gives the opposite outcome.
+
+    This is how TestSGD retrains (section 5, RQ3).
 
     Parameters
     ----------
@@ -276,34 +346,46 @@ def members(
     >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)], protected=["sex"])
     >>> model = View(Subject(lambda people: people["age"] > 30, space, positive=True))
     >>> rows = np.array([[0.0, 30.0], [1.0, 30.0]])
-    >>> members(model, rows, np.array([True, False]), up=True, n=2, rng=np.random.default_rng(0)).tolist()
+    >>> inside, rng = np.array([True, False]), np.random.default_rng(0)
+    >>> members(model, rows, inside, up=True, n=2, rng=rng).tolist()
     [[0.0, 31.0], [0.0, 31.0]]
     """
-    neighbours, source = _neighbours(view, over), points[inside]
-    parts, got, asked = [points[:0]], 0, 0
-    while len(source) and got < n and asked < DRAWS * n:
-        guess = (n - got) * asked // (got + 1) if asked else 2 * n
-        size = min(max(guess, FEWEST), ROWS, DRAWS * n - asked)
-        drawn = neighbours.drawn(source[rng.integers(0, len(source), size)], rng)
-        parts.append(drawn[view.favourable(view.decide(drawn)) == up])
-        got, asked = got + len(parts[-1]), asked + size
-    return np.asfortranarray(np.concatenate(parts)[:n])
+    neighbours = _neighbours(view, over)
+    source = points[inside]
+    parts = [points[:0]]
+    got = 0
+    asked = 0
+    most_asked = DRAWS * n
+    while len(source) and got < n and asked < most_asked:
+        # As many as are likely to hold the rest, by the share of them so far.
+        guess = 2 * n
+        if asked:
+            guess = (n - got) * asked // (got + 1)
+        size = min(max(guess, FEWEST), ROWS, most_asked - asked)
+        chosen = rng.integers(0, len(source), size)
+        drawn = neighbours.drawn(source[chosen], rng)
+        favoured = view.favourable(view.decide(drawn))
+        wanted = drawn[favoured == up]
+        parts.append(wanted)
+        got += len(wanted)
+        asked += size
+    all_members = np.concatenate(parts)
+    return np.asfortranarray(all_members[:n])
 
 
 def borderline(
     view: View,
     points: Points,
-    inside: NDArray[np.bool_],
+    inside: Flags,
     scores: NDArray[np.float64],
     *,
     up: bool,
     n: int,
-    rng: np.random.Generator,
+    rng: Generator,
     both: bool = False,
     over: Sequence[str] = (),
-) -> tuple[Points, NDArray[np.bool_]]:
-    """Return neighbours of the rows that the software nearly decided otherwise, and which are to be
-    favoured.
+) -> tuple[Points, Flags]:
+    """Return neighbours of rows nearly decided otherwise, and which of them are to be favoured.
 
     Inside the rule these are the `n` rows nearest to the boundary of those with the outcome that is
     given too often, and their neighbours are to have the opposite one.
@@ -324,28 +406,41 @@ def borderline(
     >>> from evenhand.space.space import Space
     >>> from evenhand.subject.subject import Subject
     >>> from evenhand.subject.view import View
-    >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90, step=9)], protected=["sex"])
+    >>> features = [category("sex", ["F", "M"]), integer("age", 18, 90, step=9)]
+    >>> space = Space(features, protected=["sex"])
     >>> model = View(Subject(lambda people: people["age"] > 30, space, positive=True))
     >>> rows = np.array([[0.0, 18.0], [0.0, 27.0], [0.0, 90.0], [1.0, 27.0]])
-    >>> found, favoured = borderline(model, rows, rows[:, 0] == 0, rows[:, 1] / 90, up=True, n=1,
-    ...                              rng=np.random.default_rng(0))
+    >>> inside, scores, rng = rows[:, 0] == 0, rows[:, 1] / 90, np.random.default_rng(0)
+    >>> found, favoured = borderline(model, rows, inside, scores, up=True, n=1, rng=rng)
     >>> found.tolist(), favoured.tolist()
     ([[0.0, 36.0]], [True])
     """
-    neighbours, favoured = _neighbours(view, over), view.favourable(view.decide(points))
-    parts, wanted = [points[:0]], [np.zeros(0, dtype=np.bool_)]
-    for group, rise, size in (
-        (inside, up, n - n // 2 if both else n),
-        (~inside, not up, n // 2 if both else 0),
-    ):
+    neighbours = _neighbours(view, over)
+    favoured = view.favourable(view.decide(points))
+    outside_size = 0
+    if both:
+        outside_size = n // 2
+    sides = (
+        (inside, up, n - outside_size),
+        (~inside, not up, outside_size),
+    )
+    parts = [points[:0]]
+    wanted = [np.zeros(0, dtype=np.bool_)]
+    for group, rise, size in sides:
+        candidates = np.flatnonzero(group & (favoured != rise))
         # Among the favoured the lowest scores are nearest to the boundary, wherever that is, and
         # else the highest.
-        near = np.flatnonzero(group & (favoured != rise))
-        near = near[np.argsort(-scores[near] if rise else scores[near], kind="stable")][:size]
-        size = size if len(near) else 0
-        parts.append(neighbours.drawn(points[rng.choice(near, size) if size else near], rng))
-        wanted.append(np.full(size, rise))
-    return np.asfortranarray(np.concatenate(parts)), np.concatenate(wanted)
+        distances = scores[candidates]
+        if rise:
+            distances = -distances
+        order = np.argsort(distances, kind="stable")
+        near = candidates[order][:size]
+        if len(near):
+            near = rng.choice(near, size)
+        parts.append(neighbours.drawn(points[near], rng))
+        wanted.append(np.full(len(near), rise))
+    found = np.concatenate(parts)
+    return np.asfortranarray(found), np.concatenate(wanted)
 
 
 def _neighbours(view: View, over: Sequence[str]) -> Neighbours:

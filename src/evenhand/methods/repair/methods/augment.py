@@ -1,15 +1,17 @@
-"""augment: train again with more and more inputs, and keep what surely helps (Aequitas, Algorithm
-5).
+"""augment: train again with more and more inputs, and keep what surely helps.
+
+This is Algorithm 5 of Aequitas, with steps that are kept only on evidence.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.repair import messages
 from evenhand.methods.repair.change import PairedChange
 from evenhand.methods.repair.job import LEAST_CLAIM, RepairAttempt, interrupted
 from evenhand.methods.repair.methods import additions
@@ -30,10 +32,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from evenhand.methods.repair.job import RepairJob
+    from evenhand.methods.repair.job import RepairJob, ValidationScore
+    from evenhand.methods.repair.methods.labelling import Labeller
     from evenhand.methods.repair.rows import LabelledRows
     from evenhand.space.feature import Points
     from evenhand.subject.subject import Subject
+
+    Count = Callable[[int, int], tuple[NDArray[Any], NDArray[Any]]]
+    """Returns the hits of two models among the draws from one number to another."""
 
 ADDITIONS = ("twins", "found", "pairs", "both")
 MOST_STEPS = 8
@@ -66,72 +72,99 @@ def augment(
     draws: int | None,
     budget: Budget | None,
 ) -> RepairAttempt:
-    """Train again with a growing share of twins and discriminatory inputs, while that surely helps
-    (Algorithm 5).
-    """
+    """Train again with a growing share of inputs, while that surely helps (Algorithm 5)."""
     subject = job.subject(original)
     first = first_look(job, subject, draws, budget, searched=add != "twins")
     if first.nothing:
         return RepairAttempt(NOTHING, original, (), first.claim)
     if add in ("found", "pairs") and not len(first.pool):
-        job.notes.append("a search found no discriminatory input to train with")
+        job.notes.append(messages.NOTHING_FOUND_TO_TRAIN_WITH)
         return RepairAttempt(NO_HELP, original, (), first.claim)
-    adding = StepAdditions(job, subject, add, labels, first.pool)
-    looks = (
-        LOOKS if draws is None else tuple(sorted({max(draws // 16, 1), max(draws // 4, 1), draws}))
+    looks: tuple[int, ...] = LOOKS
+    if draws is not None:
+        earlier = {max(draws // 16, 1), max(draws // 4, 1)}
+        looks = tuple(sorted(earlier | {draws}))
+    steps = _Steps(
+        job=job,
+        additions=StepAdditions(job, subject, add, labels, first.pool),
+        looks=looks,
+        first=job.score(subject),
+        best=subject,
+        model=original,
     )
-    return _steps(job, original, subject, adding, patience, looks, first.claim)
-
-
-def _steps(
-    job: RepairJob,
-    original: Any,
-    subject: Subject,
-    adding: StepAdditions,
-    patience: int | None,
-    looks: tuple[int, ...],
-    claim: int,
-) -> RepairAttempt:
-    first = job.score(subject)
-    best, model, history, failed = subject, original, list[Step](), 0
     try:
-        for number, percent in enumerate(
-            additions.schedule(job.seed, last=adding.add in ("twins", "both")), start=1
-        ):
-            added_text = f"{number_text.percent(percent / 100)} added"
-            job.meter.report("training again", (number - 1) / MOST_STEPS, added_text)
-            rows, added = adding.rows(number, percent)
-            tried = rows.fitted(job.trainer)
-            new = job.subject(tried)
-            points = Draws(Uniform(), job.space, job.seed, "repair", "step", number, *job.names)
-            change = decide(
-                _counting(job.names, points, best, new),
-                level=job.level,
-                looks=looks,
-                population=Uniform().population(job.space),
-            )
-            score = job.score(new)
-            why = "" if change.verdict == "fell" else _not_fallen(change)
-            why = why or score.lost(first, job.tolerance)
-            history.append(
-                Step(number, percent, added, change, score.value, not why, why or "kept")
-            )
-            if not why:
-                best, model, failed = new, tried, 0
+        steps.run(patience)
+    except KeyboardInterrupt:
+        interrupted(steps.history, job.notes)
+    outcome = NO_HELP
+    if any(step.kept for step in steps.history):
+        outcome = REPAIRED
+    return RepairAttempt(outcome, steps.model, tuple(steps.history), first.claim)
+
+
+@dataclass(eq=False)
+class _Steps:
+    """The steps of Algorithm 5: each starts from the best model so far."""
+
+    job: RepairJob
+    additions: StepAdditions
+    looks: tuple[int, ...]
+    first: ValidationScore
+    """The performance of the original model."""
+    best: Subject
+    model: Any
+    """The model behind `best`."""
+    history: list[Step] = field(default_factory=list)
+
+    def run(self, patience: int | None) -> None:
+        """Make steps until all are made, nothing is left to lower, or patience has run out."""
+        failed = 0
+        last = self.additions.add in ("twins", "both")
+        for number, percent in enumerate(additions.schedule(self.job.seed, last=last), start=1):
+            step = self._made(number, percent)
+            self.history.append(step)
+            if step.kept:
+                failed = 0
                 continue
             failed += 1
-            if change.before.value == 0 and change.before.n == looks[-1]:
-                job.notes.append(
-                    f"nothing is left to lower among {change.before.n:,} inputs; later steps were"
-                    " left out"
-                )
-                break
+            before = step.change.before
+            if before.value == 0 and before.n == self.looks[-1]:
+                inputs = number_text.count(before.n)
+                self.job.notes.append(messages.NOTHING_LEFT_TO_LOWER.format(inputs=inputs))
+                return
             if patience is not None and failed > patience:
-                break
-    except KeyboardInterrupt:
-        interrupted(history, job.notes)
-    kept = any(step.kept for step in history)
-    return RepairAttempt(REPAIRED if kept else NO_HELP, model, tuple(history), claim)
+                return
+
+    def _made(self, number: int, percent: float) -> Step:
+        """Train again with so many percent, and keep the model where it surely helps."""
+        job = self.job
+        added_text = messages.ROWS_ADDED.format(number=number_text.percent(percent / 100))
+        job.meter.report("training again", (number - 1) / MOST_STEPS, added_text)
+        rows, added = self.additions.rows(number, percent)
+        tried = rows.fitted(job.trainer)
+        new = job.subject(tried)
+        # Every step is judged on inputs of its own, so that none is chosen for its luck with them.
+        points = Draws(Uniform(), job.space, job.seed, "repair", "step", number, *job.names)
+        change = decide(
+            _counting(job.names, points, self.best, new),
+            level=job.level,
+            looks=self.looks,
+            population=Uniform().population(job.space),
+        )
+        score = job.score(new)
+        why = _not_fallen(change) or score.lost(self.first, job.tolerance)
+        if not why:
+            self.best = new
+            self.model = tried
+        return Step(
+            number=number,
+            percent=percent,
+            added=added,
+            change=change,
+            accuracy=score.value,
+            kept=not why,
+            why=why or "kept",
+        )
 
 
 def decide(
@@ -141,8 +174,9 @@ def decide(
     looks: Sequence[int],
     population: str,
 ) -> PairedChange:
-    """Return how a score changed, from as many inputs as it takes to tell: the step of Aequitas's
-    Algorithm 5.
+    """Return how a score changed, from as many inputs as it takes to be sure.
+
+    This is how a step of Aequitas's Algorithm 5 is judged.
 
     Parameters
     ----------
@@ -157,40 +191,54 @@ def decide(
         is the last.
 
     >>> hits = np.arange(4000) % 20 == 0
-    >>> change = decide(lambda start, stop: (hits[start:stop], 0 * hits[start:stop]), level=0.95, looks=[500, 4000],
-    ...                 population="all inputs")
+    >>> def count(start, stop):
+    ...     return hits[start:stop], 0 * hits[start:stop]
+    >>> change = decide(count, level=0.95, looks=[500, 4000], population="all inputs")
     >>> change.verdict, change.fall.n
     ('fell', 500)
     """
     steps = list(looks)
-    if not steps or steps[0] < 1 or any(one >= other for one, other in pairwise(steps)):
-        raise UsageError(
-            f"looks = {clip(repr(steps))} must be rising numbers of draws, for example [1000, 4000]"
-        )
+    rising = all(earlier < later for earlier, later in pairwise(steps))
+    if not steps or steps[0] < 1 or not rising:
+        raise UsageError(messages.LOOKS_DO_NOT_RISE.format(looks=clip(repr(steps))))
+    # Bonferroni over the looks: the error is spent in equal parts.
     each = 1 - (1 - check_level(level)) / len(steps)
-    old, new, start = np.empty(0), np.empty(0), 0
+    old = np.empty(0)
+    new = np.empty(0)
+    start = 0
     for stop in steps:
-        more = count(start, stop)
-        old, new, start = np.concatenate([old, more[0]]), np.concatenate([new, more[1]]), stop
-        found = paired(old, new, level=each, population=population)
-        if found.verdict != "unsure":
+        more_old, more_new = count(start, stop)
+        old = np.concatenate([old, more_old])
+        new = np.concatenate([new, more_new])
+        start = stop
+        change = paired(old, new, level=each, population=population)
+        if change.verdict != "unsure":
             break
-    before, after = replace(found.before, level=level), replace(found.after, level=level)
     return PairedChange(
-        before, after, replace(found.fall, level=level), replace(found.fewer, level=level)
+        before=replace(change.before, level=level),
+        after=replace(change.after, level=level),
+        fall=replace(change.fall, level=level),
+        fewer=replace(change.fewer, level=level),
     )
 
 
 def _not_fallen(change: PairedChange) -> str:
-    return "the share rose" if change.verdict == "rose" else "the share did not surely fall"
+    """Return why a change is no reason to keep a model, nothing where it is."""
+    if change.verdict == "fell":
+        return ""
+    if change.verdict == "rose":
+        return messages.SHARE_ROSE
+    return messages.SHARE_DID_NOT_SURELY_FALL
 
 
-def _counting(
-    names: tuple[str, ...], draws: Draws, old: Subject, new: Subject
-) -> Callable[[int, int], tuple[NDArray[Any], NDArray[Any]]]:
+def _counting(names: tuple[str, ...], draws: Draws, old: Subject, new: Subject) -> Count:
+    """Return a function that counts the hits of both models among some draws."""
+
     def count(start: int, stop: int) -> tuple[NDArray[Any], NDArray[Any]]:
         points = draws.take(start, stop)
-        return hits(View(old), names, points), hits(View(new), names, points)
+        old_hits = hits(View(old), names, points)
+        new_hits = hits(View(new), names, points)
+        return old_hits, new_hits
 
     return count
 
@@ -210,22 +258,32 @@ class FirstLook:
 def first_look(
     job: RepairJob, subject: Subject, draws: int | None, budget: Budget | None, *, searched: bool
 ) -> FirstLook:
-    """Look for discrimination by random inputs; and by a search, where it is wanted or nothing else
-    was seen.
+    """Look for discrimination by random inputs, and by a search where it is wanted.
+
+    Where random inputs show none, a search follows in any case.
     """
     job.meter.report("discriminatory inputs", 0.0)
-    if job.space.size <= PILOT:
+    everything = job.space.size <= PILOT
+    if everything:
         points = job.space.enumerate()
     else:
-        points = Draws(Uniform(), job.space, job.seed, "repair", "pilot", *job.names).take(0, PILOT)
+        pilot = Draws(Uniform(), job.space, job.seed, "repair", "pilot", *job.names)
+        points = pilot.take(0, PILOT)
     seen = float(hits(View(subject), job.names, points).sum())
-    low, _ = clopper_pearson(np.floor(seen), len(points), 0.5)
-    claim = draws or int(min(max(HITS / max(float(low), 1e-9), LEAST_CLAIM), MOST_CLAIM))
-    everything = job.space.size <= PILOT
+    claim = draws or _inputs_of_claim(seen, len(points))
     pool: Points = np.empty((0, len(job.space.names)))
     if searched or not (seen or everything):
         pool = _pool(job, subject, budget)
     return FirstLook(not seen and not len(pool), claim, pool)
+
+
+def _inputs_of_claim(seen: float, n: int) -> int:
+    """Return how many inputs are likely to hold HITS discriminatory ones, within bounds."""
+    # The lower quartile of the share, rather than the share: a pilot with few hits may have had
+    # luck, and too many inputs do less harm to a claim than too few.
+    low, _ = clopper_pearson(np.floor(seen), n, 0.5)
+    likely = HITS / max(float(low), 1e-9)
+    return int(min(max(likely, LEAST_CLAIM), MOST_CLAIM))
 
 
 def _pool(job: RepairJob, subject: Subject, budget: Budget | None) -> Points:
@@ -269,22 +327,39 @@ class StepAdditions:
 
     def rows(self, number: int, percent: float) -> tuple[LabelledRows, int]:
         """Return the training rows with those that are added, and how many these are."""
-        job, rows = self.job, self.job.train
+        rows = self.job.train
         if self.add in ("twins", "both"):
-            rng = job.rng("twins", number)
-            made, labels, origin = additions.twins(
-                job.space, job.train.points, job.train.truth, job.names, percent / 100, rng
-            )
-            weights = None if job.train.weights is None else job.train.weights[origin]
-            rows = rows.joined(made, labels, weights)
+            rows = self._with_twins(rows, number, percent)
         if self.labeller is not None:
-            share = percent / 100 / (FOUND_SHARE if self.add == "both" else 1)
-            n = max(1, round(share * len(job.train)))
-            rng = job.rng("found", number)
-            if self.add == "found":
-                rows = rows.joined(*additions.found(self.pool, self.labeller, n, rng))
-            else:
-                rows = rows.joined(
-                    *additions.pairs(job.space, self.pool, self.labeller, job.names, n, rng)
-                )
-        return rows, len(rows) - len(job.train)
+            rows = self._with_found(rows, self.labeller, number, percent)
+        return rows, len(rows) - len(self.job.train)
+
+    def _with_twins(self, rows: LabelledRows, number: int, percent: float) -> LabelledRows:
+        job = self.job
+        twins, labels, origin = additions.twins(
+            job.space,
+            job.train.points,
+            job.train.truth,
+            job.names,
+            percent / 100,
+            job.rng("twins", number),
+        )
+        weights = job.train.weights
+        if weights is not None:
+            weights = weights[origin]
+        return rows.joined(twins, labels, weights)
+
+    def _with_found(
+        self, rows: LabelledRows, labeller: Labeller, number: int, percent: float
+    ) -> LabelledRows:
+        job = self.job
+        share = percent / 100
+        if self.add == "both":
+            share /= FOUND_SHARE
+        n = max(1, round(share * len(job.train)))
+        rng = job.rng("found", number)
+        if self.add == "found":
+            points, labels = additions.found(self.pool, labeller, n, rng)
+        else:
+            points, labels = additions.pairs(job.space, self.pool, labeller, job.names, n, rng)
+        return rows.joined(points, labels)

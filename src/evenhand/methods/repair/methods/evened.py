@@ -1,5 +1,4 @@
-"""Evened: a model whose outcomes cannot depend on the protected features, made without training it
-again.
+"""Evened: a model whose outcomes cannot depend on the protected features, without training.
 
 Each input is asked under every assignment of the features at issue, and what it has there itself is
 never looked at. So all inputs that differ only in these features (Themis Def. 3.7) get one outcome,
@@ -14,9 +13,16 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils.metaestimators import available_if
 
+from evenhand.methods.repair import messages
+from evenhand.methods.repair.methods.model_kinds import (
+    is_function,
+    kind_of,
+    name_of,
+    scorer_of,
+)
 from evenhand.methods.repair.methods.variants import (
     ArrayRows,
     assignments_of,
@@ -42,6 +48,14 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 HOW = ("mean", "majority")
+TAGS = (
+    "estimator_type",
+    "classifier_tags",
+    "regressor_tags",
+    "target_tags",
+    "input_tags",
+)
+"""What scikit-learn is to know of the model inside."""
 
 
 def _has(method: str) -> Callable[[Any], bool]:
@@ -49,7 +63,7 @@ def _has(method: str) -> Callable[[Any], bool]:
 
 
 def _has_truth(evened: Any) -> bool:
-    return _kind(evened._inside) is not None
+    return kind_of(evened._inside) is not None
 
 
 class Evened(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -89,14 +103,20 @@ class Evened(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     variants is valid is asked under all assignments. Means are rounded to nine digits, so that the
     last ones do not tell apart what was asked in different batches.
 
+    See Also
+    --------
+    See docs/how-to/repair.md.
+
     Examples
     --------
     >>> import evenhand as eh
-    >>> space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90)], protected=["sex"])
+    >>> features = [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90)]
+    >>> space = eh.Space(features, protected=["sex"])
     >>> def rate(people):
     ...     return 5.0 - (people["sex"] == "M")
     >>> even = Evened(rate, space)
-    >>> even.predict(space.decode(space.encode([{"sex": "F", "age": 20}, {"sex": "M", "age": 20}]))).tolist()
+    >>> people = space.encode([{"sex": "F", "age": 20}, {"sex": "M", "age": 20}])
+    >>> even.predict(space.decode(people)).tolist()
     [4.5, 4.5]
     >>> even.cost, float(eh.measure(even, space).worst.estimate.value)
     (2, 0.0)
@@ -118,57 +138,115 @@ class Evened(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.weights = weights
 
     def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Evened:  # noqa: N803
-        """Train a copy of the model on rows as they are; `model_` is asked from then on."""
+        """Train a copy of the model on rows as they are; `model_` is asked from then on.
+
+        Parameters
+        ----------
+        X, y
+            Rows of any dataframe engine or an array, and the true outcomes.
+        **fit_params
+            Passed on to the `fit` of the model.
+
+        Returns
+        -------
+        Evened
+            This object.
+
+        Raises
+        ------
+        UsageError
+            Where the model has no `fit`, or cannot be copied.
+        """
         _check_model(self.model)
+        name = name_of(self.model)
         if not callable(getattr(self.model, "fit", None)):
-            raise UsageError(
-                f"{_name(self.model)} has no fit; leave out fit, since Evened asks it as it is"
-            )
+            raise UsageError(messages.EVENED_WITHOUT_FIT.format(name=name))
         features = self._features()
         table = assignments_of(features)
         rows = rows_of(X, self.space, features, table)
-        counted = counted_weights(rows, features, table) if self._by_rows else None
+        counted = None
+        if self._by_rows:
+            counted = counted_weights(rows, features, table)
         try:
             model = clone(self.model)
         except TypeError:
-            raise UsageError(
-                f"{_name(self.model)} cannot be copied, since it has no get_params; fit it first,"
-                " and give Evened the fitted model"
-            ) from None
+            raise UsageError(messages.EVENED_NOT_COPIED.format(name=name)) from None
         self.model_ = model.fit(X, y, **fit_params)
         if counted is not None:
             self.weights_ = counted
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """Return one outcome for each row, the same for all that differ only in the features at
-        issue.
+        """Return one outcome for each row, equal for rows that differ only in features at issue.
+
+        Parameters
+        ----------
+        X
+            Rows of any dataframe engine or an array.
+
+        Returns
+        -------
+        array of shape (rows,)
+            Labels of a classifier, or numbers.
+
+        Raises
+        ------
+        UsageError
+            Where the model is not fitted, or `how` does not fit it.
+        DataError
+            Where the rows lack a feature at issue.
         """
         model = self._fitted()
-        return np.concatenate([self._decided(model, part) for part in self._parts(X, model)])
+        decided = [self._decided(model, part) for part in self._parts(X, model)]
+        return np.concatenate(decided)
 
     @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803
-        """Return the mean of the chances of each class over the variants of each row."""
+        """Return the mean of the chances of each class over the variants of each row.
+
+        Returns
+        -------
+        array of shape (rows, classes)
+        """
         return self._means(X, "predict_proba")
 
     @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Floats:  # noqa: N803
-        """Return the mean of the margins over the variants of each row."""
+        """Return the mean of the margins over the variants of each row.
+
+        Returns
+        -------
+        array of shape (rows,), or (rows, classes) where there are more than two classes
+        """
         return self._means(X, "decision_function")
 
     @available_if(_has_truth)  # type: ignore[untyped-decorator]
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:  # noqa: N803
-        """Return the accuracy of a classifier, or the R² of a regressor."""
+        """Return the accuracy of a classifier, or the R² of a regressor.
+
+        Parameters
+        ----------
+        X, y
+            Rows and their true outcomes.
+        sample_weight
+            How much each row counts.
+
+        Returns
+        -------
+        float
+        """
         from sklearn.metrics import accuracy_score, r2_score
 
-        measured = accuracy_score if _kind(self._inside) == "classifier" else r2_score
-        return float(measured(y, self.predict(X), sample_weight=sample_weight))
+        predicted = self.predict(X)
+        if kind_of(self._inside) == "classifier":
+            return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+        return float(r2_score(y, predicted, sample_weight=sample_weight))
 
     @property
     def cost(self) -> int:
         """How many predictions an input takes at most: one for each assignment that counts."""
-        return len(self._counted(self._features())[0])
+        assignments, _ = self._counted(self._features())
+        return len(assignments)
 
     @property
     def classes_(self) -> Any:
@@ -178,36 +256,30 @@ class Evened(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def n_features_in_(self) -> int:
         """The number of columns that the model inside was trained with."""
-        return (
-            len(self.space.passed) if _is_function(self.model) else int(self._inside.n_features_in_)
-        )
+        if is_function(self.model):
+            return len(self.space.passed)
+        return int(self._inside.n_features_in_)
 
     @property
     def feature_names_in_(self) -> Any:
         """The columns that the model inside was trained with, or that a function is given."""
-        if _is_function(self.model):
-            return np.array(
-                [self.space.names[position] for position in self.space.passed], dtype=object
-            )
+        if is_function(self.model):
+            names = [self.space.names[position] for position in self.space.passed]
+            return np.array(names, dtype=object)
         return self._inside.feature_names_in_
 
     @property
     def _estimator_type(self) -> Any:
         """What scikit-learn before 1.6 calls the kind of an estimator."""
-        return _kind(self._inside)
+        return kind_of(self._inside)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if hasattr(self.model, "__sklearn_tags__") and not isinstance(self.model, type):
             inside = self.model.__sklearn_tags__()
-            for name in (
-                "estimator_type",
-                "classifier_tags",
-                "regressor_tags",
-                "target_tags",
-                "input_tags",
-            ):
-                setattr(tags, name, deepcopy(getattr(inside, name)))
+            for name in TAGS:
+                tag = getattr(inside, name)
+                setattr(tags, name, deepcopy(tag))
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -230,15 +302,15 @@ class Evened(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         # and the model's.
         for constraint in self.space.constraints:
             if callable(constraint):
-                raise UsageError(
-                    f"the constraint {named(constraint)} is a function, which only a pickle keeps"
-                )
-        state = {**self.__dict__, "space": self.space.to_dict()}
+                raise UsageError(messages.CONSTRAINT_NOT_KEPT.format(name=named(constraint)))
+        state = dict(self.__dict__)
+        state["space"] = self.space.to_dict()
         if isinstance(self.weights, Mapping):
-            keys = [key if isinstance(key, tuple) else (key,) for key in self.weights]
-            state["weights"] = [
-                [list(key), weight] for key, weight in zip(keys, self.weights.values(), strict=True)
-            ]
+            weights = []
+            for key, weight in self.weights.items():
+                labels = list(key) if isinstance(key, tuple) else [key]
+                weights.append([labels, weight])
+            state["weights"] = weights
         return state
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
@@ -263,39 +335,29 @@ class Evened(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return isinstance(self.weights, str) and self.weights == "rows"
 
     def _fitted(self) -> Any:
-        """Return the model to be asked, or say why it cannot be."""
+        """Return the model to be asked, or raise if it cannot be."""
         model = self._inside
         _check_model(model)
         if not is_fitted(model):
-            raise UsageError(
-                f"{_name(model)} is not fitted; call fit first, or give Evened a fitted model"
-            )
+            raise UsageError(messages.EVENED_NOT_FITTED.format(name=name_of(model)))
         if isinstance(getattr(model, "classes_", None), list):
-            raise UsageError(
-                f"{_name(model)} gives several outputs for each input; Evened takes models of one"
-            )
+            raise UsageError(messages.EVENED_SEVERAL_OUTPUTS.format(name=name_of(model)))
         return model
 
     def _features(self) -> list[Feature]:
         """Return the features at issue that the model is given."""
         if not isinstance(self.space, Space):
-            raise UsageError(
-                f"space = {clip(repr(self.space))} is no Space; build one with Space(...) or"
-                " Space.from_frame(...)"
-            )
-        names = self.space.protected if self.over is None else self.over
-        if self.over is None and not names:
-            raise UsageError(
-                "the space has no protected features; say with over=… what outcomes must not"
-                " depend on"
-            )
-        found = [self.space.features[position] for position in self.space.sets(names)]
-        passed = [feature for feature in found if feature.passed]
+            raise UsageError(messages.NOT_A_SPACE.format(space=clip(repr(self.space))))
+        names: Any = self.over
+        if names is None:
+            names = self.space.protected
+            if not names:
+                raise UsageError(messages.EVENED_NOTHING_PROTECTED)
+        features = [self.space.features[position] for position in self.space.sets(names)]
+        passed = [feature for feature in features if feature.passed]
         if not passed:
-            raise UsageError(
-                f"the model is not passed {' or '.join(feature.name for feature in found)}, so"
-                " there is nothing to even"
-            )
+            hidden = " or ".join(feature.name for feature in features)
+            raise UsageError(messages.EVENED_NOTHING_PASSED.format(names=hidden))
         return passed
 
     def _counted(self, features: Sequence[Feature]) -> tuple[Points, Floats]:
@@ -303,84 +365,101 @@ class Evened(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         table = assignments_of(features)
         if self.weights is None:
             return table, np.ones(len(table))
-        weights = (
-            getattr(self, "weights_", None)
-            if self._by_rows
-            else named_weights(self.weights, features, table)
-        )
+        if self._by_rows:
+            weights = getattr(self, "weights_", None)
+        else:
+            weights = named_weights(self.weights, features, table)
         if weights is None:
-            raise UsageError(
-                "weights = 'rows' counts the rows of fit; call fit first, or give the weights by"
-                " label"
-            )
+            raise UsageError(messages.EVENED_ROWS_NOT_COUNTED)
         if len(weights) != len(table):
-            raise UsageError("weights = 'rows' were counted over other features; call fit again")
-        return table[weights > 0], weights[weights > 0]
+            raise UsageError(messages.EVENED_ROWS_OF_OTHER_FEATURES)
+        counts = weights > 0
+        return table[counts], weights[counts]
 
     def _parts(self, X: Any, model: Any) -> Iterator[Variants]:  # noqa: N803
         features = self._features()
         table, weights = self._counted(features)
         rows = rows_of(X, self.space, features, table)
-        if isinstance(rows, ArrayRows) and _is_function(model):
-            raise DataError(
-                f"{_name(model)} is a function of a frame; give it a frame instead of an array"
-            )
+        if isinstance(rows, ArrayRows) and is_function(model):
+            raise DataError(messages.EVENED_FUNCTION_OF_FRAME.format(name=name_of(model)))
         classes = len(getattr(model, "classes_", ()))
         return variants_of(rows, self.space, features, table, weights, classes=classes)
 
     def _decided(self, model: Any, part: Variants) -> NDArray[Any]:
-        kind, known = _kind(model), getattr(model, "classes_", None)
-        told = part.ask(getattr(model, "predict", model))
-        if told.ndim == 2 and told.shape[1] == 1:
-            told = told[:, 0]
-        answers = Answers(_name(model), closed=known is not None).check(told, len(part.which))
+        """Return one outcome for each of some rows."""
+        kind = kind_of(model)
+        known = getattr(model, "classes_", None)
+        outcomes = part.ask(getattr(model, "predict", model))
+        if outcomes.ndim == 2 and outcomes.shape[1] == 1:
+            outcomes = outcomes[:, 0]
+        checker = Answers(name_of(model), closed=known is not None)
+        answers = checker.check(outcomes, len(part.which))
         how = self._chosen(model, kind, answers)
         if how == "mean" and kind != "classifier":
             return part.means(answers)
         labels, codes = _coded(answers, known)
         votes = part.votes(codes, len(labels))
-        # A little less than the most, since sums of weights that are equal need not be so after
-        # rounding.
-        best = (
-            votes > 0 if how == "mean" else votes >= votes.max(axis=1, keepdims=True) * (1 - 1e-9)
-        )
-        split = best.sum(axis=1) > 1
-        scorer = _scorer(model) if known is not None else None
-        if split.any() and scorer is not None:
-            some = part.some(split)
-            scores = some.means(_by_class(some.ask(getattr(model, scorer))))
-            if scores.shape[1] == len(labels):
-                scores = np.where(best[split], scores, -np.inf)
-                best[split] = scores == scores.max(axis=1, keepdims=True)
+        if how == "mean":
+            best = votes > 0
+        else:
+            # A little less than the most, since sums of weights that are equal need not be so
+            # after rounding.
+            most = votes.max(axis=1, keepdims=True)
+            best = votes >= most * (1 - 1e-9)
+        if known is not None:
+            _break_ties(best, model, part)
         return np.asarray(labels[best.argmax(axis=1)])
 
     def _chosen(self, model: Any, kind: str | None, answers: NDArray[Any]) -> str:
         """Return how these answers of a model are made one."""
+        name = name_of(model)
         if self.how is None:
-            numbers = kind == "regressor" or (kind is None and answers.dtype.kind == "f")
-            return "mean" if numbers or (kind == "classifier" and _scorer(model)) else "majority"
+            return _usual_way(model, kind, answers)
         if self.how not in HOW:
-            raise UsageError(f"how = {clip(repr(self.how))}; {nearest(self.how, HOW)}")
-        if kind == "regressor" and self.how == "majority":
-            raise UsageError(
-                f"how = 'majority' is for labels; of the numbers that {_name(model)} gives, use the"
-                " mean"
-            )
-        if self.how == "mean" and kind == "classifier" and _scorer(model) is None:
-            raise UsageError(
-                f"{_name(model)} has no predict_proba for how = 'mean'; use how = 'majority'"
-            )
-        if self.how == "mean" and kind is None and answers.dtype.kind not in "biuf":
-            raise UsageError(
-                f"{_name(model)} answers with texts, which have no mean; use how = 'majority'"
-            )
-        return str(self.how)
+            shown = clip(repr(self.how))
+            choices = nearest(self.how, HOW)
+            raise UsageError(messages.EVENED_HOW_UNKNOWN.format(how=shown, choices=choices))
+        if self.how == "majority":
+            if kind == "regressor":
+                raise UsageError(messages.EVENED_MAJORITY_OF_NUMBERS.format(name=name))
+            return "majority"
+        if kind == "classifier" and scorer_of(model) is None:
+            raise UsageError(messages.EVENED_MEAN_WITHOUT_SCORES.format(name=name))
+        if kind is None and answers.dtype.kind not in "biuf":
+            raise UsageError(messages.EVENED_MEAN_OF_TEXTS.format(name=name))
+        return "mean"
 
     def _means(self, X: Any, method: str) -> Floats:  # noqa: N803
         model = self._fitted()
-        return np.concatenate(
-            [part.means(part.ask(getattr(model, method))) for part in self._parts(X, model)]
-        )
+        ask = getattr(model, method)
+        parts = [part.means(part.ask(ask)) for part in self._parts(X, model)]
+        return np.concatenate(parts)
+
+
+def _usual_way(model: Any, kind: str | None, answers: NDArray[Any]) -> str:
+    """Return how answers are made one unless the user says: the mean, where there is one."""
+    if kind == "regressor":
+        return "mean"
+    if kind is None and answers.dtype.kind == "f":
+        return "mean"
+    if kind == "classifier" and scorer_of(model):
+        return "mean"
+    return "majority"
+
+
+def _break_ties(best: NDArray[np.bool_], model: Any, part: Variants) -> None:
+    """Leave of several best labels of a row those with the largest mean score, in place."""
+    scorer = scorer_of(model)
+    tied = best.sum(axis=1) > 1
+    if scorer is None or not tied.any():
+        return
+    rows = part.some(tied)
+    answers = rows.ask(getattr(model, scorer))
+    scores = rows.means(_by_class(answers))
+    labels = best.shape[1]
+    if scores.shape[1] == labels:
+        scores = np.where(best[tied], scores, -np.inf)
+        best[tied] = scores == scores.max(axis=1, keepdims=True)
 
 
 def _coded(answers: NDArray[Any], known: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
@@ -389,47 +468,19 @@ def _coded(answers: NDArray[Any], known: Any) -> tuple[NDArray[Any], NDArray[np.
         return np.unique(answers, return_inverse=True)
     labels = np.asarray(known)
     order = np.argsort(labels, kind="stable")
-    return labels, order[np.searchsorted(labels, answers, sorter=order)]
+    places = np.searchsorted(labels, answers, sorter=order)
+    return labels, order[places]
 
 
 def _by_class(scores: NDArray[Any]) -> NDArray[Any]:
     """Return the margins between two classes as a score for each."""
-    return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
-
-
-def _scorer(model: Any) -> str | None:
-    return next(
-        (name for name in ("predict_proba", "decision_function") if hasattr(model, name)), None
-    )
-
-
-def _kind(model: Any) -> str | None:
-    """Tell a classifier from a regressor; None for a function, and for what says neither."""
-    try:
-        kinds = {"classifier": is_classifier(model), "regressor": is_regressor(model)}
-    except (AttributeError, TypeError):  # no estimator of scikit-learn
-        kinds = {}
-    return next(
-        (kind for kind in kinds if kinds[kind]),
-        "classifier" if hasattr(model, "classes_") else None,
-    )
-
-
-def _is_function(model: Any) -> bool:
-    return callable(model) and not hasattr(model, "predict")
+    if scores.ndim == 1:
+        return np.column_stack([-scores, scores])
+    return scores
 
 
 def _check_model(model: Any) -> None:
     if isinstance(model, type):
-        raise UsageError(
-            f"{model.__name__} is a class; give Evened an instance of it, or a function"
-        )
+        raise UsageError(messages.EVENED_OF_A_CLASS.format(name=model.__name__))
     if not (callable(model) or hasattr(model, "predict")):
-        raise UsageError(
-            f"{clip(repr(model))} is neither an estimator nor a function of a frame; write a"
-            " function that asks it"
-        )
-
-
-def _name(model: Any) -> str:
-    return str(getattr(model, "__qualname__", type(model).__name__))
+        raise UsageError(messages.EVENED_OF_NO_MODEL.format(model=clip(repr(model))))

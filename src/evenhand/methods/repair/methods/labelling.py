@@ -1,19 +1,17 @@
-"""Labels for generated inputs: what a model that is fitted again should say of inputs that nobody
-has labelled.
+"""Labels for generated inputs that nobody has labelled, for a model to be fitted again.
 
-    labels           the label of an input                              when to use it
-    "vote"           what most of three models say that are fitted on   the default: where the truth can be learnt from
-                     the training rows: a linear one, a forest,         the data
-                     boosted trees (Aequitas, section 4.4)
-    "majority"       the model's most common outcome over the           to keep the model's own view of people, but for
-                     protected variants                                 what is protected
-    "advantaged"     the most favourable outcome of the protected       to extend the better treatment to all
-                     variants                                           (levelling up)
-    "disadvantaged"  the least favourable of them                       where a favourable outcome does harm when it is
-                                                                        given wrongly
-    "neighbours"     the most common label of the five nearest          where real rows are dense around what is found
-                     training rows, protected features left out
-    a function       what it returns for a frame of inputs              where a person or a rule decides
+- "vote" is what most of three models predict that are fitted on the training rows: a linear one, a
+  forest and boosted trees (Aequitas, section 4.4). It is the default, for truth that can be learnt
+  from the data.
+- "majority" is the model's most common outcome over the protected variants. It keeps the model's
+  own view of people, but for what is protected.
+- "advantaged" is the most favourable outcome of the protected variants. It extends the better
+  treatment to all (levelling up).
+- "disadvantaged" is the least favourable of them, where a favourable outcome does harm when it is
+  given wrongly.
+- "neighbours" is the most common label of the five nearest training rows, protected features left
+  out. It suits real rows that are dense around the inputs found.
+- A function returns labels for a frame of inputs, where a person or a rule decides.
 
 For a regressor, the mean takes the place of the most common, and the largest outcome that of the
 most favourable (the least one where a function given as `positive` says that low outcomes are
@@ -33,7 +31,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from evenhand.methods.repair import messages
 from evenhand.methods.search.explain.diversity import Distances
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, EvenhandError, UsageError, clip, nearest
 from evenhand.runtime.random_streams import stream
 from evenhand.runtime.values import as_outcomes
@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     from evenhand.subject.view import View
 
     Floats = NDArray[np.float64]
+    Places = NDArray[np.intp]
+    Labels = NDArray[Any]
+    """Numbers, or places among the classes; and what these stand for."""
 
 LABELS = ("vote", "majority", "advantaged", "disadvantaged", "neighbours")
 VARIANTS = 16
@@ -74,12 +77,12 @@ def labeller(
     view: View,
     names: tuple[str, ...],
     points: Points,
-    truth: NDArray[Any],
+    truth: Labels,
     regression: bool,
     seed: int,
     weights: Floats | None = None,
 ) -> Labeller:
-    """Return what labels generated inputs, or say why nothing can.
+    """Return what labels generated inputs, or raise if nothing can.
 
     Parameters
     ----------
@@ -99,39 +102,54 @@ def labeller(
     >>> from evenhand.subject.subject import Subject
     >>> from evenhand.subject.view import View
     >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)], protected=["sex"])
-    >>> model = View(Subject(lambda people: people["sex"].map({"F": "no", "M": "yes"}), space, positive="yes"))
+    >>> def granted(people):
+    ...     return people["sex"].map({"F": "no", "M": "yes"})
+    >>> model = View(Subject(granted, space, positive="yes"))
     >>> rows, truth = np.array([[0.0, 30.0], [1.0, 50.0]]), np.array(["no", "yes"])
-    >>> given = {"view": model, "names": ("sex",), "points": rows, "truth": truth, "regression": False, "seed": 0}
-    >>> labeller("advantaged", **given).shared(rows).tolist(), labeller("majority", **given).shared(rows).tolist()
-    (['yes', 'yes'], ['no', 'yes'])
+    >>> training = {"points": rows, "truth": truth, "regression": False}
+    >>> options = {"view": model, "names": ("sex",), "seed": 0, **training}
+    >>> labeller("advantaged", **options).shared(rows).tolist()
+    ['yes', 'yes']
+    >>> labeller("majority", **options).shared(rows).tolist()
+    ['no', 'yes']
     """
     if not callable(labels) and labels not in LABELS:
-        raise UsageError(
-            f"labels = {clip(repr(labels))} is no way to label inputs; {nearest(labels, LABELS)}"
-        )
-    made = Labeller(labels, view, names, points, truth, regression, seed, weights)
+        shown = clip(repr(labels))
+        choices = nearest(labels, LABELS)
+        raise UsageError(messages.LABELS_UNKNOWN.format(labels=shown, choices=choices))
+    made = Labeller(
+        labels,
+        view,
+        names,
+        points,
+        truth,
+        regression,
+        seed,
+        weights,
+    )
     if labels in ("advantaged", "disadvantaged"):
-        made.liked  # noqa: B018
+        made.liked  # noqa: B018 - raises where it is not known which outcomes are favourable
     if labels == "neighbours" and not made.free:
-        raise UsageError(
-            "labels = 'neighbours' needs a feature that is not protected; take 'vote' or 'majority'"
-        )
+        raise UsageError(messages.NEIGHBOURS_NEED_FREE_FEATURE)
     return made
 
 
 @dataclass(frozen=True, eq=False)
 class Labeller:
-    """Labels inputs in the type of the truth, but regressors' in real numbers; built with
-    `labeller`.
+    """Labels inputs in the type of the truth, but regressors' in real numbers.
+
+    Built with `labeller`.
 
     >>> from evenhand.space.feature import category, integer
     >>> from evenhand.space.space import Space
     >>> from evenhand.subject.subject import Subject
     >>> from evenhand.subject.view import View
     >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)], protected=["sex"])
+    >>> model = View(Subject(lambda people: people["sex"] == "M", space))
     >>> rows = space.draw(100, np.random.default_rng(0))
-    >>> vote = labeller("vote", view=View(Subject(lambda people: people["sex"] == "M", space)), names=("sex",),
-    ...                 points=rows, truth=np.where(rows[:, 1] > 50, "old", "young"), regression=False, seed=0)
+    >>> truth = np.where(rows[:, 1] > 50, "old", "young")
+    >>> training = {"points": rows, "truth": truth, "regression": False}
+    >>> vote = labeller("vote", view=model, names=("sex",), seed=0, **training)
     >>> vote.single(np.array([[0.0, 20.0], [1.0, 85.0]])).tolist()
     ['young', 'old']
     """
@@ -140,41 +158,46 @@ class Labeller:
     view: View
     names: tuple[str, ...]
     points: Points
-    truth: NDArray[Any]
+    truth: Labels
     regression: bool
     seed: int
     weights: Floats | None = None
 
-    def single(self, points: Points) -> NDArray[Any]:
+    def single(self, points: Points) -> Labels:
         """Return the label of each input by itself."""
         if callable(self.labels):
-            return self._parts(points, partial(self._told, self.labels), len(points))
+            by_function = partial(self._by_function, self.labels)
+            return self._labelled(points, by_function, len(points))
         if self.labels == "neighbours":
-            return self._parts(points, self._near, BLOCK // len(self._rows[0]))
-        return self._parts(
-            points, self._voted if self.labels == "vote" else self._shared, ROWS // VARIANTS
-        )
+            rows, _, _ = self._rows
+            return self._labelled(points, self._by_neighbours, BLOCK // len(rows))
+        if self.labels == "vote":
+            return self._labelled(points, self._by_vote, ROWS // VARIANTS)
+        return self._labelled(points, self._by_variants, ROWS // VARIANTS)
 
-    def shared(self, points: Points) -> NDArray[Any]:
+    def shared(self, points: Points) -> Labels:
         """Return one label for each input that all its protected variants are to have."""
         if callable(self.labels) or self.labels == "neighbours":
             return self.single(points)
-        return self._parts(points, self._shared, ROWS // VARIANTS)
+        return self._labelled(points, self._by_variants, ROWS // VARIANTS)
 
-    def _parts(
-        self, points: Points, label: Callable[[Points], NDArray[Any]], size: int
-    ) -> NDArray[Any]:
-        """Label so many inputs at a time, each with a number or a place among the classes, and
-        return the labels.
+    def _labelled(self, points: Points, label: Callable[[Points], Labels], size: int) -> Labels:
+        """Return labels, so many inputs at a time.
+
+        `label` returns a number for each input, or its place among the classes.
         """
-        none: NDArray[Any] = np.zeros(0, dtype=np.float64 if self.regression else np.intp)
+        none: Labels = np.zeros(0, dtype=np.float64 if self.regression else np.intp)
+        parts = [none]
         size = max(size, 1)
-        found = np.concatenate(
-            [none, *(label(points[at : at + size]) for at in range(0, len(points), size))]
-        )
-        if self.regression:
-            return found.astype(self.truth.dtype) if self.truth.dtype.kind == "f" else found
-        return np.asarray(self.classes[found])
+        for start in range(0, len(points), size):
+            part = points[start : start + size]
+            parts.append(label(part))
+        found = np.concatenate(parts)
+        if not self.regression:
+            return np.asarray(self.classes[found])
+        if self.truth.dtype.kind == "f":
+            return found.astype(self.truth.dtype)
+        return found
 
     @property
     def space(self) -> Space:
@@ -183,21 +206,22 @@ class Labeller:
 
     @property
     def free(self) -> tuple[int, ...]:
-        """Positions of the features by which rows are near: those that the model takes and that are
-        not protected.
-        """
-        left = {self.space.index(name) for name in (*self.names, *self.space.protected)}
-        return tuple(position for position in self.space.passed if position not in left)
+        """Positions of the features that the model takes and that are not protected."""
+        names = (*self.names, *self.space.protected)
+        protected = {self.space.index(name) for name in names}
+        return tuple(position for position in self.space.passed if position not in protected)
 
     @cached_property
-    def classes(self) -> NDArray[Any]:
+    def classes(self) -> Labels:
         """The labels that the training rows have, in order."""
         return np.unique(self.truth)
 
     @cached_property
-    def _targets(self) -> NDArray[Any]:
+    def _targets(self) -> Labels:
         """The labels of the training rows: numbers, or places among the classes."""
-        return self.truth if self.regression else np.searchsorted(self.classes, self.truth)
+        if self.regression:
+            return self.truth
+        return np.searchsorted(self.classes, self.truth)
 
     @cached_property
     def liked(self) -> NDArray[np.bool_]:
@@ -206,17 +230,18 @@ class Labeller:
             return self.view.favourable(self.classes)
         if not callable(self.view.positive):
             return np.ones(1, dtype=np.bool_)
-        low, high = self.view.favourable(np.array([self.truth.min(), self.truth.max()])).tolist()
+        extremes = np.array([self.truth.min(), self.truth.max()])
+        low, high = self.view.favourable(extremes).tolist()
         return np.array([high or not low])
 
     @cached_property
-    def _rank(self) -> NDArray[np.intp]:
-        """The place of each class when they are sorted: the rarer first, and the later in order
-        first.
-        """
+    def _rank(self) -> Places:
+        """The place of each class when they are sorted, the rarer and the later ones first."""
         totals = np.bincount(self._targets, weights=self.weights)
+        places = np.arange(len(totals))
+        order = np.lexsort((-places, totals))
         rank = np.empty(len(totals), dtype=np.intp)
-        rank[np.lexsort((-np.arange(len(totals)), totals))] = np.arange(len(totals))
+        rank[order] = places
         return rank
 
     @cached_property
@@ -224,165 +249,191 @@ class Labeller:
         """The assignments under which an input is asked, first of all its own."""
         table = self.space.assignments(self.names)
         if len(table) > VARIANTS:
-            chosen = stream(self.seed, "repair", "labels").choice(
-                len(table), VARIANTS - 1, replace=False
-            )
+            rng = stream(self.seed, "repair", "labels")
+            chosen = rng.choice(len(table), VARIANTS - 1, replace=False)
             table = table[np.sort(chosen)]
-        return np.concatenate([np.full((1, table.shape[1]), np.nan), table])
+        own = np.full((1, table.shape[1]), np.nan)
+        return np.concatenate([own, table])
 
-    def _shared(self, points: Points) -> NDArray[Any]:
+    def _by_variants(self, points: Points) -> Labels:
         """Label inputs by all their valid protected variants."""
-        at = list(self.space.sets(self.names))
-        asked = self.space.under(points, self.names, self._table)
-        rows = np.tile(np.arange(len(points)), len(self._table))
-        counts = (asked[:, at] != points[rows][:, at]).any(axis=1) & self.space.valid(asked)
-        counts[: len(points)] = True
-        return self._merged(
-            self._answers(np.asfortranarray(asked[counts])), rows[counts], len(points)
-        )
+        size = len(points)
+        columns = list(self.space.sets(self.names))
+        variants = self.space.under(points, self.names, self._table)
+        rows = np.tile(np.arange(size), len(self._table))
+        differs = (variants[:, columns] != points[rows][:, columns]).any(axis=1)
+        counts = differs & self.space.valid(variants)
+        # An input itself always counts; it comes first of its variants, and once.
+        counts[:size] = True
+        asked = np.asfortranarray(variants[counts])
+        return self._merged(self._answers(asked), rows[counts], size)
 
-    def _voted(self, points: Points) -> NDArray[Any]:
+    def _by_vote(self, points: Points) -> Labels:
         """Label inputs by what is answered to them alone."""
-        return self._merged(self._answers(points), np.arange(len(points)), len(points))
+        size = len(points)
+        return self._merged(self._answers(points), np.arange(size), size)
 
-    def _answers(self, points: Points) -> NDArray[Any]:
+    def _answers(self, points: Points) -> Labels:
         """Return what each of the models answers: numbers, or places among the classes."""
         if self.labels == "vote":
             design, models = self._voters
+            inputs = design(points)
             with threadpool_limits(1):
-                return np.stack([model.predict(design(points)) for model in models])
+                return np.stack([model.predict(inputs) for model in models])
         outcomes = self.view.decide(points)
-        return (
-            outcomes[None].astype(np.float64)
-            if self.regression
-            else self._places(outcomes, "the model")[None]
-        )
+        if self.regression:
+            return outcomes[None].astype(np.float64)
+        return self._places(outcomes, "the model")[None]
 
-    def _merged(self, answers: NDArray[Any], rows: NDArray[np.intp], size: int) -> NDArray[Any]:
-        """Return one answer for each of so many inputs from those to its variants, of which the
-        inputs come first.
+    def _merged(self, answers: Labels, rows: Places, size: int) -> Labels:
+        """Return one answer for each of so many inputs, from the answers to its variants.
+
+        The inputs themselves come first among the variants. `answers` has a row for each model.
         """
         if self.regression:
-            return self._middle(answers, rows, size)
+            return self._merged_numbers(answers, rows, size)
         cells = rows * len(self.classes) + answers
-        shape = size, len(self.classes)
-        counts = np.bincount(cells.ravel(), minlength=size * len(self.classes)).reshape(shape)
-        own = np.bincount(cells[:, :size].ravel(), minlength=size * len(self.classes)).reshape(
-            shape
-        )
+        counts = self._counted(cells, size)
+        own = self._counted(cells[:, :size], size)
         if self.labels in ("advantaged", "disadvantaged"):
             wanted = self.liked if self.labels == "advantaged" else ~self.liked
             some = (counts * wanted).sum(axis=1, keepdims=True) > 0
             counts[some & ~wanted] = 0
-        return _largest(counts * (len(answers) + 1) + own, self._rank)
+        # An input's own answers break ties and nothing else: they count for less than one vote.
+        votes = counts * (len(answers) + 1) + own
+        return _largest(votes, self._rank)
 
-    def _middle(self, answers: Floats, rows: NDArray[np.intp], size: int) -> Floats:
+    def _counted(self, cells: Places, size: int) -> Places:
+        """Return how many answers each class (column) of each input has."""
+        labels = len(self.classes)
+        counts = np.bincount(cells.ravel(), minlength=size * labels)
+        return counts.reshape(size, labels)
+
+    def _merged_numbers(self, answers: Floats, rows: Places, size: int) -> Floats:
+        """Return the mean of the answers for each input, or the most or least favourable one."""
         if self.labels in ("vote", "majority"):
-            return np.bincount(rows, answers.mean(axis=0), size) / np.bincount(rows, minlength=size)
+            mean_of_models = answers.mean(axis=0)
+            totals = np.bincount(rows, mean_of_models, size)
+            return totals / np.bincount(rows, minlength=size)
         high = (self.labels == "advantaged") == bool(self.liked.all())
+        extreme = np.maximum if high else np.minimum
         found = answers[0, :size].copy()
-        (np.maximum if high else np.minimum).at(found, rows, answers[0])
+        extreme.at(found, rows, answers[0])
         return found
 
     @cached_property
     def _voters(self) -> tuple[_Design, tuple[Any, ...]]:
         """Three models of different kinds, fitted on the training rows."""
+        design = _Design.of(self.space, self.points)
+        rows = design(self.points)
+        fitted = []
+        # Boosting waits for its threads, and takes twenty times as long where others are at work
+        # too.
+        with threadpool_limits(1):
+            for model in self._unfitted_voters():
+                model.fit(rows, self._targets, sample_weight=self.weights)
+                fitted.append(model)
+        return design, tuple(fitted)
+
+    def _unfitted_voters(self) -> tuple[Any, ...]:
         from sklearn import ensemble, linear_model
 
         state = int(stream(self.seed, "repair", "vote").integers(2**31))
         forest = {"n_estimators": TREES, "min_samples_leaf": LEAF, "random_state": state}
         boosted = {"early_stopping": False, "random_state": state}
-        models: tuple[Any, ...]
         if self.regression:
-            models = (
+            return (
                 linear_model.Ridge(),
                 ensemble.RandomForestRegressor(**forest),
                 ensemble.HistGradientBoostingRegressor(**boosted),
             )
-        elif len(self.classes) > 1:
-            models = (
+        if len(self.classes) > 1:
+            return (
                 linear_model.LogisticRegression(max_iter=1000),
                 ensemble.RandomForestClassifier(**forest),
                 ensemble.HistGradientBoostingClassifier(**boosted),
             )
-        else:
-            from sklearn.dummy import DummyClassifier
+        from sklearn.dummy import DummyClassifier
 
-            models = (DummyClassifier(),)
-        design = _Design.of(self.space, self.points)
-        rows = design(self.points)
-        # Boosting waits for its threads, and takes twenty times as long where others are at work
-        # too.
-        with threadpool_limits(1):
-            return design, tuple(
-                model.fit(rows, self._targets, sample_weight=self.weights) for model in models
-            )
+        return (DummyClassifier(),)
 
     @cached_property
-    def _rows(self) -> tuple[Points, NDArray[Any], Floats]:
-        """The training rows that label others, their numbers or places among the classes, and their
-        weights.
-        """
-        weights = np.ones(len(self.truth)) if self.weights is None else self.weights
+    def _rows(self) -> tuple[Points, Labels, Floats]:
+        """The training rows that label others, with their targets and weights."""
+        weights = self.weights
+        if weights is None:
+            weights = np.ones(len(self.truth))
         chosen = np.flatnonzero(weights > 0)
         if len(chosen) > MOST_ROWS:
-            chosen = np.sort(
-                stream(self.seed, "repair", "rows").choice(chosen, MOST_ROWS, replace=False)
-            )
+            rng = stream(self.seed, "repair", "rows")
+            chosen = rng.choice(chosen, MOST_ROWS, replace=False)
+            chosen = np.sort(chosen)
         return self.points[chosen], self._targets[chosen], weights[chosen]
 
-    def _near(self, points: Points) -> NDArray[Any]:
-        """Label inputs by the training rows nearest to them, of which those as near as the last all
-        count.
-        """
+    def _by_neighbours(self, points: Points) -> Labels:
+        """Label inputs by the training rows nearest to them; all as near as the last count too."""
         rows, truth, weights = self._rows
         gaps = Distances(self.space, self.free).between(points, rows)
         last = min(NEAREST, len(rows)) - 1
-        at, row = np.nonzero(gaps <= np.partition(gaps, last, axis=1)[:, last, None])
+        farthest = np.partition(gaps, last, axis=1)[:, last, None]
+        place, row = np.nonzero(gaps <= farthest)
+        weight = weights[row]
+        target = truth[row]
         if self.regression:
-            return np.bincount(at, weights[row] * truth[row]) / np.bincount(at, weights[row])
+            totals = np.bincount(place, weight * target)
+            return totals / np.bincount(place, weight)
         size = len(self.classes)
-        votes = np.bincount(at * size + truth[row], weights[row], len(points) * size)
+        cells = place * size + target
+        votes = np.bincount(cells, weight, len(points) * size)
         return _largest(votes.reshape(len(points), size), self._rank)
 
-    def _told(self, function: Callable[[Any], Any], points: Points) -> NDArray[Any]:
+    def _by_function(self, function: Callable[[Any], Any], points: Points) -> Labels:
         """Label inputs by a function of the user."""
-        name = f"labels = {clip(getattr(function, '__qualname__', type(function).__name__))}"
+        name = clip(getattr(function, "__qualname__", type(function).__name__))
         try:
             given = function(self.space.decode(points))
-            answers = as_outcomes(given) if isinstance(given, list | tuple) else np.asarray(given)
+            is_list = isinstance(given, list | tuple)
+            answers = as_outcomes(given) if is_list else np.asarray(given)
         except EvenhandError:
             raise
         except Exception as error:
-            raise UsageError(f"{name} raised {type(error).__name__}: {clip(str(error))}") from error
+            message = messages.LABELS_FUNCTION_FAILED.format(
+                name=name,
+                kind=type(error).__name__,
+                error=clip(str(error)),
+            )
+            raise UsageError(message) from error
         if answers.shape != (len(points),):
-            raise DataError(
-                f"{name} returned shape {answers.shape} for {len(points):,} inputs; return one"
-                " label each"
+            message = messages.LABELS_SHAPE.format(
+                name=name,
+                shape=answers.shape,
+                inputs=number_text.count(len(points)),
             )
+            raise DataError(message)
         if not self.regression:
-            return self._places(answers, name)
+            return self._places(answers, f"labels = {name}")
         if answers.dtype.kind not in "biuf" or not np.isfinite(answers).all():
-            raise DataError(
-                f"{name} must return finite numbers, since the labels of the training rows are"
-                " numbers"
-            )
+            raise DataError(messages.LABELS_ARE_NOT_NUMBERS.format(name=name))
         return answers.astype(np.float64)
 
-    def _places(self, outcomes: NDArray[Any], who: str) -> NDArray[np.intp]:
-        """Return the place of each label among the classes, or say which is none of them."""
+    def _places(self, outcomes: Labels, who: str) -> Places:
+        """Return the place of each label among the classes, or raise with one that has none."""
         import pandas as pd
 
         # As objects, since labels may be of another type than those of the training rows and yet
         # equal to them.
         known = pd.Index(self.classes.astype(object), dtype=object)
-        places = known.get_indexer(pd.Index(outcomes.astype(object), dtype=object))
-        if (places < 0).any():
-            strange = outcomes[places < 0].tolist()[0]
-            raise DataError(
-                f"{who} gave {clip(repr(strange))}, which is no label of the training rows; "
-                f"{nearest(strange, self.classes.tolist())}"
+        wanted = pd.Index(outcomes.astype(object), dtype=object)
+        places = known.get_indexer(wanted)
+        unknown = places < 0
+        if unknown.any():
+            strange = outcomes[unknown].tolist()[0]
+            message = messages.UNKNOWN_LABEL.format(
+                who=who,
+                label=clip(repr(strange)),
+                choices=nearest(strange, self.classes.tolist()),
             )
+            raise DataError(message)
         return np.asarray(places, dtype=np.intp)
 
 
@@ -396,21 +447,25 @@ class _Design:
 
     @classmethod
     def of(cls, space: Space, points: Points) -> _Design:
-        found = columns(space, points, space.passed)
-        named = [space.features[position].kind == "category" for position in space.passed]
-        category = np.array(named)[owners(space, space.passed)]
-        spread = found.std(axis=0)
+        design = columns(space, points, space.passed)
+        kinds = [space.features[position].kind for position in space.passed]
+        is_category = np.array([kind == "category" for kind in kinds])
+        category = is_category[owners(space, space.passed)]
+        spread = design.std(axis=0)
+        constant = spread == 0
         return cls(
-            space,
-            np.where(category, 0.0, found.mean(axis=0)),
-            np.where(category | (spread == 0), 1.0, spread),
+            space=space,
+            centre=np.where(category, 0.0, design.mean(axis=0)),
+            scale=np.where(category | constant, 1.0, spread),
         )
 
     def __call__(self, points: Points) -> Floats:
-        return (columns(self.space, points, self.space.passed) - self.centre) / self.scale
+        design = columns(self.space, points, self.space.passed)
+        return (design - self.centre) / self.scale
 
 
-def _largest(votes: NDArray[Any], rank: NDArray[np.intp]) -> NDArray[np.intp]:
+def _largest(votes: Labels, rank: Places) -> Places:
     """Return the place of the most votes in each row; of several, that of the highest rank."""
-    best = np.where(votes == votes.max(axis=1, keepdims=True), rank, -1)
+    most = votes.max(axis=1, keepdims=True)
+    best = np.where(votes == most, rank, -1)
     return np.asarray(best.argmax(axis=1), dtype=np.intp)

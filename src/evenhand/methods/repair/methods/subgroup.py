@@ -1,4 +1,7 @@
-"""subgroup: train again with people of a subgroup that get the opposite outcome (TestSGD, phase 3)."""
+"""subgroup: train again with people of a subgroup that get the opposite outcome.
+
+This is phase 3 of TestSGD.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.mine.mine import mine
+from evenhand.methods.repair import messages
 from evenhand.methods.repair.job import level_of_each, sizes, sweep, why_not
 from evenhand.methods.repair.methods import additions
 from evenhand.methods.repair.paired import gap_change
 from evenhand.methods.repair.steps import Step
 from evenhand.methods.search.margins import Margins
 from evenhand.results.result import Result
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip
 from evenhand.scores.neighbours import Neighbours
 from evenhand.space.rule import Rule
@@ -49,20 +54,18 @@ neighbours of one do.
 def rule_of(
     job: RepairJob, subject: Subject, rule: Any, support: float
 ) -> tuple[tuple[str, ...] | Rule, Estimate | None]:
-    """Return the subgroup to repair, that of the user or the worst that is mined; its gap where
-    none stands out.
+    """Return the subgroup to repair, the user's or the worst mined, and a gap that is unsure.
+
+    The gap is None where the subgroup surely stands out, or was given.
     """
     if isinstance(rule, Result):
         rule = rule.worst.about
     if isinstance(rule, Rule):
         return Rule.of(job.space, rule.conditions), None
     if rule is not None:
-        raise UsageError(
-            f"rule = {clip(repr(rule))} is no Rule; take one from a finding of mine, or leave"
-            " it out"
-        )
+        raise UsageError(messages.NOT_A_RULE.format(rule=clip(repr(rule))))
     people = job.space.decode(job.train.points)
-    found = mine(
+    result = mine(
         subject,
         data=people,
         over=list(job.names),
@@ -71,70 +74,78 @@ def rule_of(
         seed=job.seed,
         n_jobs=job.n_jobs,
         progress=False,
-    ).worst
-    about = found.about if isinstance(found.about, Rule) else job.names
-    if isinstance(about, Rule) and found.estimate.low > 0:
-        return about, None
-    job.notes.append(
-        f"no subgroup surely stands out among {len(people):,} training rows ({found.claim})"
     )
-    return about, found.estimate
+    worst = result.worst
+    about = worst.about if isinstance(worst.about, Rule) else job.names
+    if isinstance(about, Rule) and worst.estimate.low > 0:
+        return about, None
+    rows = number_text.count(len(people))
+    note = messages.NO_SUBGROUP_STANDS_OUT.format(rows=rows, claim=worst.claim)
+    job.notes.append(note)
+    return about, worst.estimate
 
 
-def subgroup(job: RepairJob, original: Any, rule: Rule, *, add: str | None, steps: int) -> RepairAttempt:
-    """Train again with more and more people of the subgroup that get the opposite outcome (TestSGD,
-    phase 3).
+def subgroup(
+    job: RepairJob, original: Any, rule: Rule, *, add: str | None, steps: int
+) -> RepairAttempt:
+    """Train again with more and more people of the subgroup that get the opposite outcome.
 
-    From 50 rows up to a share of the training rows; what leaves the smallest gap on validation rows
-    is kept, as long as performance does not fall by more than is tolerated.
+    This is phase 3 of TestSGD: from 50 rows up to a share of the training rows; what leaves the
+    smallest gap on validation rows is kept, as long as performance does not fall by more than is
+    tolerated.
     """
     subject = job.subject(original)
     inside = rule.mask(job.train.points, job.space)
-    if not inside.any() or inside.all():
-        raise UsageError(
-            f"rule: {'all' if inside.any() else 'none'} of the training rows meet {rule}; give"
-            " another"
-        )
+    if inside.all():
+        raise UsageError(messages.RULE_MET_BY_ALL.format(rule=rule))
+    if not inside.any():
+        raise UsageError(messages.RULE_MET_BY_NONE.format(rule=rule))
     gap = Gap(job, rule)
-    before, treated = (
-        gap.means(subject, rows.points, STEP_ASKED) for rows in (job.valid, job.train)
+    before = gap.means(subject, job.valid.points, STEP_ASKED)
+    treated = gap.means(subject, job.train.points, STEP_ASKED)
+    first = job.score(subject)
+    of_group = gap.inside(job.valid.points)
+    mean_inside = treated[inside].mean()
+    mean_outside = treated[~inside].mean()
+    members = _Members(
+        gap=gap,
+        subject=subject,
+        up=bool(mean_inside < mean_outside),
+        chances=_chances(job, subject, treated),
     )
-    first, of_group = job.score(subject), gap.inside(job.valid.points)
-    up = bool(treated[inside].mean() < treated[~inside].mean())
-    chances = _chances(job, subject, treated)
-    many, recipes = (
-        sizes(len(job.train), LEAST_ADDED, MOST_ADDED, steps),
-        ((add,) if add else DEFAULT),
-    )
+    many = sizes(len(job.train), LEAST_ADDED, MOST_ADDED, steps)
+    recipes = (add,) if add else DEFAULT
     level = level_of_each(job.level, len(many) * len(recipes))
 
     def attempt(number: int, size: int, recipe: str) -> tuple[Step, Any]:
-        rows = _members(gap, subject, up, chances, size, recipe, number)
+        rows = members.added(size, recipe, number)
         tried = rows.fitted(job.trainer)
         new = job.subject(tried)
-        change = gap_change(
-            before,
-            gap.means(new, job.valid.points, STEP_ASKED),
-            of_group,
-            level=level,
-            population="people like the validation rows, and their one-step neighbours",
-        )
+        after = gap.means(new, job.valid.points, STEP_ASKED)
+        population = messages.POPULATION_VALIDATION_NEIGHBOURS
+        change = gap_change(before, after, of_group, level=level, population=population)
         score = job.score(new)
         why = why_not(score, first, change, job.tolerance)
         added = len(rows) - len(job.train)
-        percent = 100 * added / len(job.train)
-        return (
-            Step(number, percent, added, change, score.value, kept=not why, why=why or recipe),
-            tried,
+        step = Step(
+            number=number,
+            percent=100 * added / len(job.train),
+            added=added,
+            change=change,
+            accuracy=score.value,
+            kept=not why,
+            why=why or recipe,
         )
+        return step, tried
 
     return sweep(original, many, recipes, attempt, job.meter, job.notes)
 
 
 @dataclass(frozen=True, eq=False)
 class Gap:
-    """How differently a subgroup is treated: by the mean over each row and its neighbours (TestSGD,
-    Definition 4.1).
+    """How differently a subgroup is treated, by the mean over each row and its neighbours.
+
+    This is Definition 4.1 of TestSGD.
     """
 
     job: RepairJob
@@ -142,82 +153,96 @@ class Gap:
 
     @property
     def kept(self) -> tuple[str, ...]:
-        """The features that neighbours keep, besides the protected ones: a person must not leave
-        the subgroup.
-        """
-        return tuple(
-            dict.fromkeys(
-                [*self.job.names, *(condition.feature for condition in self.rule.conditions)]
-            )
-        )
+        """The features that neighbours keep besides the protected ones, to stay in the subgroup."""
+        of_rule = [condition.feature for condition in self.rule.conditions]
+        names = dict.fromkeys([*self.job.names, *of_rule])
+        return tuple(names)
 
     def inside(self, points: Points) -> NDArray[np.bool_]:
-        """Tell which rows belong to the subgroup."""
+        """Return which rows belong to the subgroup."""
         return self.rule.mask(points, self.job.space)
 
     def means(self, subject: Subject, points: Points, most: int = MOST_ASKED) -> Floats:
-        """Return how favourably the neighbours of each row are treated on average; of many, some
-        are asked.
+        """Return how favourably the neighbours of each row are treated on average.
+
+        Where all rows have more than `most` neighbours together, some are drawn for each.
         """
         neighbours = Neighbours.of(View(subject), self.kept)
-        every = neighbours.cost * len(points) <= most
-        draws = None if every else max(1, most // len(points))
+        draws = None
+        if neighbours.cost * len(points) > most:
+            draws = max(1, most // len(points))
         return neighbours.means(points, draws=draws, seed=self.job.seed)
 
 
 def _chances(job: RepairJob, subject: Subject, treated: Floats) -> Floats:
-    """Return how near to the favourable outcome each training row is: by the model's score, else by
-    its neighbours.
+    """Return how near to the favourable outcome each training row is.
+
+    That is by the model's score, or by the row's neighbours where the model has none.
     """
-    view, points = View(subject), job.train.points
-    margins = Margins.of(view, points)
+    view = View(subject)
+    margins = Margins.of(view, job.train.points)
     if margins is None:
         return treated
-    told, found = margins.decide(points)
-    good, high = view.favourable(told), found > 0
-    if (good & ~high).sum() * high.sum() > (good & high).sum() * (~high).sum():
-        found = -found
-    return np.asarray(0.5 + found / (2 * np.abs(found).max() or 1.0))
+    outcomes, scores = margins.decide(job.train.points)
+    good = view.favourable(outcomes)
+    high = scores > 0
+    # Which sign of a score is favourable is not known in advance: it is the one among which more
+    # rows are favoured, and the shares are compared without a division.
+    favoured_low = (good & ~high).sum() * high.sum()
+    favoured_high = (good & high).sum() * (~high).sum()
+    if favoured_low > favoured_high:
+        scores = -scores
+    largest = np.abs(scores).max()
+    return np.asarray(0.5 + scores / (2 * largest or 1.0))
 
 
-def _members(
-    gap: Gap,
-    subject: Subject,
-    up: bool,  # noqa: FBT001
-    chances: Floats,
-    size: int,
-    recipe: str,
-    number: int,
-) -> LabelledRows:
-    """Return the training rows with people of the subgroup after them."""
-    job, view = gap.job, View(subject)
-    inside = gap.inside(job.train.points)
-    how: dict[str, Any] = {"up": up, "n": size, "rng": job.rng("members", number), "over": gap.kept}
-    if recipe == "members":
-        points = additions.members(view, job.train.points, inside, **how)
-        favourable = np.full(len(points), up)
-    else:
-        # A gap closes at the least cost on the smaller side, where each person counts for more of
-        # the rate.
-        if inside.mean() > 0.5:
-            inside, how["up"] = ~inside, not up
-        both = recipe == "both sides"
-        points, favourable = additions.borderline(
-            view, job.train.points, inside, chances, both=both, **how
-        )
-    return job.train.joined(points, _labels(job, view, favourable))
+@dataclass(frozen=True, eq=False)
+class _Members:
+    """People of the subgroup who are added to the training rows."""
+
+    gap: Gap
+    subject: Subject
+    """The model before anything was added."""
+    up: bool
+    """Whether the subgroup is favoured less than the others."""
+    chances: Floats
+
+    def added(self, size: int, recipe: str, number: int) -> LabelledRows:
+        """Return the training rows with people of the subgroup after them."""
+        job = self.gap.job
+        view = View(self.subject)
+        rows = job.train.points
+        inside = self.gap.inside(rows)
+        up = self.up
+        options: dict[str, Any] = {
+            "n": size,
+            "rng": job.rng("members", number),
+            "over": self.gap.kept,
+        }
+        if recipe == "members":
+            points = additions.members(view, rows, inside, up=up, **options)
+            favourable = np.full(len(points), up)
+        else:
+            # A gap closes at the least cost on the smaller side, where each person counts for more
+            # of the rate.
+            if inside.mean() > 0.5:
+                inside = ~inside
+                up = not up
+            both = recipe == "both sides"
+            points, favourable = additions.borderline(
+                view, rows, inside, self.chances, up=up, both=both, **options
+            )
+        return job.train.joined(points, _labels(job, view, favourable))
 
 
 def _labels(job: RepairJob, view: View, favourable: NDArray[np.bool_]) -> NDArray[Any]:
-    """Return the user's label for the favourable and for the other outcome: of several, the most
-    common.
-    """
-    labels, counts = np.unique(job.train.truth, return_counts=True)
+    """Return the user's label for either outcome: of several, the most common."""
+    truth = job.train.truth
+    labels, counts = np.unique(truth, return_counts=True)
     good = view.favourable(labels)
     if not good.any() or good.all():
-        raise UsageError(
-            "positive: every training row has a favourable outcome, or none; name the favourable"
-            " label"
-        )
-    chosen = [labels[side][np.argmax(counts[side])] for side in (~good, good)]
-    return np.asarray(np.where(favourable, chosen[1], chosen[0]), dtype=job.train.truth.dtype)
+        raise UsageError(messages.ONE_OUTCOME_ONLY)
+    best_label = labels[good][np.argmax(counts[good])]
+    other_label = labels[~good][np.argmax(counts[~good])]
+    chosen = np.where(favourable, best_label, other_label)
+    return np.asarray(chosen, dtype=truth.dtype)

@@ -1,6 +1,4 @@
-"""Rows of any frame or array under other values of some features: what is asked of each, and how
-much it counts.
-"""
+"""Rows of any frame or array under other values of some features, and how much each counts."""
 
 from __future__ import annotations
 
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.repair import messages
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.runtime.values import as_outcomes
 from evenhand.space.constraints import Constraint
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Places = NDArray[np.intp]
+    Label = tuple[Any, ...]
+    """The values of an assignment, in the order of the features."""
 
 BITS = 30
 """To how many binary digits means are rounded: models answer the same input a little differently in
@@ -36,15 +37,19 @@ another batch.
 
 
 def assignments_of(features: Sequence[Feature]) -> Points:
-    """Return every assignment of values to features, one row each; bins stand for a continuous one,
-    as in a search.
+    """Return every assignment of values to features, one row each.
+
+    Bins stand for a continuous feature, as in a search.
 
     >>> from evenhand.space.feature import category, real
     >>> assignments_of([category("sex", ["F", "M"]), real("age", 0, 90, bins=[0, 30, 90])]).tolist()
     [[0.0, 15.0], [0.0, 60.0], [1.0, 15.0], [1.0, 60.0]]
     """
-    found = Space(features).assignments([feature.name for feature in features])
-    return found[~np.isnan(found).any(axis=1)]
+    names = [feature.name for feature in features]
+    assignments = Space(features).assignments(names)
+    # NaN stands for the own value of an input, which is never to be looked at.
+    own = np.isnan(assignments).any(axis=1)
+    return assignments[~own]
 
 
 @dataclass(frozen=True)
@@ -65,16 +70,15 @@ class FrameRows:
         """Return rows with the values of these assignments; other columns stay as they are."""
         import narwhals as nw
 
-        mine = nw.maybe_reset_index(self.table[rows])
-        given = nw.maybe_reset_index(self.assigned[which])
-        return mine.with_columns(*(given[name] for name in given.columns)).to_native()
+        table = nw.maybe_reset_index(self.table[rows])
+        assigned = nw.maybe_reset_index(self.assigned[which])
+        columns = [assigned[name] for name in assigned.columns]
+        return table.with_columns(*columns).to_native()
 
 
 @dataclass(frozen=True)
 class ArrayRows:
-    """Rows of an array whose columns are the features that a model is passed, and the assignments
-    by column.
-    """
+    """Rows of an array of the features that a model is passed, and the assignments by column."""
 
     values: NDArray[Any]
     assigned: Mapping[int, NDArray[Any]]
@@ -85,10 +89,11 @@ class ArrayRows:
 
     def column(self, feature: Feature) -> Floats:
         """Return the encoded values of a feature."""
-        values = self.values[:, self.places[feature.name]]
-        return encode_column(
-            feature, values.tolist() if feature.kind == "category" else values, where="array"
-        )
+        place = self.places[feature.name]
+        values: Any = self.values[:, place]
+        if feature.kind == "category":
+            values = values.tolist()
+        return encode_column(feature, values, where="array")
 
     def under(self, rows: Places, which: Places) -> NDArray[Any]:
         """Return rows with the values of these assignments; other columns stay as they are."""
@@ -102,64 +107,80 @@ Rows = FrameRows | ArrayRows
 
 
 def rows_of(given: Any, space: Space, features: Sequence[Feature], table: Points) -> Rows:
-    """Return rows that can be had under assignments of features, or say why they cannot.
+    """Return rows that can be had under assignments of features, or raise if they cannot.
 
     >>> from evenhand.space.feature import category, integer
     >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)])
     >>> sex = space.features[:1]
-    >>> rows = rows_of(np.array([["F", 20], ["M", 30]], dtype=object), space, sex, assignments_of(sex))
+    >>> people = np.array([["F", 20], ["M", 30]], dtype=object)
+    >>> rows = rows_of(people, space, sex, assignments_of(sex))
     >>> rows.under(np.array([1, 1]), np.array([0, 1])).tolist()
     [['F', 30], ['M', 30]]
     """
     if isinstance(given, np.ndarray | list | tuple):
-        return _array_rows(np.asarray(given), space, features, table)
-    found = eager(given)
+        values = np.asarray(given)
+        return _array_rows(values, space, features, table)
+    frame = eager(given)
     for feature in features:
-        if feature.name not in found.columns:
-            raise DataError(
-                f"column {feature.name!r} is not in the frame;"
-                f" {nearest(feature.name, found.columns)}"
-            )
-    layout = layout_of(found).fitted(features)
-    return FrameRows(found, eager(layout.build(features, range(len(features)), table)))
+        if feature.name not in frame.columns:
+            name = repr(feature.name)
+            choices = nearest(feature.name, frame.columns)
+            raise DataError(messages.COLUMN_NOT_IN_FRAME.format(name=name, choices=choices))
+    layout = layout_of(frame).fitted(features)
+    order = range(len(features))
+    assigned = layout.build(features, order, table)
+    return FrameRows(frame, eager(assigned))
 
 
 def _array_rows(
     values: NDArray[Any], space: Space, features: Sequence[Feature], table: Points
 ) -> ArrayRows:
-    places = {space.names[position]: place for place, position in enumerate(space.passed)}
+    places = {}
+    for place, position in enumerate(space.passed):
+        places[space.names[position]] = place
     if values.ndim != 2 or values.shape[1] != len(places):
-        raise DataError(
-            f"an array of shape {values.shape} does not fit the {len(places)} features that the"
-            " space passes to the model; give it as many columns in the same order, or a frame"
+        message = messages.ARRAY_DOES_NOT_FIT.format(
+            shape=values.shape,
+            features=len(places),
         )
+        raise DataError(message)
     assigned = {}
     for column, feature in enumerate(features):
-        made = np.array(
-            feature.labels(table[:, column]), dtype=object if values.dtype == object else None
-        )
-        if values.dtype.kind in "biuf" and made.dtype.kind not in "biuf":
-            raise DataError(
-                f"the array holds numbers, and {feature.name!r} is one of"
-                f" {clip(', '.join(map(repr, feature.levels)))}; declare the levels that the model"
-                " is given, or give it a frame"
-            )
+        labels = _typed_labels(feature, table[:, column], values.dtype)
         # An array of short texts, or of whole numbers, would cut the values that it is given.
-        values = values.astype(np.result_type(values.dtype, made.dtype), copy=False)
-        assigned[places[feature.name]] = made
+        wide_enough = np.result_type(values.dtype, labels.dtype)
+        values = values.astype(wide_enough, copy=False)
+        assigned[places[feature.name]] = labels
     return ArrayRows(values, assigned, places)
+
+
+def _typed_labels(feature: Feature, codes: Floats, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return the labels of encoded values, for an array of a type that can hold them."""
+    values = feature.labels(codes)
+    labels: NDArray[Any] = np.array(values, dtype=object if dtype.kind == "O" else None)
+    if dtype.kind in "biuf" and labels.dtype.kind not in "biuf":
+        levels = ", ".join(map(repr, feature.levels))
+        message = messages.LEVELS_ARE_NOT_NUMBERS.format(
+            name=repr(feature.name),
+            levels=clip(levels),
+        )
+        raise DataError(message)
+    return labels
 
 
 @dataclass(frozen=True)
 class Variants:
-    """Variants of some rows: which assignment, of which row, and how much it counts; assignment by
-    assignment.
+    """Variants of some rows: which assignment, of which row, and how much it counts.
+
+    They are in the order of the assignments.
 
     >>> import pandas as pd
     >>> from evenhand.space.feature import category
     >>> space = Space([category("sex", ["F", "M"])])
-    >>> rows = rows_of(pd.DataFrame({"sex": ["M"]}), space, space.features, assignments_of(space.features))
-    >>> variants = Variants(rows, np.array([0]), np.array([0, 1]), np.array([0, 0]), np.array([1.0, 3.0]))
+    >>> man, table = pd.DataFrame({"sex": ["M"]}), assignments_of(space.features)
+    >>> rows = rows_of(man, space, space.features, table)
+    >>> which, place, weight = np.array([0, 1]), np.array([0, 0]), np.array([1.0, 3.0])
+    >>> variants = Variants(rows, np.array([0]), which, place, weight)
     >>> variants.means(variants.ask(lambda people: people["sex"] == "M")).tolist()
     [0.75]
     """
@@ -173,39 +194,70 @@ class Variants:
     def ask(self, method: Callable[[Any], Any]) -> NDArray[Any]:
         """Return the answers to the variants, asked as many at once as memory has room for."""
         parts = []
+        # A model is asked once even where there are no rows, to learn the type of its answers.
         for start in range(0, max(1, len(self.which)), ROWS_AT_ONCE):
-            at = slice(start, start + ROWS_AT_ONCE)
-            told = method(self.source.under(self.rows[self.place[at]], self.which[at]))
-            # numpy would turn a list of texts and missing values into texts.
-            parts.append(as_outcomes(told) if isinstance(told, list | tuple) else np.asarray(told))
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+            stop = start + ROWS_AT_ONCE
+            which = self.which[start:stop]
+            place = self.place[start:stop]
+            variants = self.source.under(self.rows[place], which)
+            answers = _as_array(method(variants))
+            parts.append(answers)
+        if len(parts) == 1:
+            return parts[0]
+        return np.concatenate(parts)
 
     def votes(self, codes: Places, labels: int) -> Floats:
         """Return how much counts for each label (column) of each row."""
+        rows = len(self.rows)
+        cells = self.place * labels + codes
         counted = np.bincount(
-            self.place * labels + codes, self.weight, minlength=len(self.rows) * labels
+            cells,
+            self.weight,
+            minlength=rows * labels,
         )
-        return counted.reshape(len(self.rows), labels).astype(np.float64)
+        table = counted.reshape(rows, labels)
+        return table.astype(np.float64)
 
     def means(self, answers: NDArray[Any]) -> Floats:
-        """Return the mean of the answers to each row's variants, column by column where they have
-        several.
-        """
+        """Return the mean of the answers to each row's variants, for each column of answers."""
         if answers.ndim == 2:
             return np.column_stack([self.means(column) for column in answers.T])
-        given, n = answers.astype(np.float64), len(self.rows)
-        total = np.bincount(self.place, self.weight, minlength=n)
-        mean = np.bincount(self.place, self.weight * given, minlength=n) / total
-        _, size = np.frexp(
-            np.bincount(self.place, self.weight * np.abs(given), minlength=n) / total
-        )
-        return np.asarray(np.ldexp(np.round(np.ldexp(mean, BITS - size)), size - BITS))
+        values = answers.astype(np.float64)
+        weight = self.weight
+        total = self._sums(weight)
+        mean = self._sums(weight * values) / total
+        # Rounded relative to the size of the answers, not of their mean: that of answers that
+        # cancel each other out is rounding error in all its digits.
+        sizes = np.abs(values)
+        mean_size = self._sums(weight * sizes) / total
+        _, exponent = np.frexp(mean_size)
+        scaled = np.ldexp(mean, BITS - exponent)
+        rounded = np.ldexp(np.round(scaled), exponent - BITS)
+        return np.asarray(rounded)
+
+    def _sums(self, values: Floats) -> Floats:
+        """Return the sum of the values of each row's variants."""
+        sums = np.bincount(self.place, values, minlength=len(self.rows))
+        return sums.astype(np.float64)
 
     def some(self, chosen: NDArray[np.bool_]) -> Variants:
         """Return the variants of some of the rows."""
         kept = chosen[self.place]
-        place = (np.cumsum(chosen) - 1)[self.place[kept]]
-        return Variants(self.source, self.rows[chosen], self.which[kept], place, self.weight[kept])
+        new_places = np.cumsum(chosen) - 1
+        return Variants(
+            source=self.source,
+            rows=self.rows[chosen],
+            which=self.which[kept],
+            place=new_places[self.place[kept]],
+            weight=self.weight[kept],
+        )
+
+
+def _as_array(answers: Any) -> NDArray[Any]:
+    """Return answers as an array; in a list, numpy would turn missing values into texts."""
+    if isinstance(answers, list | tuple):
+        return as_outcomes(answers)
+    return np.asarray(answers)
 
 
 def variants_of(
@@ -217,8 +269,7 @@ def variants_of(
     *,
     classes: int = 1,
 ) -> Iterator[Variants]:
-    """Yield the variants of some rows after others, under each assignment that keeps the
-    constraints.
+    """Yield the variants of some rows at a time, under each assignment that keeps the constraints.
 
     A row that no assignment makes valid is asked under all. `classes` bounds memory where answers
     are counted by class.
@@ -228,57 +279,64 @@ def variants_of(
     >>> features = [category("sex", ["F", "M"]), integer("births", 0, 9)]
     >>> space = Space(features, ["sex"], ["not (sex == 'M' and births > 0)"])
     >>> table = assignments_of(features[:1])
-    >>> rows = rows_of(pd.DataFrame({"sex": ["F", "F"], "births": [0, 1]}), space, features[:1], table)
+    >>> women = pd.DataFrame({"sex": ["F", "F"], "births": [0, 1]})
+    >>> rows = rows_of(women, space, features[:1], table)
     >>> [part.place.tolist() for part in variants_of(rows, space, features[:1], table, np.ones(2))]
     [[0, 1, 0]]
     """
     ties = _ties(space, features)
     names = [feature.name for feature in features]
-    tied: Points = np.zeros(
-        (len(rows), len(ties.features) if ties else 0), dtype=np.float64, order="F"
-    )
-    for position, feature in enumerate(ties.features if ties else ()):
-        if feature.name not in names:  # what rows have there themselves is never read
-            tied[:, position] = rows.column(feature)
+    tied = _tied_columns(rows, ties, names)
     size = max(1, ROWS_AT_ONCE // max(len(table), classes))
     for start in range(0, max(1, len(rows)), size):
-        these = np.arange(start, min(start + size, len(rows)))
-        counts = np.repeat(weights[:, None], len(these), axis=1)
+        stop = min(start + size, len(rows))
+        batch = np.arange(start, stop)
+        counts = np.repeat(weights[:, None], len(batch), axis=1)
         if ties is not None:
-            valid = ties.valid(ties.under(tied[these], names, table)).reshape(counts.shape)
-            counts *= valid | ~valid.any(axis=0)
+            asked = ties.under(tied[batch], names, table)
+            valid = ties.valid(asked).reshape(counts.shape)
+            none_valid = ~valid.any(axis=0)
+            counts *= valid | none_valid
         which, place = np.nonzero(counts)
-        yield Variants(rows, these, which, place, counts[which, place])
+        yield Variants(rows, batch, which, place, counts[which, place])
+
+
+def _tied_columns(rows: Rows, ties: Space | None, names: Sequence[str]) -> Points:
+    """Return the encoded features that constraints tie to those at issue."""
+    features = ties.features if ties else ()
+    tied: Points = np.zeros((len(rows), len(features)), dtype=np.float64, order="F")
+    for position, feature in enumerate(features):
+        # What rows have themselves in the features at issue is never read.
+        if feature.name not in names:
+            tied[:, position] = rows.column(feature)
+    return tied
 
 
 def _ties(space: Space, features: Sequence[Feature]) -> Space | None:
-    """Return the part of a space that tells which assignments an input may have, None where it may
-    have all.
+    """Return the part of a space that restricts the assignments of an input, None without any.
 
     Rows need not have features that the model is not passed, so constraints on those are left out.
     """
     wanted = {feature.name for feature in features}
     hidden = {feature.name for feature in space.features if not feature.passed}
-    kept, touched = [], set(wanted)
+    kept = []
+    touched = set(wanted)
     for constraint in space.constraints:
-        touches = (
-            Constraint.parse(constraint, space.features).touches
-            if isinstance(constraint, str)
-            else space.names
-        )
+        # A function may look at any feature.
+        touches = space.names
+        if isinstance(constraint, str):
+            touches = Constraint.parse(constraint, space.features).touches
         if wanted.intersection(touches) and hidden.isdisjoint(touches):
             kept.append(constraint)
             touched.update(touches)
     if not kept:
         return None
-    return Space(
-        [feature for feature in space.features if feature.name in touched], (), kept, space.layout
-    )
+    tied = [feature for feature in space.features if feature.name in touched]
+    return Space(tied, (), kept, space.layout)
 
 
 def counted_weights(rows: Rows, features: Sequence[Feature], table: Points) -> Floats:
-    """Return how many rows have each assignment; a value of a continuous feature counts for its
-    bin.
+    """Return how many rows have each assignment; a continuous value counts for its bin.
 
     >>> import pandas as pd
     >>> from evenhand.space.feature import real
@@ -291,9 +349,14 @@ def counted_weights(rows: Rows, features: Sequence[Feature], table: Points) -> F
     index = np.zeros(len(rows), dtype=np.intp)
     for feature in features:
         values = feature.values()
-        cuts = feature.edges()[1:-1] if math.isinf(feature.size) else (values[1:] + values[:-1]) / 2
-        index = index * len(values) + np.searchsorted(cuts, rows.column(feature), side="right")
-    return np.bincount(index, minlength=len(table)).astype(np.float64)
+        cuts = (values[1:] + values[:-1]) / 2
+        if math.isinf(feature.size):
+            cuts = feature.edges()[1:-1]
+        column = rows.column(feature)
+        code = np.searchsorted(cuts, column, side="right")
+        index = index * len(values) + code
+    counts = np.bincount(index, minlength=len(table))
+    return counts.astype(np.float64)
 
 
 def named_weights(given: Any, features: Sequence[Feature], table: Points) -> Floats:
@@ -305,16 +368,32 @@ def named_weights(given: Any, features: Sequence[Feature], table: Points) -> Flo
     [0.0, 2.0]
     """
     if not isinstance(given, Mapping):
-        raise UsageError(
-            f"weights = {clip(repr(given))} must be None, 'rows', or numbers by label as in {{'F':"
-            " 1, …}"
-        )
-    labels = list(
-        zip(*(f.labels(table[:, column]) for column, f in enumerate(features)), strict=True)
+        raise UsageError(messages.WEIGHTS_OF_UNKNOWN_KIND.format(weights=clip(repr(given))))
+    columns = [feature.labels(codes) for feature, codes in zip(features, table.T, strict=True)]
+    labels = list(zip(*columns, strict=True))
+    weights = {}
+    for key, weight in given.items():
+        label = key if isinstance(key, tuple) else (key,)
+        weights[label] = weight
+    _check_labels(weights, labels)
+    by_assignment = [weights.get(label, 0.0) for label in labels]
+    return checked_weights(by_assignment, "weights")
+
+
+def _check_labels(weights: Mapping[Label, Any], labels: Sequence[Label]) -> None:
+    """Refuse weights of labels that no assignment has."""
+    strange = sorted(weights.keys() - set(labels), key=str)
+    if not strange:
+        return
+    name = _shown_label(strange[0])
+    known = [_shown_label(label) for label in labels[:1000]]
+    message = messages.WEIGHT_OF_UNKNOWN_LABEL.format(
+        name=clip(repr(name)),
+        choices=nearest(name, known),
     )
-    told = {key if isinstance(key, tuple) else (key,): weight for key, weight in given.items()}
-    strange = sorted(told.keys() - set(labels), key=str)
-    if strange:
-        shown = [label[0] if len(label) == 1 else label for label in (strange[0], *labels[:1000])]
-        raise UsageError(f"weights name {clip(repr(shown[0]))}; {nearest(shown[0], shown[1:])}")
-    return checked_weights([told.get(label, 0.0) for label in labels], "weights")
+    raise UsageError(message)
+
+
+def _shown_label(label: Label) -> Any:
+    """Return a label as a user writes it: a tuple only where there are several features."""
+    return label[0] if len(label) == 1 else label
