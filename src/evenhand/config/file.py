@@ -192,10 +192,9 @@ class Config:
 
     def _kind(self, table: Mapping[str, Any]) -> str:
         """Return the only kind of software that a [subject] table names."""
-        kinds = []
-        for kind, adapter in ADAPTERS.items():
-            if kind in table and adapter.value is not None:
-                kinds.append(kind)
+        # By name, not by items(): an adapter that cannot be loaded raises the reason here.
+        named = [kind for kind in ADAPTERS if kind in table]
+        kinds = [kind for kind in named if ADAPTERS[kind].value is not None]
         if len(kinds) != 1:
             valid = ", ".join(kinds_in_files(texts=self.of_texts))
             actual = ", ".join(kinds) if kinds else "none"
