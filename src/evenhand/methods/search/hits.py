@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,8 +13,7 @@ from evenhand.space.grid import Cells
 from evenhand.space.row_keys import Seen
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from evenhand.methods.search.arrays import Indices, Outcomes
     from evenhand.methods.search.probe import Tried
     from evenhand.space.feature import Points
 
@@ -72,7 +71,7 @@ class Found:
         return np.asfortranarray(self.tried.points)
 
     @property
-    def pairs(self) -> NDArray[np.intp]:
+    def pairs(self) -> Indices:
         """The two assignments of each class that differ in outcome.
 
         The less favoured is the first where that is known.
@@ -82,7 +81,7 @@ class Found:
         return np.stack([self.tried.first, self.tried.second], axis=1)
 
     @property
-    def outcomes(self) -> NDArray[Any]:
+    def outcomes(self) -> Outcomes:
         """The outcomes of those two, one row for each of the two."""
         if not self._parts:
             return np.empty((2, 0), dtype=object)
@@ -110,7 +109,7 @@ class Watched(Probe):
     classes: Counter[str] = field(default_factory=Counter, kw_only=True)
     """How many classes were asked about."""
 
-    def ask(self, points: Points, pairs: NDArray[np.intp] | None = None) -> Tried:
+    def ask(self, points: Points, pairs: Indices | None = None) -> Tried:
         """Ask the members of each point's class, and keep the hits."""
         tried = super().ask(points, pairs)
         self.found.add(tried)

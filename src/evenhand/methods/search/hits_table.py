@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
 
-    from numpy.typing import NDArray
-
+    from evenhand.methods.search.arrays import Indices, Numbers, Outcomes
     from evenhand.methods.search.hits import Found
     from evenhand.results.result import Result
     from evenhand.runtime.column_file import Column
@@ -45,7 +44,7 @@ class Inputs:
 
     individuals: Points
     twins: Points
-    outcomes: NDArray[Any]
+    outcomes: Outcomes
 
 
 class Packed(dict[str, Any]):
@@ -54,7 +53,7 @@ class Packed(dict[str, Any]):
     inputs: Inputs
 
 
-def pack(found: Found, order: NDArray[np.intp] | None = None) -> Packed:
+def pack(found: Found, order: Indices | None = None) -> Packed:
     """Return found inputs as JSON holds them, in the order found or another one.
 
     >>> from evenhand.space.feature import category, integer
@@ -93,7 +92,7 @@ def pack(found: Found, order: NDArray[np.intp] | None = None) -> Packed:
     return table
 
 
-def _written(numbers: NDArray[Any]) -> str:
+def _written(numbers: Outcomes) -> str:
     """Return numbers as one text that reads back as the same numbers.
 
     >>> _written(np.array([1.0, 0.1, 1e300])), _written(np.array([1.0, -3.0]))
@@ -104,7 +103,7 @@ def _written(numbers: NDArray[Any]) -> str:
     return (text + " ").replace(".0 ", " ").rstrip()
 
 
-def _packed_outcomes(outcomes: NDArray[Any]) -> dict[str, Any]:
+def _packed_outcomes(outcomes: Outcomes) -> dict[str, Any]:
     """Return outcomes as JSON holds them.
 
     Numbers are text; of truth values and texts there is a list, and which of them each has.
@@ -129,7 +128,7 @@ def _packed_outcomes(outcomes: NDArray[Any]) -> dict[str, Any]:
     }
 
 
-def _coded(values: list[Any]) -> tuple[NDArray[np.intp], list[Any]]:
+def _coded(values: list[Any]) -> tuple[Indices, list[Any]]:
     """Return values as codes and what these stand for.
 
     1 and true, which are equal to Python, are told apart.
@@ -180,7 +179,7 @@ def _unpacked(table: Mapping[str, Any], space: Space) -> Inputs:
     return Inputs(individuals, twins, _unpacked_outcomes(table["outcomes"], rows))
 
 
-def _column(text: str, rows: int, feature: Feature) -> NDArray[np.float64]:
+def _column(text: str, rows: int, feature: Feature) -> Numbers:
     numbers = _read(text, rows)
     if not feature.inside(numbers).all():
         outside = messages.VALUE_OUTSIDE_DOMAIN.format(
@@ -195,7 +194,7 @@ def _read(
     text: str,
     rows: int,
     kind: type[np.generic] = np.float64,
-) -> NDArray[Any]:
+) -> Outcomes:
     """Return the numbers that `_written` has written."""
     numbers = np.array(text.split(), dtype=kind)
     if len(numbers) != rows:
@@ -207,7 +206,7 @@ def _read(
     return numbers
 
 
-def _unpacked_outcomes(table: Mapping[str, Any], rows: int) -> NDArray[Any]:
+def _unpacked_outcomes(table: Mapping[str, Any], rows: int) -> Outcomes:
     """Return the outcomes that `_packed_outcomes` has packed."""
     texts = [table["individual"], table["twin"]]
     if "values" not in table:
@@ -311,7 +310,7 @@ def _decoded(space: Space, parts: Sequence[Points]) -> Any:
     return layout.build(space.features, range(width), np.asfortranarray(points))
 
 
-def _joined(outcomes: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def _joined(outcomes: Sequence[Outcomes]) -> Outcomes:
     """Return the outcomes of several entries.
 
     Those of one output may be truth values, those of another numbers.
@@ -320,7 +319,7 @@ def _joined(outcomes: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return as_outcomes(every.tolist())
 
 
-def _repeated(values: Sequence[str], sizes: Sequence[int]) -> NDArray[Any]:
+def _repeated(values: Sequence[str], sizes: Sequence[int]) -> Outcomes:
     return np.repeat(np.array(values, dtype=object), np.array(sizes, dtype=np.intp))
 
 

@@ -19,12 +19,9 @@ from evenhand.subject.subject import ROWS_AT_ONCE
 from evenhand.subject.view import View
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from evenhand.methods.search.arrays import Numbers, Outcomes
     from evenhand.space.feature import Points
     from evenhand.space.space import Space
-
-    Numbers = NDArray[np.float64]
 
 
 class Scorer(Protocol):
@@ -38,11 +35,11 @@ class Scorer(Protocol):
         """
         ...
 
-    def margins(self, points: Points, space: Space, scorer: str) -> tuple[NDArray[Any], Numbers]:
+    def margins(self, points: Points, space: Space, scorer: str) -> tuple[Outcomes, Numbers]:
         """Return labels and margins from one call."""
         ...
 
-    def gradients(self, points: Points, space: Space) -> tuple[NDArray[Any], Numbers, Numbers]:
+    def gradients(self, points: Points, space: Space) -> tuple[Outcomes, Numbers, Numbers]:
         """Return labels, margins, and how each margin changes with each passed feature.
 
         The features are in encoded units.
@@ -103,7 +100,7 @@ class Margins:
                 return margins
         return None
 
-    def _agrees(self, points: Points, own: NDArray[Any]) -> bool:
+    def _agrees(self, points: Points, own: Outcomes) -> bool:
         """Return whether the outcomes that come with margins are those without them."""
         try:
             outcomes, margins = self.decide(points)
@@ -125,7 +122,7 @@ class Margins:
         """Whether the software gives gradients."""
         return self.bounded and hasattr(self.view.subject.adapter, "gradients")
 
-    def decide(self, points: Points) -> tuple[NDArray[Any], Numbers]:
+    def decide(self, points: Points) -> tuple[Outcomes, Numbers]:
         """Return the outcome and the margin of each point, for one question each."""
         if not self.bounded or not len(points):
             outcomes = self.view.decide(points)
@@ -138,7 +135,7 @@ class Margins:
             outcomes, margins = self._scored(points)
         return outcomes, margins
 
-    def _shared(self, view: SharedView, points: Points) -> tuple[NDArray[Any], Numbers]:
+    def _shared(self, view: SharedView, points: Points) -> tuple[Outcomes, Numbers]:
         """Return outcomes and margins that several processes have asked for."""
         parts = view.shared(self._in_worker, points)
         outcomes = np.concatenate([part[0] for part in parts])
@@ -156,7 +153,7 @@ class Margins:
         view = View(self.view.subject, self.view.name, self.view.target)
         return _MarginsInWorker(replace(self, view=view))
 
-    def gradients(self, points: Points) -> tuple[NDArray[Any], Numbers, Numbers]:
+    def gradients(self, points: Points) -> tuple[Outcomes, Numbers, Numbers]:
         """Return outcomes, margins, and how margins change with each passed feature.
 
         Each point is one question.
@@ -191,5 +188,5 @@ class _MarginsInWorker:
 
     margins: Margins
 
-    def __call__(self, points: Points) -> tuple[tuple[NDArray[Any], Numbers], int]:
+    def __call__(self, points: Points) -> tuple[tuple[Outcomes, Numbers], int]:
         return self.margins.decide(points), len(points)

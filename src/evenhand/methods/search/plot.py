@@ -164,7 +164,8 @@ class OutcomeMap:
         """Draw the points that are not hits, by their outcomes."""
         outcomes = [outcome for *_, outcome in self.others]
         kinds = sorted(set(outcomes), key=lambda outcome: (isinstance(outcome, str), outcome))
-        places = np.array([place[:2] for place in self.others], dtype=np.float64).reshape(-1, 2)
+        coordinates = [(x, y) for x, y, _ in self.others]
+        places = np.array(coordinates, dtype=np.float64).reshape(-1, 2)
         look = {"s": 18, "linewidths": 0, "alpha": 0.6, "zorder": 2}
         if len(kinds) <= len(_OUTCOMES):
             for kind, (colour, marker) in zip(kinds, _OUTCOMES, strict=False):
@@ -339,7 +340,8 @@ def panels_of(finding: Finding, entry: Mapping[str, Any]) -> tuple[Panel, ...]:
 
 
 def _curve(about: str, entry: Mapping[str, Any]) -> ProgressCurve:
-    queries, found, cells = zip(*entry["curve"] or [[0, 0, 0]], strict=True)
+    curve = entry["curve"] or [[0, 0, 0]]
+    queries, found, cells = zip(*curve, strict=True)
     if entry["found"]:
         inputs = number_text.many(entry["found"], "discriminatory input")
         title = messages.CURVE_TITLE_FOUND.format(about=about, inputs=inputs)

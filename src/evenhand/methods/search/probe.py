@@ -23,16 +23,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evenhand.methods.search.arrays import Counts, Flags, Indices, Keys, Numbers, Outcomes
     from evenhand.methods.search.margins import Margins
     from evenhand.space.feature import Points
     from evenhand.space.space import Space
     from evenhand.subject.view import View
-
-    Outcomes = NDArray[Any]
-    Indices = NDArray[np.intp]
-    Flags = NDArray[np.bool_]
-    Numbers = NDArray[np.float64]
-
 
 PAIRED = 64
 """Up to how many assignments of several features are compared two by two.
@@ -50,7 +45,7 @@ class Tried:
 
     points: Points
     """A member of each class, with the first assignment."""
-    keys: NDArray[np.uint64]
+    keys: Keys
     """A number for each class that no other class shares."""
     assigned: Indices
     outcomes: Outcomes
@@ -80,7 +75,7 @@ class Tried:
         return len(self.points)
 
     @property
-    def asked(self) -> NDArray[np.int64]:
+    def asked(self) -> Counts:
         """How many inputs were asked for each class."""
         return np.asarray(self.valid.sum(axis=0), dtype=np.int64)
 
@@ -233,7 +228,7 @@ class Probe:
         found[:, list(self.over)] = self.table[0]
         return found
 
-    def keys(self, points: Points) -> NDArray[np.uint64]:
+    def keys(self, points: Points) -> Keys:
         """Return a number for each point that it shares with the members of its class alone.
 
         It is a hash: a collision, which in practice does not happen, leaves an input out of a
@@ -390,7 +385,9 @@ class Probe:
             rows = left[both_valid]
             if not len(rows):
                 continue
-            distance = self.view.distance(outcomes[one, rows], outcomes[other, rows])
+            first = outcomes[one, rows]
+            second = outcomes[other, rows]
+            distance = self.view.distance(first, second)
             rows = rows[distance > 0]
             found.hits[rows] = True
             found.first[rows] = assigned[one, rows]
@@ -474,8 +471,10 @@ def _outcomes_of(outcomes: Outcomes, assigned: Indices, wanted: Indices) -> Outc
 
 def _extremes(values: Numbers, valid: Flags) -> tuple[Numbers, Numbers]:
     """Return the largest and the least value of each class's valid members."""
-    top = np.where(valid, values, -np.inf).max(axis=0, initial=-np.inf)
-    bottom = np.where(valid, values, np.inf).min(axis=0, initial=np.inf)
+    or_least = np.where(valid, values, -np.inf)
+    or_largest = np.where(valid, values, np.inf)
+    top = or_least.max(axis=0, initial=-np.inf)
+    bottom = or_largest.min(axis=0, initial=np.inf)
     return top, bottom
 
 

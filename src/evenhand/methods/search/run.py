@@ -241,7 +241,13 @@ def _searched(probe: Probe, terms: SearchTerms, meter: Meter) -> _Searched:
     """Return what the strategy found, or what trying every input did where that is affordable."""
     plan = _Allowance.of(meter, terms)
     begun = meter.seconds
-    setting = Setting(probe, terms.seed, terms.rows, meter.left - plan.total, terms.prefer)
+    setting = Setting(
+        probe=probe,
+        seed=terms.seed,
+        start=terms.rows,
+        queries=meter.left - plan.total,
+        prefer=terms.prefer,
+    )
     everything = None
     if terms.strategy.enumerates:
         everything = Everything.of(probe, setting.queries)
@@ -261,7 +267,8 @@ def _searched(probe: Probe, terms: SearchTerms, meter: Meter) -> _Searched:
         pace = run.queries / max(meter.seconds - begun, 1e-9)
         seconds_left = max(0.0, meter.budget.seconds - meter.seconds)
         plan = plan.within(pace * seconds_left)
-    if not len(run.found) and run.stop is StopReason.QUERIES and plan.total > 1:
+    found_nothing = not len(run.found) and run.stop is StopReason.QUERIES
+    if found_nothing and plan.total > 1:
         # There is nothing to explain, so that what was set aside for it goes on looking.
         allowed = _bounded(meter, plan.total)
         more = run_strategy(strategy, setting.probe, allowed, task=task)
@@ -345,7 +352,8 @@ def _simplest_then_diverse(probe: Probe, tried: Tried, toward: Points) -> Tried:
     typical_row = probe.canonical(toward[None])[0]
     simplest_first = np.argsort(unusual(tried.points, typical_row), kind="stable")
     tried = tried.take(simplest_first)
-    return tried.take(choose(probe.space, probe.free, tried.points, len(tried), "diverse"))
+    diverse = choose(probe.space, probe.free, tried.points, len(tried), "diverse")
+    return tried.take(diverse)
 
 
 def _explained(

@@ -23,12 +23,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evenhand.methods.search.arrays import Flags, Generator, Indices, Numbers
     from evenhand.space.feature import Feature, Points
     from evenhand.space.space import Space
-
-    Flags = NDArray[np.bool_]
-    Floats = NDArray[np.float64]
-    Bins = NDArray[np.intp]
 
 LONGEST = 4
 """The most conditions of a rule that people still read."""
@@ -101,13 +98,13 @@ class Axis:
     """
 
     feature: Feature
-    values: Floats
+    values: Numbers
 
     @cached_property
     def _counted(self) -> bool:
         return math.isfinite(self.feature.size)
 
-    def _scaled(self, column: Floats) -> Floats:
+    def _scaled(self, column: Numbers) -> Numbers:
         """Return values as their number among all values of the feature.
 
         Where those cannot be listed, values stay as they are.
@@ -118,7 +115,7 @@ class Axis:
         return np.round((column - self.feature.low) / step)
 
     @cached_property
-    def edges(self) -> Floats:
+    def edges(self) -> Numbers:
         """Where bins begin, but for the first."""
         if self.feature.size <= _SINGLE:
             return np.arange(1.0, float(self.feature.size))
@@ -129,14 +126,15 @@ class Axis:
         widest = np.argsort(gap_sizes, kind="stable")[-_GAPS:]
         gap_starts = after[widest]
         gap_ends = places[widest + 1]
-        return np.unique(np.concatenate([cuts, after[-1:], gap_starts, gap_ends]))
+        ends = [cuts, after[-1:], gap_starts, gap_ends]
+        return np.unique(np.concatenate(ends))
 
-    def of(self, column: Floats) -> Bins:
+    def of(self, column: Numbers) -> Indices:
         """Return the bin of each value."""
         return np.searchsorted(self.edges, self._scaled(column), side="right")
 
     @cached_property
-    def shares(self) -> Floats:
+    def shares(self) -> Numbers:
         """The share of the feature's values in each bin."""
         if self._counted:
             low = 0.0
@@ -148,7 +146,7 @@ class Axis:
         return np.maximum(widths, 0.0) / (high - low)
 
     @cached_property
-    def _ranges(self) -> tuple[Bins, Bins]:
+    def _ranges(self) -> tuple[Indices, Indices]:
         """The first bin of every range of bins, and the one after its last."""
         return np.triu_indices(len(self.shares) + 1, 1)
 
@@ -160,7 +158,7 @@ class Axis:
         """
         return least_share(self.feature)
 
-    def choose(self, counts: NDArray[Any], shares: Floats, doubt: float) -> Flags:
+    def choose(self, counts: NDArray[Any], shares: Numbers, doubt: float) -> Flags:
         """Return the bins with the highest score: any levels of a category, neighbours of a number.
 
         All bins are returned where chance, and the choice among many, explain that so many inputs
@@ -182,7 +180,7 @@ class Axis:
         best = int(surprising[np.argmax(scores)])
         return choices.bins(best)
 
-    def _level_choices(self, counts: NDArray[Any], shares: Floats) -> _LevelChoices:
+    def _level_choices(self, counts: NDArray[Any], shares: Numbers) -> _LevelChoices:
         """Return the sets of levels among which the best one is: the densest, the two densest, …"""
         density = counts / np.maximum(shares, _TINY)
         densest_first = np.argsort(-density, kind="stable")
@@ -197,7 +195,7 @@ class Axis:
             lengths=lengths,
         )
 
-    def _range_choices(self, counts: NDArray[Any], shares: Floats) -> _RangeChoices:
+    def _range_choices(self, counts: NDArray[Any], shares: Numbers) -> _RangeChoices:
         """Return every range of neighbouring bins."""
         first, last = self._ranges
         hits_before = np.append(0, np.cumsum(counts))
@@ -233,9 +231,11 @@ class Axis:
         last = self.feature.high
         # The ends of a sample lie inside those of what it was drawn from, by the mean gap between
         # two of its values.
-        gap = max((high - low) / max(len(values) - 1, 1) - step, 0.0)
+        mean_gap = (high - low) / max(len(values) - 1, 1)
+        gap = max(mean_gap - step, 0.0)
         if not self._counted:
-            gap = max(gap, (_NARROWEST * (last - first) - (high - low)) / 2)
+            missing = _NARROWEST * (last - first) - (high - low)
+            gap = max(gap, missing / 2)
         low = max(low - gap, first)
         high = min(high + gap, last)
         # An end that is near to that of the feature is no condition.
@@ -254,9 +254,9 @@ class _LevelChoices:
     """Sets of levels to choose from: the first ones of an order, so many of them."""
 
     hits: NDArray[Any]
-    shares: Floats
-    order: Bins
-    lengths: Bins
+    shares: Numbers
+    order: Indices
+    lengths: Indices
 
     def bins(self, which: int) -> Flags:
         """Return the bins of a choice."""
@@ -269,9 +269,9 @@ class _RangeChoices:
     """Ranges of bins to choose from: the first bin of each, and the one after its last."""
 
     hits: NDArray[Any]
-    shares: Floats
-    first: Bins
-    last: Bins
+    shares: Numbers
+    first: Indices
+    last: Indices
     size: int
 
     def bins(self, which: int) -> Flags:
@@ -282,7 +282,7 @@ class _RangeChoices:
         return np.asarray(after_start & before_end)
 
 
-def _surprise(hits: NDArray[Any], total: int, share: Floats) -> Floats:
+def _surprise(hits: NDArray[Any], total: int, share: Numbers) -> Numbers:
     """Return how much likelier so many hits are by their own share than by that of the space.
 
     This is a logarithm: the binomial log likelihood ratio, for choices that hold more than their
@@ -293,7 +293,9 @@ def _surprise(hits: NDArray[Any], total: int, share: Floats) -> Floats:
     rows = np.flatnonzero((hits > share * total) & (hits >= enough))
     inside = hits[rows] / total
     expected = np.maximum(share[rows], _TINY)
-    outside_ratio = np.maximum(1 - inside, _TINY) / np.maximum(1 - expected, _TINY)
+    outside = np.maximum(1 - inside, _TINY)
+    expected_outside = np.maximum(1 - expected, _TINY)
+    outside_ratio = outside / expected_outside
     from_inside = inside * np.log(inside / expected)
     from_outside = (1 - inside) * np.log(outside_ratio)
     gain[rows] = total * (from_inside + from_outside)
@@ -351,9 +353,11 @@ class Boxes:
     ) -> None:
         self.space = space
         kept = [position for position in positions if space.features[position].size > 1]
-        self.axes = [Axis(space.features[position], points[:, position]) for position in kept]
+        self.axes = []
+        for position in kept:
+            self.axes.append(Axis(space.features[position], points[:, position]))
         self._bins = [axis.of(axis.values) for axis in self.axes]
-        self._valid: dict[int, Bins] = {}
+        self._valid: dict[int, Indices] = {}
         """The bins of valid draws, of each axis that constraints tie to others."""
         if background is not None:
             constrained = _constrained(space)
@@ -368,7 +372,7 @@ class Boxes:
             ranges += ends * (ends + 1) / 2
         self._doubt = repeats * math.log(max(ranges, 1.0) / _CONFIDENCE)
 
-    def best(self, rng: np.random.Generator, least: float = 1.0) -> Rule:
+    def best(self, rng: Generator, least: float = 1.0) -> Rule:
         """Return the best rule that holds at least so many inputs; everybody where none is sure.
 
         Several starts are improved: all inputs, and boxes around some.
@@ -391,7 +395,7 @@ class Boxes:
     def _whole(self) -> list[Flags]:
         return [np.ones(len(axis.shares), dtype=np.bool_) for axis in self.axes]
 
-    def _around(self, rng: np.random.Generator) -> list[list[Flags]]:
+    def _around(self, rng: Generator) -> list[list[Flags]]:
         """Return boxes that each hold an input and those nearest to it."""
         inputs = len(self._bins[0])
         near = max(20, inputs // 10)
@@ -399,7 +403,8 @@ class Boxes:
         for centre in rng.choice(inputs, min(_STARTS, inputs), replace=False).tolist():
             distance = np.zeros(inputs)
             for axis, bins in zip(self.axes, self._bins, strict=True):
-                apart = np.abs(bins - bins[centre]) / (len(axis.shares) - 1)
+                farthest = len(axis.shares) - 1
+                apart = np.abs(bins - bins[centre]) / farthest
                 # Two levels of a category are the same or wholly different.
                 distance += apart > 0 if axis.feature.kind == "category" else apart
             nearest = np.argsort(distance, kind="stable")[:near]
@@ -428,7 +433,8 @@ class Boxes:
                 bins = self._bins[at]
                 meets_others = missed - ~inside[at] == 0
                 counts = np.bincount(bins[meets_others], minlength=len(axis.shares))
-                chosen[at] = axis.choose(counts, self._shares(at, chosen), self._doubt)
+                shares = self._shares(at, chosen)
+                chosen[at] = axis.choose(counts, shares, self._doubt)
                 missed += inside[at]
                 inside[at] = chosen[at][bins]
                 missed -= inside[at]
@@ -439,7 +445,7 @@ class Boxes:
                 break
         return chosen
 
-    def _shares(self, at: int, chosen: Sequence[Flags]) -> Floats:
+    def _shares(self, at: int, chosen: Sequence[Flags]) -> Numbers:
         """Return the share of each bin among valid inputs that meet the other conditions."""
         axis = self.axes[at]
         if at not in self._valid:
@@ -482,7 +488,8 @@ class Boxes:
                 others = list(chosen)
                 others[at] = whole[at]
                 without.append(others)
-            worth = self._value(chosen) - np.array([self._value(other) for other in without])
+            values_without = np.array([self._value(others) for others in without])
+            worth = self._value(chosen) - values_without
             least = int(np.argmin(worth))
             if len(bounded) <= LONGEST and worth[least] >= _WORTH:
                 return chosen
@@ -499,7 +506,7 @@ def _constrained(space: Space) -> set[int]:
     return positions
 
 
-def _spanned(axis: Axis, bins: Bins) -> Flags:
+def _spanned(axis: Axis, bins: Indices) -> Flags:
     """Return the bins that hold these and, of a number, those between."""
     chosen = np.zeros(len(axis.shares), dtype=np.bool_)
     chosen[bins] = True

@@ -17,13 +17,9 @@ from evenhand.runtime.random_streams import stream
 from evenhand.space.grid import Cells
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from evenhand.methods.search.arrays import Indices, Keys, Numbers, Singles
     from evenhand.space.feature import Feature, Points
     from evenhand.space.space import Space
-
-    Floats = NDArray[np.float32]
-    Indices = NDArray[np.intp]
 
 Prefer = Literal["many", "diverse", "realistic"]
 """Which inputs are wanted: as many as possible, unlike each other, or like real rows."""
@@ -100,7 +96,7 @@ class Distances:
         features = self.space.features
         return [position for position in self.positions if features[position].kind == "category"]
 
-    def scaled(self, points: Points) -> Floats:
+    def scaled(self, points: Points) -> Singles:
         """Return points in the form in which they are compared.
 
         There is one row per feature; numbers, as shares of their range, come first.
@@ -112,28 +108,29 @@ class Distances:
         codes = points[:, self._categories]
         return np.concatenate([shares.T, codes.T]).astype(np.float32)
 
-    def gaps(self, first: Floats, second: Floats) -> Floats:
+    def gaps(self, first: Singles, second: Singles) -> Singles:
         """Return the distance of each scaled point to each other scaled point."""
         numbers = len(self._numbers)
-        total = np.zeros((first.shape[1], second.shape[1]), dtype=np.float32)
+        shape = (first.shape[1], second.shape[1])
+        total = np.zeros(shape, dtype=np.float32)
         # Arrays are used again, and the count is narrow, since memory is what takes the time.
         gap = np.empty_like(total)
         for row, other_row in zip(first[:numbers], second[:numbers], strict=True):
             np.subtract(row[:, None], other_row, out=gap)
             total += np.abs(gap, out=gap)
-        differ = np.empty(total.shape, dtype=np.bool_)
-        count = np.zeros(total.shape, dtype=np.uint16)
+        differ = np.empty(shape, dtype=np.bool_)
+        count = np.zeros(shape, dtype=np.uint16)
         for row, other_row in zip(first[numbers:], second[numbers:], strict=True):
             count += np.not_equal(row[:, None], other_row, out=differ)
         total += count
         total /= max(len(self.positions), 1)
         return total
 
-    def between(self, points: Points, others: Points) -> Floats:
+    def between(self, points: Points, others: Points) -> Singles:
         """Return the distance of each point to each other point."""
         return self.gaps(self.scaled(points), self.scaled(others))
 
-    def nearest(self, points: Points, rows: Points) -> Floats:
+    def nearest(self, points: Points, rows: Points) -> Singles:
         """Return the distance of each point to the nearest row.
 
         The memory it takes does not grow with their number.
@@ -146,10 +143,11 @@ class Distances:
         block = max(1, _BLOCK // len(rows))
         for start in range(0, len(points), block):
             part = slice(start, start + block)
-            found[part] = self.gaps(scaled_points[:, part], scaled_rows).min(axis=1)
+            gaps = self.gaps(scaled_points[:, part], scaled_rows)
+            found[part] = gaps.min(axis=1)
         return found
 
-    def nearly(self, points: Points, rows: Points, seed: int) -> Floats:
+    def nearly(self, points: Points, rows: Points, seed: int) -> Singles:
         """Return about the distance of each point to the nearest row, and never less.
 
         It takes the time to sort rows. Rows are sorted by their features in a random order, many
@@ -177,12 +175,12 @@ class Distances:
                 found = np.minimum(found, distance)
         return found
 
-    def _beside(self, first: Floats, second: Floats) -> Floats:
+    def _beside(self, first: Singles, second: Singles) -> Singles:
         """Return the distance of each scaled point to the other in its own place."""
         numbers = len(self._numbers)
-        apart = np.abs(first[:numbers] - second[:numbers]).sum(axis=0)
-        differing = (first[numbers:] != second[numbers:]).sum(axis=0)
-        total = apart + differing
+        gaps = np.abs(first[:numbers] - second[:numbers])
+        differ = first[numbers:] != second[numbers:]
+        total = gaps.sum(axis=0) + differ.sum(axis=0)
         return np.asarray(total / max(len(self.positions), 1), dtype=np.float32)
 
     def centres(self, points: Points, most: int, radius: float = 0.0) -> list[int]:
@@ -206,7 +204,7 @@ class Distances:
         return found
 
 
-def _sort_keys(bins: NDArray[np.uint64], features: Indices) -> NDArray[np.uint64]:
+def _sort_keys(bins: Keys, features: Indices) -> Keys:
     """Return the bins of some features as one number each, the first in the highest bits."""
     keys = np.zeros(len(bins), dtype=np.uint64)
     for feature in features:
@@ -352,7 +350,7 @@ def order(
     return np.arange(len(points))
 
 
-def _cells_in_turn(cells: NDArray[np.uint64]) -> Indices:
+def _cells_in_turn(cells: Keys) -> Indices:
     """Return places so that the first of each cell comes first, then the second of each, …
 
     Cells are in the order in which they were met.
@@ -440,7 +438,9 @@ def typical(space: Space, rows: Points | None = None) -> Points:
     if rows is not None:
         rows = rows[space.valid(rows)]
     if rows is not None and len(rows):
-        usual = [_usual(feature.kind, rows[:, at]) for at, feature in enumerate(space.features)]
+        usual = []
+        for at, feature in enumerate(space.features):
+            usual.append(_usual(feature.kind, rows[:, at]))
         centre = np.array(usual)
         to_centre = distances.between(centre[None], rows)[0]
         return np.array(rows[int(to_centre.argmin())])
@@ -471,7 +471,7 @@ def _middle(feature: Feature) -> float:
     return float(feature.snap(np.array([middle]))[0])
 
 
-def _usual(kind: str, column: NDArray[np.float64]) -> float:
+def _usual(kind: str, column: Numbers) -> float:
     """Return the median of a number, or the most frequent level of a category."""
     if kind == "category":
         return float(np.bincount(column.astype(np.intp)).argmax())

@@ -23,15 +23,9 @@ from evenhand.statistics.estimate import Estimate
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
+    from evenhand.methods.search.arrays import Flags, Generator, Indices, Numbers
     from evenhand.methods.search.probe import Probe, Tried
     from evenhand.space.feature import Feature, Label, Points
-
-    Indices = NDArray[np.intp]
-    Flags = NDArray[np.bool_]
-    Floats = NDArray[np.float64]
-    Generator = np.random.Generator
 
 _TRIES = 32
 """How often another value is drawn where constraints refuse it, before an input is left out."""
@@ -158,14 +152,18 @@ def drivers(
     ended = np.bincount(changes.which[~tried.hits], minlength=len(features))
     sizes = np.bincount(changes.which, minlength=len(features))
     # The same inputs found are drawn for all features, so no independence is claimed: Bonferroni.
-    low, high = intervals.clopper_pearson(ended, sizes, 1 - (1 - level) / len(features))
+    level_of_each = 1 - (1 - level) / len(features)
+    low, high = intervals.clopper_pearson(ended, sizes, level_of_each)
     method = "exact"
     if len(features) > 1:
         method = messages.SIMULTANEOUS_OVER_FEATURES.format(features=len(features))
     found = []
     for at, position in enumerate(features):
+        share = math.nan
+        if sizes[at]:
+            share = float(ended[at] / sizes[at])
         estimate = Estimate(
-            float(ended[at] / sizes[at]) if sizes[at] else math.nan,
+            share,
             float(low[at]),
             float(high[at]),
             int(sizes[at]),
@@ -196,9 +194,11 @@ def _changed(
     possible = np.ones(len(starts), dtype=np.bool_)
     for at, position in enumerate(features):
         rows = slice(at * draws, (at + 1) * draws)
-        possible[rows] = _redraw(probe, changed[rows], pairs[chosen[rows]], position, rng)
+        own_pairs = pairs[chosen[rows]]
+        possible[rows] = _redraw(probe, changed[rows], own_pairs, position, rng)
     kept = np.flatnonzero(possible)
-    tried = probe.ask(np.asfortranarray(changed[kept]), pairs[chosen[kept]])
+    kept_pairs = pairs[chosen[kept]]
+    tried = probe.ask(np.asfortranarray(changed[kept]), kept_pairs)
     return _Changes(starts=starts[kept], which=kept // draws, tried=tried)
 
 
@@ -226,7 +226,7 @@ def _redraw(
     return done
 
 
-def _another(feature: Feature, own: Floats, rng: Generator) -> Floats:
+def _another(feature: Feature, own: Numbers, rng: Generator) -> Numbers:
     """Draw a value of the feature for each of these, uniform over all others."""
     if math.isinf(feature.size):
         found = np.empty(len(own))
@@ -243,7 +243,12 @@ def _another(feature: Feature, own: Floats, rng: Generator) -> Floats:
     return feature.snap(low + other * step)
 
 
-def _smallest(probe: Probe, changes: _Changes, rows: Indices, position: int) -> EndingChange:
+def _smallest(
+    probe: Probe,
+    changes: _Changes,
+    rows: Indices,
+    position: int,
+) -> EndingChange:
     """Return the change of a number by the least, or the first of a category."""
     feature = probe.space.features[position]
     tried = changes.tried
@@ -252,10 +257,11 @@ def _smallest(probe: Probe, changes: _Changes, rows: Indices, position: int) -> 
     at = 0
     if feature.kind != "category":
         at = int(np.argmin(np.abs(after - before)))
-    row = rows[at : at + 1]
-    individual = probe.member(tried.points[row], tried.assigned[0, row])[0]
-    twin = probe.member(tried.points[row], tried.assigned[1, row])[0]
-    outcomes = (tried.outcomes[0, row[0]], tried.outcomes[1, row[0]])
-    pair = case_of(probe.space, individual, twin, outcomes)
-    was, now = feature.labels(np.array([before[at], after[at]]))
+    chosen = tried.take(rows[at : at + 1])
+    individual = probe.member(chosen.points, chosen.assigned[0])[0]
+    twin = probe.member(chosen.points, chosen.assigned[1])[0]
+    own, other = chosen.outcomes[:, 0]
+    pair = case_of(probe.space, individual, twin, (own, other))
+    values = np.array([before[at], after[at]])
+    was, now = feature.labels(values)
     return EndingChange(was, now, pair)

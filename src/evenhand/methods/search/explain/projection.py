@@ -12,8 +12,7 @@ from evenhand.space.feature import plain
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from evenhand.methods.search.arrays import Indices, Numbers, Outcomes
     from evenhand.methods.search.probe import Probe, Tried
     from evenhand.space.feature import Points
 
@@ -64,7 +63,7 @@ def project(probe: Probe, found: Points, others: Sequence[Tried]) -> dict[str, A
     }
 
 
-def _across(found: NDArray[np.float64], first: NDArray[np.float64]) -> NDArray[np.float64]:
+def _across(found: Numbers, first: Numbers) -> Numbers:
     """Return the direction across the first in which the inputs found differ most."""
     if len(found) < 2:
         return np.zeros_like(first)
@@ -78,13 +77,13 @@ def _across(found: NDArray[np.float64], first: NDArray[np.float64]) -> NDArray[n
     return np.asarray(second * sign)
 
 
-def _evenly(size: int) -> NDArray[np.intp]:
+def _evenly(size: int) -> Indices:
     """Return places of so many, no more than a map shows."""
     places = np.linspace(0, size - 1, min(MOST, size))
     return places.round().astype(np.intp)
 
 
-def _direction(matrix: NDArray[np.float64], outcomes: NDArray[Any]) -> NDArray[np.float64] | None:
+def _direction(matrix: Numbers, outcomes: Outcomes) -> Numbers | None:
     """Return the unit direction along which the outcome changes, None where it does not."""
     if outcomes.dtype.kind in "biuf":
         target = outcomes.astype(np.float64)
@@ -93,19 +92,21 @@ def _direction(matrix: NDArray[np.float64], outcomes: NDArray[Any]) -> NDArray[n
         target = codes.astype(np.float64)
     centred = target - target.mean()
     ridge = np.eye(matrix.shape[1]) * (RIDGE * len(matrix))
-    slope = np.linalg.solve(matrix.T @ matrix + ridge, matrix.T @ centred)
+    ridged = matrix.T @ matrix + ridge
+    slope = np.linalg.solve(ridged, matrix.T @ centred)
     length = float(np.linalg.norm(slope))
     if length <= 0:
         return None
     return slope / length
 
 
-def _named(axis: NDArray[np.float64], owner: NDArray[np.intp], names: list[str]) -> str:
+def _named(axis: Numbers, owner: Indices, names: list[str]) -> str:
     """Return the name of an axis: the features that weigh most in it.
 
     A number has a sign for the direction in which it grows.
     """
-    weights = np.sqrt(np.bincount(owner, weights=axis**2, minlength=len(names)))
+    squares = np.bincount(owner, weights=axis**2, minlength=len(names))
+    weights = np.sqrt(squares)
     heaviest = np.argsort(-weights, kind="stable")[:NAMED]
     parts = []
     for place in heaviest.tolist():

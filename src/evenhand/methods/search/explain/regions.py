@@ -28,15 +28,10 @@ from evenhand.statistics.estimate import Estimate
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
+    from evenhand.methods.search.arrays import Flags, Generator, Numbers
     from evenhand.methods.search.probe import Probe
     from evenhand.space.feature import Feature, Points
     from evenhand.space.space import Space
-
-    Flags = NDArray[np.bool_]
-    Floats = NDArray[np.float64]
-    Generator = np.random.Generator
 
 _SAMPLE = 1024
 """The most inputs that rules are learnt from."""
@@ -131,15 +126,19 @@ def regions(
     even = _evenly_lying(probe, found, seed, affordable_classes // 2)
     affordable = (queries - even.asked) // len(probe.table)
     rules = _learnt_rules(probe, found, even, seed, most)
-    rules = [*rules[: max(affordable // _FEWEST - 1, 0)], Rule()]
+    # Everybody takes the place of one rule.
+    most_rules = max(affordable // _FEWEST - 1, 0)
+    rules = [*rules[:most_rules], Rule()]
     draws = affordable // len(rules)
     if draws < 1:
         return [], even.asked
     rng = stream(seed, "regions", "test")
-    (*tested, everybody), asked = _tested(probe, rules, found, rng, draws, level)
-    clear = [region for region in tested if region.estimate.low > everybody.estimate.high]
+    tested, asked = _tested(probe, rules, found, rng, draws, level)
+    *ruled, everybody = tested
+    clear = [region for region in ruled if region.estimate.low > everybody.estimate.high]
     clear.sort(key=lambda region: -region.estimate.low * region.found)
-    distinct = _distinct([region.rule for region in clear], found, probe.space)[:most]
+    clear_rules = [region.rule for region in clear]
+    distinct = _distinct(clear_rules, found, probe.space)[:most]
     kept = [region for region in clear if region.rule in distinct]
     return [*kept, everybody], even.asked + asked
 
@@ -185,7 +184,8 @@ def _tested(
         tested.append(rule)
     tried = probe.ask(np.asfortranarray(np.concatenate(parts)))
     hits = tried.hits.reshape(len(tested), draws).sum(axis=1)
-    low, high = intervals.by_group(hits, np.full(len(tested), draws), level)
+    sizes = np.full(len(tested), draws)
+    low, high = intervals.by_group(hits, sizes, level)
     method = "exact"
     if len(tested) > 1:
         method = messages.SIMULTANEOUS_OVER_RULES.format(rules=len(tested))
@@ -222,7 +222,12 @@ class _EvenlyLying:
     """The inputs asked for that."""
 
 
-def _evenly_lying(probe: Probe, found: Points, seed: int, asks: int) -> _EvenlyLying:
+def _evenly_lying(
+    probe: Probe,
+    found: Points,
+    seed: int,
+    asks: int,
+) -> _EvenlyLying:
     """Return discriminatory inputs that lie evenly.
 
     Where they are not rare, uniform draws show best how they lie; else those found are spread.
@@ -242,7 +247,12 @@ def _evenly_lying(probe: Probe, found: Points, seed: int, asks: int) -> _EvenlyL
     return _EvenlyLying(spread, repeats=_LOOKS, asked=asked + asked_to_spread)
 
 
-def _spread(probe: Probe, found: Points, seed: int, asks: int) -> tuple[Points, int]:
+def _spread(
+    probe: Probe,
+    found: Points,
+    seed: int,
+    asks: int,
+) -> tuple[Points, int]:
     """Return discriminatory inputs that lie as evenly as few steps make them.
 
     The second value is how many inputs were asked for that. Some of the inputs found are changed in
@@ -278,7 +288,7 @@ def _spread(probe: Probe, found: Points, seed: int, asks: int) -> tuple[Points, 
     return np.concatenate(kept[-_LOOKS:]), asked
 
 
-def _survival(probe: Probe, points: Points, rng: Generator) -> tuple[Floats, int]:
+def _survival(probe: Probe, points: Points, rng: Generator) -> tuple[Numbers, int]:
     """Return how often points stay discriminatory when one feature is changed.
 
     The second value is how many inputs were asked for that.
@@ -296,7 +306,7 @@ def _survival(probe: Probe, points: Points, rng: Generator) -> tuple[Floats, int
     return (survived + 0.5) / (changed + 1), int(tried.asked.sum())
 
 
-def _several_features(survival: Floats, walkers: int, rng: Generator) -> Flags:
+def _several_features(survival: Numbers, walkers: int, rng: Generator) -> Flags:
     """Return features to change at once, as many as a random risk allows, for each walker."""
     features = len(survival)
     order = np.argsort(rng.random((walkers, features)), axis=1)
@@ -323,11 +333,17 @@ def _changed(
     for at, position in enumerate(probe.free):
         rows = np.flatnonzero(change[:, at])
         feature = probe.space.features[position]
-        found[rows, position] = _other_values(feature, found[rows, position], rng, scales)
+        values = found[rows, position]
+        found[rows, position] = _other_values(feature, values, rng, scales)
     return found
 
 
-def _other_values(feature: Feature, values: Floats, rng: Generator, scales: int) -> Floats:
+def _other_values(
+    feature: Feature,
+    values: Numbers,
+    rng: Generator,
+    scales: int,
+) -> Numbers:
     """Return other values of a feature, by a scale drawn for each."""
     is_counted = math.isfinite(feature.size)
     is_number = feature.kind != "category"
@@ -398,7 +414,12 @@ def _mostly_same(first: Flags, second: Flags) -> bool:
     return bool(2 * shared >= smaller)
 
 
-def _thinned(probe: Probe, found: Points, rng: Generator, most: int) -> Points:
+def _thinned(
+    probe: Probe,
+    found: Points,
+    rng: Generator,
+    most: int,
+) -> Points:
     """Return a sample of what was found that takes from all cells in turn.
 
     A search floods some cells and skims others.
@@ -411,7 +432,8 @@ def _thinned(probe: Probe, found: Points, rng: Generator, most: int) -> Points:
     sizes = np.diff(starts, append=len(shuffled))
     # The first of each cell comes first, then the second of each, and so on.
     turn = np.empty(len(shuffled), dtype=np.intp)
-    turn[by_cell] = np.arange(len(shuffled)) - np.repeat(starts, sizes)
+    start_of_each = np.repeat(starts, sizes)
+    turn[by_cell] = np.arange(len(shuffled)) - start_of_each
     return shuffled[np.argsort(turn, kind="stable")[:most]]
 
 
@@ -427,7 +449,8 @@ def _merged(rules: list[Rule], points: Points, space: Space) -> list[Rule]:
 
     for first, second in combinations(rules, 2):
         both = _hull(first, second, space)
-        if both.conditions and value(both) >= max(value(first), value(second)):
+        better = max(value(first), value(second))
+        if both.conditions and value(both) >= better:
             others = [rule for rule in rules if rule not in (first, second, both)]
             return _merged([both, *others], points, space)
     return sorted(rules, key=value, reverse=True)
@@ -467,6 +490,7 @@ def _volume(rule: Rule, space: Space) -> float:
         low = feature.low if condition.low is None else condition.low
         high = feature.high if condition.high is None else condition.high
         step = float(feature.step or 0.0)
-        own_share = (high - low + step) / (feature.high - feature.low + step)
+        span = feature.high - feature.low + step
+        own_share = (high - low + step) / span
         share *= max(own_share, least_share(feature))
     return share

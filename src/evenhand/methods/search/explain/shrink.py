@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,14 +20,9 @@ from evenhand.runtime.values import as_outcomes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from evenhand.methods.search.arrays import Counts, Flags, Indices, Numbers, Outcomes
     from evenhand.methods.search.probe import Probe, Tried
     from evenhand.space.feature import Points
-
-    Numbers = NDArray[np.float64]
-    Indices = NDArray[np.intp]
-    Flags = NDArray[np.bool_]
 
 COMBINATIONS = 100
 """Up to how many sets of a size are tried when a case is built up from a typical row."""
@@ -49,7 +44,7 @@ _PAIRS = 4096
 """How many pairs of assignments are compared at once."""
 
 
-def unusual(points: Points, toward: Points) -> NDArray[np.int64]:
+def unusual(points: Points, toward: Points) -> Counts:
     """Return how many features of each point differ from a typical row.
 
     >>> unusual(np.array([[0.0, 40.0], [1.0, 33.0]]), np.array([0.0, 33.0])).tolist()
@@ -64,7 +59,7 @@ class Shrunk:
 
     points: Points
     pairs: Indices
-    outcomes: NDArray[Any]
+    outcomes: Outcomes
     """One row for each of the two."""
     asked: int
     """How many inputs were asked."""
@@ -77,7 +72,7 @@ def shrink(
     toward: Points,
     queries: int,
     *,
-    outcomes: NDArray[Any],
+    outcomes: Outcomes,
 ) -> Shrunk:
     """Return each case as near to a typical row as it goes.
 
@@ -151,7 +146,7 @@ class _Round:
     kept: Flags
     """Which of them are cases of the same kind still."""
     pairs: Indices
-    outcomes: NDArray[Any]
+    outcomes: Outcomes
 
 
 class _ShrinkingCases:
@@ -162,7 +157,7 @@ class _ShrinkingCases:
         probe: Probe,
         points: Points,
         pairs: Indices,
-        outcomes: NDArray[Any],
+        outcomes: Outcomes,
         toward: Points,
         queries: int,
     ) -> None:
@@ -237,13 +232,15 @@ class _ShrinkingCases:
         kept[asked] = tried.hits[answer]
         outcomes[:, asked] = tried.outcomes[:, answer]
         hits = np.flatnonzero(kept)
-        kept[hits] = self._alike(outcomes[:, hits], self.outcomes[:, rows[hits]])
+        now = outcomes[:, hits]
+        before = self.outcomes[:, rows[hits]]
+        kept[hits] = self._alike(now, before)
         if self.probe.view.positive is not None:
             # The less favoured stays the same.
             kept[asked] &= tried.first[answer] == pairs[asked, 0]
         return _Round(rows, points, kept, pairs, outcomes)
 
-    def _alike(self, now: NDArray[Any], before: NDArray[Any]) -> Flags:
+    def _alike(self, now: Outcomes, before: Outcomes) -> Flags:
         """Return which outcomes are of the same kind.
 
         These are the same texts, or numbers of which the same one is larger.
@@ -271,7 +268,7 @@ class _ShrinkingCases:
         moved[rows] = True
         return moved
 
-    def reset(self, size: NDArray[np.int64]) -> Flags:
+    def reset(self, size: Counts) -> Flags:
         """Make features typical: so many of each case at once, then half as many, and so on.
 
         This is delta debugging. Returns which cases moved.
@@ -291,14 +288,15 @@ class _ShrinkingCases:
             ever |= moved
         return ever
 
-    def _parts(self, size: NDArray[np.int64]) -> list[tuple[Indices, Flags]]:
+    def _parts(self, size: Counts) -> list[tuple[Indices, Flags]]:
         """Return features to make typical, so many at once.
 
         The first part of each case comes first, then the second of each, and so on.
         """
         odd = self.odd
         number_of_odd = odd.cumsum(axis=1) - 1
-        part = np.where(odd, number_of_odd // np.maximum(size, 1)[:, None], -1)
+        part_size = np.maximum(size, 1)[:, None]
+        part = np.where(odd, number_of_odd // part_size, -1)
         part[size == 0] = -1
         parts = []
         for number in range(int(part.max(initial=-1)) + 1):
@@ -349,7 +347,7 @@ class _ShrinkingCases:
     def _built(
         self,
         odd: Flags,
-        count: NDArray[np.int64],
+        count: Counts,
         size: int,
     ) -> list[tuple[Indices, Flags]]:
         """Return what to make typical, so that so many features stay as they are."""
@@ -357,8 +355,9 @@ class _ShrinkingCases:
         most = _most_features(odd.shape[1], size)
         parts = []
         for taken in combinations(range(most), size):
-            has_more = (count > size + 1) & (count <= most) & (count > taken[-1])
-            rows = np.flatnonzero(has_more)
+            can_gain = (count > size + 1) & (count <= most)
+            has_all = count > taken[-1]
+            rows = np.flatnonzero(can_gain & has_all)
             others = odd[rows] & ~np.isin(place[rows], taken)
             parts.append((rows, others))
         return parts
@@ -438,7 +437,8 @@ class _ShrinkingCases:
             if self.left < 2 or not len(open_):
                 break
             which = both[fit]
-            moved = self.accept(self._ask_moved(rows[which], position[which], placed[fit]))
+            tried = self._ask_moved(rows[which], position[which], placed[fit])
+            moved = self.accept(tried)
             open_ = open_[~moved[rows[open_]]]
 
     def change_least(self) -> None:
@@ -477,8 +477,10 @@ class _ShrinkingCases:
             block = order[start : start + _PAIRS]
             first = np.ix_(pairs[block, 0], open_)
             second = np.ix_(pairs[block, 1], open_)
-            distance = self.probe.view.distance(tried.outcomes[first], tried.outcomes[second])
-            apart = (distance > 0) & tried.valid[first] & tried.valid[second]
+            outcomes = tried.outcomes[first]
+            distance = self.probe.view.distance(outcomes, tried.outcomes[second])
+            both_valid = tried.valid[first] & tried.valid[second]
+            apart = (distance > 0) & both_valid
             first_apart = block[apart.argmax(axis=0)]
             best[open_] = np.where(apart.any(axis=0), first_apart, -1)
         return best
@@ -492,7 +494,9 @@ class _ShrinkingCases:
         total = np.zeros(len(pairs))
         for column, position in enumerate(self.probe.over):
             feature = self.features[position]
-            gap = np.abs(table[pairs[:, 0], column] - table[pairs[:, 1], column])
+            first = table[pairs[:, 0], column]
+            second = table[pairs[:, 1], column]
+            gap = np.abs(first - second)
             total += gap > 0
             if feature.kind != "category":
                 span = float(feature.high - feature.low) or 1.0
@@ -516,7 +520,8 @@ def _any_kind(
     kept[asked] = tried.hits[answer]
     outcomes[:, asked] = tried.pair[:, answer]
     found = pairs.copy()
-    found[asked] = np.stack([tried.first[answer], tried.second[answer]], axis=1)
+    found[asked, 0] = tried.first[answer]
+    found[asked, 1] = tried.second[answer]
     return _Round(rows, points, kept, found, outcomes)
 
 
@@ -554,4 +559,6 @@ def _rounded(values: Numbers, digits: int) -> tuple[Numbers, Numbers]:
     nearest = np.round(scaled)
     is_whole = np.isclose(scaled, nearest, rtol=1e-12, atol=0)
     scaled = np.where(is_whole, nearest, scaled)
-    return np.floor(scaled) * times / over, np.ceil(scaled) * times / over
+    down = np.floor(scaled) * times / over
+    up = np.ceil(scaled) * times / over
+    return down, up

@@ -43,7 +43,7 @@ def as_strategy(strategy: str | Strategy | Maker) -> Strategy:
     'semi-directed'
     >>> as_strategy("adaptve")
     Traceback (most recent call last):
-    evenhand.runtime.errors.UsageError: strategy = 'adaptve' is unknown; did you mean 'adaptive'? ...
+    evenhand.runtime.errors.UsageError: strategy = 'adaptve' is unknown; did you mean ...
     """
     if isinstance(strategy, Strategy):
         return strategy

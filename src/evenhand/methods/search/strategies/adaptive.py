@@ -30,8 +30,7 @@ from evenhand.runtime.random_streams import stream
 from evenhand.space.row_keys import Seen
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from evenhand.methods.search.arrays import Flags, Indices, Numbers
     from evenhand.methods.search.probe import Tried
     from evenhand.methods.search.strategies.base import Setting
     from evenhand.space.feature import Points
@@ -67,10 +66,10 @@ REALISM = {"many": 0.0, "diverse": 0.0, "realistic": 30.0}
 class Wave:
     """What was proposed last: children of hits first, then the seeds of each source."""
 
-    parents: NDArray[np.intp]
-    moves: NDArray[np.intp]
-    origins: NDArray[np.intp]
-    mended: NDArray[np.bool_]
+    parents: Indices
+    moves: Indices
+    origins: Indices
+    mended: Flags
     seeds: tuple[tuple[int, int], ...]
     """Of each source its number, and how many seeds it proposed."""
 
@@ -139,7 +138,7 @@ class Adaptive(Strategy):
         self._wave = Wave(flood.parents, flood.moves, flood.origins, flood.mended, numbers)
         return self._proposal(points, pairs)
 
-    def _proposal(self, points: Points, pairs: NDArray[np.intp]) -> Proposal:
+    def _proposal(self, points: Points, pairs: Indices) -> Proposal:
         """Return a proposal that counts what the sources have asked for it."""
         asked = sum(source.asked for source in self._sources)
         self._left -= asked
@@ -177,16 +176,17 @@ class Adaptive(Strategy):
             mended=mended,
         )
         fresh = self._fresh(points, children.pairs)
-        score = score[fresh] + self._appeal(points[fresh], children.origins[fresh])
+        appeal = self._appeal(points[fresh], children.origins[fresh])
+        score = score[fresh] + appeal
         best = fresh[np.argsort(-score, kind="stable")[:n]]
         return children.take(best)
 
-    def _fresh(self, points: Points, pairs: NDArray[np.intp]) -> NDArray[np.intp]:
+    def _fresh(self, points: Points, pairs: Indices) -> Indices:
         """Return which inputs were never tried and keep the constraints."""
         fresh = np.flatnonzero(self._seen.fresh(self.probe.keys(points)))
         return fresh[self.probe.valid(points[fresh], pairs[fresh])]
 
-    def _appeal(self, points: Points, origins: NDArray[np.intp]) -> NDArray[np.float64]:
+    def _appeal(self, points: Points, origins: Indices) -> Numbers:
         """Return how welcome inputs are, hits or not.
 
         The fewer hits are in their cell, and the nearer they are to real rows, the more.
@@ -199,8 +199,8 @@ class Adaptive(Strategy):
         return np.asarray(appeal)
 
     def _mend(
-        self, slope: Slope, points: Points, parents: NDArray[np.intp]
-    ) -> tuple[Points, NDArray[np.bool_], NDArray[np.float64]]:
+        self, slope: Slope, points: Points, parents: Indices
+    ) -> tuple[Points, Flags, Numbers]:
         """Move some children back to the middle between the outcomes.
 
         Returns the points, which of them were moved, and what slopes promise of all.
@@ -213,19 +213,23 @@ class Adaptive(Strategy):
         preference = rates[1] ** MENDING_SHARPNESS / (rates**MENDING_SHARPNESS).sum()
         share = np.clip(preference, LEAST_MENDED, MOST_MENDED)
         mended = self._rng.random(len(points)) < share
-        points[mended] = slope.mended(points[mended], after[mended], self._rng)
-        after[mended] = middle[mended] + slope.change(before[mended], points[mended])
+        moved_back = slope.mended(points[mended], after[mended], self._rng)
+        change = slope.change(before[mended], moved_back)
+        points[mended] = moved_back
+        after[mended] = middle[mended] + change
         return points, mended, slope.promise(after, hits.gaps[parents])
 
-    def _drift(self, points: Points, origins: NDArray[np.intp]) -> NDArray[np.float64]:
+    def _drift(self, points: Points, origins: Indices) -> Numbers:
         """Return how far each point is from its real row, as a share of the ranges."""
         assert self._start is not None
         moves = self._moves
         positions = moves.positions
         span = np.maximum(moves.high - moves.low, moves.size)
         rows = self._start[np.maximum(origins, 0)]
-        apart = np.abs(points[:, positions] - rows[:, positions]) / span
-        return np.asarray(np.where(origins < 0, 1.0, apart.mean(axis=1)))
+        difference = points[:, positions] - rows[:, positions]
+        drift = (np.abs(difference) / span).mean(axis=1)
+        has_no_row = origins < 0
+        return np.asarray(np.where(has_no_row, 1.0, drift))
 
     def _seeds(self, n: int) -> tuple[list[Points], tuple[tuple[int, int], ...]]:
         """Return seeds of each source, as many as it pays, and the counts of them.
@@ -250,7 +254,7 @@ class Adaptive(Strategy):
             left -= len(points)
         return parts, tuple(numbers)
 
-    def _seed_shares(self, n: int) -> NDArray[np.float64]:
+    def _seed_shares(self, n: int) -> Numbers:
         """Return the share of the seeds that each source proposes."""
         rates = self._paid / self._cost
         contested = 1 - LEAST_SHARE * len(rates)
@@ -269,7 +273,7 @@ class Adaptive(Strategy):
                 return False
         return source.ready
 
-    def _pairs(self, n: int) -> NDArray[np.intp]:
+    def _pairs(self, n: int) -> Indices:
         """Return two assignments to compare for each seed.
 
         Half of them are as hits had them, half are random.
@@ -313,9 +317,7 @@ class Adaptive(Strategy):
         self._flooded = self._flooded / 2 + [hits.sum(), children]
         self._learn_slope(tried, parents, wave.mended[:children])
 
-    def _learn_slope(
-        self, tried: Tried, parents: NDArray[np.intp], mended: NDArray[np.bool_]
-    ) -> None:
+    def _learn_slope(self, tried: Tried, parents: Indices, mended: Flags) -> None:
         """Learn how margins changed from parents to their children, and whether to mend pays."""
         if self._slope is None:
             return
@@ -328,9 +330,10 @@ class Adaptive(Strategy):
         self._slope.learn(before, after, change[asked])
         wins = np.bincount(mended, weights=tried.hits[:n], minlength=2)
         tries = np.bincount(mended, weights=asked, minlength=2)
-        self._mended = 1 + (self._mended - 1) * MEMORY + np.array([wins, tries])
+        faded = 1 + (self._mended - 1) * MEMORY
+        self._mended = faded + np.array([wins, tries])
 
-    def _learn_seeds(self, tried: Tried, wave: Wave, origins: NDArray[np.intp]) -> NDArray[np.intp]:
+    def _learn_seeds(self, tried: Tried, wave: Wave, origins: Indices) -> Indices:
         """Let each source learn from its own seeds, and return whose seed each input was.
 
         Children of hits belong to no source, which is -1. The origins of seeds that are real rows
@@ -360,9 +363,9 @@ class Adaptive(Strategy):
     def _keep_hits(
         self,
         tried: Tried,
-        parents: NDArray[np.intp],
-        origins: NDArray[np.intp],
-        owners: NDArray[np.intp],
+        parents: Indices,
+        origins: Indices,
+        owners: Indices,
     ) -> None:
         """Add hits to the archive; a source is paid for each that lies in a new cell."""
         hits = np.flatnonzero(tried.hits)
@@ -379,7 +382,8 @@ class Adaptive(Strategy):
         )
         novel = self._archive.add(records)
         paid = owners[hits[novel]]
-        self._paid += np.bincount(paid[paid >= 0], minlength=len(self._sources))
+        is_seed = paid >= 0
+        self._paid += np.bincount(paid[is_seed], minlength=len(self._sources))
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,13 +391,13 @@ class _Children:
     """Children of hits, with how they came about."""
 
     points: Points
-    pairs: NDArray[np.intp]
-    parents: NDArray[np.intp]
-    moves: NDArray[np.intp]
-    origins: NDArray[np.intp]
-    mended: NDArray[np.bool_]
+    pairs: Indices
+    parents: Indices
+    moves: Indices
+    origins: Indices
+    mended: Flags
 
-    def take(self, rows: NDArray[np.intp]) -> _Children:
+    def take(self, rows: Indices) -> _Children:
         """Return some of them."""
         return _Children(
             points=self.points[rows],

@@ -26,8 +26,7 @@ from evenhand.runtime.random_streams import stream
 from evenhand.space.row_keys import Seen
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from evenhand.methods.search.arrays import Numbers
     from evenhand.methods.search.probe import Tried
     from evenhand.methods.search.strategies.base import Setting
     from evenhand.space.feature import Points
@@ -123,16 +122,16 @@ class Aequitas(Strategy):
         self._left = self._global_trials
         """How many inputs the global phase has left; none in a local phase."""
         self._rng = stream(setting.seed, "aequitas", "local")
-        self._numbers: NDArray[np.float64] = np.empty((0, 2))
+        self._numbers: Numbers = np.empty((0, 2))
         self._reach = _FIRST_REACH
         self._clear()
 
     def _clear(self) -> None:
         """Forget the discriminatory inputs to walk from."""
-        self._seeds: list[NDArray[np.float64]] = []
+        self._seeds: list[Numbers] = []
         self._known = Seen()
         self._step = 0
-        self._at: NDArray[np.float64] = np.empty(0)
+        self._at: Numbers = np.empty(0)
         self._laid: list[int] = []
         self._guesses: list[bool] = []
         self._hit = True
@@ -212,7 +211,7 @@ class Aequitas(Strategy):
             # There is nothing to walk from, so another global phase follows.
             self._left = self._global_trials
 
-    def _ahead(self, n: int) -> NDArray[np.float64]:
+    def _ahead(self, n: int) -> Numbers:
         """Return the random numbers of the next steps, two each.
 
         They are the same however many are asked at once.

@@ -13,8 +13,7 @@ from evenhand.methods.search.strategies.moves import FeatureMoves
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
-
+    from evenhand.methods.search.arrays import Flags, Numbers
     from evenhand.methods.search.probe import Probe
     from evenhand.space.feature import Points
 
@@ -55,7 +54,7 @@ class Chances:
         """
 
     @property
-    def shares(self) -> NDArray[np.float64]:
+    def shares(self) -> Numbers:
         """The chance of each feature to be the one to step in: σpr."""
         weights = np.diff(self.cumulative, prepend=0.0)
         return weights / self.cumulative[-1]
@@ -67,14 +66,15 @@ class Chances:
         copied.cumulative = self.cumulative.copy()
         return copied
 
-    def still(self, numbers: NDArray[np.float64]) -> list[int]:
+    def still(self, numbers: Numbers) -> list[int]:
         """Return the choices of steps after which nothing is updated (Aequitas random).
 
         Each takes two random numbers in [0, 1).
         """
         cumulative = np.array(self.cumulative)
         last = len(cumulative) - 1
-        place = np.searchsorted(cumulative, numbers[:, 0] * cumulative[-1], side="right")
+        drawn_weights = numbers[:, 0] * cumulative[-1]
+        place = np.searchsorted(cumulative, drawn_weights, side="right")
         place = np.minimum(place, last)
         goes_down = numbers[:, 1] < np.array(self.down)[place]
         choices: list[int] = np.where(goes_down, ~place, place).tolist()
@@ -156,7 +156,7 @@ class Walkway:
     def __len__(self) -> int:
         return len(self._moves.features)
 
-    def walked(self, start: NDArray[np.float64], choices: Sequence[int]) -> Points:
+    def walked(self, start: Numbers, choices: Sequence[int]) -> Points:
         """Return the points after each of these steps.
 
         A step that cannot be taken stays where it is.
@@ -182,7 +182,7 @@ class Walkway:
             stretch = max(_LEAST_STRETCH, 2 * kept)
         return found
 
-    def _path(self, start: NDArray[np.float64], choices: Sequence[int]) -> Points:
+    def _path(self, start: Numbers, choices: Sequence[int]) -> Points:
         """Return the points after each step, whatever constraints there are."""
         low = self._low
         high = self._high
@@ -203,7 +203,7 @@ class Walkway:
         found[:, self._moves.positions] = rows
         return self._moves.snapped(found)
 
-    def _comparable(self, points: Points) -> NDArray[np.bool_]:
+    def _comparable(self, points: Points) -> Flags:
         """Return of which points two members of the class keep the constraints."""
         table = self.probe.table
         members = self.probe.space.under(points, self.probe.names, table)

@@ -10,8 +10,7 @@ import numpy as np
 from evenhand.space.grid import Cells
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from evenhand.methods.search.arrays import Flags, Generator, Indices, Keys, Numbers
     from evenhand.methods.search.probe import Probe
     from evenhand.space.feature import Points
 
@@ -35,15 +34,15 @@ class HitRecords:
     """
 
     points: Points
-    pairs: NDArray[np.intp]
-    parents: NDArray[np.intp]
-    origins: NDArray[np.intp]
+    pairs: Indices
+    parents: Indices
+    origins: Indices
     """The real row that each hit comes from."""
-    depths: NDArray[np.float64]
+    depths: Numbers
     """How far each is from being none, from 0 to 1; 0 for all where margins are not known."""
-    middles: NDArray[np.float64]
+    middles: Numbers
     """The middle between the margins of each."""
-    gaps: NDArray[np.float64]
+    gaps: Numbers
     """How far apart the margins of each are."""
 
     @classmethod
@@ -80,8 +79,8 @@ class Archive:
     def __init__(self, probe: Probe) -> None:
         self._grid = Cells(probe.space, probe.free)
         self.hits = HitRecords.empty(len(probe.space.features))
-        self._wins: NDArray[np.float64] = np.empty(0)
-        self._tries: NDArray[np.float64] = np.empty(0)
+        self._wins: Numbers = np.empty(0)
+        self._tries: Numbers = np.empty(0)
         self._cells = np.empty(0, dtype=np.uint64)
         # The hits sorted by cell; of each cell known, where its hits start and how many there are.
         self._order = np.empty(0, dtype=np.intp)
@@ -97,7 +96,7 @@ class Archive:
         """How many cells hold a hit."""
         return len(self._known)
 
-    def add(self, new: HitRecords) -> NDArray[np.bool_]:
+    def add(self, new: HitRecords) -> Flags:
         """Add hits, and return which of them lie in cells without one so far."""
         is_child = new.parents >= 0
         parents = new.parents[is_child]
@@ -106,7 +105,7 @@ class Archive:
         tries[is_child] = np.minimum(self._tries[parents], INHERITED)
         wins[is_child] = self.robustness(parents) * tries[is_child]
         cells = self._grid.of(new.points)
-        novel: NDArray[np.bool_] = self.crowd(cells) == 0
+        novel: Flags = self.crowd(cells) == 0
         self.hits = self.hits.followed_by(new)
         self._wins = np.concatenate([self._wins, wins])
         self._tries = np.concatenate([self._tries, tries])
@@ -122,25 +121,27 @@ class Archive:
             self._cells[self._order], return_index=True, return_counts=True
         )
 
-    def learn(self, parents: NDArray[np.intp], hits: NDArray[np.bool_]) -> None:
+    def learn(self, parents: Indices, hits: Flags) -> None:
         """Learn how inputs next to these parents fared."""
         self._tries += np.bincount(parents, minlength=len(self))
         self._wins += np.bincount(parents, weights=hits, minlength=len(self))
 
-    def robustness(self, parents: NDArray[np.intp]) -> NDArray[np.float64]:
+    def robustness(self, parents: Indices) -> Numbers:
         """Return how often inputs next to these hits were hits too."""
         return self._wins[parents] / self._tries[parents]
 
-    def promise(self, parents: NDArray[np.intp]) -> NDArray[np.float64]:
+    def promise(self, parents: Indices) -> Numbers:
         """Return the logarithm of how likely inputs next to these hits are believed to be hits."""
         depths = self.hits.depths[parents]
-        return np.log(self.robustness(parents)) + DEEP * np.log(SHALLOW + depths)
+        by_robustness = np.log(self.robustness(parents))
+        by_depth = DEEP * np.log(SHALLOW + depths)
+        return by_robustness + by_depth
 
-    def cell_of(self, points: Points) -> NDArray[np.uint64]:
+    def cell_of(self, points: Points) -> Keys:
         """Return the number of each point's cell."""
         return self._grid.of(points)
 
-    def crowd(self, cells: NDArray[np.uint64]) -> NDArray[np.intp]:
+    def crowd(self, cells: Keys) -> Indices:
         """Return how many hits each cell holds."""
         if not len(self._known):
             return np.zeros(len(cells), dtype=np.intp)
@@ -149,14 +150,15 @@ class Archive:
         is_known = self._known[place] == cells
         return np.where(is_known, self._counts[place], 0)
 
-    def parents(self, n: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    def parents(self, n: int, rng: Generator) -> Indices:
         """Draw parents, half of them from the cells and half from the recent hits.
 
         All cells are as likely, however many hits they hold.
         """
         half = n // 2
         cell = rng.integers(0, self.cells, half)
-        within = np.floor(rng.random(half) * self._counts[cell]).astype(np.intp)
+        shares = rng.random(half)
+        within = np.floor(shares * self._counts[cell]).astype(np.intp)
         from_cells = self._order[self._starts[cell] + within]
         oldest_recent = max(0, len(self) - RECENT)
         recent = rng.integers(oldest_recent, len(self), n - half)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from evenhand.methods.search.arrays import Flags, Generator, Indices, Numbers
     from evenhand.methods.search.strategies.moves import FeatureMoves
     from evenhand.space.feature import Points
 
@@ -51,7 +50,7 @@ class Arms:
         self._length_wins = np.full(MOST_MOVES, PRIOR_WINS)
         self._length_tries = np.full(MOST_MOVES, PRIOR_TRIES)
 
-    def choose(self, n: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    def choose(self, n: int, rng: Generator) -> Indices:
         """Return the arms of each of `n` children, one row for each move.
 
         An arm of -1 stands for a child that has no more moves.
@@ -64,20 +63,22 @@ class Arms:
         # Each move of each child follows one of the shared draws from the posterior.
         posterior = rng.integers(0, POSTERIORS, len(move))
         row = move * POSTERIORS + posterior
-        position = np.searchsorted(table, row + rng.random(len(row)), side="right")
+        drawn = row + rng.random(len(row))
+        position = np.searchsorted(table, drawn, side="right")
         arm = position - row * arms
         chosen = np.full((MOST_MOVES, n), -1, dtype=np.intp)
         chosen[move, child] = np.minimum(arm, arms - 1)
         return chosen
 
-    def _drawn_lengths(self, n: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    def _drawn_lengths(self, n: int, rng: Generator) -> Indices:
         """Return how many moves each of `n` children makes, rather as many as went well."""
         success_rates = self._length_wins / self._length_tries
         weights = success_rates**2
         cumulative = np.cumsum(weights / weights.sum())
-        return 1 + np.searchsorted(cumulative[:-1], rng.random(n), side="right")
+        drawn = rng.random(n)
+        return 1 + np.searchsorted(cumulative[:-1], drawn, side="right")
 
-    def _cumulative_weights(self, rng: np.random.Generator) -> NDArray[np.float64]:
+    def _cumulative_weights(self, rng: Generator) -> Numbers:
         """Return one sorted table of cumulative arm weights, for every move and posterior draw.
 
         Row i fills the numbers from i to i + 1, so that a single search finds arms for all rows.
@@ -94,7 +95,7 @@ class Arms:
         offsets = np.arange(len(cumulative))[:, None]
         return np.asarray((cumulative + offsets).ravel())
 
-    def apply(self, points: Points, chosen: NDArray[np.intp], rng: np.random.Generator) -> Points:
+    def apply(self, points: Points, chosen: Indices, rng: Generator) -> Points:
         """Return the points after these moves; they are changed in place."""
         moves = self.moves
         for arms in chosen:
@@ -106,20 +107,21 @@ class Arms:
             size = moves.size[which]
             direction = np.where(kind == STEP_DOWN, -1.0, 1.0)
             stepped = points[rows, column] + direction * size
-            any_value = np.floor(rng.random(len(rows)) * moves.counts[which])
+            shares = rng.random(len(rows))
+            any_value = np.floor(shares * moves.counts[which])
             jumped = low + any_value * size
             values = np.where(kind == JUMP, jumped, stepped)
             points[rows, column] = np.clip(values, low, high)
         return moves.snapped(points)
 
-    def promise(self, chosen: NDArray[np.intp]) -> NDArray[np.float64]:
+    def promise(self, chosen: Indices) -> Numbers:
         """Return the logarithm of how likely these moves are believed to end at a hit."""
         log_rates = np.log(self.wins / self.tries)
         # An arm of -1 finds the last entry: no move costs nothing.
         log_rates = np.append(log_rates, 0.0)
         return np.asarray(log_rates[chosen].sum(axis=0))
 
-    def learn(self, chosen: NDArray[np.intp], hits: NDArray[np.bool_]) -> None:
+    def learn(self, chosen: Indices, hits: Flags) -> None:
         """Learn from what these moves led to; several moves of one child share the credit."""
         lengths = (chosen >= 0).sum(axis=0)
         self._length_wins = _faded(self._length_wins, PRIOR_WINS)
@@ -137,6 +139,6 @@ class Arms:
             self.wins += np.bincount(used, weights=won, minlength=len(self.wins))
 
 
-def _faded(counts: NDArray[np.float64], prior: float) -> NDArray[np.float64]:
+def _faded(counts: Numbers, prior: float) -> Numbers:
     """Return counts moved towards what they were at first, as old evidence fades."""
     return prior + (counts - prior) * MEMORY

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from typing import Self
 
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from evenhand.methods.search.arrays import Generator, Indices
     from evenhand.methods.search.probe import Probe, Tried
     from evenhand.space.feature import Points
     from evenhand.space.space import Space
@@ -38,7 +36,7 @@ class Proposal:
     """
 
     points: Points
-    pairs: NDArray[np.intp] | None = None
+    pairs: Indices | None = None
     """The two assignments to compare for each input, as rows of `setting.probe.table`.
 
     None compares all of them.
@@ -77,7 +75,7 @@ class Setting:
         """
         return self.probe.free
 
-    def random(self, *name: str) -> np.random.Generator:
+    def random(self, *name: str) -> Generator:
         """Return random numbers that are the same for the same seed and name."""
         from evenhand.runtime.random_streams import stream
 

@@ -14,8 +14,7 @@ from evenhand.methods.search.strategies.bandit import Arms
 from evenhand.methods.search.strategies.start_points import SeedSource
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from evenhand.methods.search.arrays import Flags, Generator, Indices
     from evenhand.methods.search.probe import Tried
     from evenhand.methods.search.strategies.moves import FeatureMoves
     from evenhand.space.feature import Points
@@ -65,7 +64,7 @@ class Bisection(SeedSource):
         """Whether there are ends to bisect between."""
         return bool(self.moves.features) and 2 <= len(self._ends) <= MOST_OUTCOMES
 
-    def propose(self, n: int, rng: np.random.Generator) -> Points:
+    def propose(self, n: int, rng: Generator) -> Points:
         """Return the middle of each way."""
         self._settle()
         if len(self._from) < n:
@@ -76,27 +75,30 @@ class Bisection(SeedSource):
         self._middle = self._between(rng)
         return np.asfortranarray(self._middle)
 
-    def _begin(self, n: int, rng: np.random.Generator) -> None:
+    def _begin(self, n: int, rng: Generator) -> None:
         """Start ways between ends of different outcomes."""
         # Outcomes of mixed types do not compare; their texts do, and give the same order each time.
         outcomes = sorted(self._ends, key=repr)
         near = rng.integers(0, len(outcomes), n)
-        far = (near + rng.integers(1, len(outcomes), n)) % len(outcomes)
+        further = rng.integers(1, len(outcomes), n)
+        far = (near + further) % len(outcomes)
         picks = rng.random((2, n))
         sides = np.empty((2, n), dtype=object)
-        starts = np.empty((2, n, len(self.probe.space.features)))
+        width = len(self.probe.space.features)
+        starts = np.empty((2, n, width))
         for end, which in enumerate((near, far)):
             for number, outcome in enumerate(outcomes):
                 rows = np.flatnonzero(which == number)
                 known = self._ends[outcome]
-                picked = np.floor(picks[end, rows] * len(known)).astype(np.intp)
+                shares = picks[end, rows]
+                picked = np.floor(shares * len(known)).astype(np.intp)
                 starts[end, rows] = known[picked]
                 sides[end, rows] = outcome
         self._from = np.concatenate([self._from, starts[0]])
         self._to = np.concatenate([self._to, starts[1]])
         self._sides = np.concatenate([self._sides, sides], axis=1)
 
-    def _between(self, rng: np.random.Generator) -> Points:
+    def _between(self, rng: Generator) -> Points:
         """Return an input between both ends of each way.
 
         Half of the features that differ are switched; where only one differs, it is halved.
@@ -113,11 +115,13 @@ class Bisection(SeedSource):
         middle = np.where(switched, far, near)
         rows = np.flatnonzero(differing == 1)
         which = differ[rows].argmax(axis=1)
-        steps = (far - near)[rows, which] / moves.size[which]
+        size = moves.size[which]
+        steps = (far - near)[rows, which] / size
         # At least one step, or a way of less than two, as continuous features have, would never
         # end.
-        half = np.maximum(np.trunc(np.abs(steps) / 2), 1)
-        middle[rows, which] += np.sign(steps) * half * moves.size[which]
+        half = np.trunc(np.abs(steps) / 2)
+        half = np.maximum(half, 1)
+        middle[rows, which] += np.sign(steps) * half * size
         found = self._from.copy()
         found[:, moves.positions] = middle
         return moves.snapped(found)
@@ -125,20 +129,22 @@ class Bisection(SeedSource):
     def _settle(self) -> None:
         """End the ways whose ends are one step apart: they are edges."""
         moves = self.moves
-        differ = self._from[:, moves.positions] != self._to[:, moves.positions]
+        near = self._from[:, moves.positions]
+        far = self._to[:, moves.positions]
+        differ = near != far
         apart = differ.any(axis=1)
         which = differ.argmax(axis=1)
         rows = np.arange(len(self._from))
-        column = moves.positions[which]
-        distance = np.abs(self._from[rows, column] - self._to[rows, column])
+        distance = np.abs(near[rows, which] - far[rows, which])
         is_category = np.array([feature.kind == "category" for feature in moves.features])
         # Any two levels of a category are neighbours: there is nothing between them to try.
-        neighbours = is_category[which] | (distance < ONE_STEP * moves.size[which])
+        is_one_step = distance < ONE_STEP * moves.size[which]
+        neighbours = is_category[which] | is_one_step
         done = (differ.sum(axis=1) <= 1) & neighbours & apart
         self._edges.keep(self._from[done], self._to[done], which[done])
         self._keep(~done & apart)
 
-    def _keep(self, kept: NDArray[np.bool_]) -> None:
+    def _keep(self, kept: Flags) -> None:
         """Forget all other ways."""
         self._from = self._from[kept]
         self._to = self._to[kept]
@@ -177,7 +183,7 @@ class Edges(SeedSource):
         self._arms = Arms(moves)
         self._from = moves.nothing
         self._to = moves.nothing
-        self._which: NDArray[np.intp] = np.empty(0, dtype=np.intp)
+        self._which: Indices = np.empty(0, dtype=np.intp)
         self._asked = (self._from, self._to, self._which)
         self._chosen = np.empty((1, 0), dtype=np.intp)
 
@@ -186,13 +192,13 @@ class Edges(SeedSource):
         """Whether there are edges."""
         return len(self._from) > 0
 
-    def keep(self, near: Points, far: Points, which: NDArray[np.intp]) -> None:
+    def keep(self, near: Points, far: Points, which: Indices) -> None:
         """Keep the newest edges, with the free feature in which their two inputs differ."""
         self._from = np.concatenate([self._from, near])[-EDGES:]
         self._to = np.concatenate([self._to, far])[-EDGES:]
         self._which = np.concatenate([self._which, which])[-EDGES:]
 
-    def propose(self, n: int, rng: np.random.Generator) -> Points:
+    def propose(self, n: int, rng: Generator) -> Points:
         """Return both inputs of moved edges: the first inputs of all, then the second ones."""
         rows = rng.integers(0, len(self._from), n // 2)
         which = self._which[rows]

@@ -13,12 +13,9 @@ from scipy.special import ndtr
 from evenhand.space.design_matrix import columns, owners
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from evenhand.methods.search.arrays import Generator, Numbers
     from evenhand.methods.search.strategies.moves import FeatureMoves
     from evenhand.space.feature import Points
-
-    Numbers = NDArray[np.float64]
 
 MEMORY = 0.98
 """How much of what was learnt still counts one wave later."""
@@ -81,7 +78,8 @@ class Slope:
         self._seen += len(change)
         scale = np.diag(self._products)
         ridge = RIDGE * np.maximum(scale, scale.mean()) + 1e-12
-        weights = np.linalg.solve(self._products + np.diag(ridge), self._targets)
+        ridged = self._products + np.diag(ridge)
+        weights = np.linalg.solve(ridged, self._targets)
         self._weights = np.asarray(weights, dtype=np.float64)
 
     def _learn_error(self, moved: Numbers, change: Numbers) -> None:
@@ -100,7 +98,8 @@ class Slope:
         # The same as the product with the design matrix, whose columns for each level would take
         # much memory.
         slopes = np.zeros(len(moves.features))
-        slopes[self._numbers] = (self._weights[self._first] / self._span)[self._numbers]
+        slope_of_each = self._weights[self._first] / self._span
+        slopes[self._numbers] = slope_of_each[self._numbers]
         moved = after[:, moves.positions] - before[:, moves.positions]
         total = np.einsum("ij,j->i", moved, slopes)
         for which in self._categories.tolist():
@@ -112,15 +111,17 @@ class Slope:
             total[rows] += self._weights[new] - self._weights[old]
         return np.asarray(total)
 
-    def mended(self, points: Points, middle: Numbers, rng: np.random.Generator) -> Points:
+    def mended(self, points: Points, middle: Numbers, rng: Generator) -> Points:
         """Return the points with one number each moved so that the middle should be zero."""
         found: Points = np.array(points)
         if not len(self._numbers):
             return found
-        which = self._numbers[rng.integers(0, len(self._numbers), len(points))]
+        picked = rng.integers(0, len(self._numbers), len(points))
+        which = self._numbers[picked]
         moves = self.moves
         size = moves.size[which]
-        slope_of_a_step = self._weights[self._first[which]] * size / self._span[which]
+        slope = self._weights[self._first[which]]
+        slope_of_a_step = slope * size / self._span[which]
         with np.errstate(divide="ignore", invalid="ignore"):
             wanted = np.round(-middle / slope_of_a_step)
             steps = np.nan_to_num(wanted, nan=0.0, posinf=0.0, neginf=0.0)
@@ -129,7 +130,9 @@ class Slope:
         rows = np.arange(len(points))
         column = moves.positions[which]
         moved = found[rows, column] + reach
-        found[rows, column] = np.clip(moved, moves.low[which], moves.high[which])
+        low = moves.low[which]
+        high = moves.high[which]
+        found[rows, column] = np.clip(moved, low, high)
         return moves.snapped(found)
 
     def promise(self, middle: Numbers, gap: Numbers) -> Numbers:

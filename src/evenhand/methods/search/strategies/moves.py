@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from evenhand.methods.search.arrays import Counts, Generator, Indices, Numbers
     from evenhand.methods.search.probe import Probe
     from evenhand.space.feature import Feature, Points
 
@@ -49,7 +48,7 @@ class FeatureMoves:
         return tuple(self.probe.space.features[position] for position in self.probe.free)
 
     @cached_property
-    def positions(self) -> NDArray[np.intp]:
+    def positions(self) -> Indices:
         """Their positions in the space."""
         return np.array(self.probe.free, dtype=np.intp)
 
@@ -59,48 +58,50 @@ class FeatureMoves:
         return np.empty((0, len(self.probe.space.features)))
 
     @cached_property
-    def low(self) -> NDArray[np.float64]:
+    def low(self) -> Numbers:
         """The least encoded value of each."""
         return np.array([_first(feature) for feature in self.features])
 
     @cached_property
-    def high(self) -> NDArray[np.float64]:
+    def high(self) -> Numbers:
         """The largest encoded value of each."""
         return np.array([_last(feature) for feature in self.features])
 
     @cached_property
-    def size(self) -> NDArray[np.float64]:
+    def size(self) -> Numbers:
         """How far one step goes: to the next value, or a hundredth of a continuous range."""
         return np.array([_step(feature) for feature in self.features])
 
     @cached_property
-    def counts(self) -> NDArray[np.float64]:
+    def counts(self) -> Numbers:
         """How many values each has."""
         return np.round((self.high - self.low) / self.size) + 1
 
-    def step(self, points: Points, which: NDArray[np.intp], by: NDArray[np.int64]) -> Points:
+    def step(self, points: Points, which: Indices, by: Counts) -> Points:
         """Return the points with one feature each moved by some steps, no further than its ends.
 
         This is the perturbation of Aequitas (Definition 2) for steps of -1 and +1.
         """
         column = self.positions[which]
         rows = np.arange(len(points))
+        low = self.low[which]
+        high = self.high[which]
         moved = points[rows, column] + by * self.size[which]
-        values = np.clip(moved, self.low[which], self.high[which])
+        values = np.clip(moved, low, high)
         return self._placed(points, which, values)
 
-    def jump(self, points: Points, which: NDArray[np.intp], rng: np.random.Generator) -> Points:
+    def jump(self, points: Points, which: Indices, rng: Generator) -> Points:
         """Return the points with one feature each set to any of its values, all as likely."""
-        place = np.floor(rng.random(len(points)) * self.counts[which])
+        shares = rng.random(len(points))
+        place = np.floor(shares * self.counts[which])
         values = self.low[which] + place * self.size[which]
         return self._placed(points, which, np.minimum(values, self.high[which]))
 
-    def _placed(
-        self, points: Points, which: NDArray[np.intp], values: NDArray[np.float64]
-    ) -> Points:
+    def _placed(self, points: Points, which: Indices, values: Numbers) -> Points:
         """Return the points with these values of one feature each."""
         found: Points = np.array(points, order="F")
-        found[np.arange(len(points)), self.positions[which]] = values
+        rows = np.arange(len(points))
+        found[rows, self.positions[which]] = values
         return self.snapped(found)
 
     def snapped(self, points: Points) -> Points:

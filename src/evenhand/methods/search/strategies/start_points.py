@@ -12,13 +12,10 @@ from evenhand.methods.search.strategies.base import Proposal
 from evenhand.methods.search.strategies.moves import FeatureMoves
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from evenhand.methods.search.arrays import Generator, Indices, Numbers
     from evenhand.methods.search.margins import Margins
     from evenhand.methods.search.probe import Probe, Tried
     from evenhand.space.feature import Points
-
-    Numbers = NDArray[np.float64]
 
 NEAR = 1024
 """How many near misses are kept."""
@@ -47,7 +44,7 @@ class SeedSource(ABC):
         return True
 
     @abstractmethod
-    def propose(self, n: int, rng: np.random.Generator) -> Points:
+    def propose(self, n: int, rng: Generator) -> Points:
         """Return up to `n` inputs to try."""
 
     def learn(self, tried: Tried) -> None:  # noqa: B027
@@ -60,7 +57,7 @@ class SeedSource(ABC):
 class UniformSeeds(SeedSource):
     """Inputs drawn uniformly from the space: blind, and never wrong about where to look."""
 
-    def propose(self, n: int, rng: np.random.Generator) -> Points:
+    def propose(self, n: int, rng: Generator) -> Points:
         """Return `n` uniform inputs."""
         return self.probe.space.draw(n, rng)
 
@@ -68,15 +65,15 @@ class UniformSeeds(SeedSource):
 class RealRowSeeds(SeedSource):
     """Real rows, each once in a random order, then rows with one or two features changed."""
 
-    def __init__(self, moves: FeatureMoves, rows: Points, rng: np.random.Generator) -> None:
+    def __init__(self, moves: FeatureMoves, rows: Points, rng: Generator) -> None:
         super().__init__(moves)
         self.rows = rows
         self._order = rng.permutation(len(rows))
         self._next = 0
-        self.origins: NDArray[np.intp] = np.empty(0, dtype=np.intp)
+        self.origins: Indices = np.empty(0, dtype=np.intp)
         """The rows that the inputs proposed last were made of."""
 
-    def propose(self, n: int, rng: np.random.Generator) -> Points:
+    def propose(self, n: int, rng: Generator) -> Points:
         """Return the next rows, and changed ones where they are used up."""
         unused = self._order[self._next : self._next + n]
         self._next += len(unused)
@@ -94,7 +91,7 @@ class MarginSeeds(SeedSource):
         super().__init__(moves)
         self._margins = margins
 
-    def propose(self, n: int, rng: np.random.Generator) -> Points:
+    def propose(self, n: int, rng: Generator) -> Points:
         """Return inputs at the boundary, fewer where too few lie on one side of it."""
         draws = self.probe.space.draw(n, rng)
         found, self.asked = boundary_points(self._margins, self.probe, draws)
@@ -126,7 +123,7 @@ class NearMissSeeds(SeedSource):
         self._points = points[kept]
         self._near = near[kept]
 
-    def propose(self, n: int, rng: np.random.Generator) -> Points:
+    def propose(self, n: int, rng: Generator) -> Points:
         """Return near misses with one or two features changed, rather the nearer ones."""
         nearest_first = np.argsort(-self._near, kind="stable")
         # The square of a uniform number is rather small: the first half gets 71 % of the draws.
@@ -136,7 +133,7 @@ class NearMissSeeds(SeedSource):
         return np.asfortranarray(stirred(self.moves, misses, rng))
 
 
-def stirred(moves: FeatureMoves, points: Points, rng: np.random.Generator) -> Points:
+def stirred(moves: FeatureMoves, points: Points, rng: Generator) -> Points:
     """Return the points with one or two features changed.
 
     Three in four changes are a step, the others a jump.
@@ -160,7 +157,7 @@ def boundary_points(
     margins: Margins,
     probe: Probe,
     points: Points,
-    pairs: NDArray[np.intp] | None = None,
+    pairs: Indices | None = None,
     steps: int = 3,
 ) -> tuple[Proposal, int]:
     """Move points to where two members of their class get different outcomes.
@@ -220,13 +217,19 @@ def _by_gradients(
     for _ in range(steps):
         _, above, slopes = margins.gradients(_both_members(moves.probe, proposal))
         middle = _mean_of_members(above)
-        slope = slopes[:, free].reshape(2, -1, len(free)).mean(axis=0)
+        slopes_of_members = slopes[:, free].reshape(2, -1, len(free))
+        slope = slopes_of_members.mean(axis=0)
         points = _newton(moves, proposal.points, middle, slope)
         proposal = replace(proposal, points=points)
     return proposal
 
 
-def _newton(moves: FeatureMoves, points: Points, above: Numbers, slopes: Numbers) -> Points:
+def _newton(
+    moves: FeatureMoves,
+    points: Points,
+    above: Numbers,
+    slopes: Numbers,
+) -> Points:
     """Return the points moved along the gradient by what would take their margins to zero.
 
     Distances are shares of the features' ranges, and the points stay on the features' values. What
@@ -290,11 +293,13 @@ def _by_false_position(
         values = ends[0] * (1 - share) + ends[1] * share
         found[:, positions] = _nearest_values(moves, values, slice(None))
         here = middle_margins(Proposal(moves.snapped(found), pairs))
+        values = found[:, positions]
         for side, is_end in enumerate((here > 0, here <= 0)):
-            ends[side] = np.where(is_end[:, None], found[:, positions], ends[side])
+            ends[side] = np.where(is_end[:, None], values, ends[side])
             at_ends[side] = np.where(is_end, here, at_ends[side])
     first_is_nearer = np.abs(at_ends[0]) < np.abs(at_ends[1])
-    found[:, positions] = np.where(first_is_nearer[:, None], ends[0], ends[1])
+    nearer_end = np.where(first_is_nearer[:, None], ends[0], ends[1])
+    found[:, positions] = nearer_end
     return Proposal(found, pairs)
 
 
@@ -305,9 +310,7 @@ def _cut(positive: Numbers, negative: Numbers) -> Numbers:
         return np.nan_to_num(share, nan=0.5)
 
 
-def _nearest_values(
-    moves: FeatureMoves, values: Numbers, which: NDArray[np.intp] | slice
-) -> Numbers:
+def _nearest_values(moves: FeatureMoves, values: Numbers, which: Indices | slice) -> Numbers:
     """Return the values that features have nearest to these."""
     has_steps = np.array(
         [feature.kind == "category" or feature.step is not None for feature in moves.features]

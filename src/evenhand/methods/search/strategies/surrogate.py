@@ -25,13 +25,10 @@ from evenhand.methods.search.strategies.surrogate_model import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from evenhand.methods.search.arrays import Indices, Numbers
     from evenhand.methods.search.probe import Tried
     from evenhand.methods.search.strategies.base import Setting
     from evenhand.space.feature import Points
-
-    Numbers = NDArray[np.float64]
 
 FIRST = 64
 """How many classes are tried before the first models are fitted."""
@@ -60,12 +57,12 @@ class _Candidates:
     """
 
     points: Points
-    pairs: NDArray[np.intp]
-    parents: NDArray[np.intp]
-    moves: NDArray[np.intp]
-    origins: NDArray[np.intp]
+    pairs: Indices
+    parents: Indices
+    moves: Indices
+    origins: Indices
 
-    def take(self, rows: NDArray[np.intp]) -> _Candidates:
+    def take(self, rows: Indices) -> _Candidates:
         """Return some of them."""
         return _Candidates(
             points=self.points[rows],
@@ -139,10 +136,14 @@ class Surrogate(Adaptive):
         parts, numbers = self._seeds(n - len(best.points))
         # What is not a child comes last, where it is taken neither for a child nor for the seed of
         # a source.
-        points = np.concatenate([best.points[:children], *parts, best.points[children:]])
+        child_points = best.points[:children]
+        other_points = best.points[children:]
+        points = np.concatenate([child_points, *parts, other_points])
         seeds = len(points) - len(best.points)
         seed_pairs = self._pairs(seeds)
-        pairs = np.concatenate([best.pairs[:children], seed_pairs, best.pairs[children:]])
+        child_pairs = best.pairs[:children]
+        other_pairs = best.pairs[children:]
+        pairs = np.concatenate([child_pairs, seed_pairs, other_pairs])
         self._wave = Wave(
             parents=best.parents[:children],
             moves=best.moves[:, :children],

@@ -16,12 +16,9 @@ from evenhand.runtime.random_streams import stream
 from evenhand.space.design_matrix import columns
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from evenhand.methods.search.arrays import Flags, Indices, Numbers, Outcomes
     from evenhand.methods.search.probe import Probe, Tried
     from evenhand.space.feature import Points
-
-    Numbers = NDArray[np.float64]
 
 SIGNALS = 3
 """How many signals a screen gives of a class: flip, doubt and hit."""
@@ -59,7 +56,7 @@ class Targets:
     ([0.5], [0.5])
     """
 
-    def __init__(self, outcomes: NDArray[Any], gap: object) -> None:
+    def __init__(self, outcomes: Outcomes, gap: object) -> None:
         self.gap = float(gap) if isinstance(gap, int | float) else None
         are_numbers = outcomes.dtype.kind in "iuf"
         has_many_values = are_numbers and len(np.unique(outcomes)) > MOST_LABELS
@@ -73,7 +70,7 @@ class Targets:
             commonest_first = np.argsort(-counts, kind="stable")
             self._labels = np.sort(labels[commonest_first[:MOST_LABELS]])
 
-    def of(self, outcomes: NDArray[Any]) -> Numbers:
+    def of(self, outcomes: Outcomes) -> Numbers:
         """Return one column for each label, or the scaled number."""
         if self.numeric:
             scaled = (_finite(outcomes) - self._middle) / self._scale
@@ -99,7 +96,7 @@ class Targets:
         return ratio / (1 + ratio), np.zeros(len(first))
 
 
-def _finite(outcomes: NDArray[Any]) -> Numbers:
+def _finite(outcomes: Outcomes) -> Numbers:
     """Return numbers whose infinities are the largest and least known, and no NaN."""
     values = outcomes.astype(np.float64)
     known = values[np.isfinite(values)]
@@ -129,7 +126,7 @@ class HitScreen:
         points = known.points[rows]
         pairs = known.pairs[rows]
         hits = known.hits[rows]
-        outcomes = np.concatenate([known.outcomes[rows, 0], known.outcomes[rows, 1]])
+        outcomes = known.outcomes[rows].T.ravel()
         if len(np.unique(outcomes.astype(str))) < 2:
             return None
         targets = Targets(outcomes, probe.view.differs)
@@ -141,7 +138,7 @@ class HitScreen:
         hit_model = _fitted_hit_model(_classes(probe, points, pairs), hits, state)
         return cls(probe, targets, outcome_model, hit_model)
 
-    def signals(self, points: Points, pairs: NDArray[np.intp]) -> Numbers:
+    def signals(self, points: Points, pairs: Indices) -> Numbers:
         """Return the signals of classes, each the larger the likelier the class is a hit.
 
         These are flip and doubt of the outcome, and the log odds of a hit.
@@ -155,7 +152,9 @@ class HitScreen:
         if self.hit_model is not None:
             chance = self.hit_model.predict(_classes(self.probe, points, pairs))
         log_odds = np.log((chance + FLOOR) / (1 - chance + FLOOR))
-        return np.stack([np.log(flip + FLOOR), np.log(doubt + FLOOR), log_odds], axis=1)
+        log_flip = np.log(flip + FLOOR)
+        log_doubt = np.log(doubt + FLOOR)
+        return np.stack([log_flip, log_doubt, log_odds], axis=1)
 
 
 def _fitted_outcome_model(members: Numbers, targets: Numbers, state: int) -> Any:
@@ -168,7 +167,7 @@ def _fitted_outcome_model(members: Numbers, targets: Numbers, state: int) -> Any
     return model.fit(members, targets)
 
 
-def _fitted_hit_model(classes: Numbers, hits: NDArray[np.bool_], state: int) -> Any:
+def _fitted_hit_model(classes: Numbers, hits: Flags, state: int) -> Any:
     from sklearn.ensemble import ExtraTreesRegressor
 
     # Hits and misses weigh the same in all, however rare one of them is.
@@ -178,15 +177,16 @@ def _fitted_hit_model(classes: Numbers, hits: NDArray[np.bool_], state: int) -> 
     return model.fit(classes, hits.astype(np.float64), weights)
 
 
-def _both_members(probe: Probe, points: Points, pairs: NDArray[np.intp]) -> Numbers:
+def _both_members(probe: Probe, points: Points, pairs: Indices) -> Numbers:
     """Return the design matrix of one member of each class, then of the other."""
     positions = tuple(sorted(probe.free + probe.over))
-    first = columns(probe.space, probe.member(points, pairs[:, 0]), positions)
-    second = columns(probe.space, probe.member(points, pairs[:, 1]), positions)
-    return np.concatenate([first, second])
+    first = probe.member(points, pairs[:, 0])
+    second = probe.member(points, pairs[:, 1])
+    members = [columns(probe.space, member, positions) for member in (first, second)]
+    return np.concatenate(members)
 
 
-def _classes(probe: Probe, points: Points, pairs: NDArray[np.intp]) -> Numbers:
+def _classes(probe: Probe, points: Points, pairs: Indices) -> Numbers:
     """Return the design matrix of classes: the free features, and the two assignments compared.
 
     The assignments are sorted, since a pair and its reverse are the same class.
@@ -204,9 +204,9 @@ class KnownClasses:
 
     def __init__(self) -> None:
         self._points: list[Points] = []
-        self._pairs: list[NDArray[np.intp]] = []
-        self._outcomes: list[NDArray[Any]] = []
-        self._hits: list[NDArray[np.bool_]] = []
+        self._pairs: list[Indices] = []
+        self._outcomes: list[Outcomes] = []
+        self._hits: list[Flags] = []
         self._size = 0
 
     def __len__(self) -> int:
@@ -227,21 +227,21 @@ class KnownClasses:
         return np.concatenate(self._points)
 
     @property
-    def pairs(self) -> NDArray[np.intp]:
+    def pairs(self) -> Indices:
         """The two assignments that were asked."""
         return np.concatenate(self._pairs)
 
     @property
-    def outcomes(self) -> NDArray[Any]:
+    def outcomes(self) -> Outcomes:
         """The two outcomes."""
         return np.concatenate(self._outcomes)
 
     @property
-    def hits(self) -> NDArray[np.bool_]:
+    def hits(self) -> Flags:
         """Which of them are hits."""
         return np.concatenate(self._hits)
 
-    def sample(self, seed: int) -> NDArray[np.intp]:
+    def sample(self, seed: int) -> Indices:
         """Return the classes to learn from."""
         if len(self) <= MOST_CLASSES:
             return np.arange(len(self))
@@ -249,7 +249,8 @@ class KnownClasses:
         old = len(self) - newest
         rng = stream(seed, "search", "known", len(self))
         kept = rng.choice(old, MOST_CLASSES - newest, replace=False)
-        return np.concatenate([np.sort(kept), np.arange(old, len(self))])
+        newest_rows = np.arange(old, len(self))
+        return np.concatenate([np.sort(kept), newest_rows])
 
 
 class SignalWeights:
@@ -289,9 +290,11 @@ class SignalWeights:
     def _log_odds(self, signals: Numbers) -> Numbers:
         # Not by a matrix product, which may add up in another order with another number of threads.
         scaled = (signals - self._middle) / self._scale
-        return np.asarray(np.einsum("ij,j->i", scaled, self._weights[:-1]) + self._weights[-1])
+        *_, intercept = self._weights
+        weighted = np.einsum("ij,j->i", scaled, self._weights[:-1])
+        return np.asarray(weighted + intercept)
 
-    def learn(self, signals: Numbers, hits: NDArray[np.bool_]) -> None:
+    def learn(self, signals: Numbers, hits: Flags) -> None:
         """Learn from what came of classes with these signals."""
         self._signals = np.concatenate([self._signals, signals])[-RECENT:]
         self._hits = np.concatenate([self._hits, hits])[-RECENT:]
