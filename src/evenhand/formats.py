@@ -1,4 +1,4 @@
-"""The registry of report formats: what an audit, or what any verb found, can be written as.
+"""The registry of report formats: the texts in which any evidence can be written.
 
 To add one, write a module with a `Format` and add a line here; another package adds an entry point
 of the group `evenhand.formats`.
@@ -18,21 +18,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Format:
-    """One format: its name, the option of `evenhand audit` that names its file, and the function
-    that writes it.
+    """A format, and the option of `evenhand audit` that names its file.
 
-    >>> Format("words", lambda found: f"{found.job}: {found.verdict}", help="write a few words here").flag
+    >>> words = Format("words", lambda found: f"{found.job}: {found.verdict}")
+    >>> words.flag
     '--words'
     """
 
     name: str
     render: Callable[[Any], str]
-    """Makes the text of any evidence."""
+    """Returns the text of any evidence."""
     help: str = ""
     option: str = ""
-    """The option that names the file; by default the name of the format. "-" says that no command
-    writes it.
-    """
+    """The option that names the file, by default the name of the format; "-" means no option."""
     what: str = ""
     """What messages call the file."""
     suffixes: tuple[str, ...] = ()
@@ -41,7 +39,9 @@ class Format:
     @property
     def flag(self) -> str:
         """The option of the command line, empty where there is none."""
-        return "" if self.option == "-" else self.option or f"--{self.name}"
+        if self.option == "-":
+            return ""
+        return self.option or f"--{self.name}"
 
     @property
     def key(self) -> str:
@@ -50,12 +50,10 @@ class Format:
 
 
 def _problem(_name: str, entry: Any) -> str:
-    """Return what is wrong with a format of somebody else."""
-    return (
-        ""
-        if isinstance(entry, Format)
-        else f"is {clip(repr(entry))}; it must be an evenhand.formats.Format"
-    )
+    """Return what is wrong with a format of another package, an empty text where nothing is."""
+    if isinstance(entry, Format):
+        return ""
+    return f"is {clip(repr(entry))}; it must be an evenhand.formats.Format"
 
 
 FORMATS: Registry[Format] = Registry(

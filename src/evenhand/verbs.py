@@ -23,11 +23,11 @@ SPEND = Options.of(
     Option("seconds", NUMBER, "the most seconds to take", python=False),
     Option("findings", WHOLE, "the most discriminatory inputs to find", python=False),
 )
-"""What a check may spend, as a configuration and the command line say it; Python has a Budget."""
+"""What a check may spend, in a configuration and on the command line; Python has a Budget."""
 BUDGET = SPEND.toml
 
 
-# How the evidence of a verb is shown and read where the verb says nothing else.
+# How the evidence of a verb is shown and read where the verb declares nothing else.
 _TEXT = Deferred("evenhand.report.terminal:lines_of_findings")
 _PLOT = Deferred("evenhand.report.rates_display:display_of")
 _SECTION = Deferred("evenhand.report.html_section:section_of_findings")
@@ -53,9 +53,9 @@ class FileOption:
 class Command:
     """A command of the command line.
 
-    `purpose` is the heading of `evenhand --help` that it stands under, and `example` a line that a
-    reader can try. `source` says what it works on: "config" for the checks of a configuration,
-    "records" for a file of recorded decisions, and "" for a command that does its own reading.
+    `purpose` is its heading in `evenhand --help`, and `example` a line that a reader can try.
+    `source` is what it works on: "config" for the checks of a configuration, "records" for a file
+    of recorded decisions, and "" for a command that does its own reading.
     """
 
     name: str
@@ -68,12 +68,12 @@ class Command:
     files: tuple[FileOption, ...] = ()
     """What it can write besides its result."""
     run: Callable[[Any], int] | None = None
-    """What does the work, given the parsed options; by default what suits its source."""
+    """Runs it, given the parsed options; by default a function that suits its source."""
 
 
 @dataclass(frozen=True)
 class Verb:
-    """What is known of a verb.
+    """The record of a verb, which all front ends read.
 
     Functions are given as they are, or as `Deferred` places, so that reading the record imports
     nothing else.
@@ -83,11 +83,11 @@ class Verb:
     name
         The function, the job of a check and the `job` of its JSON.
     question, definition
-        The question that it answers, and what the words of the answer mean, for reports.
+        The question that it answers, and the definitions behind the answer, for reports.
     function
         The public function.
     options
-        What can be said of it, in Python, TOML and on the command line.
+        Its options, in Python, in TOML and on the command line.
     run
         How a check of a configuration or an audit runs it: ``run(source, subject, **settings)``;
         None where it is no job of checks.
@@ -114,12 +114,11 @@ class Verb:
     frame: Callable[..., Any] = _FRAME
     document: Callable[[], Any] = _DOCUMENT
     page: Callable[..., str] | None = None
-    """Makes a page of its own, where it has a better one than the report of an audit."""
+    """Returns a page of its own, where it has a better one than the report of an audit."""
     group_tables: Callable[..., Any] | None = None
-    """Makes tables of groups for other documents: ``group_tables(found, most)``."""
+    """Returns tables of groups for other documents: ``group_tables(found, most)``."""
     card_notes: Callable[..., Any] | None = None
-    """Returns the notes that a model card has to tell, where its tables of groups tell the others.
-    """
+    """Returns the notes that a model card needs besides those of its tables of groups."""
     detail: Callable[[Any], Any] | None = None
     rule: tuple[str, str] = ("", "")
     command: Command | None = None
@@ -128,38 +127,35 @@ class Verb:
     usual_kind: str = ""
     """The kind of score where a check names none."""
     by_sets: bool = False
-    """Whether its findings are the border of all sets of features, from which those of other sets
-    follow.
-    """
+    """Whether its findings are the border of all sets of features, which implies the others."""
     sheets: int = 0
     """How many long tables of data its section has."""
     own_notes: bool = False
-    """Whether its section tells the notes itself."""
+    """Whether its section shows the notes itself."""
     for_texts: str = ""
     """The verb that does this job where the software takes texts."""
     says: str = ""
-    """What a check does, in the few words of a comment of `evenhand init`."""
+    """What a check does, in a few words: a comment in the file of `evenhand init`."""
 
     @property
     def checks(self) -> Options:
-        """What a `[[checks]]` table of this job may say."""
+        """The options of a `[[checks]]` table of this job."""
         return self.options + SPEND.only(*self.bounds)
 
 
 ASK = ("subject", "space", "budget", "seed", "n_jobs", "progress")
-"""What a verb that asks software is given by the run, and not by a check."""
+"""The keywords of a verb on software that the run sets, and not a check."""
 RUN = (*ASK, "sampler")
-"""The same, of a verb whose scores speak of a population."""
+"""The same, for a verb whose scores are about a population."""
 
 AUDIT_FILE = Deferred("evenhand.config.audit:audit_file")
-"""Runs the audit that a configuration file declares; configurations are read by a layer above the
-verbs.
-"""
+"""Runs the audit of a configuration file; deferred, since a layer above the verbs reads files."""
 
 
 def _problem(name: str, entry: Any) -> str:
-    """Return what is wrong with a verb of somebody else: results and checks find it by the name
-    that it has.
+    """Return what is wrong with a verb of another package, an empty text where nothing is.
+
+    Results and checks look a verb up by its own name, so that it must be registered under that.
     """
     if not isinstance(entry, Verb):
         return f"is {clip(repr(entry))}; it must be an evenhand.verbs.Verb"
@@ -193,11 +189,12 @@ VERBS: Registry[Verb] = Registry(
 
 
 def verb_of(job: str) -> Verb:
-    """Return the verb that made evidence; where its package is not here, one that shows it as most
-    verbs do.
+    """Return the verb that made evidence, or one with defaults if its package is not installed.
 
-    >>> verb_of("measure").question, verb_of("of another package").question
-    ('How much does the software discriminate?', '')
+    >>> verb_of("measure").question
+    'How much does the software discriminate?'
+    >>> verb_of("of another package").question
+    ''
     """
     try:
         return VERBS[job]

@@ -1,6 +1,4 @@
-"""The verbs of the command line: which checks run with which settings, and real programs from
-measure to replay.
-"""
+"""The verbs of the command line: checks and their settings, and real programs."""
 
 from __future__ import annotations
 
@@ -69,7 +67,7 @@ def program(folder, body: str) -> None:
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
-    """Run the command line in this process, which saves the second that a new one takes to start."""
+    """Run the command line in this process, which saves the start of a new one."""
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments: str, expect: int) -> str:
@@ -107,16 +105,24 @@ def fake(monkeypatch, project):
         def verb(subject: eh.Subject, space: None = None, **settings: Any) -> Result:
             value = estimates[len(calls) % len(estimates)]
             calls.append(settings)
-            high = 1.0 if value == 0.5 else value
-            estimate = Estimate(value, value if high == value else 0.0, high, 9, 0.95, "exact")
-            found = Finding("found", ("sex",), estimate, 0.1)
-            spent, about = Spent(1, 1, 0.0), subject.space.to_dict()
+            is_open = value == 0.5
+            low = 0.0 if is_open else value
+            high = 1.0 if is_open else value
+            estimate = Estimate(value, low, high, 9, 0.95, "exact")
             return Result(
-                "measure", [found], 0, spent, StopReason.DECIDED, about, tests=Tests(settings)
+                job="measure",
+                findings=[Finding("found", ("sex",), estimate, 0.1)],
+                seed=0,
+                spent=Spent(1, 1, 0.0),
+                stop=StopReason.DECIDED,
+                space=subject.space.to_dict(),
+                tests=Tests(settings),
             )
 
-        monkeypatch.setattr(f"evenhand.methods.{arguments[0]}.{arguments[0]}.{arguments[0]}", verb)
-        return main(arguments), calls
+        name = arguments[0]
+        monkeypatch.setattr(f"evenhand.methods.{name}.{name}.{name}", verb)
+        code = main(arguments)
+        return code, calls
 
     return call
 
@@ -213,13 +219,23 @@ def settings_of(config: Config, job: str, given: dict[str, Any]) -> list[Any]:
         ({"kind": "causal"}, [{"limit": 0.1, "kind": "causal", "over": [("sex",), ("race",)]}]),
         ({"over": [("race",)]}, [{"limit": 0.1, "over": [("race",)]}]),
         ({"over": [("age",)]}, [{"over": [("age",)]}]),
-        ({"over": [("age",), ("race",)]}, [{"over": [("age",)]}, {"limit": 0.1, "over": [("race",)]}]),
-        ({"over": [("sex",)], "kind": "group", "limit": 0.3, "queries": 9},
-         [{"limit": 0.3, "kind": "group", "queries": 9, "over": [("sex",)]}]),
-        ({"limit": 0.0}, [{"limit": 0.0, "over": [("sex",), ("race",)]},
-                          {"limit": 0.0, "kind": "group", "queries": 50, "over": [("sex",)]}]),
+        (
+            {"over": [("age",), ("race",)]},
+            [{"over": [("age",)]}, {"limit": 0.1, "over": [("race",)]}],
+        ),
+        (
+            {"over": [("sex",)], "kind": "group", "limit": 0.3, "queries": 9},
+            [{"limit": 0.3, "kind": "group", "queries": 9, "over": [("sex",)]}],
+        ),
+        (
+            {"limit": 0.0},
+            [
+                {"limit": 0.0, "over": [("sex",), ("race",)]},
+                {"limit": 0.0, "kind": "group", "queries": 50, "over": [("sex",)]},
+            ],
+        ),
     ],
-)  # fmt: skip
+)
 def test_checks_with_equal_settings_are_one_run(project, given, runs):
     config = Config.load(project(checks=CHECKS) / "evenhand.toml")
     assert settings_of(config, "measure", given) == runs
@@ -229,15 +245,16 @@ def test_checks_with_equal_settings_are_one_run(project, given, runs):
 def test_jobs_have_their_own_checks_and_none_is_one_run_with_defaults(project):
     folder = project(checks=CHECKS)
     config = Config.load(folder / "evenhand.toml")
-    assert settings_of(config, "subsets", {}) == [
-        {"among": ["sex", "race"], "limit": 0.5, "depth": 2}
-    ]
-    assert settings_of(Config.load(project() / "evenhand.toml"), "measure", {"limit": None}) == [{}]
+    runs = settings_of(config, "subsets", {})
+    assert runs == [{"among": ["sex", "race"], "limit": 0.5, "depth": 2}]
+    without_checks = Config.load(project() / "evenhand.toml")
+    assert settings_of(without_checks, "measure", {"limit": None}) == [{}]
     whole = (
         '[[checks]]\njob = "measure"\nlimit = 0.1\n[[checks]]\njob = "measure"\nover ='
         ' ["sex"]\nlimit = 0.1\n'
     )
-    runs = settings_of(Config.load(project(checks=whole) / "evenhand.toml"), "measure", {})
+    config = Config.load(project(checks=whole) / "evenhand.toml")
+    runs = settings_of(config, "measure", {})
     assert runs == [{"limit": 0.1}, {"limit": 0.1, "over": [("sex",)]}]
 
 
@@ -315,15 +332,14 @@ def test_all_tests_of_themis_settings_run(run, project, tmp_path):
     (tmp_path / "settings.xml").write_text(THEMIS)
     done = run("measure", "settings.xml", "--json", "out.json", expect=0)
     assert "changing only Sex" in done
-    causal, group = (Result.from_json(tmp_path / name) for name in ("out.json", "out-2.json"))
+    causal = Result.from_json(tmp_path / "out.json")
+    group = Result.from_json(tmp_path / "out-2.json")
     assert causal.worst.estimate.value == 0.5  # ages 61 to 70 of 51 to 70
     assert group.worst.estimate.value == 0
     assert [result.worst.about for result in (causal, group)] == [("Sex",), ("Race",)]
     runs = settings_of(Config.load(tmp_path / "settings.xml"), "subsets", {})
-    assert [(settings["kind"], settings["limit"]) for settings in runs] == [
-        ("group", 0.4),
-        ("causal", 0.4),
-    ]
+    tests = [(settings["kind"], settings["limit"]) for settings in runs]
+    assert tests == [("group", 0.4), ("causal", 0.4)]
 
 
 def test_themis_search_runs_as_subsets(run, project, tmp_path):
@@ -338,9 +354,8 @@ def test_from_measure_to_replay_with_a_shell_script(run, project, tmp_path):
     folder = project()
     done = run("measure", "--margin", "0.12", "--suite", "sex.csv", "--json", "out.json", expect=0)
     assert "changing only sex changes the outcome of" in done
-    assert pd.read_csv(tmp_path / "sex.csv", dtype=str)["test.over"].unique().tolist() == [
-        '["sex"]'
-    ]
+    suite = pd.read_csv(tmp_path / "sex.csv", dtype=str)
+    assert suite["test.over"].unique().tolist() == ['["sex"]']
 
     again = run("replay", "sex.csv", "--limit", "0.1", expect=1)
     assert "; 0 of " in again
@@ -437,7 +452,7 @@ def test_no_protected_features_and_no_over(run, project):
     assert "over" in run("measure", expect=2)
 
 
-def test_a_kind_in_the_config_that_there_is_not(run, project):
+def test_an_unknown_kind_in_the_config(run, project):
     project(checks='\n[[checks]]\njob = "measure"\nkind = "casual"\n', body="echo no")
     assert "did you mean 'causal'" in run("measure", expect=2)
 
@@ -446,11 +461,13 @@ def test_a_kind_in_the_config_that_there_is_not(run, project):
     ("positive", "values"), [("1", "01"), ("yes", ["no", "yes"]), ("True", ["False", "True"])]
 )
 def test_recorded_decisions(run, tmp_path, positive, values):
-    rows = [
-        f"{'FM'[i % 2]},{'ab'[i % 3 == 0]},{values[int(i % 2 == 1 or i % 10 == 0)]}"
-        for i in range(400)
-    ]
-    (tmp_path / "log.csv").write_text("\n".join(["sex,race,y", *rows]))
+    lines = ["sex,race,y"]
+    for i in range(400):
+        sex = "FM"[i % 2]
+        race = "ab"[i % 3 == 0]
+        is_granted = sex == "M" or i % 10 == 0
+        lines.append(f"{sex},{race},{values[int(is_granted)]}")
+    (tmp_path / "log.csv").write_text("\n".join(lines))
     arguments = [
         "measure-log",
         "log.csv",
@@ -467,7 +484,9 @@ def test_recorded_decisions(run, tmp_path, positive, values):
     assert "FAIL" in done
     result = Result.from_json(tmp_path / "out.json")
     assert {finding.about for finding in result.findings} == {("sex",), ("race",)}
-    assert json.loads((tmp_path / "out.json").read_text())["findings"][0]["estimate"]["value"] > 0.7
+    table = json.loads((tmp_path / "out.json").read_text())
+    first = table["findings"][0]
+    assert first["estimate"]["value"] > 0.7
     run(
         "measure-log",
         "log.csv",

@@ -41,7 +41,7 @@ def init(*arguments: str) -> int:
     return main(["init", "people.csv", *arguments, "--target", "granted", "--force"])
 
 
-def test_a_model_a_program_an_address_and_a_function_are_told_apart(folder):
+def test_the_kind_of_software_is_recognised_by_its_name(folder):
     Path("m.skops").touch()
     Path("m.onnx").touch()
     Path("m.pkl").touch()
@@ -52,9 +52,8 @@ def test_a_model_a_program_an_address_and_a_function_are_told_apart(folder):
     assert subject_lines("m.onnx", here) == ['onnx = "m.onnx"']
     first, second = subject_lines("m.pkl", here)
     assert first == 'estimator = "m.pkl"'
-    assert second.startswith(
-        "# allow_pickle = true"
-    )  # loading it runs code, so the user must say so
+    # Loading it runs code, so that the user must allow it.
+    assert second.startswith("# allow_pickle = true")
     assert subject_lines("decide", here) == ['command = ["./decide", "{*}"]  # all values in order']
     assert subject_lines("loans.model:decide", here) == ['function = "loans.model:decide"']
     refused(UsageError, lambda: subject_lines("no.skops", here), "no.skops", "m.skops")
@@ -65,32 +64,32 @@ def test_a_model_a_program_an_address_and_a_function_are_told_apart(folder):
 
 def test_a_saved_model_is_asked_and_then_audited(capsys):
     encode = make_column_transformer((OneHotEncoder(), ["sex"]), remainder="passthrough")
-    model = make_pipeline(encode, LogisticRegression(max_iter=1000)).fit(
-        PEOPLE[["sex", "income"]], PEOPLE["granted"]
-    )
+    model = make_pipeline(encode, LogisticRegression(max_iter=1000))
+    model.fit(PEOPLE[["sex", "income"]], PEOPLE["granted"])
     save_model(model, "model.skops")
     assert init("model.skops", "--positive", "yes") == 0
-    said = capsys.readouterr().out
-    assert "The software answers no" in said
-    assert "favourable is 'yes'" in said
+    output = capsys.readouterr().out
+    assert "The software answers no" in output
+    assert "favourable is 'yes'" in output
     table = tomllib.loads(Path("evenhand.toml").read_text())
     assert table["subject"] == {"estimator": "model.skops", "positive": "yes"}
-    assert [check["job"] for check in table["checks"]] == ["measure", "search", "impact", "mine"]
+    jobs = [check["job"] for check in table["checks"]]
+    assert jobs == ["measure", "search", "impact", "mine"]
     code = main(["audit", "--queries", "2000", "--json", "audit.json"])
     found = eh.Audit.from_json("audit.json")
     assert (code, found.exit_code) == (1, 1)
-    assert [check.job for check in found.checks] == ["measure", "search", "impact", "mine"]
+    assert [check.job for check in found.checks] == jobs
     assert found["impact"].found is not None
 
 
-def test_a_model_that_does_not_fit_is_told_and_the_file_is_kept(capsys):
+def test_a_model_that_fails_is_reported_and_the_file_is_kept(capsys):
     Path("broken").write_text("#!/bin/sh\nexit 3\n")
     Path("broken").chmod(0o755)
     assert init("broken") == 0
-    told = capsys.readouterr()
-    assert "could not be asked yet" in told.err
-    assert "code 3" in told.err
-    assert "Traceback" not in told.err
+    errors = capsys.readouterr().err
+    assert "could not be asked yet" in errors
+    assert "code 3" in errors
+    assert "Traceback" not in errors
     assert Path("evenhand.toml").exists()
 
 

@@ -1,6 +1,4 @@
-"""The parser that is made of what commands declare: a help for everything, examples that parse, the
-nearest option.
-"""
+"""The parser made from the options of commands: help texts, examples, and the nearest option."""
 
 from __future__ import annotations
 
@@ -20,14 +18,14 @@ NAMES = [command.name for command, _ in commands()]
 
 def parsers() -> dict[str, Any]:
     """Return the parser of each command."""
-    (below,) = [
-        action for action in build()._actions if isinstance(action, argparse._SubParsersAction)
-    ]
-    return dict(below.choices)
+    for action in build()._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return dict(action.choices)
+    raise AssertionError("the parser has no commands")
 
 
-def told(*arguments: str, capsys: pytest.CaptureFixture[str]) -> str:
-    """Return the one sentence that is said of a wrong call."""
+def error_of(*arguments: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """Return the one sentence that a wrong call prints."""
     assert main(arguments) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -41,15 +39,15 @@ def test_the_help_groups_commands_by_what_a_person_wants_and_has_an_example_of_e
     text = capsys.readouterr().out
     places = [text.index(f"\n{purpose}:\n") for purpose in PURPOSES]
     assert places == sorted(places)
-    end = text.index("\noptions:\n")
+    ends = [*places[1:], text.index("\noptions:\n")]
     for command, _ in commands():
         at = PURPOSES.index(command.purpose)
-        part = text[places[at] : [*places, end][at + 1]]
-        lines = part.splitlines()
-        here = [number for number, line in enumerate(lines) if line.split()[:1] == [command.name]]
-        assert len(here) == 1, command.name
-        assert lines[here[0]].endswith(command.help)
-        assert lines[here[0] + 1].strip() == command.example
+        lines = text[places[at] : ends[at]].splitlines()
+        first_words = [line.split()[:1] for line in lines]
+        assert first_words.count([command.name]) == 1, command.name
+        number = first_words.index([command.name])
+        assert lines[number].endswith(command.help)
+        assert lines[number + 1].strip() == command.example
     assert "Exit codes: 0 pass, 1 discrimination found" in text
     assert max(map(len, text.splitlines())) <= 120
 
@@ -57,7 +55,8 @@ def test_the_help_groups_commands_by_what_a_person_wants_and_has_an_example_of_e
 def test_every_verb_with_a_command_is_there_and_no_command_twice():
     assert len(NAMES) == len(set(NAMES))
     assert set(parsers()) == set(NAMES)
-    assert {verb.command.name for verb in VERBS.values() if verb.command is not None} <= set(NAMES)
+    of_verbs = {verb.command.name for verb in VERBS.values() if verb.command is not None}
+    assert of_verbs <= set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -67,9 +66,9 @@ def test_everything_that_a_command_takes_has_a_help_text(name, capsys):
         assert action.help, f"{name}: {action.dest} has no help text"
         if action.dest != "help":
             assert not action.help.endswith("."), f"{name}: {action.dest}"
-            assert action.help[0] == action.help[0].lower() or action.help.split()[0].isupper(), (
-                action.help
-            )
+            first_letter = action.help[0]
+            first_word = action.help.split()[0]
+            assert first_letter == first_letter.lower() or first_word.isupper(), action.help
     assert main([name, "--help"]) == 0
     text = capsys.readouterr().out
     for action in parser._actions:
@@ -79,20 +78,22 @@ def test_everything_that_a_command_takes_has_a_help_text(name, capsys):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_command_has_each_option_once_and_all_that_its_verb_declares(name):
-    command, verb = next((one, verb) for one, verb in commands() if one.name == name)
-    found = [option.name for option in options_for(command, verb)]
-    assert len(found) == len(set(found))
+    command, verb = commands()[NAMES.index(name)]
+    names = [option.name for option in options_for(command, verb)]
+    assert len(names) == len(set(names))
     if verb is not None:
-        assert {option.name for option in verb.options if option.command} <= set(found)
+        declared = {option.name for option in verb.options if option.command}
+        assert declared <= set(names)
         if command.source == "config":
-            assert set(verb.bounds) <= set(found)
-    assert {action.dest for action in parsers()[name]._actions} == {*found, "help"}
+            assert set(verb.bounds) <= set(names)
+    parsed = {action.dest for action in parsers()[name]._actions}
+    assert parsed == {*names, "help"}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_example_of_a_command_parses(name):
-    (example,) = [command.example for command, _ in commands() if command.name == name]
-    program, *arguments = shlex.split(example)
+    command, _ = commands()[NAMES.index(name)]
+    program, *arguments = shlex.split(command.example)
     assert program == "evenhand"
     assert build().parse_args(arguments).command == name
 
@@ -107,7 +108,7 @@ def test_the_example_of_a_command_parses(name):
         ("mine --treatmnt rows", "--treatment"),
         ("search --foud found.csv", "--found"),
         ("impact data.csv --outcome y --over sex --leest-ratio 0.8", "--least-ratio"),
-        ("compare told.csv --overwite random", "--overwrite"),
+        ("compare guesses.csv --overwite random", "--overwrite"),
         ("audit --basline old.json", "--baseline"),
         ("repair --labeling vote", "--labelling"),
         ("study --stoer study.db", "--store"),
@@ -115,12 +116,12 @@ def test_the_example_of_a_command_parses(name):
     ],
 )
 def test_a_wrong_option_names_the_nearest_of_its_command(arguments, nearest, capsys):
-    line = told(*arguments.split(), capsys=capsys)
-    wrong = next(word for word in arguments.split() if word.startswith("--"))
-    first = arguments.split()[0]
+    words = arguments.split()
+    line = error_of(*words, capsys=capsys)
+    first = words[0]
     program = "evenhand" if first.startswith("-") else f"evenhand {first}"
-    if "--outcome" in arguments:
-        wrong = "--leest-ratio"
+    options = [word for word in words if word.startswith("--")]
+    wrong = options[-1]
     assert f"unrecognized arguments: {wrong}" in line
     assert f"; did you mean {nearest}?; see {program} --help" in line
 
@@ -129,7 +130,7 @@ def test_a_wrong_option_names_the_nearest_of_its_command(arguments, nearest, cap
     "arguments", ["audit --limt 0.1", "data list --limit 3", "replay a.json --over sex"]
 )
 def test_an_option_of_another_command_is_not_offered(arguments, capsys):
-    line = told(*arguments.split(), capsys=capsys)
+    line = error_of(*arguments.split(), capsys=capsys)
     assert "did you mean" not in line
     assert f"see evenhand {arguments.split()[0]} --help" in line
 
@@ -155,7 +156,7 @@ def test_an_option_of_another_command_is_not_offered(arguments, capsys):
     ],
 )
 def test_other_wrong_calls_are_one_sentence_too(arguments, words, capsys):
-    assert words in told(*arguments.split(), capsys=capsys)
+    assert words in error_of(*arguments.split(), capsys=capsys)
 
 
 def test_a_parser_of_a_package_that_is_not_here_keeps_its_own_words(capsys):
@@ -163,7 +164,5 @@ def test_a_parser_of_a_package_that_is_not_here_keeps_its_own_words(capsys):
     with pytest.raises(SystemExit) as stop:
         parser.parse_args(["--bogus"])
     assert stop.value.code == 2
-    assert (
-        capsys.readouterr().err
-        == "evenhand: unrecognized arguments: --bogus; see evenhand --help\n"
-    )
+    errors = capsys.readouterr().err
+    assert errors == "evenhand: unrecognized arguments: --bogus; see evenhand --help\n"

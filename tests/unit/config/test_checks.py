@@ -1,6 +1,4 @@
-"""Checks of a configuration: what Python takes they take, and what is wrong is refused in the same
-words.
-"""
+"""Checks of a configuration: they take what Python takes, and are refused in the same words."""
 
 from __future__ import annotations
 
@@ -14,6 +12,7 @@ import evenhand as eh
 from evenhand.cli.main import main
 from evenhand.config.checks import checks_of, plans_of_job
 from evenhand.config.file import Config
+from evenhand.config.template import toml
 from evenhand.methods.audit.checks import jobs, parsed, verb_for
 from evenhand.runtime.errors import ConfigError, UsageError
 from evenhand.runtime.options import FILE
@@ -46,7 +45,12 @@ def write(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "checks_rules.py").write_text(MODULE)
     rng = np.random.default_rng(0)
-    people = pd.DataFrame({"sex": rng.choice(["F", "M"], 300), "race": rng.choice(["a", "b"], 300)})
+    people = pd.DataFrame(
+        {
+            "sex": rng.choice(["F", "M"], 300),
+            "race": rng.choice(["a", "b"], 300),
+        }
+    )
     people["income"] = rng.integers(0, 51, 300)
     people["good"] = (people["income"] > 25).astype(int)
     people["other"] = (people["income"] + rng.integers(-5, 6, 300) > 25).astype(int)
@@ -62,7 +66,7 @@ def write(tmp_path, monkeypatch):
 @pytest.mark.parametrize("job", jobs())
 def test_a_check_may_say_all_that_the_verb_of_its_job_takes(job):
     verb = verb_for(job, texts=False)
-    asked = set(verb.options.python) - {
+    given_by_the_run = {
         "subject",
         "space",
         "sampler",
@@ -71,11 +75,11 @@ def test_a_check_may_say_all_that_the_verb_of_its_job_takes(job):
         "n_jobs",
         "progress",
     }
-    known = set(verb.checks.toml)
-    assert asked - known - IN_PYTHON_ALONE <= {
-        "positive"
-    }  # which the software has, unless a check may say it
-    assert {"queries", "seconds"} <= known or not verb.bounds
+    keywords = set(verb.options.python) - given_by_the_run
+    keys = set(verb.checks.toml)
+    # The software has a favourable outcome, unless a check may set it.
+    assert keywords - keys - IN_PYTHON_ALONE <= {"positive"}
+    assert {"queries", "seconds"} <= keys or not verb.bounds
 
 
 @pytest.mark.parametrize(
@@ -115,11 +119,10 @@ def test_what_python_takes_a_file_takes(write, check, settings):
     ],
 )
 def test_a_key_that_there_is_not_is_refused_in_the_same_words(write, check, words):
-    lines = [
-        f"{key} = {str(value).lower() if isinstance(value, bool) else repr(value)}"
-        for key, value in check.items()
-    ]
-    file = write("[[checks]]\n" + "\n".join(lines) + "\n")
+    lines = ["[[checks]]"]
+    for key, value in check.items():
+        lines.append(f"{key} = {toml(value)}")
+    file = write("\n".join(lines) + "\n")
     written = refused(ConfigError, lambda: checks_of(Config.load(file)), str(file), words)
     given = refused(UsageError, lambda: parsed(1, check), words)
     assert written == f"{file}: {given}"
@@ -151,14 +154,25 @@ def test_files_that_checks_name_are_seen_from_the_folder_of_the_configuration(
     (tmp_path / "below").mkdir()
     monkeypatch.chdir(tmp_path / "below")
     search, impact = checks_of(Config.load(file))
-    assert search.settings["start"] == impact.settings["data"] == str(tmp_path / "people.csv")
-    assert eh.audit(file, budget=eh.Budget(queries=200)).checks[1].settings["data"] == "people.csv"
-    kinds = {
-        job: [option.name for option in verb_for(job, texts=False).checks if option.kind is FILE]
-        for job in jobs()
-    }
-    assert kinds == {job: [] for job in jobs()} | {"search": ["start"], "mine": ["data"]} | {
-        job: ["data"] for job in ("impact", "compare")
+    people = str(tmp_path / "people.csv")
+    assert search.settings["start"] == people
+    assert impact.settings["data"] == people
+    audit = eh.audit(file, budget=eh.Budget(queries=200))
+    assert audit.checks[1].settings["data"] == "people.csv"
+
+
+def test_options_that_name_files():
+    names = {}
+    for job in jobs():
+        options = verb_for(job, texts=False).checks
+        files = [option.name for option in options if option.kind is FILE]
+        if files:
+            names[job] = files
+    assert names == {
+        "search": ["start"],
+        "mine": ["data"],
+        "impact": ["data"],
+        "compare": ["data"],
     }
 
 
@@ -202,13 +216,13 @@ COMPARE = (
 )
 def test_checks_of_compare_are_run_by_its_command_as_by_an_audit(write, capsys, arguments, code):
     write(COMPARE)
-    assert main(["compare", *arguments, "--json", "told.json"]) == code
+    assert main(["compare", *arguments, "--json", "compared.json"]) == code
     printed = capsys.readouterr()
     if code:
         assert "compare has no truth" in printed.err
         return
     assert "against blind overwriting of original" in printed.out
-    found = eh.Comparison.from_json("told.json")
+    found = eh.Comparison.from_json("compared.json")
     check: dict[str, Any] = {
         "job": "compare",
         "truth": "good",
@@ -221,7 +235,9 @@ def test_checks_of_compare_are_run_by_its_command_as_by_an_audit(write, capsys, 
         check["resamples"] = 100
     if "--label" in arguments:
         check |= {"overwrite": "label", "label": 0}
-    assert found.digest == eh.audit("evenhand.toml", checks=[check])["compare"].found.digest  # type: ignore[union-attr]
+    audited = eh.audit("evenhand.toml", checks=[check])["compare"].found
+    assert audited is not None
+    assert found.digest == audited.digest
 
 
 def test_a_gate_of_compare_exits_by_the_verdict(write, capsys):

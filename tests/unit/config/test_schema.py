@@ -40,7 +40,7 @@ TEXTS = '[texts]\nfrom = "comments.csv"\ncolumn = "comment"\n'
 
 
 def allows(table: Any) -> bool:
-    """Tell whether the schema allows a configuration."""
+    """Return whether the schema allows a configuration."""
     return bool(VALIDATOR.is_valid(table))
 
 
@@ -66,10 +66,14 @@ def test_it_can_be_written_elsewhere(tmp_path, capsys):
 def test_it_has_every_table_job_and_kind():
     assert set(SCHEMA["properties"]) == set(TABLES)
     assert set(FEATURE.toml) == set(FIELDS) - {"name"}
-    tables, texts = SCHEMA["else"]["properties"], SCHEMA["then"]["properties"]
-    assert tables["checks"]["items"]["properties"]["job"]["enum"] == jobs()
-    assert [one["title"] for one in tables["subject"]["oneOf"]] == kinds_in_files()
-    assert [one["title"] for one in texts["subject"]["oneOf"]] == kinds_in_files(texts=True)
+    tables = SCHEMA["else"]["properties"]
+    texts = SCHEMA["then"]["properties"]
+    check = tables["checks"]["items"]
+    assert check["properties"]["job"]["enum"] == jobs()
+    kinds = [software["title"] for software in tables["subject"]["oneOf"]]
+    assert kinds == kinds_in_files()
+    kinds_of_texts = [software["title"] for software in texts["subject"]["oneOf"]]
+    assert kinds_of_texts == kinds_in_files(texts=True)
     assert set(texts["repair"]["properties"]) == set(OF_TEXTS)
 
 
@@ -80,9 +84,11 @@ def examples() -> list[Any]:
     """Return every configuration of the docs."""
     found = []
     for page in PAGES:
-        for number, text in enumerate(FENCE.findall(page.read_text(encoding="utf-8")), start=1):
+        name = page.relative_to(ROOT).as_posix()
+        blocks = FENCE.findall(page.read_text(encoding="utf-8"))
+        for number, text in enumerate(blocks, start=1):
             if "[study]" not in text:
-                found.append(pytest.param(text, id=f"{page.relative_to(ROOT).as_posix()} {number}"))
+                found.append(pytest.param(text, id=f"{name} {number}"))
     return found
 
 
@@ -119,10 +125,8 @@ def checks(texts: bool) -> list[Any]:
             verb = VERBS[verb.for_texts]
         elif texts:
             continue
-        found += [
-            pytest.param(job, option, texts, id=f"{verb.name} {option.name}")
-            for option in verb.checks
-        ]
+        for option in verb.checks:
+            found.append(pytest.param(job, option, texts, id=f"{verb.name} {option.name}"))
     return found
 
 
@@ -155,16 +159,16 @@ def software(texts: bool) -> list[Any]:
     found = []
     for kind in kinds_in_files(texts=texts):
         adapter = ADAPTERS[kind]
-        shared = SHARED.without("outputs") if texts else SHARED
-        for option in [
-            adapter.value,
-            *shared,
-            *(text_options(adapter) if texts else adapter.options),
-        ]:
+        if texts:
+            options = SHARED.without("outputs") + text_options(adapter)
+        else:
+            options = SHARED + adapter.options
+        for option in [adapter.value, *options]:
             assert option is not None
-            found.append(
-                pytest.param(kind, option, texts, id=f"{kind} {option.name}{' of texts' * texts}")
-            )
+            name = f"{kind} {option.name}"
+            if texts:
+                name += " of texts"
+            found.append(pytest.param(kind, option, texts, id=name))
     return found
 
 
@@ -176,7 +180,7 @@ def test_software_takes_what_the_schema_allows_and_nothing_else(
 ):
     value = ADAPTERS[kind].value
     assert value is not None
-    usual = next(one for one in ("x", ["x"]) if value.kind.fits(one))
+    usual = "x" if value.kind.fits("x") else ["x"]
     rest = {"texts": {"from": "x.csv", "column": "x"}} if texts else {}
     for given in (*option.choices, *VALUES):
         table = {**rest, "subject": {kind: usual, option.name: given}}
@@ -214,8 +218,9 @@ def test_exactly_one_kind_of_software_is_allowed():
 def test_a_repair_takes_what_the_schema_allows_and_nothing_else(option):
     for value in (*option.choices, *VALUES):
         table = {"repair": {option.name: value}}
-        said = refusal(lambda table=table: read_repair(Config(Path("evenhand.toml"), table), {}))
-        assert allows(table) == ("[repair] has " not in said), (value, said)
+        config = Config(Path("evenhand.toml"), table)
+        message = refusal(lambda config=config: read_repair(config, {}))
+        assert allows(table) == ("[repair] has " not in message), (value, message)
 
 
 def accepted(call: Any) -> bool:

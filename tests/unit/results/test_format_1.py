@@ -92,7 +92,7 @@ def test_it_is_written_as_format_2(name):
 @pytest.mark.parametrize("name", OLD)
 def test_keys_of_findings_name_what_they_measure(name):
     found = evidence_of(OLD[name]["document"], where=name)
-    keys = []
+    keys: list[str] = []
     for part in found.parts:
         keys.extend(finding.key for finding in part.findings)
     assert keys == KEYS[name]
