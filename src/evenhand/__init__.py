@@ -2,11 +2,13 @@
 
 >>> import evenhand as eh
 >>> space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90)], protected=["sex"])
->>> result = eh.measure(lambda people: (people["age"] > 40) & (people["sex"] == "M"), space, limit=0.05)
+>>> def approve(people):
+...     return (people["age"] > 40) & (people["sex"] == "M")
+>>> result = eh.measure(approve, space, limit=0.05)
 >>> print(result.verdict)
 fail
 
-PYTEST_DONT_REWRITE, which would rewrite the assertions of the package since it brings a plugin.
+PYTEST_DONT_REWRITE: pytest would rewrite the assertions of the package, since it has a plugin.
 """
 
 from __future__ import annotations
