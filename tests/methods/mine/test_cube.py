@@ -1,6 +1,4 @@
-"""Sums of rule sets from sums of cells: against masks over rows, and the counts on the authors' own
-data.
-"""
+"""Sums of rule sets from sums of cells: against masks over rows, and on the authors' own data."""
 
 from __future__ import annotations
 
@@ -26,29 +24,45 @@ from tests.support.strategies import features
 @st.composite
 def made(draw):
     """A cube over one to three small features, the features and the rows it is made of."""
-    number, rows = draw(st.integers(1, 3)), draw(st.integers(1, 40))
-    rng = np.random.default_rng(draw(st.integers(0, 999)))
-    over, columns, choices = [], [], []
+    number = draw(st.integers(1, 3))
+    rows = draw(st.integers(1, 40))
+    seed = draw(st.integers(0, 999))
+    rng = np.random.default_rng(seed)
+    over = []
+    columns = []
+    choices = []
     for place in range(number):
         feature = draw(features(f"f{place}", most=12, continuous=True))
         column = np.empty(rows)
         feature.draw(rows, rng, column)
+        bins = draw(st.integers(2, 4))
         over.append(feature)
         columns.append(column)
-        choices.append(Choices.of(feature, column, bins=draw(st.integers(2, 4))))
+        choices.append(Choices.of(feature, column, bins=bins))
     return Cube.of(choices, columns), over, columns
 
 
+def cube_over(features_, columns, **options):
+    """Return the cube of all choices of some features."""
+    choices = []
+    for feature, column in zip(features_, columns, strict=True):
+        choices.append(Choices.of(feature, column, **options))
+    return Cube.of(choices, columns)
+
+
 def places(cube, family):
-    return itertools.product(*(range(len(cube.choices[position])) for position in family))
+    sizes = [len(cube.choices[position]) for position in family]
+    return itertools.product(*map(range, sizes))
 
 
 def met(cube, over, columns, family, place):
     """Which rows meet the conditions of a rule set, looked at one by one."""
     mask = np.ones(len(columns[0]), dtype=bool)
-    for position, condition in zip(family, cube.conditions(family, place), strict=True):
-        assert condition.feature == over[position].name
-        mask &= condition.mask(columns[position], over[position])
+    conditions = cube.conditions(family, place)
+    for position, condition in zip(family, conditions, strict=True):
+        feature = over[position]
+        assert condition.feature == feature.name
+        mask &= condition.mask(columns[position], feature)
     return mask
 
 
@@ -57,20 +71,27 @@ def met(cube, over, columns, family, place):
 def test_sums_are_those_over_the_rows_that_meet_the_conditions(case, seed):
     cube, over, columns = case
     rows = len(columns[0])
-    values = np.random.default_rng(seed).random((2, rows))
-    counts, totals = cube.totals(), cube.totals(values)
+    rng = np.random.default_rng(seed)
+    values = rng.random((2, rows))
+    counts = cube.totals()
+    totals = cube.totals(values)
     assert counts.sum() == rows
     assert totals.shape == (2, len(cube.codes))
     for family in cube.families():
-        sizes, sums = cube.sums(family, counts), cube.sums(family, totals)
+        sizes = cube.sums(family, counts)
+        sums = cube.sums(family, totals)
         assert sizes.shape == sums.shape[1:] == cube.copies(family).shape
         assert sizes.size == cube.size(family)
-        assert np.allclose(cube.sums(family, totals[1]), sums[1])
+        second_sums = cube.sums(family, totals[1])
+        assert np.allclose(second_sums, sums[1])
         for place in itertools.islice(places(cube, family), 60):
             mask = met(cube, over, columns, family, place)
-            assert cube.covers(family, place).tolist() == mask.tolist()
+            covered = cube.covers(family, place)
+            assert covered.tolist() == mask.tolist()
             assert sizes[place] == mask.sum()
-            assert sums[(slice(None), *place)] == pytest.approx(values[:, mask].sum(axis=1))
+            expected = values[:, mask].sum(axis=1)
+            sums_of_place = sums[(slice(None), *place)]
+            assert sums_of_place == pytest.approx(expected)
 
 
 @settings(max_examples=examples(40))
@@ -85,9 +106,13 @@ def test_pruning_loses_no_coverage_and_counts_every_rule(case, least):
         # what it covers.
         wanted: Counter[bytes] = Counter()
         for place in places(cube, family):
-            alone = [cube.covers((p,), (c,)).sum() for p, c in zip(family, place, strict=True)]
+            alone = []
+            for position, choice in zip(family, place, strict=True):
+                covered_alone = cube.covers((position,), (choice,))
+                alone.append(covered_alone.sum())
+            splits = all(0 < size < rows for size in alone)
             covered = cube.covers(family, place)
-            if all(0 < size < rows for size in alone) and covered.sum() >= least:
+            if splits and covered.sum() >= least:
                 wanted[covered.tobytes()] += 1
         found: Counter[bytes] = Counter()
         if family in pruned.families():
@@ -95,7 +120,8 @@ def test_pruning_loses_no_coverage_and_counts_every_rule(case, least):
             enough = pruned.sums(family, sizes) >= least
             for place in places(pruned, family):
                 if enough[place]:
-                    found[pruned.covers(family, place).tobytes()] += int(copies[place])
+                    covered = pruned.covers(family, place)
+                    found[covered.tobytes()] += int(copies[place])
         assert found == wanted
 
 
@@ -107,21 +133,21 @@ def test_frequent_rules_are_counted_one_by_one(case, least, depth):
     for family in cube.families(depth):
         if cube.size(family) > 500:
             return
-        wanted += sum(
-            bool(cube.covers(family, place).sum() >= least) for place in places(cube, family)
-        )
+        for place in places(cube, family):
+            covered = cube.covers(family, place)
+            wanted += int(covered.sum() >= least)
     assert cube.frequent(cube.totals(), least, depth) == wanted
 
 
 def test_rows_in_the_same_cell_are_one():
     columns = [np.array([0.0, 1.0, 0.0, 0.0]), np.array([20.0, 30.0, 21.0, 70.0])]
     over = [category("sex", ["F", "M"]), integer("age", 18, 90)]
-    chosen = [Choices.of(f, c, bins=[40]) for f, c in zip(over, columns, strict=True)]
-    cube = Cube.of(chosen, columns)
+    cube = cube_over(over, columns, bins=[40])
     assert cube.codes.tolist() == [[0, 0], [0, 1], [1, 0]]
     assert cube.index.tolist() == [0, 2, 0, 1]
     assert cube.totals().tolist() == [2, 1, 1]
-    assert cube.totals(np.array([1.0, 2.0, 3.0, 4.0])).tolist() == [4, 4, 2]
+    values = np.array([1.0, 2.0, 3.0, 4.0])
+    assert cube.totals(values).tolist() == [4, 4, 2]
     assert cube.mask((0, 1), (0, 0)).tolist() == [True, False, False]
     assert cube.covers((0, 1), (0, 0)).tolist() == [True, False, True, False]
 
@@ -130,35 +156,39 @@ def test_rows_in_the_same_cell_are_one():
 def test_cells_are_the_same_however_they_are_found(narrow, monkeypatch):
     rng = np.random.default_rng(0)
     columns = [rng.integers(0, 5, 300).astype(float) for _ in range(4)]
-    chosen = [
-        Choices.of(integer(f"f{place}", 0, 4), column) for place, column in enumerate(columns)
-    ]
+    over = [integer(f"f{place}", 0, 4) for place in range(4)]
     monkeypatch.setattr(module, "_NARROW", narrow)
-    cube = Cube.of(chosen, columns)
+    cube = cube_over(over, columns)
     rows = np.column_stack(columns)
+    distinct = np.unique(rows, axis=0)
     assert cube.codes[cube.index].tolist() == rows.tolist()
-    assert cube.codes.tolist() == np.unique(rows, axis=0).tolist()
+    assert cube.codes.tolist() == distinct.tolist()
 
 
 def test_more_possible_cells_than_whole_numbers_can_count():
     rng = np.random.default_rng(0)
     columns = [rng.random(50) for _ in range(30)]
-    chosen = [Choices.of(real(f"f{place}", 0, 1), column) for place, column in enumerate(columns)]
+    over = [real(f"f{place}", 0, 1) for place in range(30)]
     assert np.iinfo(np.int64).max < 10**30
-    cube = Cube.of(chosen, columns)
-    cells = np.column_stack(
-        [choices.cells(column) for choices, column in zip(chosen, columns, strict=True)]
-    )
+    cube = cube_over(over, columns)
+    cells_by_feature = []
+    for choices, column in zip(cube.choices, columns, strict=True):
+        cells_by_feature.append(choices.cells(column))
+    cells = np.column_stack(cells_by_feature)
+    distinct = np.unique(cells, axis=0)
     assert cube.codes[cube.index].tolist() == cells.tolist()
-    assert cube.codes.tolist() == np.unique(cells, axis=0).tolist()
+    assert cube.codes.tolist() == distinct.tolist()
     assert cube.candidates() == 55**30 - 1
-    assert cube.candidates(3) == 30 * 54 + math.comb(30, 2) * 54**2 + math.comb(30, 3) * 54**3
+    singles = 30 * 54
+    pairs = math.comb(30, 2) * 54**2
+    triples = math.comb(30, 3) * 54**3
+    assert cube.candidates(3) == singles + pairs + triples
 
 
 def test_features_without_choices_are_in_no_family():
     over = [category("sex", ["F", "M"]), integer("one", 3, 3), category("race", ["a", "b", "c"])]
     columns = [np.array([0.0, 1.0]), np.array([3.0, 3.0]), np.array([2.0, 0.0])]
-    cube = Cube.of([Choices.of(f, c) for f, c in zip(over, columns, strict=True)], columns)
+    cube = cube_over(over, columns)
     assert cube.families() == [(0,), (2,), (0, 2)]
     assert cube.families(1) == [(0,), (2,)]
     assert cube.candidates() == 2 + 6 + 12
@@ -168,19 +198,25 @@ def test_features_without_choices_are_in_no_family():
 def test_candidates_count_every_rule_of_every_family():
     columns = [np.arange(6.0) % 2, np.arange(6.0) % 3, np.linspace(0, 1, 6)]
     over = [category("a", [0, 1]), category("b", [0, 1, 2]), real("c", 0, 1)]
-    cube = Cube.of([Choices.of(f, c, bins=4) for f, c in zip(over, columns, strict=True)], columns)
+    cube = cube_over(over, columns, bins=4)
     for depth in (1, 2, 3, 9, None):
-        assert cube.candidates(depth) == sum(
-            int(cube.copies(family).sum()) for family in cube.families(depth)
-        )
+        assert cube.candidates(depth) == rules_of(cube, depth)
     merged = cube.pruned(cube.totals(), 0)
-    assert merged.candidates() == sum(
-        int(merged.copies(family).sum()) for family in merged.families()
-    )
+    assert merged.candidates() == rules_of(merged, None)
+
+
+def rules_of(cube, depth):
+    """Return how many rules all families have together, counted one family after the other."""
+    rules = 0
+    for family in cube.families(depth):
+        copies = cube.copies(family)
+        rules += int(copies.sum())
+    return rules
 
 
 def test_no_rows_have_no_cells():
-    cube = Cube.of([Choices.of(category("sex", ["F", "M"]), np.array([]))], [np.array([])])
+    nobody = np.array([])
+    cube = cube_over([category("sex", ["F", "M"])], [nobody])
     assert cube.totals().tolist() == []
     assert cube.totals(np.zeros((2, 0))).shape == (2, 0)
     assert cube.sums((0,), cube.totals()).tolist() == [0, 0]
@@ -189,10 +225,8 @@ def test_no_rows_have_no_cells():
 
 def test_a_family_too_large_to_sum_is_refused_with_its_numbers():
     columns = [np.zeros(3) for _ in range(5)]
-    cube = Cube.of(
-        [Choices.of(real(f"f{place}", 0, 1), column) for place, column in enumerate(columns)],
-        columns,
-    )
+    over = [real(f"f{place}", 0, 1) for place in range(5)]
+    cube = cube_over(over, columns)
     family = (0, 1, 2, 3, 4)
     refused(
         SpaceError,
@@ -214,16 +248,15 @@ def table(name):
 
 def published(over, columns):
     """The cube of a data set, its rows by cell, and the rows that its support threshold asks for."""
-    cube = Cube.of(
-        [Choices.of(feature, column) for feature, column in zip(over, columns, strict=True)],
-        columns,
-    )
-    return cube, cube.totals(), 0.05 * len(columns[0])
+    cube = cube_over(over, columns)
+    least = 0.05 * len(columns[0])
+    return cube, cube.totals(), least
 
 
 def frequent(cube, sizes, least, family, allowed):
-    """How many rule sets of a family are frequent, of those whose choices are allowed: a flag for
-    each choice.
+    """How many rule sets of a family are frequent, of those whose choices are allowed.
+
+    `allowed` has a flag for each choice.
     """
     enough = cube.sums(family, sizes) >= least
     for axis, position in enumerate(family):
@@ -244,33 +277,43 @@ def test_census_has_the_rule_sets_of_algorithm_1(census):
     rows = sizes.sum()
     assert cube.candidates() == 4184
     for searched in (cube, cube.pruned(sizes, least)):
-        frequent_, both = 0, 0
+        frequent_rules = 0
+        frequent_on_both_sides = 0
         for family in searched.families():
-            covered, copies = searched.sums(family, sizes), searched.copies(family)
-            frequent_ += int(copies[covered >= least].sum())
-            both += int(copies[(covered >= least) & (rows - covered >= least)].sum())
-        assert (frequent_, both) == (2045, 2020)
+            covered = searched.sums(family, sizes)
+            copies = searched.copies(family)
+            enough = covered >= least
+            leaves_enough = rows - covered >= least
+            frequent_rules += int(copies[enough].sum())
+            frequent_on_both_sides += int(copies[enough & leaves_enough].sum())
+        assert (frequent_rules, frequent_on_both_sides) == (2045, 2020)
     assert cube.frequent(sizes, least) == 2045
 
 
 def test_census_has_the_rule_sets_that_the_authors_report(census):
     cube, sizes, least = census
-    few = {1: cube.choices[1].picks.sum(axis=1) <= 3}
+    races_taken = cube.choices[1].picks.sum(axis=1)
+    few = {1: races_taken <= 3}
     # All intervals of ages, that of all ages being age left out.
-    assert sum(frequent(cube, sizes, least, family, few) for family in ((0, 1, 2), (1, 2))) == 880
+    with_age = frequent(cube, sizes, least, (0, 1, 2), few)
+    without_age = frequent(cube, sizes, least, (1, 2), few)
+    assert with_age + without_age == 880
 
 
 def test_bank_has_the_rule_sets_that_the_authors_report():
     rows = table("bank")
     cube, sizes, least = published([integer("age", 1, 9)], [rows[:, 0]])
-    assert frequent(cube, sizes, least, (0,), {}) + 1 == 34  # and the interval of all ages
+    intervals = frequent(cube, sizes, least, (0,), {})
+    assert intervals + 1 == 34  # and the interval of all ages
 
 
 def test_credit_has_the_rule_sets_that_the_authors_report():
     rows = table("credit")
     over = [category("sex", [0, 1]), integer("age", 1, 8)]
     cube, sizes, least = published(over, [rows[:, 8], rows[:, 12]])
-    assert sum(frequent(cube, sizes, least, family, {}) for family in ((0, 1), (0,))) == 53
+    with_age = frequent(cube, sizes, least, (0, 1), {})
+    without_age = frequent(cube, sizes, least, (0,), {})
+    assert with_age + without_age == 53
 
 
 def test_compas_has_the_rule_sets_that_the_authors_report():
@@ -278,19 +321,18 @@ def test_compas_has_the_rule_sets_that_the_authors_report():
     flags = rows[:, 2:8]
     assert (flags.sum(axis=1) == 1).all()
     over = [integer("age", 1, 9), category("sex", [0, 1]), category("race", list(range(6)))]
-    cube, sizes, least = published(
-        over, [rows[:, 0], rows[:, 1], flags.argmax(axis=1).astype(float)]
-    )
+    race = flags.argmax(axis=1).astype(float)
+    columns = [rows[:, 0], rows[:, 1], race]
+    cube, sizes, least = published(over, columns)
     taken = cube.choices[2].picks.sum(axis=1)
 
     def among(*numbers):
-        return sum(
-            frequent(cube, sizes, least, f, {2: np.isin(taken, numbers)})
-            for f in ((0, 1, 2), (1, 2))
-        )
+        allowed = {2: np.isin(taken, numbers)}
+        with_age = frequent(cube, sizes, least, (0, 1, 2), allowed)
+        without_age = frequent(cube, sizes, least, (1, 2), allowed)
+        return with_age + without_age
 
-    everybody = sum(frequent(cube, sizes, least, family, {}) for family in ((0, 1), (1,)))
+    everybody = frequent(cube, sizes, least, (0, 1), {}) + frequent(cube, sizes, least, (1,), {})
     assert among(1, 2, 5) == 1032
-    assert (
-        among(1, 5) + 15 * everybody == 1590
-    )  # as released, where each of the 15 pairs of races covers everybody
+    # As released, where each of the 15 pairs of races covers everybody.
+    assert among(1, 5) + 15 * everybody == 1590

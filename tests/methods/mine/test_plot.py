@@ -31,7 +31,7 @@ from evenhand.methods.mine.plot.display import (
 )
 from evenhand.methods.mine.plot.heat_cells import HeatCells
 from evenhand.methods.mine.plot.heat_map import Heat
-from evenhand.report.ranked_bars import LABEL, Bar, Bars, Rest, flowed, wrapped
+from evenhand.report.ranked_bars import LABEL, Bar, Bars, RemainingRules, flowed, wrapped
 from evenhand.runtime.errors import UsageError
 from evenhand.space.rule import Condition, Rule
 from tests.support.helpers import SAID, TERMS, refused
@@ -153,7 +153,7 @@ def test_bars_are_the_stories_signed_with_their_rates_and_the_rest():
         ("group", "everyone\nelse", "rows"),
     )
     rest = result.details["mine"][0]["rest"]
-    assert bars.rest == Rest(
+    assert bars.rest == RemainingRules(
         f"{rest['rules']:,} other rule sets:\nnone further than {100 * rest['value']:.1f} points",
         rest["value"],
         rest["high"],
@@ -458,7 +458,13 @@ def test_very_many_bars_and_cells_long_names_and_formulas_are_drawn(drawn):
         for at in range(30)
     )
     ranked = Bars(
-        "$x_{$ " * 30, ("$y$",), ("n",), bars, Rest("9 others", 0.1, 0.2), 0.1, ("less", "more")
+        "$x_{$ " * 30,
+        ("$y$",),
+        ("n",),
+        bars,
+        RemainingRules("9 others", 0.1, 0.2),
+        0.1,
+        ("less", "more"),
     )
     names = tuple(f"$level {at} of a category with a long name" for at in range(40))
     rates = tuple(tuple((x * y % 7) / 7 for x in range(40)) for y in range(20))

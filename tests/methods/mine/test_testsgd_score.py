@@ -1,6 +1,4 @@
-"""The paper's group fairness score: as one draw after the other gives it, and on the networks of
-its authors.
-"""
+"""The paper's group fairness score: draw by draw, and on the networks of its authors."""
 
 from __future__ import annotations
 
@@ -33,31 +31,49 @@ ROWS = SPACE.draw(400, np.random.default_rng(0))
 
 def neighbours_by(share: float, other: float) -> Neighbours:
     """Software that favours about these shares of women and of men."""
-    subject = Subject(
-        lambda people: people["income"] < 100 * np.where(people["sex"] == "F", share, other),
-        SPACE,
-        positive=True,
-    )
+
+    def decide(people: Any) -> Any:
+        women = people["sex"] == "F"
+        return people["income"] < 100 * np.where(women, share, other)
+
+    subject = Subject(decide, SPACE, positive=True)
     return Neighbours.of(View(subject), ["sex"])
+
+
+def draws_of(neighbours: Neighbours, mask: Any, name: Any, side: int) -> Any:
+    """Return the draws of neighbours of some rows."""
+    population: Any = Perturbed(neighbours, ROWS, np.flatnonzero(mask))
+    return Draws(population, SPACE, 7, *name, side, block=1024)
+
+
+def wald_margin(z: float, rate: float, num: int) -> float:
+    """Return the margin of error of a rate (Equation 7)."""
+    return z * math.sqrt(rate * (1 - rate) / num)
 
 
 def algorithm_2(
     neighbours: Neighbours, inside: Any, level: float, margin: float, least: int, name: Any
 ) -> Any:
     """The paper's lines, one draw at a time."""
-    z, view = z_score(level), neighbours.view
-    draws: list[Any] = [
-        Draws(Perturbed(neighbours, ROWS, np.flatnonzero(mask)), SPACE, 7, *name, side, block=1024)  # type: ignore[arg-type]
-        for side, mask in enumerate([inside, ~inside])
+    z = z_score(level)
+    view = neighbours.view
+    draws = [
+        draws_of(neighbours, inside, name, 0),
+        draws_of(neighbours, ~inside, name, 1),
     ]
-    favoured, error, num = [0.0, 0.0], math.inf, 0
+    favoured = [0.0, 0.0]
+    error = math.inf
+    num = 0
     while error > margin:
         for side in (0, 1):
-            favoured[side] += float(view.amount(view.decide(draws[side].take(num, num + 1)))[0])
+            drawn = draws[side].take(num, num + 1)
+            amount = view.amount(view.decide(drawn))
+            favoured[side] += float(amount[0])
         num += 1
         if num > least:
-            one, other = favoured[0] / num, favoured[1] / num
-            error = z * math.sqrt(one * (1 - one) / num) + z * math.sqrt(other * (1 - other) / num)
+            inside_margin = wald_margin(z, favoured[0] / num, num)
+            outside_margin = wald_margin(z, favoured[1] / num, num)
+            error = inside_margin + outside_margin
             if error <= margin:
                 break
     return favoured[0] / num, favoured[1] / num, num, error
@@ -81,50 +97,58 @@ def test_blocks_give_exactly_what_a_check_after_every_draw_gives(shares, margin,
 
 
 def test_the_papers_defaults_stop_as_its_example_does():
-    score = group_score(neighbours_by(0.28, 0.09), ROWS, ROWS[:, 0] == 0, seed=0, name=("F",))
+    women = ROWS[:, 0] == 0
+    score = group_score(neighbours_by(0.28, 0.09), ROWS, women, seed=0, name=("F",))
     assert score.n == 1001
     assert 0.04 < score.half <= 0.05
-    wide = group_score(neighbours_by(0.5, 0.5), ROWS, ROWS[:, 0] == 0, seed=0, name=("F",))
+    wide = group_score(neighbours_by(0.5, 0.5), ROWS, women, seed=0, name=("F",))
     assert 1400 < wide.n <= 1537
     assert wide.half <= 0.05
 
 
 def test_a_rate_of_0_or_1_has_no_margin_however_few_draws():
-    score = group_score(neighbours_by(0, 1), ROWS, ROWS[:, 0] == 0, seed=0, name=("F",), least=3)
+    women = ROWS[:, 0] == 0
+    score = group_score(neighbours_by(0, 1), ROWS, women, seed=0, name=("F",), least=3)
     assert (score.inside, score.outside, score.n, score.half) == (0, 1, 4, 0)
 
 
 def test_seeds_and_names_give_different_draws():
-    neighbours, inside = neighbours_by(0.3, 0.6), ROWS[:, 0] == 0
+    neighbours = neighbours_by(0.3, 0.6)
+    inside = ROWS[:, 0] == 0
     first = group_score(neighbours, ROWS, inside, seed=0, name=("F",))
-    assert group_score(neighbours, ROWS, inside, seed=0, name=("F",)) == first
-    assert group_score(neighbours, ROWS, inside, seed=1, name=("F",)) != first
-    assert group_score(neighbours, ROWS, inside, seed=0, name=("M",)) != first
+    again = group_score(neighbours, ROWS, inside, seed=0, name=("F",))
+    other_seed = group_score(neighbours, ROWS, inside, seed=1, name=("F",))
+    other_name = group_score(neighbours, ROWS, inside, seed=0, name=("M",))
+    assert again == first
+    assert other_seed != first
+    assert other_name != first
 
 
 def test_what_cannot_be_scored_is_named():
-    neighbours, nobody = neighbours_by(0.3, 0.6), np.zeros(400, dtype=np.bool_)
-    for mask, said in ((nobody, "covers 0 of 400"), (~nobody, "covers 400 of 400")):
+    neighbours = neighbours_by(0.3, 0.6)
+    nobody = np.zeros(400, dtype=np.bool_)
+    women = ROWS[:, 0] == 0
+
+    def no(sentence, mask, **options):
         refused(
-            UsageError, lambda mask=mask: group_score(neighbours, ROWS, mask, seed=0, name=()), said
-        )  # type: ignore[misc]
-    inside = ROWS[:, 0] == 0
-    refused(
-        UsageError,
-        lambda: group_score(neighbours, ROWS, inside, margin=0, seed=0, name=()),
-        "margin = 0",
-    )
-    refused(
-        UsageError,
-        lambda: group_score(neighbours, ROWS, inside, level=1, seed=0, name=()),
-        "level is 1",
-    )
+            UsageError,
+            lambda: group_score(neighbours, ROWS, mask, seed=0, name=(), **options),
+            sentence,
+        )
+
+    no("covers 0 of 400", nobody)
+    no("covers 400 of 400", ~nobody)
+    no("margin = 0", women, margin=0)
+    no("level is 1", women, level=1)
 
 
 def test_census():
     census = Authors("census", [0, 7, 8])
-    age, race, sex = census.rows[:, 0], census.rows[:, 7], census.rows[:, 8]
-    worst = (age >= 4) & (age <= 5) & (race <= 1) & (sex == 1)
+    age = census.rows[:, 0]
+    race = census.rows[:, 7]
+    sex = census.rows[:, 8]
+    middle_aged = (age >= 4) & (age <= 5)
+    worst = middle_aged & (race <= 1) & (sex == 1)
     ((inside, outside),) = census.rates(worst)
     assert [inside, outside] == pytest.approx([0.3817, 0.1087], abs=5e-5)
     assert census.neighbours.cost == 20
@@ -137,23 +161,30 @@ def test_census():
 def test_bank():
     bank = Authors("bank", [0])
     age = bank.rows[:, 0]
-    small, next_best = (~(age <= 8), ~(age <= 7))
+    small = age > 8
+    next_best = age > 7
     assert (small.sum(), next_best.sum()) == (9, 130)
-    scores = [abs(one - other) for one, other in bank.rates(small, next_best)]
+    rates = bank.rates(small, next_best)
+    scores = [abs(inside - outside) for inside, outside in rates]
     assert scores == pytest.approx([0.630, 0.288], abs=5e-4)
 
 
 def test_credit():
     credit = Authors("credit", [8, 12])
-    sex, age = credit.rows[:, 8], credit.rows[:, 12]
-    ((inside, outside),) = credit.rates((age >= 4) & (age <= 5) & (sex == 1))
+    sex = credit.rows[:, 8]
+    age = credit.rows[:, 12]
+    middle_aged = (age >= 4) & (age <= 5)
+    ((inside, outside),) = credit.rates(middle_aged & (sex == 1))
     assert inside - outside == pytest.approx(0.178, abs=5e-4)
 
 
 def test_compas():
     compas = Authors("compas", list(range(8)))
-    age, male, black = compas.rows[:, 0], compas.rows[:, 1], compas.rows[:, 5]
+    age = compas.rows[:, 0]
+    male = compas.rows[:, 1]
+    black = compas.rows[:, 5]
     other_races = compas.rows[:, [2, 3, 4, 6, 7]].any(axis=1)
     assert (other_races == (black == 0)).all()
-    ((inside, outside),) = compas.rates((age >= 8) & other_races & (male == 1))
+    worst = (age >= 8) & other_races & (male == 1)
+    ((inside, outside),) = compas.rates(worst)
     assert outside - inside == pytest.approx(0.4105, abs=5e-5)

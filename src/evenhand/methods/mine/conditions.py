@@ -330,8 +330,8 @@ def _checked_bins(feature: Feature, bins: Any) -> Cuts:
     cuts: list[Any] = []
     if isinstance(bins, Iterable) and not isinstance(bins, str | bytes):
         cuts = [plain(cut) for cut in bins]
-    valid = bool(cuts) and all(map(_is_finite, cuts)) and _is_rising(cuts)
-    if not valid:
+    finite = all(map(_is_finite, cuts))
+    if not cuts or not finite or not _is_rising(cuts):
         shown = clip(repr(bins))
         raise UsageError(messages.BINS_NOT_VALID.format(bins=shown))
     if feature.kind != "category":
@@ -535,7 +535,8 @@ def _sizes(total: int, few: int) -> list[int]:
 def _subsets_of_size(total: int, size: int) -> Flags:
     combinations = list(itertools.combinations(range(total), size))
     taken = np.array(combinations, dtype=np.intp)
-    picks = np.zeros((len(taken), total), dtype=np.bool_)
-    rows = np.arange(len(taken))
+    number = len(taken)
+    picks = np.zeros((number, total), dtype=np.bool_)
+    rows = np.arange(number)
     picks[rows[:, None], taken] = True
     return picks

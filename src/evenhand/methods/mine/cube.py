@@ -109,8 +109,8 @@ class Cube:
         if values is None:
             rows = np.bincount(self.index, minlength=cells)
             return rows.astype(np.float64)
-        several_shape = values.shape[:-1]
-        totals = np.empty((*several_shape, cells))
+        shape = (*values.shape[:-1], cells)
+        totals = np.empty(shape)
         # Views as tables of rows, whether one row of values is given or several.
         value_rows = np.atleast_2d(values)
         total_rows = np.atleast_2d(totals)
@@ -156,8 +156,8 @@ class Cube:
         self._check_size(family)
         features = self._features(family)
         shape = [feature.width for feature in features]
-        codes = tuple(self.codes[:, position] for position in family)
-        place = np.ravel_multi_index(codes, shape)
+        codes = self.codes.T[list(family)]
+        place = np.ravel_multi_index(tuple(codes), shape)
         several = np.atleast_2d(totals)
         cells = math.prod(shape)
         cell_sums = np.empty((len(several), cells))
@@ -194,7 +194,8 @@ class Cube:
         conditions = []
         features = self._features(family)
         for feature, choice in zip(features, place, strict=True):
-            conditions.append(feature.condition(choice))
+            condition = feature.condition(choice)
+            conditions.append(condition)
         return conditions
 
     def pruned(self, sizes: Floats, least: float) -> Cube:
@@ -254,12 +255,14 @@ class Cube:
         kept = []
         for position, choices in enumerate(self.choices):
             cell_sizes = self._cell_sizes(position, sizes)
-            kept.append(choices.frequent(cell_sizes, least))
+            frequent_choices = choices.frequent(cell_sizes, least)
+            kept.append(frequent_choices)
         cube = replace(self, choices=tuple(kept))
         rules = 0
+        enough_rows = least * (1 - _SLACK)
         for family in cube.families(depth):
             covered = cube.sums(family, sizes)
-            enough = covered >= least * (1 - _SLACK)
+            enough = covered >= enough_rows
             copies = cube.copies(family)
             rules += int(copies[enough].sum())
         return rules

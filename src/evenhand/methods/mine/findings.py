@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from evenhand.methods.mine.testsgd_score import PaperScores
     from evenhand.results.evidence import Case
 
+    Entry = dict[str, Any]
+    Cases = tuple[Case, ...]
+
 SCORES = ("rate", "tpr", "fpr")
 """What is compared: how often people are favoured, of all, of those who should be, and of those who
 should not.
@@ -93,7 +96,7 @@ class Place:
     part: str
     number: int = 0
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Entry:
         """Return the place as JSON holds it."""
         return asdict(self)
 
@@ -112,7 +115,7 @@ class RankedStory:
     """A story, and what the details of a result hold of it."""
 
     story: Story
-    entry: dict[str, Any]
+    entry: Entry
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,9 +161,7 @@ class FindingWriter:
         stories.sort(key=_evidence)
         return RankedStories(self, stories)
 
-    def write(
-        self, ranked: RankedStories, cases: Sequence[tuple[Case, ...]]
-    ) -> tuple[list[Finding], dict[str, Any]]:
+    def write(self, ranked: RankedStories, cases: Sequence[Cases]) -> tuple[list[Finding], Entry]:
         """Return a finding for each story, one for all other rule sets, and the details."""
         findings = []
         stories = zip(ranked.stories, cases, strict=True)
@@ -173,7 +174,7 @@ class FindingWriter:
             findings.append(self._finding_of_others(rest))
         return findings, self._mining_entry(entries, rest)
 
-    def _rest_entry(self, stories: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    def _rest_entry(self, stories: Sequence[Entry]) -> Entry | None:
         """Return what is known of the rule sets that lead no story; None where there are none."""
         rest = self.mining.ranking.rest(self.intervals)
         if rest is None:
@@ -187,7 +188,7 @@ class FindingWriter:
         entry["low"] = min(entry["low"], best_low)
         return entry
 
-    def _story_entry(self, story: Story) -> dict[str, Any]:
+    def _story_entry(self, story: Story) -> Entry:
         """Return what the details hold of a story."""
         lead = story.lead
         rows = int(self.mining.inside(lead).sum())
@@ -237,7 +238,7 @@ class FindingWriter:
         high = min(score.value + score.half, 1.0)
         return _Comparison(low, high, rate, other)
 
-    def _like_entry(self, rule_set: RuleSet) -> dict[str, Any]:
+    def _like_entry(self, rule_set: RuleSet) -> Entry:
         """Return what the details hold of a rule set about nearly the same people as a story."""
         return {
             "text": self.mining.rule(rule_set).text,
@@ -264,15 +265,24 @@ class FindingWriter:
         examined = number_text.count(self.intervals.among)
         simultaneous = messages.METHOD_OVER_RULE_SETS.format(method=method, count=examined)
         level = self.intervals.level
-        return Estimate(value, low, min(high, 1.0), n, level, simultaneous, population)
+        return Estimate(
+            value,
+            low,
+            min(high, 1.0),
+            n=n,
+            level=level,
+            method=simultaneous,
+            population=population,
+        )
 
-    def _finding(self, ranked: RankedStory, place: Place, cases: tuple[Case, ...]) -> Finding:
+    def _finding(self, ranked: RankedStory, place: Place, cases: Cases) -> Finding:
         """Return the finding of a story."""
         lead = ranked.story.lead
         entry = ranked.entry
         n = self._rows
         if self.paper is not None:
-            n = 2 * self.paper.scores[lead.family, lead.place].n
+            score = self.paper.scores[lead.family, lead.place]
+            n = 2 * score.n
         value = abs(entry["difference"])
         estimate = self._estimate(value, entry["low"], entry["high"], n, "melded")
         difference = points_apart(estimate)
@@ -281,19 +291,21 @@ class FindingWriter:
             claim,
             self.mining.rule(lead),
             estimate,
-            self.limit,
-            cases,
-            both_sides(entry, OTHERS),
-            self.words.output,
+            limit=self.limit,
+            cases=cases,
+            groups=both_sides(entry, OTHERS),
+            output=self.words.output,
             score=self.words.score,
             detail=place,
         )
 
-    def _finding_of_others(self, rest: dict[str, Any]) -> Finding:
+    def _finding_of_others(self, rest: Entry) -> Finding:
         """Return the finding that bounds all rule sets that lead no story."""
-        estimate = self._estimate(rest["value"], rest["low"], rest["high"], self._rows, "melded")
+        value = rest["value"]
+        estimate = self._estimate(value, rest["low"], rest["high"], self._rows, "melded")
+        difference = points_apart(estimate)
         return Finding(
-            self.words.claim_of_others(rest["rules"], points_apart(estimate)),
+            self.words.claim_of_others(rest["rules"], difference),
             Rule(()),
             estimate,
             self.limit,
@@ -302,14 +314,12 @@ class FindingWriter:
             detail=Place(self.number, "rest"),
         )
 
-    def _mining_entry(
-        self, stories: list[dict[str, Any]], rest: dict[str, Any] | None
-    ) -> dict[str, Any]:
+    def _mining_entry(self, stories: list[Entry], rest: Entry | None) -> Entry:
         """Return what the details of a result hold of this mining."""
         mining = self.mining
         treated = mining.treated
         queries = treated.queries
-        maps: list[dict[str, Any]] = []
+        maps: list[Entry] = []
         if self.paper is None:
             maps = mining.maps()
         else:
@@ -363,14 +373,21 @@ def rank(
     intervals = SimultaneousIntervals(level, examined, graded=graded)
     ranked = []
     for number, part in enumerate(parts):
-        writer = FindingWriter(part.mining, intervals, part.words, limit, part.paper, number)
+        writer = FindingWriter(
+            part.mining,
+            intervals,
+            part.words,
+            limit=limit,
+            paper=part.paper,
+            number=number,
+        )
         ranked.append(writer.ranked(top))
     return ranked
 
 
 def write_findings(
-    minings: Sequence[RankedStories], cases: Sequence[Sequence[tuple[Case, ...]]]
-) -> tuple[list[Finding], list[dict[str, Any]]]:
+    minings: Sequence[RankedStories], cases: Sequence[Sequence[Cases]]
+) -> tuple[list[Finding], list[Entry]]:
     """Return the findings of all minings, best evidence first, and an entry for each mining.
 
     Parameters
@@ -379,7 +396,7 @@ def write_findings(
         For each mining, the cases that are shown with each of its stories.
     """
     findings: list[Finding] = []
-    entries: list[dict[str, Any]] = []
+    entries: list[Entry] = []
     for ranked, cases_of_mining in zip(minings, cases, strict=True):
         findings_of_mining, entry = ranked.writer.write(ranked, cases_of_mining)
         findings += findings_of_mining

@@ -223,7 +223,12 @@ class Ranking:
         """Rank the rule sets by how far apart their rates and everyone else's are at least."""
         for block in self.blocks:
             others = self.total - block.size
-            strength = intervals.strength(block.inside, block.size, block.outside, others)
+            strength = intervals.strength(
+                block.inside,
+                block.size,
+                block.outside,
+                others,
+            )
             # Sums in another order differ in their last digits, and the simpler of two equal rule
             # sets is to lead.
             covers_most = block.size > others
@@ -360,7 +365,9 @@ class Ranking:
         sides = self.sides(counts)
         lows, highs = intervals.difference(*sides)
         low, high = absolute(np.asarray(lows), np.asarray(highs))
-        return float(low.max()), float(high.max())
+        largest_low = low.max()
+        largest_high = high.max()
+        return float(largest_low), float(largest_high)
 
     def _highest(self, intervals: SimultaneousIntervals, top: _TopRuleSets) -> float:
         """Return the highest upper limit of all, or a bound on it.
@@ -423,7 +430,8 @@ class _TopRuleSets:
         order = np.argsort(-all_keys, kind="stable")
         if len(order) > self.most:
             first_left_out = order[self.most]
-            self.over = max(self.over, float(all_keys[first_left_out]))
+            largest_left_out = all_keys[first_left_out]
+            self.over = max(self.over, float(largest_left_out))
         kept = order[: self.most]
         self.keys = all_keys[kept]
         self.counts = all_counts[:, kept]

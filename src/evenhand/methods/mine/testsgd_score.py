@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
     Flags = NDArray[np.bool_]
     Floats = NDArray[np.float64]
-    Key = tuple[tuple[int, ...], tuple[int, ...]]
+    Numbers = tuple[int, ...]
+    Key = tuple[Numbers, Numbers]
+    StreamName = tuple[str | int, ...]
 
 MARGIN, LEAST = 0.05, 1000
 """The paper's error_thr and sample_thr."""
@@ -117,7 +119,7 @@ def group_score(
     margin: float = MARGIN,
     least: int = LEAST,
     seed: int,
-    name: tuple[str | int, ...],
+    name: StreamName,
 ) -> PaperScore:
     """Draw rows inside and outside a rule set until the margin of error is small (Algorithm 2).
 
@@ -169,20 +171,23 @@ def group_score(
         rates = sums / sizes  # lines 9 and 10
         halves = _margins(rates, sizes, z)
         # Lines 8 and 12: the first draw after which the margin is small enough.
-        reached = np.flatnonzero((sizes > least) & (halves <= margin))
+        small_enough = halves <= margin
+        reached = np.flatnonzero((sizes > least) & small_enough)
         if len(reached):
             at = reached[0]
             rate, other_rate = rates[:, at].tolist()
-            return PaperScore(rate, other_rate, int(sizes[at]), float(halves[at]))
+            draws = int(sizes[at])
+            return PaperScore(rate, other_rate, n=draws, half=float(halves[at]))
         n = upto
         # The margin shrinks with the square root of the draws: that many would reach it.
         shrink = halves[-1] / margin
         enough = math.ceil(upto * shrink**2)
-        upto += int(np.clip(enough - n, LEAST_MORE, ROWS_AT_ONCE // 2))
+        more = np.clip(enough - n, LEAST_MORE, ROWS_AT_ONCE // 2)
+        upto += int(more)
 
 
 def _draws(
-    neighbours: Neighbours, points: Points, inside: Flags, seed: int, name: tuple[str | int, ...]
+    neighbours: Neighbours, points: Points, inside: Flags, seed: int, name: StreamName
 ) -> tuple[Draws, Draws]:
     """Return the draws of neighbours of the rows inside a rule set, and of those outside."""
     rows_inside = np.flatnonzero(inside)
@@ -225,7 +230,8 @@ def score_all(
     scores: dict[Key, PaperScore] = {}
     ranking = mined.ranking
     _check_budget(ranking.examined, level, meter)
-    name: tuple[str | int, ...] = ("mine", "paper", neighbours.view.title, *mined.names)
+    title = neighbours.view.title
+    name: StreamName = ("mine", "paper", title, *mined.names)
     for block in ranking.blocks:
         for number in range(len(block.index)):
             if meter.late:

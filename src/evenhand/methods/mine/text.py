@@ -80,7 +80,8 @@ def mining_lines(
     yield Line(_terms(entry, findings))
     stories = [found for found in findings if not found.others]
     if stories:
-        table = _changes(entry, stories) if "changes" in entry else _stories(entry, stories)
+        make_table = _changes if "changes" in entry else _stories
+        table = make_table(entry, stories)
         yield from _table_lines(table, stories, width)
     for found in findings:
         if found.others:
@@ -201,7 +202,8 @@ def _stories(entry: Mapping[str, Any], findings: Sequence[MinedFinding]) -> _Sto
             f"{_arrow(difference)} {points}",
         ]
         if level < 1:
-            row.append(number_text.points_between(story["low"], story["high"], digits))
+            interval = number_text.points_between(story["low"], story["high"], digits)
+            row.append(interval)
         if "texts" in entry:
             row.append(number_text.count(story["texts"]))
         else:
@@ -286,14 +288,17 @@ def _most_changing(entry: Mapping[str, Any], story: Mapping[str, Any], digits: i
     names = [term["text"] for term in story["terms"]]
     if len(story["categories"]) == 1:
         # The name of the category stands in the row above, so that the term alone will do.
-        terms_of = {category["name"]: category["terms"] for category in entry["categories"]}
-        names = terms_of[story["categories"][0]]
+        (name,) = story["categories"]
+        for category in entry["categories"]:
+            if category["name"] == name:
+                names = category["terms"]
     changed = [float(term["changed"]) for term in story["terms"]]
     pairs = list(zip(names, changed, strict=True))
     pairs.sort(key=lambda pair: -pair[1])
     terms = []
     for name, share in pairs[:MOST_TERMS]:
-        terms.append(f"{name} {number_text.percent(share, digits)}")
+        percent = number_text.percent(share, digits)
+        terms.append(f"{name} {percent}")
     return terms
 
 
@@ -317,11 +322,14 @@ def _table_lines(
     widest = max(map(cell_len, lines_of_table))
     fits = width is None or indent + widest <= width
     if not fits:
-        lines_of_table = table_of(headings[1:], table.rows, None, range(len(headings) - 1))
+        number_headings = headings[1:]
+        numbers = range(len(number_headings))
+        lines_of_table = table_of(number_headings, table.rows, None, numbers)
         indent = LEAD
     for text in lines_of_table[:head]:
         yield Line(text, indent=indent, row=True)
-    for found, text, below in zip(findings, lines_of_table[head:], table.below, strict=True):
+    rows = lines_of_table[head:]
+    for found, text, below in zip(findings, rows, table.below, strict=True):
         if fits:
             yield Line(text, found.finding.verdict, row=True)
         else:

@@ -113,7 +113,8 @@ class TreatmentRun:
             return self._treated(view, np.zeros(every), np.arange(every), "paper")
         neighbours = self.neighbours(view)
         plan = self._plan(neighbours.cost, meter)
-        self._check_weights(full=plan.draws is None and plan.rows == every)
+        asks_all = plan.draws is None and plan.rows == every
+        self._check_weights(full=asks_all)
         most = plan.rows
         if self.stop is StopReason.INTERRUPTED:
             # Of the other outputs, no more is asked than is known of the first.
@@ -129,10 +130,12 @@ class TreatmentRun:
             task=_task(plan.method, view),
         )
         self._note_progress(len(done), most, plan, stop)
-        place = np.argsort(done)
         self._check_weights(full=not self.partial)
-        queries = len(done) * neighbours.asks(plan.draws)
-        return self._treated(view, values[place], done[place], plan.method, queries)
+        # Back into the order of the rows, which were asked about in a random one.
+        place = np.argsort(done)
+        rows = done[place]
+        queries = len(rows) * neighbours.asks(plan.draws)
+        return self._treated(view, values[place], rows, plan.method, queries)
 
     def _note_progress(
         self, done: int, most: int, plan: _QueryPlan, stop: StopReason | None
@@ -205,7 +208,13 @@ def compared(
     view = part.view
     pairs = []
     for score in scores:
-        words = OutcomeWords(view.favoured, view.title, score, view.counts, view.names_outcome)
+        words = OutcomeWords(
+            view.favoured,
+            output=view.title,
+            score=score,
+            counts=view.counts,
+            named=view.names_outcome,
+        )
         people = part.treated.truly(good[part.rows], score)
         pairs.append((words, people))
     return pairs

@@ -11,7 +11,7 @@ from evenhand.methods.mine.findings import OTHER_TEXTS, OTHERS
 from evenhand.methods.mine.plot.heat_cells import cells_of, heat_of, of_output, rate_text
 from evenhand.methods.mine.table import entries_of, mined_findings, scores
 from evenhand.report.canvas import Display
-from evenhand.report.ranked_bars import Bar, Bars, Rest, wrapped
+from evenhand.report.ranked_bars import Bar, Bars, RemainingRules, wrapped
 from evenhand.report.rates_display import RatesDisplay
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip, nearest
@@ -86,8 +86,7 @@ class MineDisplay(_Panels):
             bars.append(_bars(findings, examined))
             worst = findings[0]
             heat = heat_of(worst.entry, worst.story, None)
-            # Two cells are one rule set and the other, which the bars show already.
-            if heat is not None and sum(map(len, heat.rates)) <= 2:
+            if heat is not None and _is_trivial(heat):
                 heat = None
             heats.append(heat)
         left_out = len(minings) - len(shown)
@@ -181,6 +180,12 @@ class TermsDisplay(_Panels):
         """Draw on axes given (the first matrix), or all on a new figure, and return the display."""
         self._stack(ax, self.heats)
         return self
+
+
+def _is_trivial(heat: Heat) -> bool:
+    """Return whether a map has two cells only: a rule set and the other, which the bars show."""
+    cells = sum(map(len, heat.rates))
+    return cells <= 2
 
 
 def _minings(result: Result) -> list[list[MinedFinding]]:
@@ -293,7 +298,7 @@ def _bar(found: MinedFinding, *, percent: bool) -> Bar:
     return Bar(label, value, estimate.low, estimate.high, certain, tuple(beside))
 
 
-def _rest(findings: Iterable[MinedFinding], *, percent: bool) -> Rest | None:
+def _rest(findings: Iterable[MinedFinding], *, percent: bool) -> RemainingRules | None:
     """Return the bound on all rule sets that lead no story; None where there are none."""
     for found in findings:
         if not found.others:
@@ -309,7 +314,7 @@ def _rest(findings: Iterable[MinedFinding], *, percent: bool) -> Rest | None:
             label = messages.OTHER_RULE_SETS_BAR.format(count=count, distance=distance)
         else:
             label = messages.OTHER_RULE_SET_BAR.format(count=count, distance=distance)
-        return Rest(label, estimate.value, estimate.high)
+        return RemainingRules(label, estimate.value, estimate.high)
     return None
 
 
@@ -331,7 +336,8 @@ def _heats(result: Result, axes: Sequence[str] | str | None) -> tuple[Heat, ...]
         raise UsageError(messages.NO_CELLS.format(verb=result.job))
     wanted = " and ".join(names or ())
     valid = nearest(wanted, dict.fromkeys(choices))
-    raise UsageError(messages.NO_MAP_OF_AXES.format(axes=clip(repr(axes)), choices=valid))
+    shown = clip(repr(axes))
+    raise UsageError(messages.NO_MAP_OF_AXES.format(axes=shown, choices=valid))
 
 
 def _names(axes: Sequence[str] | str | None) -> list[str] | None:

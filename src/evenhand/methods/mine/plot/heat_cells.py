@@ -50,19 +50,20 @@ class HeatCells:
     def of(cls, table: Entry) -> HeatCells:
         """Read the cells from a map or a matrix as details hold them."""
         names = table["labels"]
-        labels = tuple(tuple(map(str, names_of_axis)) for names_of_axis in names)
+        labels = _texts(names)
         # A term is its own name.
-        values = tuple(map(tuple, table.get("values", names)))
+        given_values = table.get("values", names)
+        values = tuple(map(tuple, given_values))
         shape = tuple(map(len, labels))
         rates = np.array(table["rates"], dtype=np.float64)
         counts = table.get("rows", table.get("texts"))
         rows = np.array(counts, dtype=np.float64)
         return cls(
-            tuple(table["axes"]),
-            labels,
-            values,
-            rates.reshape(shape),
-            np.broadcast_to(rows, shape),
+            axes=tuple(table["axes"]),
+            labels=labels,
+            values=values,
+            rates=rates.reshape(shape),
+            rows=np.broadcast_to(rows, shape),
         )
 
     @property
@@ -102,7 +103,13 @@ class HeatCells:
             numbers = order.tolist()
             labels.append(_reordered(self.labels[axis], numbers))
             values.append(_reordered(self.values[axis], numbers))
-        return HeatCells(self.axes, tuple(labels), tuple(values), rates, rows)
+        return HeatCells(
+            self.axes,
+            labels=tuple(labels),
+            values=tuple(values),
+            rates=rates,
+            rows=rows,
+        )
 
     def covered(self, rule: Rule) -> Flags:
         """Return which cells meet the conditions of a rule on these features.
@@ -144,10 +151,17 @@ class HeatCells:
     def _extreme(self, number: int, rates: Floats) -> Extreme:
         """Return the rate of a cell and its name."""
         place = np.unravel_index(number, rates.shape)
-        at_each_axis = zip(self.labels, place, strict=True)
-        names = [labels[int(at)] for labels, at in at_each_axis]
+        names = []
+        for labels, at in zip(self.labels, place, strict=True):
+            label = labels[int(at)]
+            names.append(label)
         rate = float(rates[place])
         return rate, ", ".join(names)
+
+
+def _texts(names: Sequence[Sequence[Any]]) -> Grid:
+    """Return the names of the cells of each axis as texts."""
+    return tuple(tuple(map(str, names_of_axis)) for names_of_axis in names)
 
 
 def _reordered(names: Names, order: Sequence[int]) -> Names:
@@ -215,7 +229,8 @@ def _best_cells(cells: Sequence[HeatCells], rule: Rule, worst: Entry) -> HeatCel
         return axes == features, shared, candidate.spread
 
     best = max(cells, key=fit)
-    sizes = dict(zip(best.axes, best.rates.shape, strict=True))
+    shape = best.rates.shape
+    sizes = dict(zip(best.axes, shape, strict=True))
     # What has more cells goes across.
     axes = sorted(sizes, key=sizes.__getitem__, reverse=True)
     return best.turned(axes)
@@ -241,16 +256,16 @@ def _heat(entry: Entry, worst: Entry, rule: Rule, cells: HeatCells) -> Heat:
         notes.append(messages.OUTLINED_IN_PART.format(rule=rule.text))
     notes.append(messages.POPULATION.format(population=entry["population"]))
     return Heat(
-        _title(entry, cells, least),
-        cells.axes,
-        cells.labels,
-        _known_rates(cells.rates),
-        _grid(cells.rows.astype(int)) if is_table else (),
-        least,
-        centre,
-        _grid(inside) if outlined else (),
-        whole,
-        tuple(notes),
+        title=_title(entry, cells, least),
+        axes=cells.axes,
+        labels=cells.labels,
+        rates=_known_rates(cells.rates),
+        rows=_grid(cells.rows.astype(int)) if is_table else (),
+        least=least,
+        centre=centre,
+        inside=_grid(inside) if outlined else (),
+        whole=whole,
+        notes=tuple(notes),
         percent=not scores(entry),
     )
 
@@ -321,15 +336,31 @@ def _title(entry: Entry, cells: HeatCells, least: float) -> str:
     favoured = entry["favoured"]
     outcome = outcome_text(favoured, named=entry["named"])
     if "over" in entry and percent:
-        title = messages.MAP_OF_RATES.format(outcome=outcome, features=names, ends=ends)
+        title = messages.MAP_OF_RATES.format(
+            outcome=outcome,
+            features=names,
+            ends=ends,
+        )
     elif "over" in entry:
-        title = messages.MAP_OF_MEANS.format(outcome=favoured, features=names, ends=ends)
+        title = messages.MAP_OF_MEANS.format(
+            outcome=favoured,
+            features=names,
+            ends=ends,
+        )
     elif "changes" in entry:
         title = messages.MAP_OF_CHANGES.format(categories=names, ends=ends)
     elif percent:
-        title = messages.MAP_OF_TERM_RATES.format(outcome=outcome, categories=names, ends=ends)
+        title = messages.MAP_OF_TERM_RATES.format(
+            outcome=outcome,
+            categories=names,
+            ends=ends,
+        )
     else:
-        title = messages.MAP_OF_TERM_MEANS.format(outcome=favoured, categories=names, ends=ends)
+        title = messages.MAP_OF_TERM_MEANS.format(
+            outcome=favoured,
+            categories=names,
+            ends=ends,
+        )
     return of_output(entry, among(entry.get("score", "rate"), title))
 
 
@@ -340,13 +371,14 @@ def _met(condition: Condition, values: Sequence[Any]) -> Flags:
         return np.array(taken)
     # A condition takes whole bins, so that where a bin starts tells whether it is taken.
     starts = np.array(values, dtype=np.float64)
-    low = -math.inf if condition.low is None else condition.low
-    high = math.inf if condition.high is None else condition.high
-    sizes = np.maximum(np.abs(starts), 1.0)
-    slack = _ROUNDING * sizes
-    above_low = starts >= low - slack
-    up_to_high = starts <= high
-    return np.asarray(above_low & up_to_high)
+    met = np.ones(len(starts), dtype=np.bool_)
+    if condition.low is not None:
+        sizes = np.maximum(np.abs(starts), 1.0)
+        slack = _ROUNDING * sizes
+        met &= starts >= condition.low - slack
+    if condition.high is not None:
+        met &= starts <= condition.high
+    return met
 
 
 def of_output(entry: Entry, sentence: str) -> str:

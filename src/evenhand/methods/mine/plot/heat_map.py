@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
+    Grid = tuple[tuple[Any, ...], ...]
 
 _LETTER = 0.056
 """Inches of a letter in or under a cell."""
@@ -70,12 +71,12 @@ class Heat:
 
     title: str
     axes: tuple[str, ...]
-    labels: tuple[tuple[str, ...], ...]
-    rates: tuple[tuple[float | None, ...], ...]
-    rows: tuple[tuple[int, ...], ...] = ()
+    labels: Grid
+    rates: Grid
+    rows: Grid = ()
     least: float = 0.0
     centre: float | None = None
-    inside: tuple[tuple[bool, ...], ...] = ()
+    inside: Grid = ()
     whole: bool = True
     notes: tuple[str, ...] = ()
     percent: bool = True
@@ -97,15 +98,16 @@ class Heat:
             slope = math.sin(math.radians(_SLANT))
             label_high = _LETTER * longest * slope
         cells_high = min(_CELL * max(down, 1.2), _HIGHEST)
-        return wide, 0.4 + 0.17 * lines + label_high + cells_high
+        lines_high = 0.4 + 0.17 * lines
+        return wide, lines_high + label_high + cells_high
 
     @property
     def few(self) -> Flags:
         """Cells that are not empty, but too few to form a rule set."""
         if not self.rows:
-            shape = (len(self.rates), len(self.rates[0]))
+            shape = floats(self.rates).shape
             return np.zeros(shape, dtype=np.bool_)
-        rows = np.array(self.rows)
+        rows: NDArray[Any] = np.array(self.rows)
         some = rows > 0
         return np.asarray(some & (rows < self.least))
 
@@ -153,7 +155,8 @@ class Heat:
 
         known = ~np.isnan(rates)
         enough = known & ~self.few
-        scaled = rates[enough] if enough.any() else rates[known]
+        cells = enough if enough.any() else known
+        scaled = rates[cells]
         if self.centre is None:
             highest = float(scaled.max(initial=0.0))
             norm = Normalize(0, max(highest, _SMALLEST_RANGE))
@@ -289,7 +292,8 @@ class Heat:
         room = int(cell_wide / _LETTER)
         names = []
         for label in labels:
-            lines = textwrap.wrap(label, max(room, 1), break_long_words=False) or [""]
+            lines = textwrap.wrap(label, max(room, 1), break_long_words=False)
+            lines = lines or [""]
             longest = max(map(len, lines))
             if len(lines) > 2 or longest > room:
                 return [literal(every, _LABEL) for every in labels], True

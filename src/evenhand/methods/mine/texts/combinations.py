@@ -76,8 +76,10 @@ class Family:
     def rule(self, at: int) -> Rule:
         """Return a combination of terms as a rule, with categories for features."""
         conditions = []
-        for category, term in zip(self.categories, self.terms[at], strict=True):
-            conditions.append(Condition(category, levels=(term.text,)))
+        terms = self.terms[at]
+        for category, term in zip(self.categories, terms, strict=True):
+            levels = (term.text,)
+            conditions.append(Condition(category, levels=levels))
         return Rule(tuple(conditions))
 
 
@@ -176,7 +178,8 @@ def _family(categories: _Categories, matches: Matches) -> Family:
 def _no_frequent_category(matches: Matches, support: float) -> DataError:
     """Return the error where too few texts name any category, with how many name each."""
     shares = matches.has.mean(axis=0).tolist()
-    pairs = list(zip(shares, matches.lexicon.categories, strict=True))
+    names = matches.lexicon.categories
+    pairs = list(zip(shares, names, strict=True))
     pairs.sort(key=lambda pair: -pair[0])
     most_named = []
     for share, name in pairs[:MOST_NOTES]:
@@ -208,7 +211,8 @@ def affordable(
     rows = _most_rows(kept, most, standing=standing)
     if not rows:
         raise _budget_too_small(kept, most, standing=standing)
-    if any(len(family.rows) > rows for family in kept):
+    most_texts = max(len(family.rows) for family in kept)
+    if most_texts > rows:
         texts = number_text.count(rows)
         notes.append(messages.TEXTS_CHOSEN_AT_RANDOM.format(texts=texts))
     return [family.only(rows) for family in kept], notes
@@ -313,7 +317,8 @@ def ask(
         Otherwise outcomes are weighed, and whatever cannot be is refused at the first of them.
     """
     questions = _Questions(subject, matches, meter, standing=standing)
-    questions.total = sum(_full_cost(family, standing=standing) for family in found)
+    costs = [_full_cost(family, standing=standing) for family in found]
+    questions.total = sum(costs)
     for family in found:
         questions.ask(family)
         if questions.answers.stop is not None:
@@ -392,7 +397,8 @@ class _Questions:
             outcomes = self._path.decide(self._matches, rows, family.categories, family.terms)
             if not self._standing:
                 return outcomes
-            return np.column_stack([outcomes, self._subject.decide(standing)])
+            standing_outcomes = self._subject.decide(standing)
+            return np.column_stack([outcomes, standing_outcomes])
         texts: list[str] = []
         for terms in family.terms:
             texts += self._matches.write(rows, family.categories, terms)

@@ -83,7 +83,9 @@ def score_rest(
 
     These are the paper's ¬R (Definition 4.1).
     """
-    position = {term: number for number, term in enumerate(matches.lexicon.terms)}
+    position = {}
+    for number, term in enumerate(matches.lexicon.terms):
+        position[term] = number
     other = []
     for terms in decided.family.terms:
         columns = [position[term] for term in terms]
@@ -119,9 +121,9 @@ class TextFindingWriter:
         stories = gather(ranking, most, paired=self.against == "terms")
         entries = [self._story_entry(story) for story in stories]
         findings = []
-        for number, (story, entry) in enumerate(zip(stories, entries, strict=True)):
+        for number, story in enumerate(stories):
             place = Place(0, "story", number)
-            findings.append(self._finding(story[0], entry, place))
+            findings.append(self._finding(story[0], entries[number], place))
         leads = {id(story[0]) for story in stories}
         others = [ranked for ranked in ranking if id(ranked) not in leads]
         rest = None
@@ -142,6 +144,7 @@ class TextFindingWriter:
         other_categories = categories if self.against == "terms" else ()
         other = self._rate(other_hits, other_size, other_categories)
         difference = lead.difference
+        like = story[1 : LIKE + 1]
         return {
             "rule": lead.rule.to_dict(),
             "text": lead.rule.text,
@@ -154,7 +157,7 @@ class TextFindingWriter:
             "other": other.to_dict(),
             "ratio": ratio(rate, other),
             "rules": len(story),
-            "like": [self._like_entry(ranked) for ranked in story[1 : LIKE + 1]],
+            "like": [self._like_entry(ranked) for ranked in like],
         }
 
     def _like_entry(self, ranked: RankedTerms) -> Entry:
@@ -186,7 +189,15 @@ class TextFindingWriter:
         simultaneous = messages.METHOD_OVER_RULE_SETS.format(method=method, count=examined)
         texts = population(self.matches, categories)
         level = self.intervals.level
-        return Estimate(value, low, min(high, 1.0), n, level, simultaneous, texts)
+        return Estimate(
+            value,
+            low,
+            min(high, 1.0),
+            n=n,
+            level=level,
+            method=simultaneous,
+            population=texts,
+        )
 
     @property
     def _method(self) -> str:
@@ -198,7 +209,8 @@ class TextFindingWriter:
         value = abs(entry["difference"])
         limits = (entry["low"], entry["high"])
         categories = lead.scored.decided.family.categories
-        estimate = self._estimate(self._method, value, limits, entry["texts"], categories)
+        texts = entry["texts"]
+        estimate = self._estimate(self._method, value, limits, texts, categories)
         return Finding(
             self._claim(lead, entry, points_apart(estimate)),
             lead.rule,
@@ -237,7 +249,8 @@ class TextFindingWriter:
     def _finding_of_others(self, rest: Entry, texts: int) -> Finding:
         """Return the finding that bounds all rule sets that lead no story."""
         limits = (rest["low"], rest["high"])
-        estimate = self._estimate(self._method, rest["value"], limits, texts, ())
+        value = rest["value"]
+        estimate = self._estimate(self._method, value, limits, texts, ())
         difference = points_apart(estimate)
         if rest["rules"] > 1:
             count = number_text.count(rest["rules"])
@@ -245,13 +258,20 @@ class TextFindingWriter:
         else:
             claim = messages.OTHER_TERM_CLOSER.format(difference=difference)
         place = Place(0, "rest")
-        return Finding(claim, Rule(()), estimate, self.limit, score="rate", detail=place)
+        return Finding(
+            claim,
+            Rule(()),
+            estimate,
+            limit=self.limit,
+            score="rate",
+            detail=place,
+        )
 
     def _cases(self, lead: RankedTerms) -> tuple[Case, ...]:
         """Return texts whose outcome these terms change the most, against other terms."""
         decided = lead.scored.decided
         at = lead.at
-        sign = 1.0 if lead.scored.difference[at] >= 0 else -1.0
+        sign = 1.0 if lead.difference >= 0 else -1.0
         own_amounts = decided.amounts[:, [at]]
         gaps = sign * (own_amounts - decided.amounts)
         shared = _shared_terms(decided.family, at)
@@ -274,14 +294,21 @@ def _ranking(scored: Sequence[ScoredFamily]) -> list[RankedTerms]:
         for at, (_, size) in enumerate(family.other):
             if size:
                 ranking.append(RankedTerms(family, at))
-    # Sums in another order differ in their last digits, which must not decide the order.
-    ranking.sort(key=lambda ranked: (-round(ranked.low, 12), -abs(ranked.difference)))
+    ranking.sort(key=_strength)
     return ranking
+
+
+def _strength(ranked: RankedTerms) -> tuple[float, float]:
+    """Return the sort key that is least for the rule set with the best evidence."""
+    # Sums in another order differ in their last digits, which must not decide the order.
+    low = round(ranked.low, 12)
+    return -low, -abs(ranked.difference)
 
 
 def _text_count(scored: Sequence[ScoredFamily]) -> int:
     """Return how many texts were asked about, each counted once."""
-    rows = np.concatenate([family.decided.family.rows for family in scored])
+    families = [scored_family.decided.family for scored_family in scored]
+    rows = np.concatenate([family.rows for family in families])
     return len(np.unique(rows))
 
 
@@ -304,7 +331,8 @@ def _shared_terms(family: Family, at: int) -> Indices:
     shared = []
     for terms in family.terms:
         pairs = zip(terms, own, strict=True)
-        shared.append(sum(term == own_term for term, own_term in pairs))
+        same = [term == own_term for term, own_term in pairs]
+        shared.append(sum(same))
     return np.array(shared)
 
 
@@ -326,7 +354,7 @@ def _cases(
     rows = np.flatnonzero(size > 0)
     places = decided.family.rows[rows]
     texts = [matches.texts[place] for place in places.tolist()]
-    lengths = np.array(list(map(len, texts)), dtype=np.intp)
+    lengths = np.fromiter(map(len, texts), dtype=np.intp)
     largest_first = -np.round(size[rows], 9)
     order = np.lexsort((lengths, largest_first))
     # The same text may be given many times, and several may be the same but for their terms.
@@ -431,7 +459,8 @@ class TextCausal:
             return shown, plain(decided.standing[row, 0])
 
         most_changing = np.argmax(moved, axis=1)
-        cases = _cases(self.matches, decided, worst.astype(float), standing, most_changing)
+        changes = worst.astype(float)
+        cases = _cases(self.matches, decided, changes, standing, most_changing)
         terms = []
         for at in range(len(family.terms)):
             changed = float(moved[:, at].mean())
@@ -444,7 +473,14 @@ class TextCausal:
             "terms": terms,
         }
         claim = _change_claim(family, estimate)
-        finding = Finding(claim, family.categories, estimate, self.limit, cases, score="changes")
+        finding = Finding(
+            claim,
+            family.categories,
+            estimate,
+            limit=self.limit,
+            cases=cases,
+            score="changes",
+        )
         return finding, entry
 
     def _estimate(self, worst: NDArray[Any], among: int, categories: Sequence[str]) -> Estimate:
@@ -472,7 +508,15 @@ class TextCausal:
         low = min(low, value)
         high = max(high, value)
         texts = population(self.matches, categories)
-        return Estimate(value, low, high, n, self.level, simultaneous, texts)
+        return Estimate(
+            value,
+            low,
+            high,
+            n=n,
+            level=self.level,
+            method=simultaneous,
+            population=texts,
+        )
 
 
 def _evidence(finding: Finding) -> tuple[float, float]:
@@ -488,10 +532,22 @@ def _change_claim(family: Family, estimate: Estimate) -> str:
     texts = number_text.count(estimate.n)
     several = len(family.categories)
     if several == 1:
-        return messages.CHANGES_OF_ONE.format(categories=categories, share=share, texts=texts)
+        return messages.CHANGES_OF_ONE.format(
+            categories=categories,
+            share=share,
+            texts=texts,
+        )
     if several == 2:
-        return messages.CHANGES_OF_BOTH.format(categories=categories, share=share, texts=texts)
-    return messages.CHANGES_OF_ALL.format(categories=categories, share=share, texts=texts)
+        return messages.CHANGES_OF_BOTH.format(
+            categories=categories,
+            share=share,
+            texts=texts,
+        )
+    return messages.CHANGES_OF_ALL.format(
+        categories=categories,
+        share=share,
+        texts=texts,
+    )
 
 
 def _own_terms(matches: Matches, category: str, row: int) -> str:
