@@ -413,7 +413,7 @@ def test_prevalence_is_a_rate_with_its_interval(run, project, tmp_path):
     run("prevalence", "--limit", "0.1", expect=1)
 
 
-def test_rows_that_were_left_out_are_told(run, project, tmp_path):
+def test_rows_that_were_left_out_are_reported(run, project, tmp_path):
     (tmp_path / "people.csv").write_text(PEOPLE.replace("M,,50,0\n", "").replace("X,b,40,1\n", ""))
     project(FUNCTION, space=inferred())
     done = run("search", "--queries", "500", "--no-explain", expect=0)

@@ -107,10 +107,10 @@ def test_what_is_packed_comes_back_to_the_last_bit(space, n, data):
     pd.testing.assert_frame_equal(made[list(space.names)], space.decode(individuals))
     records, others = space.records(individuals), space.records(twins)
     for row, record in enumerate(records):
-        told = made.iloc[row]
-        assert all(told[f"twin.{name}"] == others[row][name] for name in over)
-        assert all(told[name] == record[name] for name in space.names)
-        assert (told["outcome"], told["twin.outcome"]) == tuple(outcomes[:, row].tolist())
+        row_made = made.iloc[row]
+        assert all(row_made[f"twin.{name}"] == others[row][name] for name in over)
+        assert all(row_made[name] == record[name] for name in space.names)
+        assert (row_made["outcome"], row_made["twin.outcome"]) == tuple(outcomes[:, row].tolist())
 
 
 def test_the_columns_are_those_of_the_contract():
@@ -133,7 +133,7 @@ def test_an_order_is_kept():
     pd.testing.assert_frame_equal(made.iloc[::-1].reset_index(drop=True), back)
 
 
-def test_several_sets_and_outputs_are_told_apart():
+def test_several_sets_and_outputs_are_kept_apart():
     one = found_of(men)
     two = found_of(lambda people: people["member"] * people["rate"], ("member",), n=30)
     both = found_of(lambda people: people["age"] > 50, ("sex", "age"), n=10)
@@ -260,7 +260,7 @@ def test_wide_dtypes_are_written(tmp_path):
     }
 
 
-def test_mistakes_are_told(tmp_path):
+def test_mistakes_are_refused(tmp_path):
     made = frame([entry(found_of(men))], SPACE)
     refused(UsageError, lambda: save(made, tmp_path / "found.xlsx"), "'.xlsx'", "'.csv'")
     wrong: Any = 3
@@ -290,7 +290,7 @@ def test_mistakes_are_told(tmp_path):
         lambda table: table.update(rows="many"),
     ],
 )
-def test_a_damaged_table_is_told(damage):
+def test_a_damaged_table_is_refused(damage):
     table = entry(found_of(men))["inputs"]
     damage(table)
     refused(UsageError, lambda: unpack(table, SPACE), "damaged")

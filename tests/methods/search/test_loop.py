@@ -175,15 +175,17 @@ def test_a_crash_is_not_hidden():
         run_strategy(Ages(), probe_of(Once(3, RuntimeError("broken"))), Meter())
 
 
-def test_progress_is_told_after_every_wave():
-    told: list[Any] = []
-    run = run_strategy(Ages(), probe_of(), Meter(Budget(queries=2000), told.append), task="search sex")
-    assert len(told) == len(run.curve) - 1
-    assert {progress.task for progress in told} == {"search sex"}
-    shares = [progress.share for progress in told]
+def test_progress_is_reported_after_every_wave():
+    reports: list[Any] = []
+    run = run_strategy(
+        Ages(), probe_of(), Meter(Budget(queries=2000), reports.append), task="search sex"
+    )
+    assert len(reports) == len(run.curve) - 1
+    assert {progress.task for progress in reports} == {"search sex"}
+    shares = [progress.share for progress in reports]
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
-    assert f"{len(run.found):,} found" in told[-1].note
+    assert f"{len(run.found):,} found" in reports[-1].note
     free: list[Any] = []
     run_strategy(Ages(last=100), probe_of(), Meter(hook=free.append))
     assert {progress.share for progress in free} == {None}

@@ -133,7 +133,7 @@ def test_a_scorer_that_tells_other_labels_is_not_used_and_its_questions_count():
     assert subject.asked == subject.executed == 3 * len(SAMPLE)
 
 
-def test_a_scorer_that_crashes_is_passed_over_and_later_crashes_are_told():
+def test_a_scorer_that_crashes_is_passed_over_and_later_crashes_are_reported():
     class Moody(LogisticRegression):
         moody = True
 

@@ -1,6 +1,4 @@
-"""Probe against plain loops, and what keeps a search from counting twice: keys, cells, what was
-seen and found.
-"""
+"""Probe against plain loops, and what keeps a search from counting twice."""
 
 from __future__ import annotations
 
@@ -25,12 +23,95 @@ from tests.support.helpers import examples, refused
 from tests.support.strategies import spaces
 
 PEOPLE = Space(
-    [category("sex", ["F", "M"]), category("race", ["a", "b", "c"]), integer("age", 18, 90)]
+    [
+        category("sex", ["F", "M"]),
+        category("race", ["a", "b", "c"]),
+        integer("age", 18, 90),
+    ]
 )
+GAP = 0.3
+"""How much numbers must differ."""
 
 
 def probe_of(space: Space, names: Any, decide: Any, **options: Any) -> Probe:
-    return Probe(View(Subject(decide, space, **options)), tuple(names))
+    subject = Subject(decide, space, **options)
+    return Probe(View(subject), tuple(names))
+
+
+def graded_difference(first: Any, second: Any) -> Any:
+    """Return a difference by how much it is over the gap, else zero."""
+    distance = np.abs(first - second)
+    return distance * (distance > GAP)
+
+
+def random_pairs(assignments: int, classes: int, seed: int) -> Any:
+    """Return two different assignments of each class."""
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, assignments, classes)
+    further = rng.integers(1, assignments, classes)
+    second = (first + further) % assignments
+    return np.stack([first, second], axis=1)
+
+
+class PlainClasses:
+    """Classes and their outcomes by plain loops, to compare a probe with."""
+
+    def __init__(self, space: Space, names: list[str], kind: str, salt: int) -> None:
+        self.space = space
+        self.kind = kind
+        self.salt = salt
+        self.over = [space.names.index(name) for name in names]
+        values = [space.features[at].values().tolist() for at in self.over]
+        self.table = list(itertools.product(*values))
+
+    def outcome(self, point: Any) -> Any:
+        """Return the outcome of a point, which is random but always the same."""
+        number = hash((self.salt, *point)) % 4
+        if self.kind == "truth":
+            return number == 0
+        if self.kind == "text":
+            return "abcd"[number]
+        return number / 4
+
+    def decide(self, people: Any) -> Any:
+        points = self.space.encode(people).tolist()
+        return np.array([self.outcome(point) for point in points])
+
+    @property
+    def differs(self) -> Any:
+        """What two outcomes must differ by, None where any difference counts."""
+        if self.kind == "number":
+            return GAP
+        if self.kind == "graded":
+            return graded_difference
+        return None
+
+    def members(self, point: list[float], assignments: Any) -> dict[int, tuple[float, ...]]:
+        """Return the valid members of a point's class; none where only one is valid."""
+        members = {}
+        for number in assignments:
+            member = list(point)
+            for at, value in zip(self.over, self.table[number], strict=True):
+                member[at] = value
+            if self.space.valid(np.array([member])).all():
+                members[number] = tuple(member)
+        return members if len(members) > 1 else {}
+
+    def differing(self, members: dict[int, tuple[float, ...]]) -> list[tuple[int, int]]:
+        """Return all pairs of members whose outcomes differ."""
+        pairs = []
+        for one, other in itertools.combinations(members, 2):
+            first = self.outcome(members[one])
+            second = self.outcome(members[other])
+            apart = first != second if self.differs is None else abs(first - second) > GAP
+            if apart:
+                pairs.append((one, other))
+        return pairs
+
+    def features_changed(self, one: int, other: int) -> int:
+        """Return in how many features two assignments differ."""
+        values = zip(self.table[one], self.table[other], strict=True)
+        return sum(first != second for first, second in values)
 
 
 # Probe.
@@ -46,69 +127,33 @@ def probe_of(space: Space, names: Any, decide: Any, **options: Any) -> Probe:
 )
 def test_a_class_is_a_hit_where_two_of_its_valid_members_differ(space, salt, kind, some, data):
     names = data.draw(st.lists(st.sampled_from(space.names), min_size=1, max_size=2, unique=True))
-    over = [space.names.index(name) for name in names]
-    values = [space.features[at].values().tolist() for at in over]
-    table = list(itertools.product(*values))
-    assume(len(table) > 1)
-
-    def outcome(point):
-        number = hash((salt, *point)) % 4
-        return {
-            "truth": number == 0,
-            "text": "abcd"[number],
-            "number": number / 4,
-            "graded": number / 4,
-        }[kind]
-
-    def decide(people):
-        return np.array([outcome(point) for point in space.encode(people).tolist()])
-
-    differs = {"number": 0.3, "graded": lambda a, b: np.abs(a - b) * (np.abs(a - b) > 0.3)}.get(
-        kind
-    )
-    probe = probe_of(space, names, decide, differs=differs)
-    assert probe.table.tolist() == [list(row) for row in table]
+    plain = PlainClasses(space, names, kind, salt)
+    assignments = len(plain.table)
+    assume(assignments > 1)
+    probe = probe_of(space, names, plain.decide, differs=plain.differs)
+    assert probe.table.tolist() == [list(row) for row in plain.table]
     points = space.draw(12, np.random.default_rng(salt))
-    pairs = None
-    if some:
-        rng = np.random.default_rng(salt + 1)
-        first = rng.integers(0, len(table), len(points))
-        pairs = np.stack(
-            [first, (first + rng.integers(1, len(table), len(points))) % len(table)], axis=1
-        )
+    pairs = random_pairs(assignments, len(points), salt + 1) if some else None
     before = probe.view.subject.asked
     tried = probe.ask(points, pairs)
     assert probe.view.subject.asked - before == tried.asked.sum()
     for row, point in enumerate(points.tolist()):
-        members = []
-        for number in range(len(table)) if pairs is None else pairs[row].tolist():
-            member = list(point)
-            for at, value in zip(over, table[number], strict=True):
-                member[at] = value
-            if space.valid(np.array([member])).all():
-                members.append((number, tuple(member)))
-        if len(members) < 2:
-            members = []
+        asked = range(assignments) if pairs is None else pairs[row].tolist()
+        members = plain.members(point, asked)
         assert tried.asked[row] == len(members)
-        differing = [
-            (one, other)
-            for (one, a), (other, b) in itertools.combinations(members, 2)
-            if (outcome(a) != outcome(b) if differs is None else abs(outcome(a) - outcome(b)) > 0.3)
-        ]
+        differing = plain.differing(members)
         assert tried.hits[row] == bool(differing)
-        if differing:
-            pair = (int(tried.first[row]), int(tried.second[row]))
-            assert pair in differing or pair[::-1] in differing
-            told = {number: outcome(member) for number, member in members}
-            assert [value.item() for value in tried.pair[:, row]] == [
-                told[number] for number in pair
-            ]
-            changes = [
-                sum(a != b for a, b in zip(table[i], table[j], strict=True)) for i, j in differing
-            ]
-            mine = sum(a != b for a, b in zip(table[pair[0]], table[pair[1]], strict=True))
-            assert mine == min(changes)  # the smallest change of features is shown
-    assert (tried.points[:, over] == probe.table[0]).all()
+        if not differing:
+            continue
+        first = int(tried.first[row])
+        second = int(tried.second[row])
+        assert (first, second) in differing or (second, first) in differing
+        outcomes = [value.item() for value in tried.pair[:, row]]
+        assert outcomes == [plain.outcome(members[first]), plain.outcome(members[second])]
+        # The smallest change of features is shown.
+        changes = [plain.features_changed(one, other) for one, other in differing]
+        assert plain.features_changed(first, second) == min(changes)
+    assert (tried.points[:, plain.over] == probe.table[0]).all()
     assert (tried.keys == probe.keys(points)).all()
 
 
@@ -118,10 +163,13 @@ def test_members_and_canonical_points_change_nothing_else():
     before = points.copy()
     for number, values in enumerate(probe.table.tolist()):
         member = probe.member(points, np.full(50, number))
-        assert member[:, [1, 0]].tolist() == [values] * 50
+        at_issue = member[:, [1, 0]]
+        assert at_issue.tolist() == [values] * 50
         assert (member[:, 2] == points[:, 2]).all()
-        assert (probe.keys(member) == probe.keys(points)).all()
-        assert (probe.canonical(member) == probe.canonical(points)).all()
+        same_keys = probe.keys(member) == probe.keys(points)
+        assert same_keys.all()
+        same_canonical = probe.canonical(member) == probe.canonical(points)
+        assert same_canonical.all()
     assert (points == before).all()
     assert probe.free == (2,)
 
@@ -135,7 +183,14 @@ def test_features_that_are_not_passed_are_no_part_of_a_class():
         ]
     )
     probe = probe_of(space, ["sex"], lambda people: people["sex"] == "M")
-    keys = probe.keys(np.array([[0.0, 5.0, 0.0], [1.0, 5.0, 1.0], [0.0, 6.0, 0.0]]))
+    points = np.array(
+        [
+            [0.0, 5.0, 0.0],
+            [1.0, 5.0, 1.0],
+            [0.0, 6.0, 0.0],
+        ]
+    )
+    keys = probe.keys(points)
     assert keys[0] == keys[1] != keys[2]
     assert probe.free == (1,)
 
@@ -158,30 +213,40 @@ def test_a_feature_of_one_value_is_refused():
         probe.ask(space.draw(1, np.random.default_rng(0)))
 
 
+def women_get(woman: Any, man: Any) -> Any:
+    """Return software whose outcome is the sex."""
+
+    def decide(people: Any) -> Any:
+        is_woman = people["sex"] == "F"
+        return np.where(is_woman, woman, man)
+
+    return decide
+
+
 @pytest.mark.parametrize(
     ("decide", "options", "individual"),
     [
         (lambda people: people["sex"] == "F", {}, "M"),  # false is less than true
-        (lambda people: np.where(people["sex"] == "F", 1, 0), {"labels": [0, 1]}, "M"),
-        (
-            lambda people: np.where(people["sex"] == "F", 1, 0),
-            {},
-            "F",
-        ),  # 1 need not be better: the first of all
-        (lambda people: np.where(people["sex"] == "F", "no", "yes"), {"positive": "yes"}, "F"),
-        (lambda people: np.where(people["sex"] == "F", "yes", "no"), {"positive": "yes"}, "M"),
-        (lambda people: np.where(people["sex"] == "F", "x", "y"), {}, "F"),
-        (lambda people: np.where(people["sex"] == "F", 7.5, 2.5), {"differs": 1.0}, "F"),
-        (lambda people: np.where(people["sex"] == "F", 9, 3), {"positive": lambda y: y > 5}, "M"),
+        (women_get(1, 0), {"labels": [0, 1]}, "M"),
+        (women_get(1, 0), {}, "F"),  # 1 need not be better: the first of all
+        (women_get("no", "yes"), {"positive": "yes"}, "F"),
+        (women_get("yes", "no"), {"positive": "yes"}, "M"),
+        (women_get("x", "y"), {}, "F"),
+        (women_get(7.5, 2.5), {"differs": 1.0}, "F"),
+        (women_get(9, 3), {"positive": lambda y: y > 5}, "M"),
     ],
 )
 def test_the_less_favoured_stands_first_where_it_is_known(decide, options, individual):
     found = Found(probe_of(PEOPLE, ["sex"], decide, **options))
-    found.add(found.probe.ask(PEOPLE.draw(5, np.random.default_rng(0))))
-    assert {PEOPLE.records(found.individuals[:1])[0]["sex"]} == {individual}
+    points = PEOPLE.draw(5, np.random.default_rng(0))
+    found.add(found.probe.ask(points))
+    first = PEOPLE.records(found.individuals[:1])[0]
+    assert first["sex"] == individual
     assert (found.individuals[:, 0] != found.twins[:, 0]).all()
-    assert decide(PEOPLE.decode(found.individuals)).tolist() == found.outcomes[0].tolist()
-    assert decide(PEOPLE.decode(found.twins)).tolist() == found.outcomes[1].tolist()
+    own_outcomes = decide(PEOPLE.decode(found.individuals))
+    twin_outcomes = decide(PEOPLE.decode(found.twins))
+    assert own_outcomes.tolist() == found.outcomes[0].tolist()
+    assert twin_outcomes.tolist() == found.outcomes[1].tolist()
 
 
 def test_nearness_grows_with_the_gap_of_numbers():
@@ -190,89 +255,113 @@ def test_nearness_grows_with_the_gap_of_numbers():
 
     probe = probe_of(PEOPLE, ["sex"], pay, differs=0.8)
     ages = np.array([18.0, 40.0, 60.0, 79.0, 85.0])
-    tried = probe.ask(np.stack([np.zeros(5), np.zeros(5), ages], axis=1))
+    zeros = np.zeros(5)
+    tried = probe.ask(np.stack([zeros, zeros, ages], axis=1))
     assert tried.hits.tolist() == [False, False, False, False, True]
     assert (np.diff(tried.near) > 0).all()
-    assert ((tried.near >= 0) & (tried.near <= 1)).all()
-    assert (
-        probe_of(PEOPLE, ["sex"], lambda people: people["age"] > 50).ask(tried.points).near == 0
-    ).all()
+    assert (tried.near >= 0).all()
+    assert (tried.near <= 1).all()
+    labels = probe_of(PEOPLE, ["sex"], lambda people: people["age"] > 50)
+    assert (labels.ask(tried.points).near == 0).all()
 
 
 # What was found.
 
 
+def every_third_man(people: Any) -> Any:
+    is_man = people["sex"] == "M"
+    return is_man & (people["age"] % 3 == 0)
+
+
+WAVES_OF_AGES = st.lists(st.lists(st.integers(18, 90), max_size=30), max_size=5)
+
+
 @settings(max_examples=examples(40), deadline=None)
-@given(
-    st.lists(st.lists(st.integers(18, 90), max_size=30), max_size=5), st.integers(1, 60) | st.none()
-)
+@given(WAVES_OF_AGES, st.integers(1, 60) | st.none())
 def test_each_class_is_found_once_and_in_order(waves, most):
-    probe = probe_of(
-        PEOPLE, ["sex", "race"], lambda people: (people["sex"] == "M") & (people["age"] % 3 == 0)
-    )
-    found, plain = Found(probe, most), dict[int, None]()
+    probe = probe_of(PEOPLE, ["sex", "race"], every_third_man)
+    found = Found(probe, most)
+    plain: dict[int, None] = {}
     for ages in waves:
-        points = np.array([[age % 2, age % 3, age] for age in ages], dtype=np.float64).reshape(
-            -1, 3
-        )
+        rows = [[age % 2, age % 3, age] for age in ages]
+        points = np.array(rows, dtype=np.float64).reshape(-1, 3)
         new = [age for age in dict.fromkeys(ages) if age % 3 == 0 and age not in plain]
-        new = new if most is None else new[: most - len(plain)]
+        if most is not None:
+            new = new[: most - len(plain)]
         plain.update(dict.fromkeys(new))
         assert found.add(probe.ask(points)) == len(new)
         assert len(found) == len(plain)
-        assert found.full == (most is not None and len(plain) >= most)
+        is_full = most is not None and len(plain) >= most
+        assert found.full == is_full
         assert found.points[:, 2].tolist() == list(plain)
         assert found.pairs.shape == (len(plain), 2)
         assert found.outcomes.shape == (2, len(plain))
-        assert found.cells == len({min((age - 18) * BINS // 73, BINS - 1) for age in plain})
+        cells = {min((age - 18) * BINS // 73, BINS - 1) for age in plain}
+        assert found.cells == len(cells)
     assert (found.individuals[:, 2] == found.twins[:, 2]).all()
 
 
 def test_nothing_found_has_its_shape():
     found = Found(probe_of(PEOPLE, ["sex"], lambda people: people["age"] > 30))
-    assert found.add(found.probe.ask(PEOPLE.draw(50, np.random.default_rng(0)))) == 0
-    assert (len(found), found.cells, found.full) == (0, 0, False)
-    assert found.points.shape == found.individuals.shape == found.twins.shape == (0, 3)
+    points = PEOPLE.draw(50, np.random.default_rng(0))
+    assert found.add(found.probe.ask(points)) == 0
+    assert len(found) == 0
+    assert found.cells == 0
+    assert not found.full
+    assert found.points.shape == (0, 3)
+    assert found.individuals.shape == (0, 3)
+    assert found.twins.shape == (0, 3)
     assert found.outcomes.shape == (2, 0)
 
 
 def test_tried_classes_are_taken_and_joined():
     probe = probe_of(PEOPLE, ["race"], lambda people: people["race"].to_numpy() == "b")
     tried = probe.ask(PEOPLE.draw(9, np.random.default_rng(0)))
-    parts = [tried.take(slice(0, 4)), tried.take(np.array([4, 5])), tried.take(slice(6, 9))]
-    whole = parts[0].joined(parts[1:])
+    first = tried.take(slice(0, 4))
+    others = [
+        tried.take(np.array([4, 5])),
+        tried.take(slice(6, 9)),
+    ]
+    whole = first.joined(others)
     for name in ("points", "keys", "hits", "first", "second", "pair", "near"):
-        assert getattr(whole, name).tolist() == getattr(tried, name).tolist()
+        joined = getattr(whole, name)
+        expected = getattr(tried, name)
+        assert joined.tolist() == expected.tolist()
     assert len(whole) == 9
 
 
 # Keys and what was seen.
 
 
+def distinct_keys(columns: Any, rows: int) -> int:
+    return len(np.unique(mixed(columns, rows)))
+
+
 @pytest.mark.slow
 def test_a_million_rows_have_a_million_keys():
     rng = np.random.default_rng(0)
-    rows = np.stack([*rng.integers(0, 50, (6, 1_000_000)), rng.permutation(1_000_000)]).astype(
-        np.float64
-    )
-    assert len(np.unique(mixed(rows, 1_000_000))) == 1_000_000
+    million = 1_000_000
+    columns = [*rng.integers(0, 50, (6, million)), rng.permutation(million)]
+    rows = np.stack(columns).astype(np.float64)
+    assert distinct_keys(rows, million) == million
     near = np.arange(100_000.0)  # neighbours in one feature, as a search has them
-    for columns in (
-        [near, np.zeros_like(near)],
-        [np.zeros_like(near), near],
-        [near, near],
-        [near / 1000, -near],
-    ):
-        assert len(np.unique(mixed(columns, len(near)))) == len(near)
-    grid = np.stack(np.meshgrid(*[np.arange(20.0)] * 4), axis=-1).reshape(-1, 4)
-    assert len(np.unique(mixed(grid.T, len(grid)))) == len(grid)
+    zeros = np.zeros_like(near)
+    assert distinct_keys([near, zeros], len(near)) == len(near)
+    assert distinct_keys([zeros, near], len(near)) == len(near)
+    assert distinct_keys([near, near], len(near)) == len(near)
+    assert distinct_keys([near / 1000, -near], len(near)) == len(near)
+    axes = [np.arange(20.0)] * 4
+    grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 4)
+    assert distinct_keys(grid.T, len(grid)) == len(grid)
 
 
 def test_the_order_of_columns_matters_and_the_sign_of_zero_does_not():
-    assert mixed([np.array([1.0]), np.array([2.0])], 1) != mixed(
-        [np.array([2.0]), np.array([1.0])], 1
-    )
-    assert mixed([np.array([0.0])], 1) == mixed([np.array([-0.0])], 1)
+    one = np.array([1.0])
+    two = np.array([2.0])
+    assert mixed([one, two], 1) != mixed([two, one], 1)
+    zero = np.array([0.0])
+    negative_zero = np.array([-0.0])
+    assert mixed([zero], 1) == mixed([negative_zero], 1)
     assert mixed([], 3).tolist() == [0, 0, 0]
 
 
@@ -282,18 +371,24 @@ KEYS = st.lists(st.lists(st.integers(0, 30) | st.integers(0, 2**64 - 1), max_siz
 @settings(deadline=None)
 @given(KEYS, st.booleans())
 def test_what_was_seen_is_a_set(waves, look):
-    seen, plain = Seen(), set[int]()
+    seen = Seen()
+    plain: set[int] = set()
     for wave in waves:
         keys = np.array(wave, dtype=np.uint64)
-        expected = [key not in plain and key not in wave[:at] for at, key in enumerate(wave)]
-        assert seen.has(keys).tolist() == [key in plain for key in wave]
+        expected = []
+        for at, key in enumerate(wave):
+            is_new = key not in plain and key not in wave[:at]
+            expected.append(is_new)
+        known = [key in plain for key in wave]
+        assert seen.has(keys).tolist() == known
         assert seen.fresh(keys).tolist() == expected
         if look:
             assert len(seen) == len(plain)  # looking adds nothing
         assert seen.add(keys).tolist() == expected
         plain |= set(wave)
         assert len(seen) == len(plain)
-        assert all((key in seen) == (key in plain) for key in [*wave, 31, 2**63])
+        for key in [*wave, 31, 2**63]:
+            assert (key in seen) == (key in plain)
 
 
 # Cells.
@@ -306,23 +401,36 @@ def test_cells_are_four_equal_bins_to_a_feature(space, seed):
     cells = Cells(space, tuple(range(len(space.features))))
     bins = cells.bins(points)
     for at, feature in enumerate(space.features):
-        mine = bins[:, at]
+        own_bins = bins[:, at]
+        values = points[:, at]
         if feature.size <= BINS:
-            assert len(np.unique(mine)) == len(np.unique(points[:, at]))
+            assert len(np.unique(own_bins)) == len(np.unique(values))
         else:
-            assert set(mine.tolist()) <= {0.0, 1.0, 2.0, 3.0}
-            assert (np.diff(mine[np.argsort(points[:, at])]) >= 0).all()  # in order
+            assert set(own_bins.tolist()) <= {0.0, 1.0, 2.0, 3.0}
+            in_order = own_bins[np.argsort(values)]
+            assert (np.diff(in_order) >= 0).all()
         if BINS < feature.size < np.inf:
-            whole = np.zeros((int(feature.size), len(space.features)))
-            whole[:, at] = feature.values()
-            sizes = np.bincount(Cells(space, (at,)).bins(whole)[:, 0].astype(int))
+            every_value = np.zeros((int(feature.size), len(space.features)))
+            every_value[:, at] = feature.values()
+            bins_of_each = Cells(space, (at,)).bins(every_value)[:, 0]
+            sizes = np.bincount(bins_of_each.astype(int))
             assert len(sizes) == BINS
             assert max(sizes) - min(sizes) <= 1
-    same = cells.of(points)[:, None] == cells.of(points)
-    assert (same == (bins[:, None] == bins).all(axis=2)).all()
+    numbers = cells.of(points)
+    same_number = numbers[:, None] == numbers
+    same_bins = (bins[:, None] == bins).all(axis=2)
+    assert (same_number == same_bins).all()
 
 
 def test_cells_see_the_named_features_only():
     cells = Cells(PEOPLE, (1, 2))
-    assert cells.of(np.array([[0.0, 1.0, 20.0]])) == cells.of(np.array([[1.0, 1.0, 30.0]]))
-    assert cells.of(np.array([[0.0, 1.0, 20.0]])) != cells.of(np.array([[0.0, 2.0, 20.0]]))
+    points = np.array(
+        [
+            [0.0, 1.0, 20.0],
+            [1.0, 1.0, 30.0],
+            [0.0, 2.0, 20.0],
+        ]
+    )
+    first, other_sex, other_race = cells.of(points)
+    assert first == other_sex
+    assert first != other_race

@@ -154,7 +154,7 @@ def differ(
     if not len(one):
         return
     answers = []
-    for people, told in ((one, first), (other, second)):
+    for people, reported in ((one, first), (other, second)):
         points = space.encode(people)
         assert space.valid(points).all()
         assert all(
@@ -162,9 +162,9 @@ def differ(
         )
         answers.append(np.asarray(ask(people)[finding.output] if finding.output else ask(people)))
         if answers[-1].dtype.kind == "f":  # how many are asked at once may change the last digit
-            assert list(told) == pytest.approx(answers[-1].tolist(), rel=1e-12)
+            assert list(reported) == pytest.approx(answers[-1].tolist(), rel=1e-12)
         else:
-            assert list(told) == answers[-1].tolist()
+            assert list(reported) == answers[-1].tolist()
     assert (np.asarray(apart(*answers)) > 0).all()
     same = [name for name in space.names if name not in finding.about]
     assert (one[same] == other[same]).all(axis=None)
@@ -208,8 +208,8 @@ def test_no_false_positives_of_several_outputs(strategy):
     result = eh.search(subject, over="sex", strategy=strategy, budget=few(strategy), explain=False)
     assert proven(result, both) > 3
     assert sorted(finding.output for finding in result.findings) == ["grant", "told"]
-    told = next(finding for finding in result.findings if finding.output == "told")
-    assert "for told" in told.claim
+    finding_of_words = next(finding for finding in result.findings if finding.output == "told")
+    assert "for told" in finding_of_words.claim
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -311,10 +311,10 @@ def test_a_program_that_is_a_process_each(strategy, tmp_path):
         (first["sex"], first["outcome"]),
         (first["twin.sex"], first["twin.outcome"]),
     ):
-        told = subprocess.run(
+        process = subprocess.run(
             [str(script), side, str(first["age"]), str(first["income"])], capture_output=True
         )
-        assert told.stdout.decode().strip() == outcome
+        assert process.stdout.decode().strip() == outcome
 
 
 @pytest.mark.parametrize("strategy", TWO_FIRST)
@@ -326,10 +326,10 @@ def test_a_program_that_stays(strategy, tmp_path):
 
     def ask(people):
         lines = "".join(f"{json.dumps(person)}\n" for person in people.to_dict("records"))
-        told = subprocess.run(
+        process = subprocess.run(
             [sys.executable, str(script)], input=lines, capture_output=True, text=True, check=True
         )
-        return np.array(told.stdout.split())
+        return np.array(process.stdout.split())
 
     with eh.Subject.stream([sys.executable, str(script)], SMALL) as subject:
         result = eh.search(subject, strategy=strategy, budget=DEAR)
@@ -741,7 +741,7 @@ def test_interrupting_at_any_call_loses_nothing_that_was_found():
     assert all(calls > total - 3 for calls in stopped)
 
 
-def test_a_crash_is_told_and_the_ledger_keeps_what_was_answered(tmp_path):
+def test_a_crash_is_reported_and_the_ledger_keeps_what_was_answered(tmp_path):
     ledger = tmp_path / "answers.ledger"
     with pytest.raises(SubjectCrashed, match="no more"):
         eh.search(
@@ -898,7 +898,7 @@ def test_found_inputs_keep_the_dtypes_of_the_users_frame():
     assert frame[list(space.names)].dtypes.tolist() == people[list(space.names)].dtypes.tolist()
 
 
-def test_what_is_told_adds_up():
+def test_what_is_reported_adds_up():
     result = eh.search(
         granted,
         PEOPLE,
@@ -1063,7 +1063,7 @@ def test_real_rows_are_where_a_search_begins(strategy):
         ({"start_rows": None}, ["start_rows", "start"]),
     ],
 )
-def test_mistakes_are_told_in_one_sentence(options, words):
+def test_mistakes_are_refused_in_one_sentence(options, words):
     refused(UsageError, lambda: eh.search(granted, PEOPLE, **options), *words)
 
 
@@ -1075,11 +1075,11 @@ def test_mistakes_are_told_in_one_sentence(options, words):
         (3, ["found = 3"]),
     ],
 )
-def test_a_file_that_cannot_be_written_is_told_before_anything_is_asked(path, words):
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_asked(path, words):
     refused(UsageError, lambda: check_found(path, None), *words)
 
 
-def test_rows_that_do_not_fit_are_told():
+def test_rows_that_do_not_fit_are_reported():
     row = PEOPLE.records(PEOPLE.draw(1, np.random.default_rng(0)))[0]
     for start, words in (
         ([{**row, "age": 10}], ["'age' = 10", "18 to 90"]),

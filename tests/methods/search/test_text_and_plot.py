@@ -19,7 +19,14 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from rich.console import Console
 
-from evenhand.methods.search.plot import MOST_BARS, MOST_SEARCHES, ShareBars, ProgressCurve, OutcomeMap, SearchDisplay
+from evenhand.methods.search.plot import (
+    MOST_BARS,
+    MOST_SEARCHES,
+    OutcomeMap,
+    ProgressCurve,
+    SearchDisplay,
+    ShareBars,
+)
 from evenhand.report.rates_display import RatesDisplay
 from evenhand.report.terminal import lines, render
 from evenhand.results.evidence import Case, Finding
@@ -45,12 +52,14 @@ LONG = (
 
 
 def share(
-    value: float, n: int = 400, half: float = 0.04, said: str = "uniform inputs"
+    value: float, n: int = 400, half: float = 0.04, population: str = "uniform inputs"
 ) -> dict[str, Any]:
     if not n:
-        return Estimate(math.nan, 0.0, 1.0, 0, 0.95, "exact", said).to_dict()
+        return Estimate(math.nan, 0.0, 1.0, 0, 0.95, "exact", population).to_dict()
     low, high = max(0.0, value - half), min(1.0, value + half)
-    return Estimate(value, low, high, n, 0.95, "exact, simultaneous over 3 rules", said).to_dict()
+    return Estimate(
+        value, low, high, n, 0.95, "exact, simultaneous over 3 rules", population
+    ).to_dict()
 
 
 def region(text: str, found: int, value: float) -> dict[str, Any]:
@@ -126,7 +135,7 @@ def indented(text: str) -> list[str]:
     return [line[8:].rstrip() for line in text.strip("\n").splitlines()]
 
 
-def test_a_search_is_told_from_what_to_how_spread():
+def test_a_search_is_written_from_what_to_how_spread():
     real = {"median": 0.114, "nearest": 0.02, "most": 0.3, "rows": 30_162}
     spread = {"cells": 31_402, "clusters": 57, "distance": 0.4312, "real": real}
     where = "95 % level, n = 400, exact, simultaneous over 3 rules)"
@@ -155,21 +164,21 @@ def test_a_search_is_told_from_what_to_how_spread():
 
 
 def test_nothing_found_is_no_proof_of_absence_unless_every_input_was_tried():
-    told = lines(result((finding(found=0, limit=0), entry(**NOTHING))))
+    text_lines = lines(result((finding(found=0, limit=0), entry(**NOTHING))))
     how = "(adaptive, 50,000 inputs tried, 100,000 queries); limit 0"
-    assert told[0] == f"UNDECIDED sex: no discriminatory input found {how}"
-    assert "this is no proof that there is none" in told[1]
-    assert len(told) == 3
-    told = lines(result((finding(found=0, limit=0, complete=True), entry(**NOTHING))))
-    assert told[0] == f"PASS      sex: no discriminatory input found {how}"
-    assert told[1].strip() == "every input was tried, so there is no other"
+    assert text_lines[0] == f"UNDECIDED sex: no discriminatory input found {how}"
+    assert "this is no proof that there is none" in text_lines[1]
+    assert len(text_lines) == 3
+    text_lines = lines(result((finding(found=0, limit=0, complete=True), entry(**NOTHING))))
+    assert text_lines[0] == f"PASS      sex: no discriminatory input found {how}"
+    assert text_lines[1].strip() == "every input was tried, so there is no other"
 
 
 def test_without_a_limit_there_is_no_verdict_and_one_is_one():
-    told = lines(result((finding(found=1), entry(found=1, cells=1, spread=None))))
-    assert told[0].startswith("sex: 1 discriminatory input found in 1 coarse cell (adaptive")
-    assert "limit" not in told[0]
-    assert not any("how spread" in line for line in told)
+    text_lines = lines(result((finding(found=1), entry(found=1, cells=1, spread=None))))
+    assert text_lines[0].startswith("sex: 1 discriminatory input found in 1 coarse cell (adaptive")
+    assert "limit" not in text_lines[0]
+    assert not any("how spread" in line for line in text_lines)
 
 
 def test_three_cases_are_shown_and_others_or_none_on_request():
@@ -184,17 +193,17 @@ def test_three_cases_are_shown_and_others_or_none_on_request():
     assert not any("or sex" in line or "simplest" in line for line in lines(shown, cases=0))
 
 
-def test_no_rule_and_very_many_drivers_are_told():
+def test_no_rule_and_very_many_drivers_are_written():
     drivers = [{"feature": f"x{i}", "estimate": share(0.5)} for i in range(11)]
-    told = lines(
+    text_lines = lines(
         result((finding(), entry(regions=[region("everybody", 41_230, 0.4)], drivers=drivers)))
     )
-    assert any("no rule was found" in line for line in told)
-    assert sum(line.strip().startswith("x") for line in told) == 8
-    assert any(line.strip() == "… 3 more" for line in told)
+    assert any("no rule was found" in line for line in text_lines)
+    assert sum(line.strip().startswith("x") for line in text_lines) == 8
+    assert any(line.strip() == "… 3 more" for line in text_lines)
 
 
-def test_every_set_and_output_is_told_best_evidence_first():
+def test_every_set_and_output_is_written_best_evidence_first():
     shown = result(
         (finding("race", "rate", found=3), entry("race", "rate", found=3)),
         (finding("sex race", "grant"), entry("sex race", "grant")),
@@ -216,9 +225,9 @@ def test_lines_fit_the_terminal(width):
         console=console,
     )
     assert isinstance(console.file, io.StringIO)
-    told = re.sub(r"\x1b\[[0-9;]*m", "", console.file.getvalue())
-    assert all(len(line) <= width for line in told.splitlines())
-    assert "capital-gain" in told
+    text = re.sub(r"\x1b\[[0-9;]*m", "", console.file.getvalue())
+    assert all(len(line) <= width for line in text.splitlines())
+    assert "capital-gain" in text
 
 
 @pytest.fixture
@@ -271,7 +280,7 @@ def test_a_search_has_a_curve_a_map_rules_and_drivers(plotted):
     assert [bar.label for bar in drivers.bars] == ["age, n = 400", "race, n = 400"]
     assert (drivers.bars[0].low, drivers.bars[0].high) == pytest.approx((0.76, 0.84))
     assert len(display.axes_) == 4
-    told = written(display.figure_)
+    figure_text = written(display.figure_)
     for words in (
         "500 per 1,000",
         "+age, race",
@@ -279,7 +288,7 @@ def test_a_search_has_a_curve_a_map_rules_and_drivers(plotted):
         "everybody",
         "intervals at 95 %",
     ):
-        assert words in told
+        assert words in figure_text
     assert not cut(display.figure_)
 
 
@@ -354,7 +363,7 @@ def test_findings_beyond_four_are_counted(plotted):
     assert "2 more findings" in written(display.figure_)
 
 
-def test_a_result_read_from_json_is_told_and_drawn_alike(tmp_path):
+def test_a_result_read_from_json_is_written_and_drawn_alike(tmp_path):
     shown = result(
         (finding(limit=0), entry()), (finding("race", found=0, limit=0), entry("race", **NOTHING))
     )
@@ -389,21 +398,21 @@ def test_the_schema_keeps_counts_and_rates_apart():
             jsonschema.validate(table | {"findings": [wrong]}, schema())
 
 
-def test_a_set_that_an_interrupted_run_did_not_come_to_is_told():
+def test_a_set_that_an_interrupted_run_did_not_come_to_is_written():
     missed = Finding("race was not searched", ("race",), Witnesses.of(0, 0, "adaptive"), 0)
     spent, entries = Spent(1, 1, 0.0), {"search": [entry()]}
     shown = Result(
         "search", [missed, finding(limit=0)], 0, spent, StopReason.INTERRUPTED, {}, details=entries
     )
-    told = lines(shown)
-    assert told[0].startswith("FAIL      sex: 41,230")
-    assert "UNDECIDED race was not searched" in told
+    text_lines = lines(shown)
+    assert text_lines[0].startswith("FAIL      sex: 41,230")
+    assert "UNDECIDED race was not searched" in text_lines
     display = display_of(shown)
     assert isinstance(display, SearchDisplay)
     assert len(display.panels) == 4
 
 
-def test_a_search_whose_details_are_gone_is_told_by_its_findings():
+def test_a_search_whose_details_are_gone_is_written_by_its_findings():
     shown = Result("search", [finding(limit=0)], 0, Spent(1, 1, 0.0), StopReason.QUERIES, {})
     assert (
         lines(shown)[0]

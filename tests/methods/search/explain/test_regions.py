@@ -75,7 +75,7 @@ def hits(probe: Probe, n: int, *boxes: Rule, seed: int = 1) -> Any:
 def agree(space: Space, rules: list[Rule], *boxes: Rule) -> float:
     """The share of points near the boxes (half of them inside) that the rules tell rightly."""
     rng = np.random.default_rng(2)
-    told, truth = [], []
+    predicted, truth = [], []
     for box in boxes:
         inside = box.draw(2000, rng, space)
         near = inside.copy()
@@ -86,9 +86,9 @@ def agree(space: Space, rules: list[Rule], *boxes: Rule) -> float:
             at = space.index(condition.feature)
             near[rows, at] = space.draw(len(rows), rng)[:, at]
         for points in (inside, near):
-            told.append(np.any([rule.mask(points, space) for rule in rules], axis=0))
+            predicted.append(np.any([rule.mask(points, space) for rule in rules], axis=0))
             truth.append(np.any([other.mask(points, space) for other in boxes], axis=0))
-    return float((np.concatenate(told) == np.concatenate(truth)).mean())
+    return float((np.concatenate(predicted) == np.concatenate(truth)).mean())
 
 
 @pytest.mark.parametrize("n", [100, 2000, 20_000])
@@ -107,9 +107,9 @@ def test_rules_learnt_from_planted_boxes_are_those_boxes(n, boxes):
 )
 def test_planted_boxes_are_found_and_tested(boxes):
     probe = planted(SPACE, *boxes)
-    told, asked = regions(probe, hits(probe, 2000, *boxes), 0, QUERIES)
+    listed, asked = regions(probe, hits(probe, 2000, *boxes), 0, QUERIES)
     assert asked <= QUERIES
-    *found, everybody = told
+    *found, everybody = listed
     assert everybody.rule == Rule()
     assert everybody.found == 2000
     assert len(found) == len(boxes)
@@ -165,9 +165,9 @@ def test_in_a_constrained_space_what_is_merely_valid_is_no_rule():
     probe = planted(tied, young)
     found = hits(probe, 500, young)
     assert (found[:, 1] < 30).all()
-    told, asked = regions(probe, found, 0, QUERIES)
+    listed, asked = regions(probe, found, 0, QUERIES)
     assert asked <= QUERIES
-    assert {condition.feature for condition in told[0].rule.conditions} == {"age", "income"}
+    assert {condition.feature for condition in listed[0].rule.conditions} == {"age", "income"}
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -176,8 +176,8 @@ def test_few_inputs_make_no_story(n, seed):
     """Inputs from everywhere have no region, however they fall."""
     probe = planted(SPACE, Rule())
     assert learn(probe, hits(probe, n, Rule(), seed=seed), seed) == []
-    told, _ = regions(probe, hits(probe, n, Rule(), seed=seed), seed, 3000)
-    assert [region.rule for region in told] == [Rule()]
+    listed, _ = regions(probe, hits(probe, n, Rule(), seed=seed), seed, 3000)
+    assert [region.rule for region in listed] == [Rule()]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -188,8 +188,8 @@ def test_discrimination_that_no_rule_tells_makes_no_rule(seed):
         )
 
     probe = Probe(View(Subject(decide, SPACE)), ("sex",))
-    told, _ = regions(probe, hits(probe, 1500, Rule(), seed=seed), seed, 3000)
-    assert [region.rule for region in told] == [Rule()]
+    listed, _ = regions(probe, hits(probe, 1500, Rule(), seed=seed), seed, 3000)
+    assert [region.rule for region in listed] == [Rule()]
 
 
 def test_intervals_hold_together():
@@ -206,9 +206,11 @@ def test_intervals_hold_together():
     found = hits(probe, 300, Rule())
     missed = runs = 0
     for seed in range(RUNS):
-        told, _ = regions(probe, found, seed, 300, level=0.8)
-        runs += len(told) > 1
-        shares = [(region.estimate, true[region.rule.mask(every, space)].mean()) for region in told]
+        listed, _ = regions(probe, found, seed, 300, level=0.8)
+        runs += len(listed) > 1
+        shares = [
+            (region.estimate, true[region.rule.mask(every, space)].mean()) for region in listed
+        ]
         missed += any(not estimate.low <= share <= estimate.high for estimate, share in shares)
     assert runs > RUNS / 2
     assert missed <= 0.2 * RUNS + 3 * np.sqrt(RUNS * 0.2 * 0.8)
@@ -229,9 +231,9 @@ def test_no_more_is_asked_than_allowed(queries):
     probe = planted(SPACE, ONE)
     found = hits(probe, 100, ONE)
     before = probe.view.subject.asked
-    told, asked = regions(probe, found, 0, queries)
+    listed, asked = regions(probe, found, 0, queries)
     assert probe.view.subject.asked - before == asked <= queries
-    assert bool(told) == (queries >= 2)
+    assert bool(listed) == (queries >= 2)
 
 
 def test_without_inputs_or_features_there_is_only_everybody():

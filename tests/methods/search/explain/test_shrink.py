@@ -95,9 +95,11 @@ def test_cases_become_the_simplest_of_their_kind():
     found = found_by(Subject(biased, PEOPLE, positive=True), ("sex",), 500)
     _, after = shrunk(found, 20_000)
     toward = typical(PEOPLE)
-    told = PEOPLE.records(after.points)
+    records = PEOPLE.records(after.points)
     kinds = set()
-    for record, (first, second), row in zip(told, after.pairs.tolist(), after.points, strict=True):
+    for record, (first, second), row in zip(
+        records, after.pairs.tolist(), after.points, strict=True
+    ):
         usual = {name for name, value in zip(PEOPLE.names, row == toward, strict=True) if value}
         kinds.add((first, second))
         if (first, second) == (0, 1):  # women are refused: the middle income is high enough

@@ -25,7 +25,12 @@ from evenhand.methods.search.strategies.boundary import EDGES, ENDS, MOST_OUTCOM
 from evenhand.methods.search.strategies.exhaustive import Everything
 from evenhand.methods.search.strategies.margin_slope import Slope
 from evenhand.methods.search.strategies.moves import FeatureMoves
-from evenhand.methods.search.strategies.start_points import RealRowSeeds, NearMissSeeds, UniformSeeds, stirred
+from evenhand.methods.search.strategies.start_points import (
+    NearMissSeeds,
+    RealRowSeeds,
+    UniformSeeds,
+    stirred,
+)
 from evenhand.runtime.budget import Budget, Meter
 from evenhand.space.feature import category, integer, real
 from evenhand.space.space import Space

@@ -386,7 +386,7 @@ def test_what_a_hunt_finds_is_discriminatory_and_valid(update):
     assert all(map(plain.discriminatory, map(tuple, went.found.points.tolist())))
 
 
-def test_mistakes_are_told_in_a_sentence():
+def test_mistakes_are_refused_in_a_sentence():
     refused(UsageError, lambda: Aequitas("fully"), "update = 'fully'", "'fully-directed'")
     refused(UsageError, lambda: Aequitas(dv=1.5), "dv = 1.5", "from 0 to 1")
     refused(UsageError, lambda: Aequitas(dpr=float("nan")), "dpr = nan")

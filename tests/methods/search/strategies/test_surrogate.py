@@ -13,7 +13,12 @@ from evenhand.methods.search.loop import StrategyRun, run_strategy
 from evenhand.methods.search.probe import Probe
 from evenhand.methods.search.strategies.base import Setting
 from evenhand.methods.search.strategies.surrogate import FIRST, Surrogate
-from evenhand.methods.search.strategies.surrogate_model import KnownClasses, HitScreen, Targets, SignalWeights
+from evenhand.methods.search.strategies.surrogate_model import (
+    HitScreen,
+    KnownClasses,
+    SignalWeights,
+    Targets,
+)
 from evenhand.runtime.budget import Budget, Meter
 from evenhand.runtime.errors import EvenhandError
 from evenhand.space.feature import category, integer, real
@@ -53,8 +58,8 @@ def certain(probe: Probe, found: Any, judge: Judge, gamma: float = 0.0) -> bool:
     free = list(probe.free)
     same = (found.individuals[:, free] == found.twins[:, free]).all()
     valid = probe.space.valid(found.individuals).all() and probe.space.valid(found.twins).all()
-    told = (found.outcomes[0] == one).all() and (found.outcomes[1] == other).all()
-    return bool(apart.all() and same and valid and told)
+    same_outcomes = (found.outcomes[0] == one).all() and (found.outcomes[1] == other).all()
+    return bool(apart.all() and same and valid and same_outcomes)
 
 
 LARGE = Space(
@@ -264,9 +269,9 @@ def test_a_screen_ranks_what_it_was_not_fitted_to():
     screen = HitScreen.fitted(probe, known, 0)
     assert screen is not None
     others = SMOOTH.draw(2000, np.random.default_rng(1))
-    said = screen.signals(others, np.tile([0, 1], (len(others), 1)))
+    signals = screen.signals(others, np.tile([0, 1], (len(others), 1)))
     hits = probe.ask(others).hits
-    for column in said.T:
+    for column in signals.T:
         best = hits[np.argsort(-column, kind="stable")[:100]].mean()
         assert best > 1.5 * hits.mean()
 
@@ -290,12 +295,13 @@ def test_what_is_known_of_the_first_and_the_second_assignment_is_kept_apart():
     screen = HitScreen.fitted(probe, known, 0)
     assert screen is not None
     middle = np.array([[0.0, 45.0]])
-    said = {
-        pair: screen.signals(middle, np.array([pair]))[0] for pair in [(0, 1), (0, 2), (2, 0), (1, 2)]
+    signals = {
+        pair: screen.signals(middle, np.array([pair]))[0]
+        for pair in [(0, 1), (0, 2), (2, 0), (1, 2)]
     }
-    assert said[0, 2][0] > said[0, 1][0] + 1
-    assert said[1, 2][2] > said[0, 1][2] + 1
-    assert said[0, 2].tolist() == said[2, 0].tolist()
+    assert signals[0, 2][0] > signals[0, 1][0] + 1
+    assert signals[1, 2][2] > signals[0, 1][2] + 1
+    assert signals[0, 2].tolist() == signals[2, 0].tolist()
 
 
 def test_outcomes_of_any_kind_can_be_learnt():
@@ -314,16 +320,16 @@ def test_outcomes_of_any_kind_can_be_learnt():
     assert numbers.apart(one, near)[0] < 0.5 < numbers.apart(one, far)[0]
 
 
-def test_what_is_said_is_weighed_by_what_came_of_it():
+def test_signals_are_weighed_by_what_came_of_them():
     rng = np.random.default_rng(0)
-    said = rng.normal(size=(400, 2))
+    signals = rng.normal(size=(400, 2))
     right, wrong = SignalWeights(2), SignalWeights(2)
     for part in np.split(np.arange(400), 8):
-        right.learn(said[part], said[part, 0] > 0)
-        wrong.learn(said[part], said[part, 0] < 0)
+        right.learn(signals[part], signals[part, 0] > 0)
+        wrong.learn(signals[part], signals[part, 0] < 0)
     both = np.array([[2.0, 0.0], [-2.0, 0.0]])
     assert right.chance(both)[0] > right.chance(both)[1] + 1
     assert wrong.chance(both)[0] < wrong.chance(both)[1] - 1
     always = SignalWeights(2)
-    always.learn(said, np.ones(400, dtype=np.bool_))
+    always.learn(signals, np.ones(400, dtype=np.bool_))
     assert np.isfinite(always.chance(1e6 * both)).all()
