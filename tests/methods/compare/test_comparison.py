@@ -299,7 +299,9 @@ def test_files_that_cannot_be_read(found, tmp_path):
     (tmp_path / "a.json").write_text("{")
     refused(UsageError, lambda: Comparison.from_json(tmp_path / "a.json"), "not a JSON file")
     (tmp_path / "b.json").write_text("[1]")
-    refused(UsageError, lambda: Comparison.from_json(tmp_path / "b.json"), "not an evenhand comparison")
+    refused(
+        UsageError, lambda: Comparison.from_json(tmp_path / "b.json"), "not an evenhand comparison"
+    )
     refused(
         UsageError, lambda: found.to_json(tmp_path / "no" / "a.json"), "cannot write the comparison"
     )

@@ -1,15 +1,15 @@
-"""The line of blind overwriting: the paper's example, and the closed form against faithful loops
-over rows.
-"""
+"""The line of blind overwriting: the paper's example, and closed forms against loops over rows."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 from sklearn import metrics
 
 import evenhand as eh
@@ -25,31 +25,43 @@ SOME = np.array([1, 1, 1, 1, 0, 0, 1, 1, 1, 0])
 
 
 def example(times: int = 30, **settings: Any) -> eh.Comparison:
+    """Compare the rows of Table 2, repeated so that intervals are narrow enough."""
+
     def again(column: Any) -> Any:
         return np.tile(column, times)
 
-    told = {"original": again(ORIGINAL), "40 %": again(SOME), "all": again(np.ones(10, int))}
-    return eh.compare(told, again(TRUTH), again(GROUP), bias="fpr", **settings)
+    outcomes = {
+        "original": again(ORIGINAL),
+        "40 %": again(SOME),
+        "all": again(np.ones(10, int)),
+    }
+    return eh.compare(outcomes, again(TRUTH), again(GROUP), bias="fpr", **settings)
 
 
 def test_the_rows_of_table_2_score_as_printed():
     found = example()
-    assert found.start[0].value == pytest.approx(0.8)
-    assert found.start[1].value == pytest.approx(0.5)
-    assert (found["40 %"].performance.value, found["40 %"].bias.value) == pytest.approx(
-        (0.6, 1 / 6)
-    )
-    assert (found["all"].performance.value, found["all"].bias.value) == pytest.approx((0.5, 0.0))
+    performance, bias = found.start
+    assert performance.value == pytest.approx(0.8)
+    assert bias.value == pytest.approx(0.5)
+    some = found["40 %"]
+    assert some.performance.value == pytest.approx(0.6)
+    assert some.bias.value == pytest.approx(1 / 6)
+    every = found["all"]
+    assert every.performance.value == pytest.approx(0.5)
+    assert every.bias.value == pytest.approx(0.0)
 
 
 def test_what_the_paper_overwrote_lies_on_the_line():
     found = example(degrees=[0.4])
-    assert found.baseline.degrees == (0.0, 0.4, 1.0)
-    assert found.baseline.performance == pytest.approx((0.8, 0.68, 0.5))
-    assert found.baseline.bias == pytest.approx((0.5, 0.3, 0.0))
-    assert found.baseline.method == "exact"
-    for at, point in enumerate([(1.0, 1.0), (0.6, 0.6), (0.0, 0.0)]):
-        assert found.baseline.scaled[at] == pytest.approx(point)
+    baseline = found.baseline
+    assert baseline.degrees == (0.0, 0.4, 1.0)
+    assert baseline.performance == pytest.approx((0.8, 0.68, 0.5))
+    assert baseline.bias == pytest.approx((0.5, 0.3, 0.0))
+    assert baseline.method == "exact"
+    first, middle, last = baseline.scaled
+    assert first == pytest.approx((1.0, 1.0))
+    assert middle == pytest.approx((0.6, 0.6))
+    assert last == pytest.approx((0.0, 0.0))
     assert found.region == {"40 %": "poor trade-off", "all": "poor trade-off"}
     assert np.isnan(found.area["all"])
     assert found["40 %"].gain.value == pytest.approx(0.0, abs=1e-9)
@@ -57,215 +69,262 @@ def test_what_the_paper_overwrote_lies_on_the_line():
 
 @pytest.mark.parametrize("label", [0, 1])
 def test_both_labels_make_the_same_line_in_table_2(label):
-    found = example(overwrite="label", label=label)
-    assert found.baseline.label == label
-    assert found.baseline.performance == pytest.approx(
-        tuple(0.8 - 0.3 * degree for degree in DEGREES)
-    )
-    assert found.baseline.bias == pytest.approx(tuple(0.5 - 0.5 * degree for degree in DEGREES))
+    baseline = example(overwrite="label", label=label).baseline
+    degrees = np.array(DEGREES)
+    assert baseline.label == label
+    assert baseline.performance == pytest.approx(0.8 - 0.3 * degrees)
+    assert baseline.bias == pytest.approx(0.5 - 0.5 * degrees)
 
 
 def test_the_paper_s_procedure_gives_about_that_line():
-    exact, drawn = example(), example(line="monte-carlo", repetitions=300, resamples=100)
-    assert drawn.baseline.method == "monte carlo"
-    assert drawn.baseline.performance == pytest.approx(exact.baseline.performance, abs=0.01)
+    options: dict[str, Any] = {"line": "monte-carlo", "repetitions": 300, "resamples": 100}
+    exact = example().baseline
+    found = example(**options)
+    drawn = found.baseline
+    assert drawn.method == "monte carlo"
+    assert drawn.performance == pytest.approx(exact.performance, abs=0.01)
     # Sizes of differences do not fall below none, so their means lie a little higher near the end.
-    assert drawn.baseline.bias == pytest.approx(exact.baseline.bias, abs=0.02)
-    assert drawn.digest == example(line="monte-carlo", repetitions=300, resamples=100).digest
-    assert (
-        drawn.digest != example(line="monte-carlo", repetitions=300, resamples=100, seed=1).digest
-    )
+    assert drawn.bias == pytest.approx(exact.bias, abs=0.02)
+    assert found.digest == example(**options).digest
+    assert found.digest != example(**options, seed=1).digest
 
 
-def people(n: int, labels: int, groups: int, seed: int) -> tuple[Any, Any, Any]:
-    """Random people whose predictions depend on truth and group."""
+@dataclass
+class CountedPeople:
+    """Groups, true and predicted labels of people, and the frame that counts them."""
+
+    group: Any
+    truth: Any
+    predicted: Any
+    labels: int
+
+    @property
+    def frame(self) -> Frame:
+        return Frame.of(range(self.labels), {"group": self.group})
+
+    def table(self, predicted: Any = None) -> Any:
+        """Return the counts of their own predictions, or of others."""
+        if predicted is None:
+            predicted = self.predicted
+        cells = self.frame.cells(self.group, self.truth, predicted)
+        return self.frame.table(cells)
+
+    def scores(self, bias: str, performance: str, positive: int | None) -> tuple[Any, Any]:
+        return (
+            as_bias(bias, self.frame, positive),
+            as_performance(performance, self.frame, positive),
+        )
+
+    def overwritten(self, degree: float, label: int | None, times: int, rng: Any) -> Any:
+        """Overwrite that part of the rows, chosen at random each time, as the paper does."""
+        rows = len(self.predicted)
+        number = round(degree * rows)
+        found = np.tile(self.predicted, (times, 1))
+        for row in found:
+            chosen = rng.choice(rows, number, replace=False)
+            if label is None:
+                row[chosen] = rng.integers(0, self.labels, number)
+            else:
+                row[chosen] = label
+        return found
+
+
+def people(n: int, labels: int, groups: int, seed: int) -> CountedPeople:
+    """Return random people whose predictions depend on truth and group."""
     rng = np.random.default_rng(seed)
-    group = rng.choice(groups, n, p=np.arange(1, groups + 1) / (groups * (groups + 1) / 2))
-    truth = rng.choice(labels, n, p=np.arange(1, labels + 1) / (labels * (labels + 1) / 2))
-    told = np.where(rng.random(n) < 0.6 + 0.1 * group, truth, rng.integers(0, labels, n))
-    told = np.where((group == 0) & (rng.random(n) < 0.2), labels - 1, told)
-    return group, truth, told
+    group = rng.choice(groups, n, p=rising(groups))
+    truth = rng.choice(labels, n, p=rising(labels))
+    is_right = rng.random(n) < 0.6 + 0.1 * group
+    predicted = np.where(is_right, truth, rng.integers(0, labels, n))
+    is_favoured = (group == 0) & (rng.random(n) < 0.2)
+    predicted = np.where(is_favoured, labels - 1, predicted)
+    return CountedPeople(group, truth, predicted, labels)
 
 
-def overwritten(
-    told: Any, degree: float, label: int | None, labels: int, times: int, rng: Any
-) -> Any:
-    """Overwrite that part of the rows, chosen at random one time after another, as the paper does."""
-    some = round(degree * len(told))
-    found = np.tile(told, (times, 1))
-    for row in found:
-        chosen = rng.choice(len(told), some, replace=False)
-        row[chosen] = rng.integers(0, labels, some) if label is None else label
-    return found
+def rising(number: int) -> Any:
+    """Return chances in proportion to 1, 2, 3 and so on."""
+    return np.arange(1, number + 1) / (number * (number + 1) / 2)
 
 
-def rate(told: Any, rows: Any, positive: int) -> Any:
-    return (told[:, rows] == positive).mean(axis=1)
+def rate(predicted: Any, rows: Any, positive: int) -> Any:
+    """Return how often some rows get a label, in each repetition."""
+    is_positive = predicted[:, rows] == positive
+    return is_positive.mean(axis=1)
 
 
-def signed(name: str, told: Any, truth: Any, group: Any, positive: int) -> Any:
-    """Return a signed difference of group 1 to group 0, by plain means over rows."""
+def gap(predicted: Any, group: Any, rows: Any, positive: int) -> Any:
+    """Return the signed difference of the rates of group 1 and group 0, among some rows."""
+    first = rate(predicted, (group == 1) & rows, positive)
+    second = rate(predicted, (group == 0) & rows, positive)
+    return first - second
+
+
+def signed(name: str, predicted: Any, rows: CountedPeople, positive: int) -> Any:
+    """Return a signed bias of group 1 to group 0, by plain means over rows."""
+    everyone = np.ones(len(rows.truth), dtype=bool)
     if name == "spd":
-        return rate(told, group == 1, positive) - rate(told, group == 0, positive)
-    hits, alarms = (
-        rate(told, (group == 1) & which, positive) - rate(told, (group == 0) & which, positive)
-        for which in (truth == positive, truth != positive)
-    )
+        return gap(predicted, rows.group, everyone, positive)
+    is_positive = rows.truth == positive
+    hits = gap(predicted, rows.group, is_positive, positive)
+    alarms = gap(predicted, rows.group, ~is_positive, positive)
     return {"eod": hits, "fpr": alarms, "aod": (hits + alarms) / 2}[name]
 
 
 def within(values: Any, expected: float, slack: float = 0.0) -> None:
     """Check that a mean is the expected one, within five of its standard errors."""
+    mean = values.mean()
     error = np.std(values, ddof=1) / np.sqrt(len(values))
-    assert abs(values.mean() - expected) <= 5 * error + slack, (values.mean(), expected, error)
-
-
-def table_of(frame: Frame, group: Any, truth: Any, told: Any) -> Any:
-    return frame.table(frame.cells(group, truth, told))
+    distance = abs(mean - expected)
+    assert distance <= 5 * error + slack, (mean, expected, error)
 
 
 @pytest.mark.parametrize("label", [0, 1, None])
 @pytest.mark.parametrize("labels", [2, 3])
 @pytest.mark.parametrize("degree", [0.1, 0.5, 0.9])
 def test_linear_scores_are_the_mean_over_rows(label, labels, degree):
-    group, truth, told = people(90, labels, 2, 5)
-    frame = Frame.of(range(labels), {"group": group})
-    rng = np.random.default_rng(1)
-    drawn = overwritten(told, degree, label, labels, 800, rng)
+    rows = people(90, labels, 2, 5)
+    drawn = rows.overwritten(degree, label, 800, np.random.default_rng(1))
     way = Overwriting((0.0, degree, 1.0), label)
-    original = table_of(frame, group, truth, told)
+    accuracy = (drawn == rows.truth).mean(axis=1)
     for name in ("spd", "aod", "eod", "fpr"):
-        bias, performance = curve(
-            way, original, (as_bias(name, frame, 1), as_performance("accuracy", frame, 1))
-        )
-        found = signed(name, drawn, truth, group, 1)
-        start = float(signed(name, told[None, :], truth, group, 1)[0])
-        within(found, float(np.sign(start) * bias[1]))
-        assert bias == pytest.approx(abs(start) * (1 - np.array(way.degrees)), abs=1e-12)
-        within((drawn == truth).mean(axis=1), float(performance[1]))
-    _, balanced = curve(way, original, (None, as_performance("balanced accuracy", frame, 1)))
-    recalls = np.stack([rate(drawn, truth == one, one) for one in range(labels)])
-    within(recalls.mean(axis=0), float(balanced[1]))
-    assert recalls.mean(axis=0)[0] == pytest.approx(
-        metrics.balanced_accuracy_score(truth, drawn[0])
-    )
+        bias, performance = curve(way, rows.table(), rows.scores(name, "accuracy", 1))
+        original = rows.predicted[None, :]
+        start = float(signed(name, original, rows, 1)[0])
+        within(signed(name, drawn, rows, 1), float(np.sign(start) * bias[1]))
+        shares_left = 1 - np.array(way.degrees)
+        assert bias == pytest.approx(abs(start) * shares_left, abs=1e-12)
+        within(accuracy, float(performance[1]))
+
+
+@pytest.mark.parametrize("label", [0, 1, None])
+@pytest.mark.parametrize("labels", [2, 3])
+@pytest.mark.parametrize("degree", [0.1, 0.5, 0.9])
+def test_balanced_accuracy_is_the_mean_over_rows(label, labels, degree):
+    rows = people(90, labels, 2, 5)
+    drawn = rows.overwritten(degree, label, 800, np.random.default_rng(1))
+    way = Overwriting((0.0, degree, 1.0), label)
+    _, balanced = curve(way, rows.table(), rows.scores("spd", "balanced accuracy", 1))
+    recalls = [rate(drawn, rows.truth == true_label, true_label) for true_label in range(labels)]
+    mean_recall = np.mean(recalls, axis=0)
+    within(mean_recall, float(balanced[1]))
+    of_scikit_learn = metrics.balanced_accuracy_score(rows.truth, drawn[0])
+    assert mean_recall[0] == pytest.approx(of_scikit_learn)
 
 
 @pytest.mark.parametrize("label", [0, 1, None])
 @pytest.mark.parametrize("degree", [0.3, pytest.param(0.8, marks=pytest.mark.slow)])
 def test_other_scores_are_the_mean_over_rows_of_a_large_test_set(label, degree):
-    group, truth, told = people(12_000, 2, 2, 6)
-    frame = Frame.of([0, 1], {"group": group})
-    drawn = overwritten(told, degree, label, 2, 25, np.random.default_rng(2))
+    rows = people(12_000, 2, 2, 6)
+    drawn = rows.overwritten(degree, label, 25, np.random.default_rng(2))
     way = Overwriting((0.0, degree), label)
-    original = table_of(frame, group, truth, told)
+    original = rows.table()
     oracles = {"f1": metrics.f1_score, "mcc": metrics.matthews_corrcoef}
     for name, oracle in oracles.items():
-        bias, performance = curve(
-            way, original, (as_bias("di", frame, 1), as_performance(name, frame, 1))
-        )
-        assert performance[0] == pytest.approx(oracle(truth, told))
-        within(np.array([oracle(truth, row) for row in drawn]), float(performance[1]), 1e-3)
-    rates = np.stack([rate(drawn, group == one, 1) for one in (0, 1)])
-    within(1 - rates.min(axis=0) / rates.max(axis=0), float(bias[1]), 1e-3)
+        bias, performance = curve(way, original, rows.scores("di", name, 1))
+        assert performance[0] == pytest.approx(oracle(rows.truth, rows.predicted))
+        expected = np.array([oracle(rows.truth, row) for row in drawn])
+        within(expected, float(performance[1]), 1e-3)
+    rates = np.stack([rate(drawn, rows.group == group, 1) for group in (0, 1)])
+    ratio = rates.min(axis=0) / rates.max(axis=0)
+    within(1 - ratio, float(bias[1]), 1e-3)
 
 
-@pytest.mark.parametrize("name", ["f1", "mcc", "balanced accuracy"])
-def test_scores_of_several_labels_are_those_of_rows(name):
-    group, truth, told = people(6_000, 4, 3, 7)
-    frame = Frame.of(range(4), {"group": group})
-    drawn = overwritten(told, 0.4, 3, 4, 25, np.random.default_rng(3))
-    _, performance = curve(
-        Overwriting((0.0, 0.4), 3),
-        table_of(frame, group, truth, told),
-        (as_bias("spd", frame, None), as_performance(name, frame, None)),
-    )
-    oracle = {
-        "f1": lambda *rows: metrics.f1_score(*rows, average="macro"),
-        "mcc": metrics.matthews_corrcoef,
-        "balanced accuracy": metrics.balanced_accuracy_score,
-    }[name]
-    assert performance[0] == pytest.approx(oracle(truth, told))
-    within(np.array([oracle(truth, row) for row in drawn]), float(performance[1]), 1e-3)
+def macro_f1(truth: Any, predicted: Any) -> float:
+    return float(metrics.f1_score(truth, predicted, average="macro"))
 
 
-def test_drawn_tables_have_the_law_of_choosing_rows():
+@pytest.mark.parametrize(
+    ("name", "oracle"),
+    [
+        ("f1", macro_f1),
+        ("mcc", metrics.matthews_corrcoef),
+        ("balanced accuracy", metrics.balanced_accuracy_score),
+    ],
+)
+def test_scores_of_several_labels_are_those_of_rows(name, oracle):
+    rows = people(6_000, 4, 3, 7)
+    drawn = rows.overwritten(0.4, 3, 25, np.random.default_rng(3))
+    way = Overwriting((0.0, 0.4), 3)
+    _, performance = curve(way, rows.table(), rows.scores("spd", name, None))
+    assert performance[0] == pytest.approx(oracle(rows.truth, rows.predicted))
+    expected = np.array([oracle(rows.truth, row) for row in drawn])
+    within(expected, float(performance[1]), 1e-3)
+
+
+def test_drawn_tables_have_the_distribution_of_choosing_rows():
     """Every way to choose 3 of 7 rows, against as many draws as tell them apart."""
-    group, truth, told = (
-        np.array([0, 0, 0, 0, 1, 1, 1]),
-        np.array([0, 0, 1, 1, 0, 1, 1]),
-        np.array([0, 1, 1, 0, 0, 1, 1]),
+    rows = CountedPeople(
+        group=np.array([0, 0, 0, 0, 1, 1, 1]),
+        truth=np.array([0, 0, 1, 1, 0, 1, 1]),
+        predicted=np.array([0, 1, 1, 0, 0, 1, 1]),
+        labels=2,
     )
-    frame = Frame.of([0, 1], {"group": group})
-    every: Counter[bytes] = Counter()
+    ways: Counter[bytes] = Counter()
     for chosen in combinations(range(7), 3):
-        after = told.copy()
+        after = rows.predicted.copy()
         after[list(chosen)] = 1
-        every[table_of(frame, group, truth, after).tobytes()] += 1
+        ways[rows.table(after).tobytes()] += 1
     times = 20_000
-    drawn = Overwriting((3 / 7,), 1).drawn(
-        table_of(frame, group, truth, told), times, np.random.default_rng(4)
-    )
+    overwriting = Overwriting((3 / 7,), 1)
+    drawn = overwriting.drawn(rows.table(), times, np.random.default_rng(4))
     seen = Counter(table.tobytes() for table in drawn[:, 0])
-    assert set(seen) == set(every)
-    total = sum(every.values())
-    expected = np.array([every[key] / total * times for key in every])
-    strange = float((np.square(np.array([seen[key] for key in every]) - expected) / expected).sum())
-    from scipy.stats import chi2
-
-    assert chi2.sf(strange, len(every) - 1) > 1e-4
+    assert set(seen) == set(ways)
+    expected = np.array(list(ways.values())) / ways.total() * times
+    observed = np.array([seen[table] for table in ways])
+    statistic = float((np.square(observed - expected) / expected).sum())
+    assert chi2.sf(statistic, len(ways) - 1) > 1e-4
 
 
-def test_random_labels_have_the_law_of_choosing_rows():
-    group, truth, told = people(40, 3, 2, 8)
-    frame = Frame.of(range(3), {"group": group})
+def test_random_labels_have_the_distribution_of_choosing_rows():
+    rows = people(40, 3, 2, 8)
     rng = np.random.default_rng(5)
-    rows = np.array(
-        [table_of(frame, group, truth, row) for row in overwritten(told, 0.5, None, 3, 4000, rng)]
-    )
-    drawn = Overwriting((0.5,), None).drawn(table_of(frame, group, truth, told), 4000, rng)[:, 0]
-    assert (drawn.sum(axis=-1) == rows[0].sum(axis=-1)).all()
-    flat, other = drawn.reshape(4000, -1), rows.reshape(4000, -1)
-    for one, two in (
-        (flat.mean(axis=0), other.mean(axis=0)),
-        (flat.std(axis=0), other.std(axis=0)),
-    ):
-        assert one == pytest.approx(two, abs=0.1)
-    assert np.cov(flat.T) == pytest.approx(np.cov(other.T), abs=0.15)
+    times = 4000
+    chosen = rows.overwritten(0.5, None, times, rng)
+    by_rows = np.array([rows.table(row) for row in chosen])
+    drawn = Overwriting((0.5,), None).drawn(rows.table(), times, rng)[:, 0]
+    assert (drawn.sum(axis=-1) == by_rows[0].sum(axis=-1)).all()
+    drawn_cells = drawn.reshape(times, -1)
+    row_cells = by_rows.reshape(times, -1)
+    assert drawn_cells.mean(axis=0) == pytest.approx(row_cells.mean(axis=0), abs=0.1)
+    assert drawn_cells.std(axis=0) == pytest.approx(row_cells.std(axis=0), abs=0.1)
+    assert np.cov(drawn_cells.T) == pytest.approx(np.cov(row_cells.T), abs=0.15)
 
 
 def test_repeated_is_the_mean_of_what_is_drawn():
-    group, truth, told = people(300, 2, 2, 9)
-    frame = Frame.of([0, 1], {"group": group})
-    scores = as_bias("spd", frame, 1), as_performance("accuracy", frame, 1)
-    table, way = table_of(frame, group, truth, told), Overwriting(DEGREES, 0)
+    rows = people(300, 2, 2, 9)
+    scores = rows.scores("spd", "accuracy", 1)
+    table = rows.table()
+    way = Overwriting(DEGREES, 0)
     bias, performance = repeated(way, table, scores, 2000, np.random.default_rng(6))
-    exact = curve(way, table, scores)
-    assert performance == pytest.approx(exact[1], abs=0.003)
-    assert (bias >= exact[0] - 0.003).all()
-    assert bias[:4] == pytest.approx(exact[0][:4], abs=0.01)
-    assert (bias[-1], performance[-1]) == pytest.approx((0.0, exact[1][-1]))
+    exact_bias, exact_performance = curve(way, table, scores)
+    assert performance == pytest.approx(exact_performance, abs=0.003)
+    assert (bias >= exact_bias - 0.003).all()
+    assert bias[:4] == pytest.approx(exact_bias[:4], abs=0.01)
+    assert bias[-1] == pytest.approx(0.0)
+    assert performance[-1] == pytest.approx(exact_performance[-1])
 
 
 def test_the_tightest_line_is_that_of_the_commonest_label():
     for seed in range(10):
-        group, truth, told = people(200, 3, 2, seed)
-        frame = Frame.of(range(3), {"group": group})
-        scores = as_bias("spd", frame, None), as_performance("accuracy", frame, None)
-        table = table_of(frame, group, truth, told)
-        tightest = choose("tightest", None, frame.labels, table, scores)
-        assert tightest == choose("majority", None, frame.labels, table, scores)
-        assert tightest.label == np.bincount(truth).argmax()
-        ends = [curve(Overwriting((0.0, 1.0), label), table, scores)[1][-1] for label in range(3)]
-        assert curve(tightest, table, scores)[1][-1] == pytest.approx(max(ends))
+        rows = people(200, 3, 2, seed)
+        scores = rows.scores("spd", "accuracy", None)
+        table = rows.table()
+        tightest = choose("tightest", None, (0, 1, 2), table, scores)
+        assert tightest == choose("majority", None, (0, 1, 2), table, scores)
+        assert tightest.label == np.bincount(rows.truth).argmax()
+        ends = []
+        for label in range(3):
+            _, performance = curve(Overwriting((0.0, 1.0), label), table, scores)
+            ends.append(performance[-1])
+        _, performance = curve(tightest, table, scores)
+        assert performance[-1] == pytest.approx(max(ends))
 
 
 def test_a_line_that_never_loses_its_bias_is_not_the_tightest():
-    """To refuse everyone keeps the ratio of rates as it is up to the very end, where there is none."""
-    group, truth, told = people(400, 2, 2, 3)
-    frame = Frame.of([0, 1], {"group": group})
-    scores = as_bias("di", frame, 1), as_performance("accuracy", frame, 1)
-    table = table_of(frame, group, truth, told)[:, ::-1, :]
+    """To refuse everyone keeps the ratio of rates up to the very end, where there is none."""
+    rows = people(400, 2, 2, 3)
+    scores = rows.scores("di", "accuracy", 1)
+    table = rows.table()[:, ::-1, :]
     bias, _ = curve(Overwriting(DEGREES, 0), table, scores)
     assert bias[:-1] == pytest.approx(np.full(10, bias[0]))
     assert np.isnan(bias[-1])
@@ -273,8 +332,9 @@ def test_a_line_that_never_loses_its_bias_is_not_the_tightest():
 
 
 def test_random_overwriting_ends_at_chance():
-    group, truth, told = people(500, 2, 2, 4)
-    found = eh.compare({"original": told, "same": told}, truth, group, overwrite="random")
-    assert found.baseline.label is None
-    assert found.baseline.performance[-1] == pytest.approx(0.5)
-    assert found.baseline.bias[-1] == pytest.approx(0.0)
+    rows = people(500, 2, 2, 4)
+    outcomes = {"original": rows.predicted, "same": rows.predicted}
+    baseline = eh.compare(outcomes, rows.truth, rows.group, overwrite="random").baseline
+    assert baseline.label is None
+    assert baseline.performance[-1] == pytest.approx(0.5)
+    assert baseline.bias[-1] == pytest.approx(0.0)

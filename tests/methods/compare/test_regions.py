@@ -1,9 +1,8 @@
-"""Regions and areas: the paper's vectors, ties, and an independent geometry of polygons on random
-points and lines.
-"""
+"""Regions and areas: the paper's vectors, ties, and an independent geometry of polygons."""
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -26,12 +25,8 @@ VECTORS = [
     (0.70, 0.10, "good trade-off", 0.1088889),
     (0.45, 0.60, "lose-lose", None),
     (0.45, 0.00, "poor trade-off", None),
-    (
-        0.80,
-        0.50,
-        "poor trade-off",
-        None,
-    ),  # the original itself: blind overwriting of nothing does as well
+    # The original itself: blind overwriting of nothing does as well.
+    (0.80, 0.50, "poor trade-off", None),
     (0.80, 0.30, "good trade-off", 0.08),
     (0.70, 0.00, "good trade-off", 2 / 9),
     (0.75, 0.50, "poor trade-off", None),  # as biased, and less right
@@ -41,9 +36,11 @@ VECTORS = [
 
 
 def region(performance: float, bias: float, line: OverwritingLine = LINE) -> str:
-    start = float(line.performance[-1]), float(line.bias[-1])
-    found = regions(performance - start[0], bias - start[1], line.height(bias, performance))
-    return REGIONS[int(found)]
+    start_performance = float(line.performance[-1])
+    start_bias = float(line.bias[-1])
+    height = line.height(bias, performance)
+    code = regions(performance - start_performance, bias - start_bias, height)
+    return REGIONS[int(code)]
 
 
 @pytest.mark.parametrize(("performance", "bias", "expected", "area"), VECTORS)
@@ -53,24 +50,29 @@ def test_the_paper_s_vectors(performance, bias, expected, area):
     assert np.isfinite(found)
     if area is not None:
         assert found == pytest.approx(area, abs=1e-7)
-        x, y = bias / 0.5, (performance - 0.5) / 0.3
-        assert found == pytest.approx((y - x) ** 2 / 2)
+        scaled_bias = bias / 0.5
+        scaled_performance = (performance - 0.5) / 0.3
+        triangle = (scaled_performance - scaled_bias) ** 2 / 2
+        assert found == pytest.approx(triangle)
 
 
-def told(fp1: int, fp2: int, fn: int) -> Any:
-    """Predictions for the people of Table 2, 30 times over, that err this often in either group and
-    on positives.
-    """
-    group = np.array(["g1"] * 180 + ["g2"] * 120)
-    truth = np.concatenate([np.repeat([0, 1], 90), np.repeat([1, 0], 60)])
-    found = truth.copy()
-    for rows, some in (
-        ((group == "g1") & (truth == 0), fp1),
-        ((group == "g2") & (truth == 0), fp2),
-        (truth == 1, fn),
+GROUP = np.array(["g1"] * 180 + ["g2"] * 120)
+TRUTH = np.concatenate([np.repeat([0, 1], 90), np.repeat([1, 0], 60)])
+"""The people of Table 2, 30 times over."""
+
+
+def predictions(fp1: int, fp2: int, fn: int) -> Any:
+    """Return predictions that err this often on the negatives of either group and on positives."""
+    found = TRUTH.copy()
+    negative = TRUTH == 0
+    for rows, errors in (
+        ((GROUP == "g1") & negative, fp1),
+        ((GROUP == "g2") & negative, fp2),
+        (~negative, fn),
     ):
-        found[np.flatnonzero(rows)[:some]] ^= 1
-    return found, truth, group
+        wrong = np.flatnonzero(rows)[:errors]
+        found[wrong] ^= 1
+    return found
 
 
 ERRORS = [(0, 18, 57), (0, 6, 84), (0, 36, 129), (9, 6, 150), (0, 30, 30)]
@@ -79,11 +81,10 @@ ERRORS += [(0, 18, 42), (0, 0, 90), (0, 30, 45), (0, 30, 15), (0, 10, 110)]
 
 
 def test_the_paper_s_vectors_as_predictions():
-    _, truth, group = told(0, 0, 0)
-    outcomes = {"original": told(0, 30, 30)[0]} | {
-        str(at): told(*errors)[0] for at, errors in enumerate(ERRORS)
-    }
-    found = eh.compare(outcomes, truth, group, bias="fpr")
+    outcomes = {"original": predictions(0, 30, 30)}
+    for at, errors in enumerate(ERRORS):
+        outcomes[str(at)] = predictions(*errors)
+    found = eh.compare(outcomes, TRUTH, GROUP, bias="fpr")
     assert found.start[0].value == pytest.approx(0.8)
     assert found.start[1].value == pytest.approx(0.5)
     for standing, (performance, bias, expected, area) in zip(found.standings, VECTORS, strict=True):
@@ -111,28 +112,32 @@ COARSE = st.integers(-4, 4).map(lambda step: step / 8)
 @given(COARSE, COARSE, COARSE)
 def test_ties_never_count_as_better(performance, bias, height):
     found = REGIONS[int(regions(performance, bias, height))]
-    assert (found == "win-win") == (performance > 0 and bias < 0)
-    assert (found == "inverted trade-off") == (performance > 0 and bias >= 0)
-    assert (found == "lose-lose") == (performance <= 0 and bias > 0)
-    assert (found == "good trade-off") == (performance <= 0 and bias <= 0 and height > 0)
-    assert (found == "poor trade-off") == (performance <= 0 and bias <= 0 and height <= 0)
+    more_right = performance > 0
+    not_more_biased = bias <= 0
+    assert (found == "win-win") == (more_right and bias < 0)
+    assert (found == "inverted trade-off") == (more_right and bias >= 0)
+    assert (found == "lose-lose") == (not more_right and bias > 0)
+    traded = not more_right and not_more_biased
+    assert (found == "good trade-off") == (traded and height > 0)
+    assert (found == "poor trade-off") == (traded and height <= 0)
     rounding = CLOSE / 2
-    assert (
-        REGIONS[int(regions(performance + rounding, bias - rounding, height + rounding))] == found
-    )
+    nearby = regions(performance + rounding, bias - rounding, height + rounding)
+    assert REGIONS[int(nearby)] == found
+
+
+def ends_and_zero(interval: list[float]) -> list[float]:
+    """Return the ends of an interval, and 0 if it lies between: nothing else changes a region."""
+    low, high = interval
+    return [low, 0.0, high] if low <= 0 <= high else [low, high]
 
 
 @given(*[st.tuples(COARSE, COARSE).map(sorted) for _ in range(3)])
 def test_plausible_lists_the_region_of_every_point_within_limits(performance, bias, height):
     found = plausible(tuple(performance), tuple(bias), tuple(height))
-    corners = {
-        REGIONS[int(regions(p, b, h))]
-        for p in (*performance, *([0.0] if performance[0] <= 0 <= performance[1] else []))
-        for b in (*bias, *([0.0] if bias[0] <= 0 <= bias[1] else []))
-        for h in height
-    }
-    assert set(found) == corners
-    assert found == [one for one in REGIONS if one in found]
+    corners = product(ends_and_zero(performance), ends_and_zero(bias), height)
+    expected = {REGIONS[int(regions(*corner))] for corner in corners}
+    assert set(found) == expected
+    assert found == [name for name in REGIONS if name in found]
 
 
 @st.composite
@@ -151,45 +156,53 @@ POINTS = st.tuples(*[st.floats(-0.5, 2.5, width=32)] * 2)
 
 
 def above(bias: Any, performance: Any) -> Any:
-    """Return all that lies over the line, as a polygon: level to its left, and up at its right end."""
-    x, y = bias[::-1], np.maximum.accumulate(performance[::-1])
-    corners = [(-FAR, y[0]), *zip(x.tolist(), y.tolist(), strict=True), (x[-1], FAR), (-FAR, FAR)]
+    """Return all that lies over the line, as a polygon: level to its left, up at its right end."""
+    x = bias[::-1]
+    y = np.maximum.accumulate(performance[::-1])
+    line = zip(x.tolist(), y.tolist(), strict=True)
+    corners = [(-FAR, y[0]), *line, (x[-1], FAR), (-FAR, FAR)]
     return shapely.make_valid(shapely.Polygon(corners))
 
 
 @given(lines(), POINTS)
 def test_areas_are_those_of_polygons(points, point):
     bias, performance = points
-    u, a = point
+    point_bias, level = point
     line = OverwritingLine.through(bias, performance)
-    inside = above(bias, performance)
-    expected = inside.intersection(shapely.box(min(u, bias[0]), -FAR, bias[0], a)).area
-    scale = (bias[0] - bias[-1]) * (performance[0] - performance[-1])
-    assert float(line.area(u, a)) == pytest.approx(expected / scale, rel=1e-6, abs=1e-6)
+    left = min(point_bias, bias[0])
+    under_the_level = shapely.box(left, -FAR, bias[0], level)
+    expected = above(bias, performance).intersection(under_the_level).area
+    bias_range = bias[0] - bias[-1]
+    performance_range = performance[0] - performance[-1]
+    scaled = expected / (bias_range * performance_range)
+    assert float(line.area(point_bias, level)) == pytest.approx(scaled, rel=1e-6, abs=1e-6)
 
 
 @given(lines(), POINTS)
 def test_regions_are_those_of_polygons(points, point):
     bias, performance = points
-    u, a = point
+    x, y = point
     line = OverwritingLine.through(bias, performance)
-    b0, a0 = float(bias[0]), float(performance.max())
-    place, over = shapely.Point(u, a), above(bias, performance)
+    start_x = float(bias[0])
+    start_y = float(performance.max())
+    place = shapely.Point(x, y)
+    over = above(bias, performance)
+    traded = shapely.box(-FAR, -FAR, start_x, start_y)
     parts = {
-        "win-win": shapely.box(-FAR, a0, b0, FAR),
-        "inverted trade-off": shapely.box(b0, a0, FAR, FAR),
-        "lose-lose": shapely.box(b0, -FAR, FAR, a0),
-        "good trade-off": over.intersection(shapely.box(-FAR, -FAR, b0, a0)),
-        "poor trade-off": shapely.box(-FAR, -FAR, b0, a0).difference(over),
+        "win-win": shapely.box(-FAR, start_y, start_x, FAR),
+        "inverted trade-off": shapely.box(start_x, start_y, FAR, FAR),
+        "lose-lose": shapely.box(start_x, -FAR, FAR, start_y),
+        "good trade-off": over.intersection(traded),
+        "poor trade-off": traded.difference(over),
     }
     borders = [
         over.boundary,
-        shapely.LineString([(b0, -FAR), (b0, FAR)]),
-        shapely.LineString([(-FAR, a0), (FAR, a0)]),
+        shapely.LineString([(start_x, -FAR), (start_x, FAR)]),
+        shapely.LineString([(-FAR, start_y), (FAR, start_y)]),
     ]
     assume(all(border.distance(place) > 1e-6 for border in borders))
     (expected,) = [name for name, part in parts.items() if part.contains(place)]
-    found = regions(a - a0, u - b0, line.height(u, a))
+    found = regions(y - start_y, x - start_x, line.height(x, y))
     assert REGIONS[int(found)] == expected
 
 
@@ -199,7 +212,8 @@ def test_a_line_is_read_as_by_interpolation(points, where):
     line = OverwritingLine.through(bias, performance)
     assume(len(set(bias.tolist())) == len(bias))
     found = line.at(np.array(where))
-    assert found == pytest.approx(np.interp(where, bias[::-1], performance[::-1]), abs=1e-7)
+    expected = np.interp(where, bias[::-1], performance[::-1])
+    assert found == pytest.approx(expected, abs=1e-7)
 
 
 @given(
@@ -220,18 +234,22 @@ def test_any_points_make_a_line_that_is_nowhere_worse_and_never_falls(points):
 @settings(max_examples=examples(50))
 def test_many_lines_and_points_at_once_are_each_by_itself(many, points):
     size = max(len(bias) for bias, _ in many)
-    bias, performance = (
-        np.array([np.pad(part[axis], (0, size - len(part[axis])), mode="edge") for part in many])
-        for axis in (0, 1)
-    )
-    line = OverwritingLine.through(bias[:, None, :], performance[:, None, :])
-    u, a = np.array(points).T
-    heights, areas = line.height(u[None, :], a[None, :]), line.area(u[None, :], a[None, :])
-    for at, (x, y) in enumerate(many):
-        alone = OverwritingLine.through(x, y)
-        for point in range(len(points)):
-            assert heights[at, point] == pytest.approx(float(alone.height(u[point], a[point])))
-            assert areas[at, point] == pytest.approx(float(alone.area(u[point], a[point])))
+    biases = np.array([padded(bias, size) for bias, _ in many])
+    performances = np.array([padded(performance, size) for _, performance in many])
+    together = OverwritingLine.through(biases[:, None, :], performances[:, None, :])
+    x, y = np.array(points).T
+    heights = together.height(x[None, :], y[None, :])
+    areas = together.area(x[None, :], y[None, :])
+    for at, (bias, performance) in enumerate(many):
+        alone = OverwritingLine.through(bias, performance)
+        for place, point in enumerate(points):
+            assert heights[at, place] == pytest.approx(float(alone.height(*point)))
+            assert areas[at, place] == pytest.approx(float(alone.area(*point)))
+
+
+def padded(values: Any, size: int) -> Any:
+    """Return values that are repeated at the end up to this size."""
+    return np.pad(values, (0, size - len(values)), mode="edge")
 
 
 @given(lines(), POINTS, st.floats(0.1, 10), st.floats(0.1, 10), st.floats(-1, 1))
@@ -239,37 +257,48 @@ def test_areas_do_not_depend_on_units(points, point, wide, high, up):
     bias, performance = points
     area = float(OverwritingLine.through(bias, performance).area(*point))
     scaled = OverwritingLine.through(bias * wide, performance * high + up)
-    assert float(scaled.area(point[0] * wide, point[1] * high + up)) == pytest.approx(
-        area, rel=1e-6, abs=1e-6
-    )
+    x, y = point
+    scaled_area = float(scaled.area(x * wide, y * high + up))
+    assert scaled_area == pytest.approx(area, rel=1e-6, abs=1e-6)
 
 
-def test_a_line_without_extent_has_no_area():
-    assert np.isnan(OverwritingLine.through(np.array([0.3, 0.3]), np.array([0.8, 0.5])).area(0.1, 0.7))
-    assert np.isnan(OverwritingLine.through(np.array([0.3, 0.0]), np.array([0.8, 0.8])).area(0.1, 0.7))
+@pytest.mark.parametrize(
+    ("bias", "performance"),
+    [
+        ([0.3, 0.3], [0.8, 0.5]),
+        ([0.3, 0.0], [0.8, 0.8]),
+    ],
+)
+def test_a_line_without_extent_has_no_area(bias, performance):
+    line = OverwritingLine.through(np.array(bias), np.array(performance))
+    assert np.isnan(line.area(0.1, 0.7))
 
 
 def cases(seed: int) -> tuple[dict[str, Any], Any, Any]:
     rng = np.random.default_rng(seed)
-    sex, truth = rng.integers(0, 2, 300), rng.integers(0, 2, 300)
-    original = np.where(rng.random(300) < 0.85, truth, 1 - truth) | (sex & (rng.random(300) < 0.4))
+    n = 300
+    sex = rng.integers(0, 2, n)
+    truth = rng.integers(0, 2, n)
+    is_right = rng.random(n) < 0.85
+    is_favoured = sex & (rng.random(n) < 0.4)
+    original = np.where(is_right, truth, 1 - truth) | is_favoured
     outcomes = {"original": original}
     for at in range(5):
-        noise = rng.random(300) < 0.05 * (at + 1)
-        outcomes[f"m{at}"] = np.where(
-            noise, rng.integers(0, 2, 300), original & (1 - (sex & noise))
-        )
+        noise = rng.random(n) < 0.05 * (at + 1)
+        guessed = rng.integers(0, 2, n)
+        refused = original & (1 - (sex & noise))
+        outcomes[f"m{at}"] = np.where(noise, guessed, refused)
     return outcomes, truth, sex
 
 
 def story(found: eh.Comparison) -> dict[str, Any]:
-    return {
-        one.name: (
-            one.region,
-            [round(part.value, 9) for part in (one.performance, one.bias, one.gain)],
-        )
-        for one in found.standings
-    }
+    """Return the region and the scores of each mitigation."""
+    standings = {}
+    for standing in found.standings:
+        scores = (standing.performance, standing.bias, standing.gain)
+        rounded = [round(score.value, 9) for score in scores]
+        standings[standing.name] = (standing.region, rounded)
+    return standings
 
 
 @pytest.mark.parametrize("bias", ["spd", "aod", "aod-abs", "eod", "di"])
@@ -277,20 +306,17 @@ def story(found: eh.Comparison) -> dict[str, Any]:
 def test_names_of_labels_and_orders_do_not_matter(bias, performance):
     outcomes, truth, sex = cases(1)
     options: dict[str, Any] = {"bias": bias, "performance": performance, "resamples": 100}
-    expected = story(eh.compare(outcomes, truth, sex, **options))
+    expected = eh.compare(outcomes, truth, sex, **options)
     for no, yes in (("no", "yes"), ("refused", "given"), (False, True), (2, -1), (1.5, 0.5)):
-        names = np.array([no, yes], dtype=object)
-        renamed = {name: names[told] for name, told in outcomes.items()}
-        found = eh.compare(
-            renamed, names[truth], np.array(["m", "f"])[sex], positive=yes, **options
-        )
-        assert story(found) == expected
+        words = np.array([no, yes], dtype=object)
+        renamed = {name: words[predicted] for name, predicted in outcomes.items()}
+        letters = np.array(["m", "f"])[sex]
+        found = eh.compare(renamed, words[truth], letters, positive=yes, **options)
+        assert story(found) == story(expected)
     order = np.random.default_rng(2).permutation(300)
-    shuffled = {name: told[order] for name, told in outcomes.items()}
+    shuffled = {name: predicted[order] for name, predicted in outcomes.items()}
     found = eh.compare(shuffled, truth[order], sex[order], **options)
-    assert story(found) == expected
-    assert (
-        found.digest == eh.compare(outcomes, truth, sex, **options).digest
-    )  # rows alike are drawn together
+    assert story(found) == story(expected)
+    assert found.digest == expected.digest  # rows alike are drawn together
     backwards = dict(reversed(outcomes.items()))
-    assert story(eh.compare(backwards, truth, sex, **options)) == expected
+    assert story(eh.compare(backwards, truth, sex, **options)) == story(expected)
